@@ -1,0 +1,83 @@
+#include "transport/base/log.h"
+
+#include <unistd.h>
+
+#include <array>
+
+namespace stage {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "error"};
+
+/// A value with a space, a quote or a control character is quoted, so that a stranger's text can
+/// neither forge a field nor a line.
+std::string quoted(const std::string& value) {
+    const auto is_plain = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '='; };
+    bool plain = !value.empty();
+    std::string out = "\"";
+    for (const char c : value) {
+        plain = plain && is_plain(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+            constexpr std::string_view kHex = "0123456789abcdef";
+            const auto code = static_cast<unsigned char>(c);
+            out += "\\x";
+            out += kHex[code >> 4U];
+            out += kHex[code & 15U];
+        } else {
+            out += c;
+        }
+    }
+    return plain ? value : out + '"';
+}
+
+}  // namespace
+
+Logger Logger::to_stderr(std::string program, LogLevel least) {
+    const auto sink = [program = std::move(program)](LogLevel level, std::string_view line) {
+        std::string text = program + ": ";
+        text += kNames[static_cast<std::size_t>(level)];
+        text += ": ";
+        text += line;
+        text += '\n';
+        // A log that can't be written must not stop the work.
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    };
+    return {sink, least};
+}
+
+void Logger::debug(std::string_view sentence, std::initializer_list<LogField> fields) const {
+    write(LogLevel::debug, sentence, fields);
+}
+
+void Logger::info(std::string_view sentence, std::initializer_list<LogField> fields) const {
+    write(LogLevel::info, sentence, fields);
+}
+
+void Logger::warn(std::string_view sentence, std::initializer_list<LogField> fields) const {
+    write(LogLevel::warn, sentence, fields);
+}
+
+void Logger::error(std::string_view sentence, std::initializer_list<LogField> fields) const {
+    write(LogLevel::error, sentence, fields);
+}
+
+void Logger::write(LogLevel level,
+                   std::string_view sentence,
+                   std::initializer_list<LogField> fields) const {
+    if (level < least_) {
+        return;
+    }
+    std::string line{sentence};
+    for (const LogField& field : fields) {
+        line += ' ';
+        line += field.key;
+        line += '=';
+        line += quoted(field.value);
+    }
+    sink_(level, line);
+}
+
+}  // namespace stage

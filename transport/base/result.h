@@ -1,0 +1,113 @@
+// How does a failure of the world travel?
+//
+// As a value that must be looked at: what went wrong, who can mend it, and a sentence for the
+// person who reads it, growing as it rises (.within("staging job 42")). The blame decides what
+// Slurm is told: only Blame::node may ever cost a node, and only where the site asks for it.
+#pragma once
+
+#include "transport/base/invariant.h"
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace stage {
+
+/// Who can mend it. Travels in messages by number: append only.
+enum class Blame : unsigned char {
+    user = 0,      ///< A path, a permission, a quota: the job's owner.
+    node = 1,      ///< A disk, a network, a daemon: the site.
+    internal = 2,  ///< stagecast itself.
+};
+
+[[nodiscard]] std::string_view to_string(Blame blame);
+
+class [[nodiscard]] Error {
+  public:
+    Error(Blame blame, std::string sentence, int cause = 0)
+        : blame_{blame}, cause_{cause}, sentence_{std::move(sentence)} {}
+
+    /// "`doing`: No such file or directory" from errno as it stands now, or from `cause`.
+    static Error from_errno(Blame blame, std::string_view doing, int cause = errno);
+
+    /// The same failure, seen from one level up: "`where`: <sentence>".
+    [[nodiscard]] Error within(std::string_view where) const&;
+    [[nodiscard]] Error within(std::string_view where) &&;
+    /// The same failure with what the reader can do about it: "<sentence>; `advice`".
+    [[nodiscard]] Error remedy(std::string_view advice) &&;
+
+    [[nodiscard]] Blame blame() const { return blame_; }
+    /// The errno value behind it, or 0.
+    [[nodiscard]] int cause() const { return cause_; }
+    [[nodiscard]] const std::string& sentence() const { return sentence_; }
+
+  private:
+    Blame blame_;
+    int cause_;
+    std::string sentence_;
+};
+
+/// A T, or why there is none. A subset of std::expected, which g++ 12 has not in C++20.
+template <class T>
+class [[nodiscard]] Result {
+  public:
+    Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}
+    Result(Error error) : state_{std::in_place_index<1>, std::move(error)} {}
+
+    [[nodiscard]] bool ok() const { return state_.index() == 0; }
+    explicit operator bool() const { return ok(); }
+
+    [[nodiscard]] T& operator*() & { return value(); }
+    [[nodiscard]] const T& operator*() const& { return value(); }
+    [[nodiscard]] T&& operator*() && { return std::move(value()); }
+    [[nodiscard]] T* operator->() { return &value(); }
+    [[nodiscard]] const T* operator->() const { return &value(); }
+
+    [[nodiscard]] const Error& error() const& {
+        invariant(!ok(), "an error is asked for only where there is one");
+        return *std::get_if<1>(&state_);
+    }
+    [[nodiscard]] Error&& error() && {
+        invariant(!ok(), "an error is asked for only where there is one");
+        return std::move(*std::get_if<1>(&state_));
+    }
+
+  private:
+    [[nodiscard]] T& value() {
+        invariant(ok(), "a value is asked for only where there is one");
+        return *std::get_if<0>(&state_);
+    }
+    [[nodiscard]] const T& value() const {
+        invariant(ok(), "a value is asked for only where there is one");
+        return *std::get_if<0>(&state_);
+    }
+
+    std::variant<T, Error> state_;
+};
+
+/// Done, or why not.
+class [[nodiscard]] Status {
+  public:
+    Status() = default;
+    Status(Error error) : error_{std::move(error)} {}
+
+    [[nodiscard]] bool ok() const { return !error_; }
+    explicit operator bool() const { return ok(); }
+
+    [[nodiscard]] const Error& error() const& {
+        invariant(!ok(), "an error is asked for only where there is one");
+        return *error_;
+    }
+    [[nodiscard]] Error&& error() && {
+        invariant(!ok(), "an error is asked for only where there is one");
+        return std::move(*error_);
+    }
+
+  private:
+    std::optional<Error> error_;
+};
+
+}  // namespace stage
