@@ -1,0 +1,326 @@
+#include "stager/control/message.h"
+
+#include <array>
+
+namespace stage {
+namespace {
+
+enum class Type : std::uint8_t {
+    stage = 1,
+    query = 2,
+    end = 3,
+    ping = 4,
+    verdict = 65,
+    ack = 66,
+    pong = 67,
+    refused = 68,
+};
+
+ByteWriter begin(Type type) {
+    ByteWriter writer;
+    writer.u8(kControlVersion).u8(static_cast<std::uint8_t>(type));
+    return writer;
+}
+
+void put_text(ByteWriter& writer, std::string_view text, std::size_t limit) {
+    invariant(text.size() <= limit, "a text fits its field");
+    writer.text(text);
+}
+
+/// A sentence must arrive, whole or not.
+void put_sentence(ByteWriter& writer, std::string_view sentence) {
+    writer.text(sentence.substr(0, sentence.find('\0')).substr(0, kMaxSentenceBytes));
+}
+
+void put_key(ByteWriter& writer, const StageKey& key) {
+    writer.u32(key.job_id).u32(key.step_id).u32(key.restart);
+}
+
+StageKey take_key(ByteReader& reader) {
+    StageKey key;
+    key.job_id = reader.u32();
+    key.step_id = reader.u32();
+    key.restart = reader.u32();
+    return key;
+}
+
+Blame take_blame(ByteReader& reader) {
+    const std::uint8_t number = reader.u8();
+    if (number > static_cast<std::uint8_t>(Blame::internal)) {
+        reader.fail();
+        return Blame::internal;
+    }
+    return static_cast<Blame>(number);
+}
+
+/// A C string for whoever passes it on: no NUL inside.
+std::string take_text(ByteReader& reader, std::size_t limit) {
+    std::string text = reader.text(limit);
+    if (text.find('\0') != std::string::npos) {
+        reader.fail();
+    }
+    return text;
+}
+
+/// Empty or absolute.
+std::string take_absolute(ByteReader& reader) {
+    std::string path = take_text(reader, kMaxPathBytes);
+    if (!path.empty() && path.front() != '/') {
+        reader.fail();
+    }
+    return path;
+}
+
+std::vector<std::byte> encode_one(const StageRequest& request) {
+    ByteWriter writer = begin(Type::stage);
+    put_key(writer, request.key);
+    writer.u32(request.uid).u32(request.gid);
+    put_text(writer, request.node_name, kMaxNameBytes);
+    put_text(writer, request.node_list, kMaxNodeListBytes);
+    put_text(writer, request.work_dir, kMaxPathBytes);
+    put_text(writer, request.specs, kMaxSpecsBytes);
+    return writer.take();
+}
+
+std::vector<std::byte> encode_one(const QueryRequest& request) {
+    ByteWriter writer = begin(Type::query);
+    put_key(writer, request.key);
+    return writer.take();
+}
+
+std::vector<std::byte> encode_one(const EndRequest& request) {
+    ByteWriter writer = begin(Type::end);
+    writer.u32(request.job_id).u32(request.step_id);
+    return writer.take();
+}
+
+std::vector<std::byte> encode_one(const PingRequest& /*request*/) {
+    return begin(Type::ping).take();
+}
+
+/// A path below the stage directory travels without it, so that all of them fit one message:
+/// what is left of each came out of the 32 KiB of specs.
+std::string_view below(std::string_view path, std::string_view directory) {
+    const bool is_below = !directory.empty() && path.size() > directory.size() + 1 &&
+                          path.starts_with(directory) && path[directory.size()] == '/' &&
+                          path[directory.size() + 1] != '/';
+    return is_below ? path.substr(directory.size() + 1) : path;
+}
+
+std::vector<std::byte> encode_one(const Verdict& verdict) {
+    ByteWriter writer = begin(Type::verdict);
+    writer.u8(static_cast<std::uint8_t>(verdict.state));
+    writer.u8(static_cast<std::uint8_t>(verdict.blame));
+    put_sentence(writer, verdict.sentence);
+    put_text(writer, verdict.stage_dir, kMaxPathBytes);
+    invariant(verdict.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");
+    writer.u16(static_cast<std::uint16_t>(verdict.paths.size()));
+    for (const std::string& path : verdict.paths) {
+        put_text(writer, below(path, verdict.stage_dir), kMaxPathBytes);
+    }
+    return writer.take();
+}
+
+std::vector<std::byte> encode_one(const Ack& /*answer*/) {
+    return begin(Type::ack).take();
+}
+
+std::vector<std::byte> encode_one(const Pong& answer) {
+    ByteWriter writer = begin(Type::pong);
+    put_text(writer, answer.version, kMaxNameBytes);
+    return writer.take();
+}
+
+std::vector<std::byte> encode_one(const Refused& answer) {
+    ByteWriter writer = begin(Type::refused);
+    writer.u8(static_cast<std::uint8_t>(answer.blame));
+    put_sentence(writer, answer.sentence);
+    return writer.take();
+}
+
+StageRequest take_stage(ByteReader& reader) {
+    StageRequest request;
+    request.key = take_key(reader);
+    request.uid = reader.u32();
+    request.gid = reader.u32();
+    request.node_name = take_text(reader, kMaxNameBytes);
+    request.node_list = take_text(reader, kMaxNodeListBytes);
+    request.work_dir = take_absolute(reader);
+    request.specs = take_text(reader, kMaxSpecsBytes);
+    return request;
+}
+
+Verdict take_verdict(ByteReader& reader) {
+    Verdict verdict;
+    const std::uint8_t state = reader.u8();
+    if (state > static_cast<std::uint8_t>(VerdictState::busy)) {
+        reader.fail();
+        return verdict;
+    }
+    verdict.state = static_cast<VerdictState>(state);
+    verdict.blame = take_blame(reader);
+    verdict.sentence = take_text(reader, kMaxSentenceBytes);
+    verdict.stage_dir = take_absolute(reader);
+    const std::size_t count = reader.u16();
+    if (count > kMaxSpecs) {
+        reader.fail();
+        return verdict;
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        std::string path = take_text(reader, kMaxPathBytes);
+        const bool absolute = path.starts_with('/');
+        if (!absolute && (path.empty() || verdict.stage_dir.empty())) {
+            reader.fail();
+            return verdict;
+        }
+        verdict.paths.push_back(absolute ? std::move(path) : verdict.stage_dir + '/' + path);
+    }
+    return verdict;
+}
+
+Error malformed(std::string_view what) {
+    return {Blame::internal, "a malformed " + std::string{what} + " message"};
+}
+
+/// Reads version and type, which every message begins with.
+Result<Type> take_head(ByteReader& reader, std::string_view what) {
+    const std::uint8_t version = reader.u8();
+    const std::uint8_t type = reader.u8();
+    if (!reader.ok()) {
+        return malformed(what);
+    }
+    if (version != kControlVersion) {
+        return Error{Blame::node,
+                     "the other side speaks version " + std::to_string(version) +
+                         " of the control messages, we speak " +
+                         std::to_string(kControlVersion)}
+            .remedy(
+                "install the same stagecast for plugin and daemon, then restart stagecastd");
+    }
+    return static_cast<Type>(type);
+}
+
+template <class Message, class Value>
+Result<Message> complete(const ByteReader& reader, Value value, std::string_view what) {
+    if (!reader.finished()) {
+        return malformed(what);
+    }
+    return Message{std::move(value)};
+}
+
+}  // namespace
+
+bool fits(const StageRequest& request) {
+    return request.node_name.size() <= kMaxNameBytes &&
+           request.node_list.size() <= kMaxNodeListBytes &&
+           request.work_dir.size() <= kMaxPathBytes && request.specs.size() <= kMaxSpecsBytes;
+}
+
+bool fits(const Verdict& verdict) {
+    constexpr std::size_t kLengthBytes = 4;
+    std::size_t total = kMaxSentenceBytes + kMaxPathBytes + 64;
+    for (const std::string& path : verdict.paths) {
+        const std::string_view sent = below(path, verdict.stage_dir);
+        if (sent.size() > kMaxPathBytes) {
+            return false;
+        }
+        total += kLengthBytes + sent.size();
+    }
+    return verdict.stage_dir.size() <= kMaxPathBytes && verdict.paths.size() <= kMaxSpecs &&
+           total <= kMaxMessageBytes;
+}
+
+std::vector<std::byte> encode(const Request& request) {
+    return std::visit([](const auto& one) { return encode_one(one); }, request);
+}
+
+std::vector<std::byte> encode(const Answer& answer) {
+    return std::visit([](const auto& one) { return encode_one(one); }, answer);
+}
+
+Result<Request> decode_request(Bytes message) {
+    ByteReader reader{message};
+    const auto type = take_head(reader, "request");
+    if (!type) {
+        return type.error();
+    }
+    switch (*type) {
+        case Type::stage: {
+            StageRequest request = take_stage(reader);
+            return complete<Request>(reader, std::move(request), "STAGE");
+        }
+        case Type::query: {
+            const QueryRequest request{take_key(reader)};
+            return complete<Request>(reader, request, "QUERY");
+        }
+        case Type::end: {
+            EndRequest request;
+            request.job_id = reader.u32();
+            request.step_id = reader.u32();
+            return complete<Request>(reader, request, "END");
+        }
+        case Type::ping:
+            return complete<Request>(reader, PingRequest{}, "PING");
+        default:
+            return malformed("request");
+    }
+}
+
+Result<Answer> decode_answer(Bytes message) {
+    ByteReader reader{message};
+    const auto type = take_head(reader, "answer");
+    if (!type) {
+        return type.error();
+    }
+    switch (*type) {
+        case Type::verdict: {
+            Verdict verdict = take_verdict(reader);
+            return complete<Answer>(reader, std::move(verdict), "VERDICT");
+        }
+        case Type::ack:
+            return complete<Answer>(reader, Ack{}, "ACK");
+        case Type::pong: {
+            Pong pong{take_text(reader, kMaxNameBytes)};
+            return complete<Answer>(reader, std::move(pong), "PONG");
+        }
+        case Type::refused: {
+            Refused refused;
+            refused.blame = take_blame(reader);
+            refused.sentence = take_text(reader, kMaxSentenceBytes);
+            return complete<Answer>(reader, std::move(refused), "refusal");
+        }
+        default:
+            return malformed("answer");
+    }
+}
+
+std::string_view to_string(VerdictState state) {
+    constexpr std::array<std::string_view, 5> kNames{
+        "ok", "partial", "failed", "unknown", "busy"};
+    return kNames.at(static_cast<std::size_t>(state));
+}
+
+std::string printable(std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        if (c == '\n') {
+            out += "\\n";
+        } else if (c == '\t') {
+            out += "\\t";
+        } else if (c == '\\') {
+            out += "\\\\";
+        } else if (code < ' ' || code == 0x7f) {
+            out += "\\x";
+            out += kHex[code >> 4U];
+            out += kHex[code & 15U];
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+}  // namespace stage

@@ -1,0 +1,149 @@
+// What do the plugin and its node's daemon say to each other?
+//
+// Over /run/stagecast/stagecastd.sock (a stream): frames of a 32-bit length and so many bytes,
+// at most kMaxMessageBytes; a message is version, type, body, in network byte order
+// (base/codec.h). One request a connection, one answer:
+//
+//     STAGE  -> VERDICT, when the group has decided (or Refused at once)
+//     QUERY  -> VERDICT, when it is decided; State::unknown if nobody announced that stage here
+//     END    -> ACK, at once; the clean-up goes on behind it
+//     PING   -> PONG
+//
+// The daemon takes everything but PING from root alone (SO_PEERCRED). Root it is, but what it
+// passes on (specs, work_dir, node_list) came from the environment of a prolog, which is the
+// user's to forge: decode_request() bounds every field, and parse_serialized() of stage_spec.h
+// checks the specs again. Names may hold any byte but NUL: print them through printable().
+//
+// A node whose plugin cannot be loaded (`optional` in plugstack.conf: Slurm goes on without it)
+// never sends its STAGE. So the daemon of a node that waits for an announcement must bound that
+// wait and let the group's verdict fail, naming the node and its plugin; every other node's
+// plugin, the batch host's first of all, learns it by its VERDICT and fails the job's tasks.
+#pragma once
+
+#include "transport/base/codec.h"
+#include "transport/base/result.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace stage {
+
+inline constexpr std::uint8_t kControlVersion = 1;
+inline constexpr const char* kControlSocket = "/run/stagecast/stagecastd.sock";
+/// A whole message, without the frame's length, bytes. Larger than the sum of the limits below.
+inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;
+inline constexpr std::size_t kMaxSpecsBytes = 32U << 10U;  ///< All specs of a job, serialised.
+inline constexpr std::size_t kMaxNodeListBytes = 20U << 10U;  ///< As Slurm compresses it.
+inline constexpr std::size_t kMaxPathBytes = 4096;            ///< PATH_MAX.
+inline constexpr std::size_t kMaxNameBytes = 255;             ///< A node's name.
+inline constexpr std::size_t kMaxSentenceBytes = 4096;
+inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more belong in a @list.
+
+/// The step of a stage that belongs to the whole job.
+inline constexpr std::uint32_t kWholeJob = 0xffffffffU;
+
+/// Which stage. A requeued job repeats its id: `restart` tells the lives apart.
+struct StageKey {
+    std::uint32_t job_id = 0;
+    std::uint32_t step_id = kWholeJob;
+    std::uint32_t restart = 0;
+
+    auto operator<=>(const StageKey&) const = default;
+};
+
+/// "The job is here": the only thing that may start a worker on this node.
+struct StageRequest {
+    StageKey key;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    std::string node_name;  ///< This node, as Slurm calls it.
+    std::string node_list;  ///< The job's (or step's) nodes, "n[0-7,9]".
+    std::string work_dir;   ///< Absolute, or empty. Relative sources lie below it.
+    std::string specs;      ///< stage_spec.h: parse_serialized().
+
+    bool operator==(const StageRequest&) const = default;
+};
+
+/// "What became of it?"
+struct QueryRequest {
+    StageKey key;
+
+    bool operator==(const QueryRequest&) const = default;
+};
+
+/// "The job (step_id == kWholeJob: with all its steps) or this step has ended here."
+struct EndRequest {
+    std::uint32_t job_id = 0;
+    std::uint32_t step_id = kWholeJob;
+
+    bool operator==(const EndRequest&) const = default;
+};
+
+struct PingRequest {
+    bool operator==(const PingRequest&) const = default;
+};
+
+using Request = std::variant<StageRequest, QueryRequest, EndRequest, PingRequest>;
+
+/// The outcome of a stage, the same on every node of it. Travels by number: append only.
+enum class VerdictState : std::uint8_t {
+    ok = 0,       ///< Everything is where it should be.
+    partial = 1,  ///< All but specs marked `optional`: the job runs.
+    failed = 2,   ///< The job must not run; `sentence` says why.
+    unknown = 3,  ///< Nobody announced this stage to this daemon.
+    busy = 4,     ///< Not decided within the daemon's patience with this question.
+};
+
+struct Verdict {
+    VerdictState state = VerdictState::unknown;
+    Blame blame = Blame::internal;  ///< Of a failure.
+    std::string sentence;           ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
+    std::string stage_dir;          ///< $STAGECAST_DIR, absolute; empty if there is none.
+    std::vector<std::string>
+        paths;  ///< Where the files lie, absolute, in the order of the specs.
+
+    bool operator==(const Verdict&) const = default;
+};
+
+struct Ack {
+    bool operator==(const Ack&) const = default;
+};
+
+struct Pong {
+    std::string version;  ///< Of the daemon, "0.1.0".
+
+    bool operator==(const Pong&) const = default;
+};
+
+/// The request was not taken at all: not root, another version, no sense in it.
+struct Refused {
+    Blame blame = Blame::internal;
+    std::string sentence;
+
+    bool operator==(const Refused&) const = default;
+};
+
+using Answer = std::variant<Verdict, Ack, Pong, Refused>;
+
+/// Whether it may be encoded: each text within its field's limit and all within a message. Ask
+/// before encoding what others made up: a user's environment, a worker's list of paths.
+[[nodiscard]] bool fits(const StageRequest& request);
+[[nodiscard]] bool fits(const Verdict& verdict);
+
+/// A message without its frame. What does not fit is an invariant, but sentences are cut.
+[[nodiscard]] std::vector<std::byte> encode(const Request& request);
+[[nodiscard]] std::vector<std::byte> encode(const Answer& answer);
+
+/// Fails (Blame::internal) on anything but exactly one well-formed message of our version.
+[[nodiscard]] Result<Request> decode_request(Bytes message);
+[[nodiscard]] Result<Answer> decode_answer(Bytes message);
+
+[[nodiscard]] std::string_view to_string(VerdictState state);
+
+/// `text` for a person: control characters, DEL and backslash as \n, \t, \\ or \x1b.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace stage
