@@ -1,0 +1,64 @@
+# What runs on an emulated host?
+#
+# Process 1 of each host's namespaces: it mounts what is the node's own, starts munged, stagecastd
+# and the Slurm daemon, and stays, so that everything a host has dies with this one process.
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # DIR, N, ... come from DIR/up.env
+
+host_init() {
+  local host=$1
+  hostname "$host"
+  mount -t proc proc /proc || return 1
+  mount -t sysfs sysfs /sys 2>/dev/null   # shows this host's /sys/class/net, and no cgroup
+  host_mounts "$host" || { echo "$host: its mounts failed"; return 1; }
+  cd / || return 1
+  ulimit -n 65536
+  ulimit -l unlimited
+  install -m 600 /run/lab/munge.key /run/munge.key
+  munged --force --num-threads=2 --key-file=/run/munge.key --socket=/run/munge/munge.socket.2 \
+    --pid-file=/run/munge/munged.pid --log-file="/var/log/munged-$host.log" --seed-file=/run/munge/seed \
+    || { echo "$host: munged failed"; return 1; }
+  if [ "$host" = login ]; then
+    slurmctld -D -c > /var/log/slurmctld.out 2>&1 &
+  else
+    if [ "$BARE" = no ]; then host_start_stagecastd; fi
+    host_start_slurmd
+  fi
+  echo "$host: started"
+  # bash reaps what is reparented to it; the loop ends with the host.
+  while :; do sleep 1000 & wait $!; done
+}
+
+host_start_stagecastd() {
+  setsid /srv/stagecast/sbin/stagecastd -c /etc/stagecast/stagecast.conf < /dev/null \
+    >> "/var/log/stagecastd-$(hostname).log" 2>&1 &
+  echo $! > /run/lab/stagecastd.pid
+}
+
+host_start_slurmd() {
+  setsid slurmd -D -N "$(hostname)" < /dev/null >> "/var/log/slurmd-$(hostname).out" 2>&1 &
+  echo $! > /run/lab/slurmd.pid
+}
+
+# Node-local: /tmp /var/tmp /run /dev/shm /var/spool (with StageRoot) and /etc/stagecast, all on one
+# file system of the node's own. Shared by all hosts: /home, /var/log, /etc, and /srv (the product).
+host_mounts() {
+  local host=$1 own=$DIR/node/$1 place
+  if [ "$LOCAL" = tmpfs ]; then mount -t tmpfs -o "size=$LOCAL_SIZE,mode=755" "node-$host" "$own" || return 1; fi
+  mkdir -p "$own"/{tmp,var-tmp,run/munge,run/lab,shm,spool/slurmd,spool/slurmctld,spool/stagecast,stagecast} /dev/shm
+  chmod 1777 "$own"/{tmp,var-tmp,shm}
+  chown slurm "$own/spool/slurmctld"
+  install -m 600 "$DIR/munge.key" "$own/run/lab/munge.key"
+  install -m 644 "$DIR/stagecast.conf" "$own/stagecast/stagecast.conf"
+  : > "$own/ld.so.preload"
+  # Users mount FUSE file systems on clusters; this machine's device may be absent or root's alone.
+  [ -e /dev/fuse ] || : > /dev/fuse
+  mknod -m 666 "$own/fuse" c 10 229 && mount --bind "$own/fuse" /dev/fuse || echo "$host: no FUSE"
+  mount --bind "$DIR/etc" /etc && mount --bind "$own/stagecast" /etc/stagecast \
+    && mount --bind "$own/ld.so.preload" /etc/ld.so.preload \
+    && mount --bind "$DIR/home" /home && mount --bind "$DIR/srv" /srv && mount --bind "$DIR/log" /var/log \
+    || return 1
+  for place in shm:/dev/shm spool:/var/spool var-tmp:/var/tmp run:/run tmp:/tmp; do
+    mount --bind "$own/${place%%:*}" "${place#*:}" || return 1   # /tmp last: DIR may be below it
+  done
+}
