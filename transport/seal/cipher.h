@@ -1,0 +1,53 @@
+// How is one packet sealed and opened?
+//
+// The header's 16 bytes are authenticated, the body is encrypted (encrypt) or authenticated
+// (auth), and a 12-byte AES-128-GCM tag or a 4-byte CRC32C (none) ends it. The body may be
+// given in one place and wanted in another: a sender encrypts from a block's buffer into a
+// packet's, without a copy between.
+#pragma once
+
+#include "transport/base/units.h"
+#include "transport/seal/keys.h"
+
+#include <cstdint>
+#include <memory>
+
+struct evp_cipher_ctx_st;
+
+namespace stage::seal {
+
+/// Bytes that end a packet under `protection`.
+[[nodiscard]] std::size_t tag_bytes(Protection protection);
+
+/// The cipher of one sender in one epoch, in one direction. Not for two threads at once.
+class PacketCipher {
+  public:
+    enum class Direction { seal, open };
+
+    PacketCipher(Protection protection, const PacketKey& key, Direction direction);
+
+    /// Writes the sealed body to `out` (same size as `body`, same place or apart; untouched
+    /// under auth and none, whose bodies travel as they are) and the tag to `tag`. Requires
+    /// tag.size() == tag_bytes(protection).
+    void seal(std::uint64_t packet_number,
+              Bytes header,
+              Bytes body,
+              MutableBytes out,
+              MutableBytes tag);
+
+    /// True, and the opened body in `out`, if the tag is right. `out` holds garbage if not;
+    /// under auth and none it is untouched: the body is already what it is.
+    [[nodiscard]] bool open(
+        std::uint64_t packet_number, Bytes header, Bytes body, MutableBytes out, Bytes tag);
+
+  private:
+    struct ContextDeleter {
+        void operator()(evp_cipher_ctx_st* context) const;
+    };
+
+    Protection protection_;
+    PacketKey key_;
+    std::unique_ptr<evp_cipher_ctx_st, ContextDeleter> context_;
+};
+
+}  // namespace stage::seal

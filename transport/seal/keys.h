@@ -1,0 +1,62 @@
+// Which key seals a sender's packets?
+//
+// Its own, derived from the group's key, the session, its rank, a 128-bit incarnation that it
+// drew when it started, and an epoch of 2^26 packets: no two senders, runs or epochs share a
+// nonce space, so a packet number is used once. HKDF-SHA256 (RFC 5869); nonce = iv xor packet
+// number as in TLS 1.3 (RFC 8446, 5.3). docs/PROTOCOL.md, "Keys".
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+
+#include <array>
+#include <cstdint>
+
+namespace stage::seal {
+
+/// What a packet's tag promises.
+enum class Protection : std::uint8_t {
+    none = 0,     ///< CRC32C: an accident is noticed, a forger isn't. Isolated fabrics.
+    auth = 1,     ///< Forgery is noticed; anyone on the fabric may read.
+    encrypt = 2,  ///< And nobody else can read. The default.
+};
+
+[[nodiscard]] const char* to_string(Protection protection);
+/// Fails with Blame::user for a word that isn't one of the three.
+[[nodiscard]] Result<Protection> read_protection(std::string_view word);
+
+using GroupKey = std::array<std::byte, 32>;
+using SessionId = std::array<std::byte, 16>;
+using Incarnation = std::array<std::byte, 16>;
+
+/// The part of the session id that stands in every header, so that a receiver can tell sessions
+/// apart before it opens anything.
+[[nodiscard]] std::uint32_t demux(const SessionId& session);
+
+inline constexpr unsigned kEpochShift = 26;
+
+[[nodiscard]] constexpr std::uint32_t epoch_of(std::uint64_t packet_number) {
+    return static_cast<std::uint32_t>(packet_number >> kEpochShift);
+}
+
+struct PacketKey {
+    std::array<std::byte, 16> key;  ///< AES-128.
+    std::array<std::byte, 12> iv;
+};
+
+/// Whose packets, when.
+struct SenderEpoch {
+    Rank rank;
+    Incarnation incarnation;
+    std::uint32_t epoch = 0;
+};
+
+[[nodiscard]] PacketKey derive(const GroupKey& group,
+                               const SessionId& session,
+                               const SenderEpoch& sender);
+
+/// The nonce of one packet: used once, retransmissions included.
+[[nodiscard]] std::array<std::byte, 12> nonce(const PacketKey& key,
+                                              std::uint64_t packet_number);
+
+}  // namespace stage::seal

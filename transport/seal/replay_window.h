@@ -1,0 +1,56 @@
+// Was this packet number seen before?
+//
+// A sliding window of 1024 numbers per sender (RFC 6479's method): what is older than the
+// window counts as seen. Control packets pass through it; data replays are idempotent and need
+// not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace stage::seal {
+
+class ReplayWindow {
+  public:
+    static constexpr std::uint64_t kSize = 1024;
+
+    /// True once for each number that is not too old. Call only for packets that opened.
+    [[nodiscard]] bool admit(std::uint64_t number) {
+        if (!any_ || number > highest_) {
+            forget_up_to(number);
+        } else if (highest_ - number >= kSize || is_marked(number)) {
+            return false;
+        }
+        mark(number);
+        return true;
+    }
+
+    /// The largest number admitted, 0 before the first.
+    [[nodiscard]] std::uint64_t highest() const { return highest_; }
+
+  private:
+    void forget_up_to(std::uint64_t number) {
+        const std::uint64_t fresh = any_ ? number - highest_ : kSize;
+        if (fresh >= kSize) {
+            words_.fill(0);
+        } else {
+            for (std::uint64_t i = highest_ + 1; i <= number; ++i) {
+                words_[(i / 64) % words_.size()] &= ~(std::uint64_t{1} << (i % 64));
+            }
+        }
+        highest_ = number;
+        any_ = true;
+    }
+    [[nodiscard]] bool is_marked(std::uint64_t number) const {
+        return ((words_[(number / 64) % words_.size()] >> (number % 64)) & 1U) != 0;
+    }
+    void mark(std::uint64_t number) {
+        words_[(number / 64) % words_.size()] |= std::uint64_t{1} << (number % 64);
+    }
+
+    std::array<std::uint64_t, kSize / 64> words_{};
+    std::uint64_t highest_ = 0;
+    bool any_ = false;
+};
+
+}  // namespace stage::seal

@@ -1,0 +1,96 @@
+// How does a member seal what it sends and open what it hears?
+//
+// One SessionSeal per member and session. It holds the member's own cipher, and for every
+// sender that was ever heard a cipher, the largest packet number and a replay window, made when
+// first needed from the table of incarnations that the wire-up collected. What doesn't open
+// changes nothing and is counted by its reason.
+#pragma once
+
+#include "transport/base/units.h"
+#include "transport/seal/cipher.h"
+#include "transport/seal/keys.h"
+#include "transport/seal/replay_window.h"
+#include "transport/wire/packet.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace stage::seal {
+
+struct SessionKeys {
+    Protection protection = Protection::encrypt;
+    GroupKey group{};
+    SessionId session{};
+    /// By rank; the member's own among them. Empty entries are nobody.
+    std::vector<Incarnation> members;
+    Rank own;
+};
+
+/// What was refused, by reason. A stranger shows up here and nowhere else.
+struct SealCounters {
+    std::uint64_t malformed = 0;      ///< Too short, unknown version, type or critical flag.
+    std::uint64_t other_session = 0;  ///< Another broadcast on the same group, or noise.
+    std::uint64_t unknown_rank = 0;   ///< No such member, or one's own rank.
+    std::uint64_t forged = 0;         ///< The tag is wrong.
+    std::uint64_t replayed = 0;       ///< A control packet that was here before.
+
+    [[nodiscard]] std::uint64_t refused() const {
+        return malformed + other_session + unknown_rank + forged + replayed;
+    }
+};
+
+/// A packet that opened. `body` lies in the packet's own bytes.
+struct Opened {
+    wire::Header header;  ///< With the whole packet number.
+    MutableBytes body;
+};
+
+class SessionSeal {
+  public:
+    explicit SessionSeal(SessionKeys keys);
+
+    /// The next packet number: each is given once.
+    [[nodiscard]] std::uint64_t take_number() { return next_number_++; }
+
+    /// Seals `body` behind an already written header whose number is `packet_number`; see
+    /// PacketCipher::seal.
+    void seal(std::uint64_t packet_number,
+              Bytes header,
+              Bytes body,
+              MutableBytes out,
+              MutableBytes tag);
+
+    /// Opens a whole packet in place. Nothing if it is not this session's, or was refused:
+    /// counted.
+    [[nodiscard]] std::optional<Opened> open(MutableBytes packet);
+
+    [[nodiscard]] std::size_t tag_bytes() const { return seal::tag_bytes(keys_.protection); }
+    [[nodiscard]] Protection protection() const { return keys_.protection; }
+    [[nodiscard]] std::uint32_t demux() const { return demux_; }
+    [[nodiscard]] const SealCounters& counters() const { return counters_; }
+
+  private:
+    struct Sender {
+        ReplayWindow control;
+        std::uint64_t largest = 0;
+        std::uint32_t epoch = 0;
+        std::optional<PacketCipher> cipher;  ///< Of `epoch`.
+    };
+
+    [[nodiscard]] PacketKey key_of(Rank rank, std::uint32_t epoch) const;
+    [[nodiscard]] bool open_body(Sender& sender,
+                                 const wire::Header& header,
+                                 MutableBytes packet);
+
+    SessionKeys keys_;
+    std::uint32_t demux_;
+    std::uint64_t next_number_ = 1;
+    std::uint32_t own_epoch_ = 0;
+    std::optional<PacketCipher> own_cipher_;
+    std::map<Rank, Sender> senders_;
+    SealCounters counters_;
+};
+
+}  // namespace stage::seal

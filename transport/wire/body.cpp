@@ -1,0 +1,232 @@
+#include "transport/wire/body.h"
+
+#include "transport/base/codec.h"
+#include "transport/base/invariant.h"
+#include "transport/wire/packet.h"
+
+#include <algorithm>
+
+namespace stage::wire {
+namespace {
+
+constexpr std::uint32_t kCriticalFeatures = 0xffff0000U;
+
+void write_runs(ByteWriter& out, const std::vector<ChunkRun>& runs) {
+    invariant(runs.size() <= kMaxRuns, "a list of runs fits its packet");
+    out.u8(static_cast<std::uint8_t>(runs.size()));
+    for (const ChunkRun& run : runs) {
+        out.u32(run.block.value()).u16(run.first).u16(run.count);
+    }
+}
+
+std::optional<std::vector<ChunkRun>> read_runs(ByteReader& in) {
+    const std::size_t count = in.u8();
+    if (count > kMaxRuns) {
+        return std::nullopt;
+    }
+    std::vector<ChunkRun> runs;
+    runs.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const BlockIndex block{in.u32()};
+        const std::uint16_t first = in.u16();
+        runs.push_back({.block = block, .first = first, .count = in.u16()});
+        if (unsigned{runs.back().first} + runs.back().count > 0x10000U) {
+            return std::nullopt;
+        }
+    }
+    return runs;
+}
+
+void write_descriptor(ByteWriter& out, const Descriptor& descriptor) {
+    out.u32(descriptor.length).u32(descriptor.wire_length);
+    out.u8(static_cast<std::uint8_t>(descriptor.encoding)).raw(descriptor.leaf);
+}
+
+std::optional<Descriptor> read_descriptor(ByteReader& in) {
+    Descriptor descriptor;
+    descriptor.length = in.u32();
+    descriptor.wire_length = in.u32();
+    const std::uint8_t encoding = in.u8();
+    const Bytes leaf = in.raw(descriptor.leaf.size());
+    const bool sane = in.ok() && descriptor.length >= 1 && descriptor.length <= kBlockBytes &&
+                      descriptor.wire_length <= kBlockBytes &&
+                      encoding <= static_cast<std::uint8_t>(Encoding::zstd);
+    if (!sane) {
+        return std::nullopt;
+    }
+    descriptor.encoding = static_cast<Encoding>(encoding);
+    const bool is_hole = descriptor.encoding == Encoding::hole;
+    if (is_hole != (descriptor.wire_length == 0)) {
+        return std::nullopt;
+    }
+    if (descriptor.encoding == Encoding::raw && descriptor.wire_length != descriptor.length) {
+        return std::nullopt;
+    }
+    std::copy(leaf.begin(), leaf.end(), descriptor.leaf.begin());
+    return descriptor;
+}
+
+}  // namespace
+
+std::vector<std::byte> write(const Describe& body) {
+    invariant(!body.descriptors.empty() && body.descriptors.size() <= kMaxDescriptors,
+              "a DESCRIBE has 1 to 46 descriptors");
+    ByteWriter out;
+    out.u32(body.first.value()).u8(static_cast<std::uint8_t>(body.descriptors.size()));
+    for (const Descriptor& descriptor : body.descriptors) {
+        write_descriptor(out, descriptor);
+    }
+    return out.take();
+}
+
+std::optional<Describe> read_describe(Bytes bytes) {
+    ByteReader in{bytes};
+    Describe body{.first = BlockIndex{in.u32()}, .descriptors = {}};
+    const std::size_t count = in.u8();
+    if (!in.ok() || count == 0 || count > kMaxDescriptors ||
+        in.left() != count * kDescriptorBytes || body.first.value() > 0xffffffffU - count) {
+        return std::nullopt;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto descriptor = read_descriptor(in);
+        if (!descriptor) {
+            return std::nullopt;
+        }
+        body.descriptors.push_back(*descriptor);
+    }
+    return body;
+}
+
+std::vector<std::byte> write(const Offer& body) {
+    ByteWriter out;
+    out.u32(body.blocks).u64(body.object_bytes).u16(body.chunk_bytes);
+    out.u64(body.source_time_us).u32(body.features);
+    return out.take();
+}
+
+std::optional<Offer> read_offer(Bytes bytes) {
+    ByteReader in{bytes};
+    Offer body;
+    body.blocks = in.u32();
+    body.object_bytes = in.u64();
+    body.chunk_bytes = in.u16();
+    body.source_time_us = in.u64();
+    body.features = in.u32();
+    const bool sane = in.finished() && body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&
+                      body.chunk_bytes <= kMaxChunkBytes &&
+                      (body.features & kCriticalFeatures) == 0 && body.object_bytes >= 1 &&
+                      body.object_bytes <= std::uint64_t{body.blocks} * kBlockBytes;
+    return sane ? std::optional{body} : std::nullopt;
+}
+
+std::vector<std::byte> write(const Ready& body) {
+    return ByteWriter{}.u64(body.source_time_us).u32(body.hold_us).take();
+}
+
+std::optional<Ready> read_ready(Bytes bytes) {
+    ByteReader in{bytes};
+    Ready body;
+    body.source_time_us = in.u64();
+    body.hold_us = in.u32();
+    return in.finished() ? std::optional{body} : std::nullopt;
+}
+
+std::vector<std::byte> write(const Request& body) {
+    ByteWriter out;
+    out.u32(body.id);
+    write_runs(out, body.runs);
+    return out.take();
+}
+
+std::optional<Request> read_request(Bytes bytes) {
+    ByteReader in{bytes};
+    Request body;
+    body.id = in.u32();
+    auto runs = read_runs(in);
+    if (!runs || !in.finished() || runs->empty()) {
+        return std::nullopt;
+    }
+    body.runs = std::move(*runs);
+    return body;
+}
+
+std::vector<std::byte> write(const Report& body) {
+    ByteWriter out;
+    out.u64(body.highest).u32(body.received).u32(body.lost);
+    out.u64(body.echo_us).u32(body.hold_us).u32(body.blocks_held);
+    write_runs(out, body.missing);
+    return out.take();
+}
+
+std::optional<Report> read_report(Bytes bytes) {
+    ByteReader in{bytes};
+    Report body;
+    body.highest = in.u64();
+    body.received = in.u32();
+    body.lost = in.u32();
+    body.echo_us = in.u64();
+    body.hold_us = in.u32();
+    body.blocks_held = in.u32();
+    auto runs = read_runs(in);
+    if (!runs || !in.finished()) {
+        return std::nullopt;
+    }
+    body.missing = std::move(*runs);
+    return body;
+}
+
+std::vector<std::byte> write(const Done& body) {
+    invariant(body.ranks.size() <= kMaxRankRuns, "a set of ranks fits its packet");
+    ByteWriter out;
+    out.u16(static_cast<std::uint16_t>(body.ranks.size()));
+    for (const RankRun& run : body.ranks) {
+        out.u16(run.first.value()).u16(run.last.value());
+    }
+    return out.take();
+}
+
+std::optional<Done> read_done(Bytes bytes) {
+    ByteReader in{bytes};
+    const std::size_t count = in.u16();
+    if (!in.ok() || count > kMaxRankRuns || in.left() != count * 4) {
+        return std::nullopt;
+    }
+    Done body;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Rank first{in.u16()};
+        const Rank last{in.u16()};
+        if (last < first) {
+            return std::nullopt;
+        }
+        body.ranks.push_back({.first = first, .last = last});
+    }
+    return body;
+}
+
+std::vector<std::byte> write(const Ending& body) {
+    invariant(body.why.size() <= kMaxWhyBytes, "a reason fits its packet");
+    return ByteWriter{}.u8(body.outcome).u16(body.rank.value()).text(body.why).take();
+}
+
+std::optional<Ending> read_ending(Bytes bytes) {
+    ByteReader in{bytes};
+    Ending body;
+    body.outcome = in.u8();
+    body.rank = Rank{in.u16()};
+    body.why = in.text(kMaxWhyBytes);
+    return in.finished() && body.outcome <= 1 ? std::optional{body} : std::nullopt;
+}
+
+std::vector<std::byte> write(const End& body) {
+    return ByteWriter{}.u32(body.blocks).u64(body.last_packet).take();
+}
+
+std::optional<End> read_end(Bytes bytes) {
+    ByteReader in{bytes};
+    End body;
+    body.blocks = in.u32();
+    body.last_packet = in.u64();
+    return in.finished() && body.blocks >= 1 ? std::optional{body} : std::nullopt;
+}
+
+}  // namespace stage::wire

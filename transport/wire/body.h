@@ -1,0 +1,142 @@
+// What do control packets say?
+//
+// One struct per packet type with its byte table, a writer and a reader that trusts nothing:
+// every count is checked against the bytes that are there, every list has a limit.
+// docs/PROTOCOL.md, "Bodies", is normative.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage::wire {
+
+/// A leaf digest: XXH3-128 of the block's decoded bytes, canonical (big-endian) form.
+using Leaf = std::array<std::byte, 16>;
+
+/// How a block's bytes travel. Append only; an unknown one refuses the block's object.
+enum class Encoding : std::uint8_t {
+    raw = 0,
+    hole = 1,  ///< All zeros: no chunk is sent.
+    zstd = 2,  ///< Reserved.
+};
+
+/// length u32 (decoded bytes, 1..1 MiB) | wire_length u32 (bytes in chunks) | encoding u8 |
+/// leaf 16
+struct Descriptor {
+    std::uint32_t length = 0;
+    std::uint32_t wire_length = 0;
+    Encoding encoding = Encoding::raw;
+    Leaf leaf{};
+
+    friend bool operator==(const Descriptor&, const Descriptor&) = default;
+};
+inline constexpr std::size_t kDescriptorBytes = 25;
+inline constexpr std::size_t kMaxDescriptors = 46;  ///< In one DESCRIBE.
+
+/// DESCRIBE: first u32 | count u8 | count x descriptor
+struct Describe {
+    BlockIndex first;
+    std::vector<Descriptor> descriptors;  ///< 1..kMaxDescriptors, of consecutive blocks.
+};
+
+/// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u16 | source_time_us u64 | features u32
+struct Offer {
+    std::uint32_t blocks = 0;        ///< 1 or more.
+    std::uint64_t object_bytes = 0;  ///< Sum of the decoded lengths.
+    std::uint16_t chunk_bytes = 0;   ///< Payload of every DATA packet but a block's last.
+    std::uint64_t source_time_us =
+        0;                       ///< The source's own clock, to be echoed; means nothing else.
+    std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical; none yet.
+};
+
+/// READY: source_time_us u64 (echo) | hold_us u32
+struct Ready {
+    std::uint64_t source_time_us = 0;
+    std::uint32_t hold_us = 0;  ///< From hearing the offer to sending this.
+};
+
+/// Chunks `first` .. `first + count - 1` of a block; count 0 asks for the block's descriptor.
+/// block u32 | first u16 | count u16
+struct ChunkRun {
+    BlockIndex block;
+    std::uint16_t first = 0;
+    std::uint16_t count = 0;
+
+    friend bool operator==(const ChunkRun&, const ChunkRun&) = default;
+};
+inline constexpr std::size_t kMaxRuns = 140;
+
+/// REQUEST and LACKING: request_id u32 | count u8 | count x run
+struct Request {
+    std::uint32_t id = 0;  ///< Drawn by the asker; a LACKING echoes it.
+    std::vector<ChunkRun> runs;
+};
+
+/// REPORT: highest u64 | received u32 | lost u32 | echo_us u64 | hold_us u32 | blocks_held u32
+/// |
+///         count u8 | count x run
+struct Report {
+    std::uint64_t highest = 0;   ///< Largest packet number of the source that arrived.
+    std::uint32_t received = 0;  ///< The source's multicast packets since the last report.
+    std::uint32_t lost = 0;      ///< Of these numbers, those that did not arrive.
+    std::uint64_t echo_us = 0;   ///< The source_time_us heard last.
+    std::uint32_t hold_us = 0;
+    std::uint32_t blocks_held = 0;
+    std::vector<ChunkRun>
+        missing;  ///< What stayed away since the last report, at most kMaxRuns.
+};
+
+/// A run of ranks. first u16 | last u16
+struct RankRun {
+    Rank first;
+    Rank last;  ///< Inclusive, >= first.
+
+    friend bool operator==(const RankRun&, const RankRun&) = default;
+};
+inline constexpr std::size_t kMaxRankRuns = 280;
+
+/// DONE and DONE_ACK: count u16 | count x rank run. A set, so that saying it twice is harmless.
+struct Done {
+    std::vector<RankRun> ranks;
+};
+
+/// RELEASE: outcome u8 (0 all hold it, 1 failed) | rank u16 (who) | text (why, UTF-8, <= 900
+/// bytes) LEAVE has the same bytes: its outcome is 1 and its rank the sender's.
+struct Ending {
+    std::uint8_t outcome = 0;
+    Rank rank;
+    std::string why;
+};
+inline constexpr std::size_t kMaxWhyBytes = 900;
+
+/// END: blocks u32 | last_packet u64
+struct End {
+    std::uint32_t blocks = 0;
+    std::uint64_t last_packet = 0;  ///< The number of the last packet of the first pass.
+};
+
+[[nodiscard]] std::vector<std::byte> write(const Describe& body);
+[[nodiscard]] std::vector<std::byte> write(const Offer& body);
+[[nodiscard]] std::vector<std::byte> write(const Ready& body);
+[[nodiscard]] std::vector<std::byte> write(const Request& body);
+[[nodiscard]] std::vector<std::byte> write(const Report& body);
+[[nodiscard]] std::vector<std::byte> write(const Done& body);
+[[nodiscard]] std::vector<std::byte> write(const Ending& body);
+[[nodiscard]] std::vector<std::byte> write(const End& body);
+
+/// Each gives nothing for a body that is short, long, or out of its stated ranges.
+[[nodiscard]] std::optional<Describe> read_describe(Bytes body);
+[[nodiscard]] std::optional<Offer> read_offer(Bytes body);
+[[nodiscard]] std::optional<Ready> read_ready(Bytes body);
+[[nodiscard]] std::optional<Request> read_request(Bytes body);
+[[nodiscard]] std::optional<Report> read_report(Bytes body);
+[[nodiscard]] std::optional<Done> read_done(Bytes body);
+[[nodiscard]] std::optional<Ending> read_ending(Bytes body);
+[[nodiscard]] std::optional<End> read_end(Bytes body);
+
+}  // namespace stage::wire
