@@ -1,16 +1,21 @@
 # stagecast: one Makefile, few words.
 #
-#   make            everything into build/          make check     every test, cheap ones first
-#   make deps       the Debian packages (root)      make demo      a job on an emulated cluster
-#   make help       all targets
+#   make          the plugin, the daemon, the worker, the PMIx host, into build/
+#   make deps     installs the Debian packages (root); all, check and demo do it by themselves
+#   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
+#   make check    every suite, the cheap ones first, at the end "N passed, N failed"
+#   make check-long   the same, then 10^5 simulations and the sanitizers
+#   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# Sources are found by wildcard, one archive per folder: a new .cpp needs no change here. A program
-# is the archives of the folders below its name; the linker takes from each only what is called.
+# One suite: unit, sim (RUNS= SEED=), net, cluster, bench, san, tsan; ARGS= goes to its program.
+# One check: format-check, tidy, headers, exports, lint. Repair: format, clean.
+#
+# Sources are found by wildcard, one archive a folder: a new .cpp needs no change here. A program
+# is its main and the archives of the folders below it; the linker takes what is called.
 
 BUILD      ?= build
 PREFIX     ?= /usr
 SYSCONFDIR ?= /etc
-DESTDIR    ?=
 RUNS       ?= 200
 SEED       ?= 1
 export BUILD RUNS SEED
@@ -21,180 +26,183 @@ endif
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 
-# ------------------------------------------------------------------------------ packages (make deps)
-DEPS := \
-  g++ make git ca-certificates $(# build it, and clone it) \
-  libslurm-dev libmunge-dev libpmix-dev $(# what it talks to: Slurm, munge, PMIx) \
-  libssl-dev libxxhash-dev nlohmann-json3-dev $(# seals, digests, statistics) \
-  libboost-filesystem-dev libboost-program-options-dev $(# paths on disk, command lines) \
-  catch2 bats python3 $(# unit tests, cluster tests, tidy) \
-  clang-format-14 clang-tidy-14 clang-14 libclang-rt-14-dev shellcheck $(# format, lint) \
-  slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# the emulated cluster is real Slurm) \
-  openmpi-bin libopenmpi-dev $(# the job that the demo runs) \
-  iproute2 iptables ethtool $(# its network: namespaces, rates, loss) \
-  procps psmisc util-linux mount bindfs fuse3 $(# its hosts: processes, mounts, a root squash) \
-  bc strace tcpdump netcat-openbsd $(# what its tests look with)
+# ---------------------------------------------------------------------- packages (Debian 12)
+deps_build := \
+  g++ make git ca-certificates          $(# to clone it and to build it) \
+  libmunge-dev libssl-dev libxxhash-dev $(# credentials, seals, digests) \
+  nlohmann-json3-dev                    $(# statistics) \
+  libboost-filesystem-dev               $(# paths where they meet the disk) \
+  libboost-program-options-dev          $(# command lines) \
+  $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
+  $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
+deps_test := \
+  catch2 bats python3                   $(# unit tests, cluster tests, tidy) \
+  clang-format-14 clang-tidy-14 shellcheck $(# format, lint) \
+  slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a cluster, emulated but real) \
+  openmpi-bin libopenmpi-dev            $(# its jobs) \
+  iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
+  procps psmisc util-linux mount        $(# its hosts: processes and mounts) \
+  bindfs fuse3                          $(# a file system that refuses root) \
+  bc strace tcpdump netcat-openbsd      $(# what the tests look with)
 
-# ------------------------------------------------------------------------- what this machine offers
-# Slurm and PMIx are found below SLURM_PREFIX= and PMIX_PREFIX=, else where Debian puts them.
-slurm_header := $(firstword $(wildcard $(or $(SLURM_PREFIX),/usr)/include/slurm/spank.h))
+# ---------------------------------------------------------------- what this machine offers
+# Slurm and PMIx are taken below SLURM_PREFIX= and PMIX_PREFIX=, else from where Debian has them.
+slurm_header := $(wildcard $(or $(SLURM_PREFIX),/usr)/include/slurm/spank.h)
 pmix_header  := $(firstword $(wildcard \
-                  $(or $(PMIX_PREFIX:%=%/include/pmix.h),/usr/lib/*/pmix2/include/pmix.h)))
+    $(if $(PMIX_PREFIX),$(PMIX_PREFIX)/include/pmix.h,/usr/lib/*/pmix2/include/pmix.h)))
 
-ifdef slurm_header
+ifneq (,$(slurm_header))
   SLURM_INC := $(SLURM_PREFIX:%=-isystem %/include)
   SLURM_LIB := $(SLURM_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lslurm
 else
-  absent += spank stager/daemon/slurm_query.cpp tests/unit/spank
-  $(info no slurm/spank.h: spank/ and stagecastd are left out (package libslurm-dev, or SLURM_PREFIX=))
+  absent += spank tests/unit/spank stager/daemon/slurm_query.cpp
+  $(info no slurm/spank.h, so no plugin and no daemon: libslurm-dev, or SLURM_PREFIX=)
 endif
-ifdef pmix_header
+ifneq (,$(pmix_header))
   PMIX_INC := -isystem $(patsubst %/,%,$(dir $(pmix_header)))
   PMIX_LIB := $(PMIX_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lpmix
 else
-  absent += pmix/host pmix/pmix_% tests/unit/pmix/host tests/unit/pmix/pmix_%
+  absent += pmix/host tests/unit/pmix/host pmix/pmix_% tests/unit/pmix/pmix_%
   PMIX_INC := -DSTAGE_WITHOUT_PMIX
-  $(info no pmix.h: pmix/host is left out, workers know only host files (package libpmix-dev, or PMIX_PREFIX=))
+  $(info no pmix.h, so no pmix/host, and workers know host files only: libpmix-dev, or PMIX_PREFIX=)
 endif
 
-# --------------------------------------------------------------------------------------------- flags
+# ------------------------------------------------------------------------------------- flags
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast \
-  -Wnon-virtual-dtor -Woverloaded-virtual -Wnull-dereference -Wcast-qual -Wcast-align -Wformat=2 \
-  -Wimplicit-fallthrough -Wundef -Werror
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wnull-dereference -Wcast-qual -Wcast-align \
+  -Wformat=2 -Wimplicit-fallthrough -Wundef -Werror
 ifeq (,$(findstring clang,$(CXX)))
 WARNINGS += -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast
 endif
 
-ifdef SAN   # SAN=address,undefined or SAN=thread; their instrumentation confuses two warnings
-HARDENING := -O1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all \
+ifdef SAN   # address,undefined or thread; the code they add confuses two of g++'s warnings
+RELEASE := -O1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all \
   -Wno-maybe-uninitialized -Wno-null-dereference
-LDFLAGS   += -fsanitize=$(SAN)
+LDFLAGS := -fsanitize=$(SAN)
 else
-HARDENING := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
+RELEASE := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
   -fcf-protection
-LDFLAGS   += -Wl,-z,relro,-z,now
+LDFLAGS := -Wl,-z,relro,-z,now
 endif
 
-CXXFLAGS := -std=c++20 -g -pthread $(HARDENING) $(WARNINGS) -I. $(SLURM_INC) $(PMIX_INC)
+INCLUDES := -I. $(SLURM_INC) $(PMIX_INC)
+CXXFLAGS := -std=c++20 -g -pthread $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
-LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash
+LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal
 
 # The plugin is a guest in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
-# then it neither loads a library into its host, nor depends on the host's version of one, nor
-# can its symbols meet those of another plugin.
+# so it brings no library into its host, rests on no version of one that the host happens to
+# have, and its symbols can't meet those of another plugin.
 PLUGIN_CXXFLAGS := -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections
 PLUGIN_LDFLAGS  := -shared -static-libstdc++ -static-libgcc -Wl,--gc-sections \
   -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.lds
 
-# Objects are rebuilt when the way to build them changed, not whenever this file did.
+# Objects are made anew when the way to make them changed, not whenever this page did.
 how := $(CXX) $(CXXFLAGS) $(PLUGIN_CXXFLAGS)
 ifneq ($(file <$(BUILD)/how),$(how))
 $(shell mkdir -p $(BUILD))$(file >$(BUILD)/how,$(how))
 endif
 
-# --------------------------------------------------------------------------- programs and their rooms
+# ----------------------------------------------------------------------- folders and programs
 transport := $(addprefix transport/,wan tcp verbs udp run core seal wire base)
 plugin    := spank stager/control transport/base
-daemon    := $(addprefix stager/,daemon spawn link config worker control) pmix pmix/host $(transport)
+daemon    := $(addprefix stager/,daemon spawn link config worker control) pmix $(transport)
 worker    := $(addprefix stager/,worker files config control) pmix $(transport)
 host      := pmix/host pmix transport/base
-everyone  := spank $(addprefix stager/,daemon spawn link worker files config control) \
-             pmix/host pmix $(transport)
+everyone  := $(sort $(plugin) $(daemon) $(worker) $(host))
 
-found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.$2,$1)))
-sources  = $(filter-out %/main.cpp,$(call found,$1,cpp))
-archive  = $(BUILD)/$1/lib$(subst /,-,$2).a
-archives = $(foreach room,$2,$(if $(call sources,$(room)),$(call archive,$1,$(room))))
+found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.cpp,$1)))
+library  = $(filter-out %/main.cpp,$(call found,$1))
 objects  = $(patsubst %.cpp,$(BUILD)/$1/%.o,$2)
+archive  = $(BUILD)/$1/$(subst /,-,$2).a
+archives = $(foreach folder,$2,$(if $(call library,$(folder)),$(call archive,$1,$(folder))))
+# A program is made where its main exists and nothing that it needs is absent.
+program  = $(if $(filter-out $(absent) $(absent:%=%/%),$(wildcard $2)),$(BUILD)/$1)
 
-unit_sources := $(call found,tests/unit $(addprefix tests/unit/,$(everyone)),cpp)
-sim_sources  := $(call found,tests/sim,cpp)
+PLUGIN := $(call program,stagecast.so,spank/exports.lds)
+DAEMON := $(if $(slurm_header),$(call program,stagecastd,stager/daemon/main.cpp))
+WORKER := $(call program,stagecast-worker,stager/worker/main.cpp)
+HOST   := $(call program,stagecast-pmix-host,pmix/host/main.cpp)
+UNIT   := $(BUILD)/unit-tests
+SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 
-# A program is made as soon as the file with its main exists.
-program  = $(if $(call found,$2,cpp),$(if $(wildcard $3),$(BUILD)/$1))
-PLUGIN   := $(call program,stagecast.so,spank,spank/exports.lds)
-DAEMON   := $(and $(slurm_header),$(call program,stagecastd,stager/daemon,stager/daemon/main.cpp))
-WORKER   := $(call program,stagecast-worker,stager/worker,stager/worker/main.cpp)
-HOST     := $(call program,stagecast-pmix-host,pmix/host,pmix/host/main.cpp)
-PROGRAMS := $(PLUGIN) $(DAEMON) $(WORKER) $(HOST)
-TESTS    := $(BUILD)/unit-tests $(if $(sim_sources),$(BUILD)/sim-tests)
+.PHONY: all programs check check-long unit sim san tsan net cluster bench demo
+.PHONY: format format-check tidy headers exports lint install deps ready-to-build ready clean
+all: ready-to-build
+	@$(MAKE) programs
+programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST)
 
-.PHONY: all programs deps ready check check-long unit sim net cluster bench demo san tsan \
-        lint format format-check headers exports tidy install clean help
-all: ready
-	@$(MAKE) --no-print-directory programs
-programs: $(PROGRAMS)
-
-link = @echo "  LINK $@"; $(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
-  -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+catch_main := tests/unit/catch_main.cpp
+unit_tests := $(call found,tests/unit $(everyone:%=tests/unit/%))
+sim_tests  := $(call found,tests/sim) $(catch_main)
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
-	$(link) $(SLURM_LIB)
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
-	$(link) $(PMIX_LIB)
-$(HOST): $(call objects,obj,pmix/host/main.cpp) $(call archives,obj,$(host))
-	$(link) $(PMIX_LIB)
-$(BUILD)/unit-tests: $(call objects,obj,$(unit_sources)) $(call archives,obj,$(everyone))
-	$(link) $(SLURM_LIB) $(PMIX_LIB)
-$(BUILD)/sim-tests: $(call objects,obj,tests/unit/catch_main.cpp $(sim_sources)) \
-                    $(call archives,obj,$(everyone))
-	$(link) $(SLURM_LIB) $(PMIX_LIB)
+$(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
+$(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(everyone))
+$(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(everyone))
 
-# Of spank/ every object (Slurm looks the hooks up by name), of the rest what these call.
-$(PLUGIN): $(call objects,pic,$(call found,spank,cpp)) \
+$(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
+$(WORKER) $(HOST) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
+$(DAEMON) $(WORKER) $(HOST) $(UNIT) $(SIM):
+	@echo "  LINK $@"
+	@$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+
+# Of spank/ every object, because Slurm finds the hooks by name; of the rest what these call.
+$(PLUGIN): $(call objects,pic,$(call found,spank)) \
            $(call archives,pic,$(filter-out spank,$(plugin))) spank/exports.lds
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
-define room_rule
-$(call archive,$1,$2): $(call objects,$1,$(call sources,$2))
+define archive_rule
+$(call archive,$1,$2): $(call objects,$1,$(call library,$2))
 	@rm -f $$@ && ar rcs $$@ $$^
 endef
-$(foreach room,$(everyone),$(eval $(call room_rule,obj,$(room))))
-$(foreach room,$(filter-out spank,$(plugin)),$(eval $(call room_rule,pic,$(room))))
+$(foreach folder,$(everyone),$(eval $(call archive_rule,obj,$(folder))))
+$(foreach folder,$(plugin),$(eval $(call archive_rule,pic,$(folder))))
 
-compile = @echo "  CXX  $<"; mkdir -p $(@D); $(CXX) $(CXXFLAGS) $1 -MMD -MP -c -o $@ $<
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/how
-	$(call compile,)
+	@echo "  CXX  $<"; mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/pic/%.o: %.cpp $(BUILD)/how
-	$(call compile,$(PLUGIN_CXXFLAGS))
-# Catch2's main under the sanitizers warns out of libstdc++'s <regex>, falsely.
-$(BUILD)/obj/tests/unit/catch_main.o: tests/unit/catch_main.cpp $(BUILD)/how
-	$(call compile,-w)
--include $(shell find $(BUILD)/obj $(BUILD)/pic $(BUILD)/headers -name '*.d' 2>/dev/null)
+	@echo "  PIC  $<"; mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
+# Under the sanitizers Catch2's main warns out of libstdc++'s <regex>, falsely.
+$(call objects,obj,$(catch_main)): CXXFLAGS += -w
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-# --------------------------------------------------------------------------------------------- tests
+# ------------------------------------------------------------------------------------- tests
 check: ready
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check
-
 check-long: check
-	@$(MAKE) --no-print-directory sim RUNS=100000
-	@$(MAKE) --no-print-directory san
-	@$(MAKE) --no-print-directory tsan
+	@$(MAKE) sim RUNS=100000
+	@$(MAKE) san
+	@$(MAKE) tsan
 
-unit: $(BUILD)/unit-tests
-	@$< $(ARGS)
-sim: $(filter %/sim-tests,$(TESTS))
-	@$(if $<,$< $(ARGS),echo "sim: no simulation in this tree")
+unit: $(UNIT)
+	@$(UNIT) $(ARGS)
+sim: $(SIM)
+	@$(if $(SIM),$(SIM) $(ARGS),echo "sim: nothing in tests/sim yet")
 san:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/san SAN=address,undefined unit sim
+	@$(MAKE) unit sim BUILD=$(BUILD)/san SAN=address,undefined
 tsan:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN=thread unit sim
+	@$(MAKE) unit sim BUILD=$(BUILD)/tsan SAN=thread
 
-suite = @if [ -x tests/$@/run ]; then tests/$@/run $(ARGS); else echo "$@: no tests/$@/run"; fi
+suite = @if [ -x tests/$@/run ]; then tests/$@/run $(ARGS); else echo "$@: no tests/$@/run yet"; fi
 net cluster bench: programs
 	$(suite)
 demo: ready
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) programs
 	$(suite)
 
-# --------------------------------------------------------------------------------------------- style
-code    := $(wildcard $(foreach depth,* */* */*/* */*/*/*,$(foreach top,\
-             spank stager transport pmix tests,$(top)/$(depth).h $(top)/$(depth).cpp)))
-headers := $(filter-out $(absent:%=%/%) tests/%,$(filter %.h,$(code)))
+# ------------------------------------------------------------------------------------- style
+code    := $(shell find spank stager transport pmix tests -name '*.h' -o -name '*.cpp' 2>/dev/null)
+present := $(filter-out $(absent) $(absent:%=%/%),$(code))
+scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests --include='*' 2>/dev/null)
 
 format:
 	@clang-format-14 -i $(code)
@@ -202,37 +210,47 @@ format-check:
 	@clang-format-14 --dry-run --Werror $(code)
 tidy:
 	@tests/tidy/run
+exports: $(PLUGIN)
+	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN),echo "exports: no plugin here")
 
-# Each header compiles alone, and twice.
-headers: $(headers:%=$(BUILD)/headers/%.ok)
+# Every header compiles alone, and twice.
+headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter %.h,$(present)))
 $(BUILD)/headers/%.ok: % $(BUILD)/how
 	@mkdir -p $(@D)
-	@printf '#include "%s"\n' $< $< | $(CXX) $(CXXFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
-	    -fsyntax-only -x c++ - && touch $@
+	@printf '#include "%s"\n' $< $< | \
+	    $(CXX) $(CXXFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c++ -
+	@touch $@
 
-exports: $(PLUGIN)
-	@$(if $<,tests/tidy/exports $<,echo "exports: no plugin in this tree")
-
-lint: $(patsubst %,$(BUILD)/lint/%.ok,$(filter-out $(absent) $(absent:%=%/%),$(filter %.cpp,$(code))))
+lint: $(patsubst %,$(BUILD)/lint/%.ok,$(filter %.cpp,$(present)))
+	@shellcheck --severity=warning $(scripts)
 $(BUILD)/lint/%.ok: % .clang-tidy
 	@echo "  LINT $<"; mkdir -p $(@D)
-	@clang-tidy-14 --quiet $< -- -std=c++20 -I. $(SLURM_INC) $(PMIX_INC) 2>/dev/null && touch $@
+	@clang-tidy-14 --quiet $< -- -std=c++20 $(INCLUDES) 2>/dev/null
+	@touch $@
 
-# --------------------------------------------------------------------------------- install, machine
-place = $(if $(wildcard $1),install -D -m $2 $1 $(DESTDIR)$3)
+# ---------------------------------------------------------------------- install, and the machine
+# The paths in etc/ are those of the defaults; another PREFIX or SYSCONFDIR rewrites them.
+put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$3)
+rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/,$(PREFIX)/,g' \
+    -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
 install: programs
-	$(call place,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
-	$(call place,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
-	$(call place,$(WORKER),0755,$(PREFIX)/libexec/stagecast/stagecast-worker)
-	$(call place,$(HOST),0755,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
+	$(call put,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
+	$(call put,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
+	$(call put,$(WORKER),0755,$(PREFIX)/libexec/stagecast/stagecast-worker)
+	$(call put,$(HOST),0755,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
+	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)
+	$(call rewrite,etc/plugstack.conf.d/stagecast.conf,$(SYSCONFDIR)/slurm/plugstack.conf.d/stagecast.conf)
 
-missing = dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(DEPS) 2>&1 | \
-  sed -n 's/^dpkg-query: no packages found matching //p; /^installed /d; s/^[a-z-]* //p'
-ready:
-	@true
+installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/dev/null | \
+              sed -n 's/^ii *://p')
+missing   = $(strip $(filter-out $(call installed,$1),$1))
 deps:
-	apt-get update
-	apt-get install --yes --no-install-recommends $(DEPS)
+	@tests/deps $(deps_build) $(deps_test)
+ready-to-build:
+	@$(if $(call missing,$(deps_build)),tests/deps --ask $(call missing,$(deps_build)),true)
+ready:
+	@$(if $(call missing,$(deps_build) $(deps_test)),tests/deps --ask \
+	    $(call missing,$(deps_build) $(deps_test)),true)
 
 clean:
 	rm -rf $(BUILD)
