@@ -67,11 +67,11 @@ class [[nodiscard]] Result {
     [[nodiscard]] const T* operator->() const { return &value(); }
 
     [[nodiscard]] const Error& error() const& {
-        invariant(!ok(), "an error is asked for only where there is one");
+        invariant(state_.index() == 1, "an error is asked for only where there is one");
         return *std::get_if<1>(&state_);
     }
     [[nodiscard]] Error&& error() && {
-        invariant(!ok(), "an error is asked for only where there is one");
+        invariant(state_.index() == 1, "an error is asked for only where there is one");
         return std::move(*std::get_if<1>(&state_));
     }
 
