@@ -1,0 +1,321 @@
+#include "stager/worker/setup.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+enum class Type : std::uint8_t {
+    setup = 1,
+    abort = 2,
+    cards = 3,
+    release = 4,
+    progress = 65,
+    card = 66,
+    outcome = 67,
+    released = 68,
+};
+
+ByteWriter begin(Type type) {
+    ByteWriter writer;
+    writer.u8(kWorkerVersion).u8(static_cast<std::uint8_t>(type));
+    return writer;
+}
+
+void put_text(ByteWriter& writer, std::string_view text, std::size_t limit) {
+    invariant(text.size() <= limit, "a text fits its field");
+    writer.text(text);
+}
+
+/// What is only for people must arrive, whole or not.
+void put_cut(ByteWriter& writer, std::string_view text, std::size_t limit) {
+    writer.text(text.substr(0, text.find('\0')).substr(0, limit));
+}
+
+void put_names(ByteWriter& writer, const std::vector<std::string>& names, std::size_t limit) {
+    writer.u32(static_cast<std::uint32_t>(names.size()));
+    for (const std::string& name : names) {
+        put_text(writer, name, limit);
+    }
+}
+
+void put_milliseconds(ByteWriter& writer, std::chrono::milliseconds time) {
+    writer.u64(static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count())));
+}
+
+std::string take_text(ByteReader& reader, std::size_t limit) {
+    std::string text = reader.text(limit);
+    if (text.find('\0') != std::string::npos) {
+        reader.fail();
+    }
+    return text;
+}
+
+/// At most `count_max` texts. The count is believed only as far as bytes are there for it.
+std::vector<std::string> take_names(ByteReader& reader,
+                                    std::size_t count_max,
+                                    std::size_t limit) {
+    std::vector<std::string> names;
+    const std::size_t count = reader.u32();
+    if (count > count_max || count > reader.left() / sizeof(std::uint32_t)) {
+        reader.fail();
+        return names;
+    }
+    names.reserve(count);
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        names.push_back(take_text(reader, limit));
+    }
+    return names;
+}
+
+std::chrono::milliseconds take_milliseconds(ByteReader& reader) {
+    constexpr std::uint64_t kYear = 366ULL * 86400U * 1000U;
+    return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(reader.u64(), kYear))};
+}
+
+template <class Enum>
+Enum take_enum(ByteReader& reader, Enum last) {
+    const std::uint8_t number = reader.u8();
+    if (number > static_cast<std::uint8_t>(last)) {
+        reader.fail();
+        return last;
+    }
+    return static_cast<Enum>(number);
+}
+
+std::vector<std::byte> take_blob(ByteReader& reader, std::size_t limit) {
+    const Bytes bytes = reader.blob(limit);
+    return {bytes.begin(), bytes.end()};
+}
+
+template <std::size_t Count>
+void take_array(ByteReader& reader, std::array<std::byte, Count>& target) {
+    const Bytes bytes = reader.raw(Count);
+    std::copy(bytes.begin(), bytes.end(), target.begin());
+}
+
+// ---- encoding
+
+void put(ByteWriter& writer, const WorkerSetup& setup) {
+    invariant(setup.nodes.size() <= kMaxMembers, "a rank has 16 bits");
+    writer.u32(setup.key.job_id).u32(setup.key.step_id).u32(setup.key.restart);
+    writer.u16(setup.rank.value()).u16(setup.source.value());
+    put_names(writer, setup.nodes, kMaxNameBytes);
+    put_text(writer, setup.specs, kMaxSpecsBytes);
+    put_text(writer, setup.work_dir, kMaxPathBytes);
+    put_text(writer, setup.stage_dir, kMaxPathBytes);
+    put_text(writer, setup.dest_subdir, kMaxPathBytes);
+    put_names(writer, setup.dest_roots, kMaxPathBytes);
+    writer.u64(setup.max_bytes).raw(setup.session).raw(setup.group_key);
+    put_text(writer, setup.group_address, kMaxNameBytes);
+    writer.u16(setup.group_port);
+    put_text(writer, setup.interface, kMaxNameBytes);
+    writer.u8(setup.protection).u64(setup.rate_max);
+    put_text(writer, setup.transport, kMaxNameBytes);
+    put_milliseconds(writer, setup.stage_timeout);
+    put_milliseconds(writer, setup.stall_timeout);
+    put_milliseconds(writer, setup.connect_timeout);
+    put_milliseconds(writer, setup.linger);
+    writer.u8(setup.cards_follow ? 1 : 0);
+}
+
+void put(ByteWriter& writer, const WorkerAbort& abort) {
+    writer.u8(static_cast<std::uint8_t>(abort.blame));
+    put_cut(writer, abort.sentence, kMaxSentenceBytes);
+}
+
+void put(ByteWriter& writer, const WorkerCards& cards) {
+    invariant(cards.table.size() <= kMaxCardTableBytes, "a table of cards fits its field");
+    writer.blob(cards.table);
+}
+
+void put(ByteWriter& /*writer*/, const WorkerRelease& /*release*/) {
+}
+
+void put(ByteWriter& writer, const WorkerProgress& progress) {
+    writer.u8(static_cast<std::uint8_t>(progress.phase));
+    writer.u64(progress.bytes).u64(progress.bytes_total);
+}
+
+void put(ByteWriter& writer, const WorkerCard& card) {
+    invariant(card.card.size() <= kMaxCardBytes, "a card fits its field");
+    writer.blob(card.card);
+}
+
+void put(ByteWriter& writer, const WorkerOutcome& outcome) {
+    writer.u8(static_cast<std::uint8_t>(outcome.state));
+    writer.u8(static_cast<std::uint8_t>(outcome.blame));
+    put_cut(writer, outcome.sentence, kMaxSentenceBytes);
+    writer.u16(outcome.culprit.value());
+    invariant(outcome.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");
+    put_names(writer, outcome.paths, kMaxPathBytes);
+    put_cut(writer, outcome.statistics, kMaxStatisticsBytes);
+}
+
+void put(ByteWriter& writer, const WorkerReleased& released) {
+    put_cut(writer, released.statistics, kMaxStatisticsBytes);
+}
+
+Type type_of(const WorkerSetup& /*m*/) {
+    return Type::setup;
+}
+Type type_of(const WorkerAbort& /*m*/) {
+    return Type::abort;
+}
+Type type_of(const WorkerCards& /*m*/) {
+    return Type::cards;
+}
+Type type_of(const WorkerRelease& /*m*/) {
+    return Type::release;
+}
+Type type_of(const WorkerProgress& /*m*/) {
+    return Type::progress;
+}
+Type type_of(const WorkerCard& /*m*/) {
+    return Type::card;
+}
+Type type_of(const WorkerOutcome& /*m*/) {
+    return Type::outcome;
+}
+Type type_of(const WorkerReleased& /*m*/) {
+    return Type::released;
+}
+
+template <class Message>
+std::vector<std::byte> encode_any(const Message& message) {
+    return std::visit(
+        [](const auto& one) {
+            ByteWriter writer = begin(type_of(one));
+            put(writer, one);
+            return writer.take();
+        },
+        message);
+}
+
+// ---- decoding
+
+WorkerSetup take_setup(ByteReader& reader) {
+    WorkerSetup setup;
+    setup.key.job_id = reader.u32();
+    setup.key.step_id = reader.u32();
+    setup.key.restart = reader.u32();
+    setup.rank = Rank{reader.u16()};
+    setup.source = Rank{reader.u16()};
+    setup.nodes = take_names(reader, kMaxMembers, kMaxNameBytes);
+    setup.specs = reader.text(kMaxSpecsBytes);
+    setup.work_dir = take_text(reader, kMaxPathBytes);
+    setup.stage_dir = take_text(reader, kMaxPathBytes);
+    setup.dest_subdir = take_text(reader, kMaxPathBytes);
+    setup.dest_roots = take_names(reader, kMaxSpecs, kMaxPathBytes);
+    setup.max_bytes = reader.u64();
+    take_array(reader, setup.session);
+    take_array(reader, setup.group_key);
+    setup.group_address = take_text(reader, kMaxNameBytes);
+    setup.group_port = reader.u16();
+    setup.interface = take_text(reader, kMaxNameBytes);
+    setup.protection = reader.u8();
+    setup.rate_max = reader.u64();
+    setup.transport = take_text(reader, kMaxNameBytes);
+    setup.stage_timeout = take_milliseconds(reader);
+    setup.stall_timeout = take_milliseconds(reader);
+    setup.connect_timeout = take_milliseconds(reader);
+    setup.linger = take_milliseconds(reader);
+    setup.cards_follow = reader.u8() != 0;
+    if (setup.rank.index() >= setup.nodes.size() ||
+        setup.source.index() >= setup.nodes.size() || setup.protection > 2) {
+        reader.fail();
+    }
+    return setup;
+}
+
+WorkerOutcome take_outcome(ByteReader& reader) {
+    WorkerOutcome outcome;
+    outcome.state = take_enum(reader, VerdictState::failed);
+    outcome.blame = take_enum(reader, Blame::internal);
+    outcome.sentence = take_text(reader, kMaxSentenceBytes);
+    outcome.culprit = Rank{reader.u16()};
+    outcome.paths = take_names(reader, kMaxSpecs, kMaxPathBytes);
+    outcome.statistics = take_text(reader, kMaxStatisticsBytes);
+    return outcome;
+}
+
+/// The message's type, if its version is ours.
+std::optional<Type> take_head(ByteReader& reader) {
+    const bool is_ours = reader.u8() == kWorkerVersion;
+    const auto type = static_cast<Type>(reader.u8());
+    if (!reader.ok() || !is_ours) {
+        return std::nullopt;
+    }
+    return type;
+}
+
+std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
+    switch (type) {
+        case Type::setup:
+            return take_setup(reader);
+        case Type::abort: {
+            const Blame blame = take_enum(reader, Blame::internal);
+            return WorkerAbort{blame, take_text(reader, kMaxSentenceBytes)};
+        }
+        case Type::cards:
+            return WorkerCards{take_blob(reader, kMaxCardTableBytes)};
+        case Type::release:
+            return WorkerRelease{};
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
+    switch (type) {
+        case Type::progress: {
+            WorkerProgress progress;
+            progress.phase = take_enum(reader, WorkerPhase::serve);
+            progress.bytes = reader.u64();
+            progress.bytes_total = reader.u64();
+            return progress;
+        }
+        case Type::card:
+            return WorkerCard{take_blob(reader, kMaxCardBytes)};
+        case Type::outcome:
+            return take_outcome(reader);
+        case Type::released:
+            return WorkerReleased{take_text(reader, kMaxStatisticsBytes)};
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_to_worker(const ToWorker& message) {
+    return encode_any(message);
+}
+
+std::vector<std::byte> encode_from_worker(const FromWorker& message) {
+    return encode_any(message);
+}
+
+Result<ToWorker> decode_to_worker(Bytes message) {
+    ByteReader reader{message};
+    const std::optional<Type> type = take_head(reader);
+    std::optional<ToWorker> taken =
+        type ? take_to_worker(reader, *type) : std::optional<ToWorker>{};
+    if (!taken || !reader.finished()) {
+        return Error{Blame::internal, "the daemon's message is none of ours"};
+    }
+    return std::move(*taken);
+}
+
+Result<FromWorker> decode_from_worker(Bytes message) {
+    ByteReader reader{message};
+    const std::optional<Type> type = take_head(reader);
+    std::optional<FromWorker> taken =
+        type ? take_from_worker(reader, *type) : std::optional<FromWorker>{};
+    if (!taken || !reader.finished()) {
+        return Error{Blame::internal, "the worker's message is none of ours"};
+    }
+    return std::move(*taken);
+}
+
+}  // namespace stage

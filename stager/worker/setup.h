@@ -1,0 +1,163 @@
+// What do the daemon and its worker say to each other?
+//
+// Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
+//
+//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), ABORT, RELEASE
+//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), OUTCOME (once),
+//                        RELEASED (once, last)
+//
+// One datagram is one message: version, type, body, in network byte order (base/codec.h). A
+// SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
+// kMaxDatagram travels as a memfd beside a datagram that tells its length; send_to_peer() and
+// receive_from_peer() hide that. The end of the stream says that the other side is gone: a
+// worker then removes what it has not finished, and exits.
+//
+// The worker trusts its daemon. The daemon does not trust the worker, which is the user's
+// process: decode_from_worker() bounds every field, a memfd is read, never mapped.
+#pragma once
+
+#include "stager/control/message.h"
+
+#include <array>
+#include <chrono>
+#include <optional>
+
+namespace stage {
+
+inline constexpr std::uint8_t kWorkerVersion = 1;
+inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
+inline constexpr int kWorkerGroupFd = 4;    ///< UDP, bound, joined and sized.
+inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
+inline constexpr std::size_t kMaxDatagram = 32U << 10U;
+inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
+inline constexpr std::size_t kMaxFromWorker = 2U << 20U;
+inline constexpr std::size_t kMaxMembers = 65535;  ///< A rank has 16 bits.
+inline constexpr std::size_t kMaxStatisticsBytes = 4096;
+inline constexpr std::size_t kMaxCardBytes = 4096;  ///< One member's card.
+inline constexpr std::size_t kMaxCardTableBytes = 16U << 20U;
+
+/// Everything a worker must know. What came from the user (specs, work_dir) is checked by
+/// whoever uses it, as the user.
+struct WorkerSetup {
+    StageKey key;
+    Rank rank;                       ///< This node, an index into `nodes`.
+    Rank source;                     ///< Who has the files.
+    std::vector<std::string> nodes;  ///< Names, in rank order: sentences speak them.
+    std::string specs;               ///< stage_spec.h: parse_serialized().
+    std::string work_dir;            ///< Relative sources lie below it.
+    std::string stage_dir;           ///< The job's directory, made by the daemon, mode 0700.
+    std::string dest_subdir;         ///< Below it, for relative DSTs: "" or "step.N".
+    std::vector<std::string> dest_roots;  ///< Where absolute DSTs may lie.
+    std::uint64_t max_bytes = 0;          ///< Of all files together; 0: no limit.
+
+    std::array<std::byte, 16> session{};
+    std::array<std::byte, 32> group_key{};
+    std::string group_address;  ///< Numeric, "239.192.0.7" or "ff35::7"; empty: no multicast.
+    std::uint16_t group_port = 0;
+    std::string interface;        ///< Name of the one that multicast uses; empty: by route.
+    std::uint8_t protection = 0;  ///< 0 encrypt, 1 auth, 2 none.
+    std::uint64_t rate_max = 0;   ///< Bits per second on the wire; 0: not told.
+    std::string transport;        ///< "auto", "udp", ...
+    std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
+    std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
+    std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.
+    std::chrono::milliseconds linger{0};           ///< Serving repairs without a RELEASE.
+    bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
+
+    bool operator==(const WorkerSetup&) const = default;
+};
+
+/// "Stop, remove what is not finished, exit."
+struct WorkerAbort {
+    Blame blame = Blame::internal;
+    std::string sentence;
+
+    bool operator==(const WorkerAbort&) const = default;
+};
+
+/// All cards, as pmix/business_card.h packs them, rank by rank.
+struct WorkerCards {
+    std::vector<std::byte> table;
+
+    bool operator==(const WorkerCards&) const = default;
+};
+
+/// "The group has its verdict: nobody needs your repairs any more."
+struct WorkerRelease {
+    bool operator==(const WorkerRelease&) const = default;
+};
+
+using ToWorker = std::variant<WorkerSetup, WorkerAbort, WorkerCards, WorkerRelease>;
+
+/// What a worker is at. Travels by number: append only.
+enum class WorkerPhase : std::uint8_t {
+    wire_up = 0,   ///< Cards, offers; no byte of the file yet.
+    transfer = 1,  ///< `bytes` of `bytes_total` are here.
+    serve = 2,     ///< Done, serving others.
+};
+
+struct WorkerProgress {
+    WorkerPhase phase = WorkerPhase::wire_up;
+    std::uint64_t bytes = 0;
+    std::uint64_t bytes_total = 0;  ///< 0: not known yet.
+
+    bool operator==(const WorkerProgress&) const = default;
+};
+
+/// This member's own card, for the daemon to gather (cards_follow).
+struct WorkerCard {
+    std::vector<std::byte> card;
+
+    bool operator==(const WorkerCard&) const = default;
+};
+
+/// What became of the files on this node. It is sent once the files are under their final names
+/// (or can't be); the worker may serve its peers for a while yet.
+struct WorkerOutcome {
+    VerdictState state = VerdictState::failed;  ///< ok, partial or failed.
+    Blame blame = Blame::internal;              ///< Of what is not ok.
+    /// Without this node's name in front: "/shared/input.dat: No space left on device; ...".
+    /// When another member's failure ended this worker, that sentence, and `culprit` is its
+    /// rank.
+    std::string sentence;
+    Rank culprit;  ///< Who failed: this worker's own rank, or the one that it was told of.
+    /// Where each spec's file lies here, absolute, in spec order; "" for one that is not here.
+    std::vector<std::string> paths;
+    std::string statistics;  ///< One line of JSON, "{}" at the least.
+
+    bool operator==(const WorkerOutcome&) const = default;
+};
+
+/// "I am leaving", with what is known at the end.
+struct WorkerReleased {
+    std::string statistics;
+
+    bool operator==(const WorkerReleased&) const = default;
+};
+
+using FromWorker = std::variant<WorkerProgress, WorkerCard, WorkerOutcome, WorkerReleased>;
+
+/// Requires every field within its limit (nodes, roots and texts as in message.h); the sentence
+/// and the statistics are cut, the rest is an invariant.
+[[nodiscard]] std::vector<std::byte> encode_to_worker(const ToWorker& message);
+[[nodiscard]] std::vector<std::byte> encode_from_worker(const FromWorker& message);
+
+/// Fails (Blame::internal) on anything but exactly one well-formed message of our version.
+[[nodiscard]] Result<ToWorker> decode_to_worker(Bytes message);
+[[nodiscard]] Result<FromWorker> decode_from_worker(Bytes message);
+
+/// Sends one encoded message. On a non-blocking socket that is full the error's cause is EAGAIN
+/// and nothing was sent. A peer that is gone is EPIPE, without a signal.
+[[nodiscard]] Status send_to_peer(int fd, Bytes message);
+
+/// What a look at the socket gave.
+struct Received {
+    enum class Kind : unsigned char { message, nothing_yet, closed } kind = Kind::nothing_yet;
+    std::vector<std::byte> message;
+};
+
+/// Takes one message of at most `limit` bytes. Waits only if the socket blocks. Fails on a
+/// datagram that is no message of ours; descriptors that a stranger sends are closed.
+[[nodiscard]] Result<Received> receive_from_peer(int fd, std::size_t limit);
+
+}  // namespace stage
