@@ -57,9 +57,9 @@ enum class OperationKind : std::uint8_t {
     verify,   ///< Compare the complete block's buffer with `descriptor`. Completes.
     store,    ///< Write the verified block to its file. Completes. The buffer stays.
     release,  ///< The block's buffer is free again.
-    finish,   ///< Every block was stored (receiver) or loaded once (source): give the files their
-              ///< final names. Completes; only a good one lets a member say that it holds the
-              ///< object. Asked once, by every member.
+    finish,   ///< Every block was stored (receiver) or loaded once (source): give the files
+             ///< their final names. Completes; only a good one lets a member say that it holds
+             ///< the object. Asked once, by every member.
 };
 
 struct Operation {
