@@ -7,11 +7,11 @@
 #   make check-long   the same, then 10^5 simulations and the sanitizers
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# One suite: unit, sim (RUNS= SEED=), net, cluster, bench, san, tsan; ARGS= goes to its program.
-# One check: format-check, tidy, headers, exports, lint. Repair: format, clean.
+# One suite: unit, sim (RUNS= SEED=), net, cluster, bench, san, tsan; ARGS= goes to its program
+# One check: format-check, tidy, headers, exports, lint. To mend: format, clean
 #
-# Sources are found by wildcard, one archive a folder: a new .cpp needs no change here. A program
-# is its main and the archives of the folders below it; the linker takes what is called.
+# Sources are found by wildcard, one archive a folder: a new .cpp needs no change here.
+# A program is its main and the archives of the folders it lists; what isn't called stays out.
 
 BUILD      ?= build
 PREFIX     ?= /usr
@@ -32,7 +32,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---------------------------------------------------------------------- packages (Debian 12)
 deps_build := \
   g++ make git ca-certificates          $(# to clone it and to build it) \
-  libmunge-dev libssl-dev libxxhash-dev $(# credentials, seals, digests) \
+  libmunge-dev libssl-dev               $(# credentials, seals) \
+  libxxhash-dev libisal-dev             $(# digests, CRC32C) \
   nlohmann-json3-dev                    $(# statistics) \
   libboost-filesystem-dev               $(# paths where they meet the disk) \
   libboost-program-options-dev          $(# command lines) \
@@ -41,7 +42,7 @@ deps_build := \
 deps_test := \
   catch2 bats python3                   $(# unit tests, cluster tests, tidy) \
   clang-format-14 clang-tidy-14 shellcheck $(# format, lint) \
-  slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a cluster, emulated but real) \
+  slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
   openmpi-bin libopenmpi-dev            $(# its jobs) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps psmisc util-linux mount        $(# its hosts: processes and mounts) \
@@ -49,7 +50,7 @@ deps_test := \
   bc strace tcpdump netcat-openbsd      $(# what the tests look with)
 
 # ---------------------------------------------------------------- what this machine offers
-# Slurm and PMIx are taken below SLURM_PREFIX= and PMIX_PREFIX=, else from where Debian has them.
+# Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
 slurm_header := $(wildcard $(or $(SLURM_PREFIX),/usr)/include/slurm/spank.h)
 pmix_header  := $(firstword $(wildcard \
     $(if $(PMIX_PREFIX),$(PMIX_PREFIX)/include/pmix.h,/usr/lib/*/pmix2/include/pmix.h)))
@@ -67,7 +68,7 @@ ifneq (,$(pmix_header))
 else
   absent += pmix/host tests/unit/pmix/host pmix/pmix_% tests/unit/pmix/pmix_%
   PMIX_INC := -DSTAGE_WITHOUT_PMIX
-  $(info no pmix.h, so no pmix/host, and workers know host files only: libpmix-dev, or PMIX_PREFIX=)
+  $(info no pmix.h, so no pmix/host, and host files only: libpmix-dev, or PMIX_PREFIX=)
 endif
 
 # ------------------------------------------------------------------------------------- flags
@@ -158,9 +159,10 @@ $(PLUGIN): $(call objects,pic,$(call found,spank)) \
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
+# (The folder itself tells when a source is gone.)
 define archive_rule
-$(call archive,$1,$2): $(call objects,$1,$(call library,$2))
-	@rm -f $$@ && ar rcs $$@ $$^
+$(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2
+	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach folder,$(everyone),$(eval $(call archive_rule,obj,$(folder))))
 $(foreach folder,$(plugin),$(eval $(call archive_rule,pic,$(folder))))
@@ -192,7 +194,7 @@ san:
 tsan:
 	@$(MAKE) unit sim BUILD=$(BUILD)/tsan SAN=thread
 
-suite = @if [ -x tests/$@/run ]; then tests/$@/run $(ARGS); else echo "$@: no tests/$@/run yet"; fi
+suite = @$(if $(wildcard tests/$@/run),tests/$@/run $(ARGS),echo "$@: no tests/$@/run yet")
 net cluster bench: programs
 	$(suite)
 demo: ready
@@ -200,9 +202,10 @@ demo: ready
 	$(suite)
 
 # ------------------------------------------------------------------------------------- style
-code    := $(shell find spank stager transport pmix tests -name '*.h' -o -name '*.cpp' 2>/dev/null)
+folders := $(wildcard spank stager transport pmix tests)
+code    := $(shell find $(folders) -name '*.h' -o -name '*.cpp')
 present := $(filter-out $(absent) $(absent:%=%/%),$(code))
-scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests --include='*' 2>/dev/null)
+scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests)
 
 format:
 	@clang-format-14 -i $(code)
@@ -228,18 +231,19 @@ $(BUILD)/lint/%.ok: % .clang-tidy
 	@clang-tidy-14 --quiet $< -- -std=c++20 $(INCLUDES) 2>/dev/null
 	@touch $@
 
-# ---------------------------------------------------------------------- install, and the machine
+# --------------------------------------------------------------------- install, and packages
 # The paths in etc/ are those of the defaults; another PREFIX or SYSCONFDIR rewrites them.
 put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$3)
 rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/,$(PREFIX)/,g' \
     -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
+plugstack := plugstack.conf.d/stagecast.conf
 install: programs
 	$(call put,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
 	$(call put,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
 	$(call put,$(WORKER),0755,$(PREFIX)/libexec/stagecast/stagecast-worker)
 	$(call put,$(HOST),0755,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
 	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)
-	$(call rewrite,etc/plugstack.conf.d/stagecast.conf,$(SYSCONFDIR)/slurm/plugstack.conf.d/stagecast.conf)
+	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
 
 installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/dev/null | \
               sed -n 's/^ii *://p')

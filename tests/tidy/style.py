@@ -1,0 +1,166 @@
+"""Is the text in the style of the house?  What a formatter can't say, as small rules.
+
+Each rule yields "path:line: what is wrong, what to write instead". Beside it stand small trees
+in which it must find something: a rule that can't fail is no rule.
+"""
+
+import re
+
+from tree import code_of, lines_where
+
+COLUMNS = 96
+LINES = 400
+LONG_FILES = "tests/tidy/long_files"  # "path lines"; one may shrink, none may grow
+HERE = "tests/tidy/"  # names the words that it bans
+
+
+def long_lines(tree):
+    for path, text in tree.programs():
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > COLUMNS:
+                yield f"{path}:{number}: {len(line)} columns, {COLUMNS} allowed"
+
+
+def long_files(tree):
+    rows = tree.texts.get(LONG_FILES, "").splitlines()
+    limits = dict(row.split() for row in rows if not row.startswith("#"))
+    for path in sorted(set(limits) - set(tree.texts)):
+        yield f"{LONG_FILES}:1: {path} is gone; take it off the list"
+    for path, text in tree.programs():
+        lines, limit = text.count("\n"), int(limits.get(path, LINES))
+        if lines > limit:
+            yield f"{path}:{limit}: {lines} lines, {limit} allowed; split it by question"
+        elif path in limits and lines <= LINES:
+            yield f"{LONG_FILES}:1: {path} fits now; take it off the list"
+
+
+def banned(pattern, instead, where, as_code=True):
+    """A rule against a word in the files that `where` picks; comments are not code."""
+    word = re.compile(pattern)
+
+    def find(tree):
+        for path, text in where(tree):
+            for number in lines_where(word, code_of(text) if as_code else text):
+                yield f"{path}:{number}: {instead}"
+
+    return find
+
+
+def all_texts(tree):
+    return ((p, t) for p, t in tree.texts.items() if not p.startswith(HERE) and p != "LICENSE")
+
+
+sleeping = banned(
+    r"\b(sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(",
+    "a unit test hands in the time; it never sleeps",
+    lambda tree: tree.cpp("tests/unit"),
+)
+owning = banned(
+    r"\bnew\b\s*(\([^)]*\)\s*)?[A-Za-z_:]|(?<!operator )\bdelete\s*(\[\s*\]\s*)?[A-Za-z_:(*]",
+    "no new and no delete; values, members, std::make_unique",
+    lambda tree: tree.cpp(),
+)
+sharing = banned(
+    r"\bshared_ptr\b|\bmake_shared\b",
+    "one owner in the core and its drivers; std::unique_ptr or a reference",
+    lambda tree: tree.cpp("transport"),
+)
+unfinished = banned(
+    r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))",
+    "finish it, or name the issue: TODO(#12)",
+    all_texts,
+    as_code=False,
+)
+one_machine = banned(
+    r"(?<![a-z])/(work|farm)/|\.library\b",
+    "a path of one machine; say where it is by option or environment",
+    all_texts,
+    as_code=False,
+)
+
+CONTROL = re.compile(r"\b(if|for|while|switch|else|do)\b")
+
+
+def after_parenthesis(code, at):
+    """The position behind the parenthesis that opens at `at`."""
+    depth = 0
+    for position in range(at, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[position], 0)
+        if depth == 0:
+            return position + 1
+    return len(code)
+
+
+def lacks_brace(code, word, end):
+    rest = re.compile(r"\s*(constexpr\b|consteval\b)?\s*").match(code, end)
+    at = rest.end()
+    if word in ("else", "do"):
+        return not re.compile(r"\{|if\b").match(code, at)
+    if code[at : at + 1] != "(":
+        return False  # a macro's argument, not a statement
+    at = after_parenthesis(code, at)
+    return not re.compile(r"\s*(\[\[(un)?likely\]\]\s*)?\{").match(code, at)
+
+
+def ends_do(code, start):
+    """Is the `while` at `start` the end of a do { } while?"""
+    behind = code[after_parenthesis(code, code.find("(", start)) :]
+    return code[:start].rstrip().endswith("}") and behind.lstrip().startswith(";")
+
+
+def bare_branches(tree):
+    for path, text in tree.cpp():
+        code = code_of(text)
+        for match in CONTROL.finditer(code):
+            word = match.group(1)
+            if word == "while" and ends_do(code, match.start()):
+                continue
+            if lacks_brace(code, word, match.end()):
+                line = code.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: braces around what `{word}` governs"
+
+
+def silent_headers(tree):
+    for path, text in tree.cpp():
+        if path.endswith(".h"):
+            if len(re.findall(r"^#pragma once$", text, re.MULTILINE)) != 1:
+                yield f"{path}:1: a header says #pragma once, once"
+            if not text.startswith("//"):
+                yield f"{path}:1: a header opens with the question that it answers"
+
+
+def rules():
+    """(title, finder, trees in which it must find something, trees in which it must not)."""
+    unit, core, doc = "tests/unit/a_test.cpp", "transport/core/a.cpp", "docs/A.md"
+    return [
+        ("lines fit in 96 columns", long_lines,
+         [{core: "//" + "x" * 95}, {"tests/net/run": "#!/bin/sh\n#" + "x" * 96}],
+         [{core: "//" + "x" * 94}, {doc: "x" * 97}]),
+        ("files fit in 400 lines", long_files,
+         [{core: "\n" * 401}, {core: "\n" * 500, LONG_FILES: f"{core} 450"},
+          {core: "\n" * 300, LONG_FILES: f"{core} 450"}, {LONG_FILES: f"{core} 450"}],
+         [{core: "\n" * 400}, {core: "\n" * 440, LONG_FILES: f"# why\n{core} 450"}]),
+        ("unit tests never sleep", sleeping,
+         [{unit: "usleep(5);"}, {unit: "std::this_thread::sleep_for(1s);"}],
+         [{unit: "// sleep(1)\nasleep(2);"}, {"stager/daemon/a.cpp": "usleep(5);"}]),
+        ("nothing is owned by a raw pointer", owning,
+         [{core: "auto* p = new Thing{};"}, {core: "delete p;"}, {core: "delete[] p;"},
+          {core: "new (place) Thing;"}],
+         [{core: "A(const A&) = delete;\nint new_size = 1'000;\n// a new delete of it\n"},
+          {core: 'say("new file");'}]),
+        ("the transport shares no ownership", sharing,
+         [{core: "std::shared_ptr<int> p;"}], [{"stager/daemon/a.cpp": "shared_ptr<int> p;"}]),
+        ("what is left open has a number", unfinished,
+         [{core: "// TODO: later"}, {doc: "FIXME"}], [{core: "// TODO(#12): later"}]),
+        ("no path of one machine", one_machine,
+         [{doc: "see /work/" + "main"}, {core: '"/farm/x"'}], [{core: '"/shared/work/x"'}]),
+        ("control statements have braces", bare_branches,
+         [{core: "if (a)\n    b();"}, {core: "for (;;) go();"}, {core: "if (a) {\n} else b();"},
+          {core: "while (a)\n    b();"}, {core: "do a(); while (b);"}],
+         [{core: "if (a) {\n} else if (b(c)) {\n} else {\n}\ndo {\n} while (x);"},
+          {core: "#if A\n#else\n#endif\nif constexpr (a) {\n}\nfor (auto& x : y(z)) {\n}"},
+          {core: 'say("if (a) b;");\nif (a) [[likely]] {\n}\nwhile (a) {\n}'}]),
+        ("headers open with their question, once", silent_headers,
+         [{"pmix/a.h": "// Why?\n"}, {"pmix/a.h": "#pragma once\n"}],
+         [{"pmix/a.h": "// Why?\n#pragma once\n"}]),
+    ]
