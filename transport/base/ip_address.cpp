@@ -1,0 +1,40 @@
+#include "transport/base/ip_address.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+namespace stage {
+
+std::optional<IpAddress> parse_ip(const std::string& text) {
+    IpAddress address;
+    if (inet_pton(AF_INET, text.c_str(), address.octets.data()) == 1) {
+        return address;
+    }
+    address.family = IpFamily::v6;
+    if (inet_pton(AF_INET6, text.c_str(), address.octets.data()) == 1) {
+        return address;
+    }
+    return std::nullopt;
+}
+
+std::optional<IpAddress> ip_from_bytes(Bytes bytes) {
+    if (bytes.size() != 4 && bytes.size() != 16) {
+        return std::nullopt;
+    }
+    IpAddress address;
+    address.family = bytes.size() == 4 ? IpFamily::v4 : IpFamily::v6;
+    std::copy(bytes.begin(), bytes.end(), address.octets.begin());
+    return address;
+}
+
+std::string to_string(const IpAddress& address) {
+    const int family = address.family == IpFamily::v4 ? AF_INET : AF_INET6;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (inet_ntop(family, address.octets.data(), text.data(), text.size()) == nullptr) {
+        return "?";
+    }
+    return text.data();
+}
+
+}  // namespace stage
