@@ -1,0 +1,48 @@
+// How does a PMIx client get everybody's card?
+//
+// One Put of one card under one key, Commit, one Fence that collects, a Get a member, and where
+// the host has groups, a PMIx_Group_construct for its context id. The same under our own host,
+// Slurm's and Open MPI's. PMIx keeps no time-out of ours (facts: one given to Fence is ignored)
+// and its calls hang for ever on a wedged host, so all of them run in one thread of their own,
+// which is left behind when patience ends: a process whose call here timed out must not call
+// PMIx again and leaves by _exit() or exit().
+#pragma once
+
+#include "pmix/directory.h"
+
+#include <memory>
+
+namespace stage {
+
+class PmixDirectory final : public Directory {
+  public:
+    struct Options {
+        bool construct_group = true;  ///< Ask for a context id (a second collective).
+    };
+
+    /// A launcher has left PMIx' variables in our environment.
+    [[nodiscard]] static bool is_offered();
+
+    /// PMIx_Init and who we are. Fails (Blame::node) if the host does not answer in time;
+    /// cause() is ETIMEDOUT or ECANCELED as in Directory::collect.
+    [[nodiscard]] static Result<std::unique_ptr<PmixDirectory>> open(const Patience& patience,
+                                                                     Options options);
+    ~PmixDirectory() override;
+
+    [[nodiscard]] Rank rank() const;
+    /// Members of the job, at least 1 and at most kMaxCards.
+    [[nodiscard]] std::size_t size() const;
+
+    [[nodiscard]] Status publish(const Card& own) override;
+    /// Ends with PMIx_Finalize: nothing of PMIx is left afterwards.
+    [[nodiscard]] Result<CardTable> collect(const Patience& patience) override;
+    [[nodiscard]] std::optional<std::uint64_t> context_id() const override;
+
+  private:
+    class Session;
+    explicit PmixDirectory(std::unique_ptr<Session> session);
+
+    std::unique_ptr<Session> session_;
+};
+
+}  // namespace stage
