@@ -1,0 +1,78 @@
+// What does run/ ask of a fabric?
+//
+// Four calls that move whole packets, sealed already, and never block. A driver knows sockets
+// or queue pairs; it knows no protocol, no key, no clock. A new fabric implements this class
+// and nothing else. Two rules:
+//
+//   * receive() hands out packets in buffers that the driver owns; they stay as they are (and
+//   may be
+//     opened in place) until the next receive().
+//   * send() takes a *train*: packets of one size to one destination, the last may be shorter.
+//   What
+//     doesn't fit now is refused whole, and the caller offers it again when writable() is told
+//     so.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// Where a train goes: the group, or one member.
+struct TrainTarget {
+    bool to_group = false;
+    Rank peer;  ///< If not to the group.
+};
+
+struct Train {
+    TrainTarget target;
+    Bytes bytes;                     ///< One packet after the other.
+    std::uint16_t packet_bytes = 0;  ///< Of each but the last.
+};
+
+struct ReceivedPacket {
+    MutableBytes bytes;
+    bool to_group = false;
+};
+
+/// What a driver saw, for the statistics of a run.
+struct DriverCounters {
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t send_calls = 0;
+    std::uint64_t receive_calls = 0;
+    std::uint64_t send_refused = 0;     ///< The socket's buffer was full.
+    std::uint64_t socket_overflow = 0;  ///< Packets that the kernel dropped before us.
+};
+
+enum class Sent : std::uint8_t { all, would_block };
+
+class Driver {
+  public:
+    Driver() = default;
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+    virtual ~Driver() = default;
+
+    /// Appends what has arrived, at most a bounded batch; nothing if nothing has.
+    virtual Status receive(std::vector<ReceivedPacket>& packets) = 0;
+
+    /// All of the train, or none of it. An error ends the session: a lost route, a closed
+    /// interface. What merely loses packets is no error.
+    virtual Result<Sent> send(const Train& train) = 0;
+
+    /// Descriptors to wait for: readable always, writable while a train was refused.
+    [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
+
+    [[nodiscard]] virtual const DriverCounters& counters() const = 0;
+    /// "udp", for reports.
+    [[nodiscard]] virtual std::string name() const = 0;
+};
+
+}  // namespace stage

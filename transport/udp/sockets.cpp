@@ -1,0 +1,244 @@
+#include "transport/udp/sockets.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace stage::udp {
+namespace {
+
+template <class Value>
+Status set(int socket, int level, int option, const Value& value, const char* doing) {
+    if (::setsockopt(socket, level, option, &value, sizeof value) != 0) {
+        return Error::from_errno(Blame::node, doing);
+    }
+    return {};
+}
+
+Result<UniqueFd> make_socket(int family) {
+    UniqueFd fd{::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!fd) {
+        return Error::from_errno(Blame::node, "opening a UDP socket");
+    }
+    return fd;
+}
+
+/// Buffers and marking. A smaller buffer than asked for, or no DSCP, is no failure.
+void tune(int socket, int family, const SocketOptions& options) {
+    const int bytes = static_cast<int>(options.buffer_bytes);
+    for (const auto& [force, plain] :
+         {std::pair{SO_RCVBUFFORCE, SO_RCVBUF}, std::pair{SO_SNDBUFFORCE, SO_SNDBUF}}) {
+        const int option = options.force_buffer ? force : plain;
+        if (::setsockopt(socket, SOL_SOCKET, option, &bytes, sizeof bytes) != 0) {
+            static_cast<void>(::setsockopt(socket, SOL_SOCKET, plain, &bytes, sizeof bytes));
+        }
+    }
+    const int on = 1;
+    const int tos = options.dscp << 2;
+    const int level = family == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
+    const int option = family == AF_INET6 ? IPV6_TCLASS : IP_TOS;
+    static_cast<void>(::setsockopt(socket, level, option, &tos, sizeof tos));
+    static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on));
+}
+
+/// Don't fragment: the MTU was chosen, and multicast gets no ICMP back.
+Status forbid_fragments(int socket, int family) {
+    constexpr const char* kDoing = "forbidding fragments";
+    return family == AF_INET6
+               ? set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, int{IPV6_PMTUDISC_PROBE}, kDoing)
+               : set(socket, IPPROTO_IP, IP_MTU_DISCOVER, int{IP_PMTUDISC_PROBE}, kDoing);
+}
+
+Status bind_to(int socket, const Address& address) {
+    const SocketAddress target = address.to_socket();
+    if (::bind(socket, target.get(), target.length) != 0) {
+        return Error::from_errno(Blame::node, "binding " + address.to_string());
+    }
+    return {};
+}
+
+Result<unsigned> interface_index(const std::string& interface) {
+    const unsigned index = ::if_nametoindex(interface.c_str());
+    if (index == 0) {
+        return Error::from_errno(Blame::node, "network interface '" + interface + "'")
+            .remedy("name one of this node's in stagecast.conf (Interface=)");
+    }
+    return index;
+}
+
+Status join(int socket, const Address& group, unsigned interface) {
+    group_req request{};
+    request.gr_interface = interface;
+    const SocketAddress target = group.to_socket();
+    std::memcpy(&request.gr_group, &target.storage, target.length);
+    const int level = group.is_v6() ? IPPROTO_IPV6 : IPPROTO_IP;
+    if (auto joined = set(socket, level, MCAST_JOIN_GROUP, request, "joining"); !joined) {
+        return std::move(joined).error().within("multicast group " + group.host());
+    }
+    if (group.is_v6()) {
+        return set(socket, IPPROTO_IPV6, IPV6_MULTICAST_ALL, int{0}, "hearing one group only");
+    }
+    return set(socket, IPPROTO_IP, IP_MULTICAST_ALL, int{0}, "hearing one group only");
+}
+
+Status send_multicast_by(int socket, int family, unsigned interface, std::uint8_t ttl) {
+    if (family == AF_INET6) {
+        static_cast<void>(set(socket, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, int{0}, ""));
+        static_cast<void>(set(socket, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, int{ttl}, ""));
+        return set(socket,
+                   IPPROTO_IPV6,
+                   IPV6_MULTICAST_IF,
+                   static_cast<int>(interface),
+                   "choosing the multicast interface");
+    }
+    static_cast<void>(set(socket, IPPROTO_IP, IP_MULTICAST_LOOP, int{0}, ""));
+    static_cast<void>(set(socket, IPPROTO_IP, IP_MULTICAST_TTL, int{ttl}, ""));
+    ip_mreqn request{};
+    request.imr_ifindex = static_cast<int>(interface);
+    return set(
+        socket, IPPROTO_IP, IP_MULTICAST_IF, request, "choosing the multicast interface");
+}
+
+/// Binds to the first free port of a range; all taken is said as such.
+Status bind_in_range(int socket,
+                     const Address& own,
+                     std::pair<std::uint16_t, std::uint16_t> ports) {
+    for (unsigned port = ports.first; port <= ports.second; ++port) {
+        const Address candidate = own.with_port(static_cast<std::uint16_t>(port));
+        auto bound = bind_to(socket, candidate);
+        if (bound || bound.error().cause() != EADDRINUSE) {
+            return bound;
+        }
+    }
+    return Error{Blame::node,
+                 "all UDP ports " + std::to_string(ports.first) + "-" +
+                     std::to_string(ports.second) + " of " + own.host() +
+                     " are taken; widen DataPortRange in stagecast.conf"};
+}
+
+/// Calls `pick` for each address of each interface until it gives something.
+template <class Pick>
+auto first_interface(Pick pick) -> decltype(pick(std::declval<const ifaddrs&>())) {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) {
+        return std::nullopt;
+    }
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr) {
+            continue;
+        }
+        if (auto found = pick(*entry)) {
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& options) {
+    auto fd = make_socket(group.family());
+    auto index = interface_index(options.interface);
+    if (!fd || !index) {
+        return fd ? std::move(index).error() : std::move(fd).error();
+    }
+    tune(fd->get(), group.family(), options);
+    for (auto step : {set(fd->get(), SOL_SOCKET, SO_REUSEADDR, int{1}, "sharing the port"),
+                      bind_to(fd->get(), group),
+                      join(fd->get(), group, *index)}) {
+        if (!step) {
+            return std::move(step).error();
+        }
+    }
+    return fd;
+}
+
+Result<UniqueFd> open_peer_socket(const Address& own,
+                                  std::pair<std::uint16_t, std::uint16_t> ports,
+                                  const SocketOptions& options) {
+    auto fd = make_socket(own.family());
+    auto index = interface_index(options.interface);
+    if (!fd || !index) {
+        return fd ? std::move(index).error() : std::move(fd).error();
+    }
+    tune(fd->get(), own.family(), options);
+    for (auto step : {forbid_fragments(fd->get(), own.family()),
+                      bind_in_range(fd->get(), own, ports),
+                      send_multicast_by(fd->get(), own.family(), *index, options.ttl)}) {
+        if (!step) {
+            return std::move(step).error();
+        }
+    }
+    return fd;
+}
+
+Result<Address> interface_address(const std::string& interface, int family) {
+    const auto found = first_interface([&](const ifaddrs& entry) -> std::optional<Address> {
+        if (interface != entry.ifa_name || entry.ifa_addr->sa_family != family) {
+            return std::nullopt;
+        }
+        auto address = Address::from_socket(entry.ifa_addr, sizeof(sockaddr_in6));
+        return address ? std::optional{*address} : std::nullopt;
+    });
+    if (!found) {
+        return Error{Blame::node,
+                     "network interface '" + interface +
+                         "' is absent or has no address; name another in stagecast.conf "
+                         "(Interface=)"};
+    }
+    return found->with_port(0);
+}
+
+Result<std::string> interface_of(const Address& address) {
+    const auto found = first_interface([&](const ifaddrs& entry) -> std::optional<std::string> {
+        if (entry.ifa_addr->sa_family != address.family()) {
+            return std::nullopt;
+        }
+        auto here = Address::from_socket(entry.ifa_addr, sizeof(sockaddr_in6));
+        const bool same = here && here->with_port(0) == address.with_port(0);
+        return same ? std::optional<std::string>{entry.ifa_name} : std::nullopt;
+    });
+    if (!found) {
+        return Error{Blame::node, "no network interface has the address " + address.host()};
+    }
+    return *found;
+}
+
+Result<std::uint32_t> interface_mtu(const std::string& interface) {
+    auto fd = make_socket(AF_INET);
+    if (!fd) {
+        return std::move(fd).error();
+    }
+    ifreq request{};
+    interface.copy(&request.ifr_name[0], IFNAMSIZ - 1);
+    if (::ioctl(fd->get(), SIOCGIFMTU, &request) != 0) {
+        return Error::from_errno(Blame::node, "asking for the MTU of " + interface);
+    }
+    return static_cast<std::uint32_t>(request.ifr_mtu);
+}
+
+Result<Address> bound_address(int socket) {
+    sockaddr_storage storage{};
+    socklen_t length = sizeof storage;
+    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &length) != 0) {
+        return Error::from_errno(Blame::internal, "asking a socket for its address");
+    }
+    return Address::from_socket(reinterpret_cast<const sockaddr*>(&storage), length);
+}
+
+std::uint32_t receive_buffer_bytes(int socket) {
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
+    static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &length));
+    return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace stage::udp

@@ -1,0 +1,215 @@
+#include "transport/udp/udp_driver.h"
+
+#include "transport/base/invariant.h"
+
+#include <netinet/udp.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace stage::udp {
+namespace {
+
+constexpr std::size_t kSlotBytes = 65536;
+constexpr std::size_t kSlots = 24;            ///< 1.5 MB of buffers; a batch of one receive().
+constexpr std::size_t kTrainPacketsMax = 64;  ///< UDP_MAX_SEGMENTS of older kernels.
+
+/// A socket call's refusal that another packet may not meet: losing it is what the protocol is
+/// for.
+bool is_loss(int cause) {
+    return cause == ECONNREFUSED || cause == EHOSTUNREACH || cause == ENETUNREACH ||
+           cause == EPERM || cause == ENOBUFS || cause == EHOSTDOWN;
+}
+
+bool is_full(int cause) {
+    return cause == EAGAIN || cause == EINTR;
+}
+
+}  // namespace
+
+struct UdpDriver::Slot {
+    std::unique_ptr<std::byte[]> bytes = std::make_unique<std::byte[]>(kSlotBytes);
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int)) * 2> control{};
+    iovec room{};
+    int segment_bytes = 0;
+    std::uint32_t overflow = 0;
+
+    msghdr header() {
+        room = {.iov_base = bytes.get(), .iov_len = kSlotBytes};
+        msghdr message{};
+        message.msg_iov = &room;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        return message;
+    }
+
+    void read_control(msghdr& message) {
+        segment_bytes = 0;
+        for (auto* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+            if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+                std::memcpy(&segment_bytes, CMSG_DATA(c), sizeof segment_bytes);
+            } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
+                std::memcpy(&overflow, CMSG_DATA(c), sizeof overflow);
+            }
+        }
+    }
+};
+
+UdpDriver::UdpDriver(UdpEndpoints endpoints)
+    : endpoints_{std::move(endpoints)},
+      group_target_{endpoints_.group_address.to_socket()},
+      slots_(kSlots),
+      overflow_seen_(2) {
+    for (const Address& member : endpoints_.members) {
+        member_targets_.push_back(member.to_socket());
+    }
+    const int on = 1;
+    for (const int socket : descriptors()) {
+        static_cast<void>(::setsockopt(socket, IPPROTO_UDP, UDP_GRO, &on, sizeof on));
+    }
+}
+
+std::vector<int> UdpDriver::descriptors() const {
+    std::vector<int> sockets{endpoints_.peer.get()};
+    if (endpoints_.group) {
+        sockets.push_back(endpoints_.group.get());
+    }
+    return sockets;
+}
+
+Status UdpDriver::receive(std::vector<ReceivedPacket>& packets) {
+    slots_used_ = 0;
+    if (auto peers = receive_from(endpoints_.peer.get(), false, packets); !peers) {
+        return peers;
+    }
+    return endpoints_.group ? receive_from(endpoints_.group.get(), true, packets) : Status{};
+}
+
+/// One recvmmsg: half of the slots for the peers' socket, what is left for the group's.
+Status UdpDriver::receive_from(int socket,
+                               bool is_group,
+                               std::vector<ReceivedPacket>& packets) {
+    const std::size_t room = is_group ? slots_.size() - slots_used_ : slots_.size() / 2;
+    std::array<mmsghdr, kSlots> messages{};
+    for (std::size_t i = 0; i < room; ++i) {
+        messages[i].msg_hdr = slots_[slots_used_ + i].header();
+    }
+    const int got =
+        ::recvmmsg(socket, messages.data(), static_cast<unsigned>(room), MSG_DONTWAIT, nullptr);
+    ++counters_.receive_calls;
+    if (got < 0) {
+        // An ICMP answer to something sent earlier shows up here; it is not about this call.
+        return is_full(errno) || is_loss(errno)
+                   ? Status{}
+                   : Status{Error::from_errno(Blame::node, "receiving from the network")};
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
+        Slot& slot = slots_[slots_used_ + i];
+        slot.read_control(messages[i].msg_hdr);
+        auto& seen = overflow_seen_[is_group ? 1 : 0];
+        counters_.socket_overflow += slot.overflow > seen ? slot.overflow - seen : 0;
+        seen = std::max(seen, slot.overflow);
+        split(slot, {slot.bytes.get(), messages[i].msg_len}, is_group, packets);
+    }
+    slots_used_ += static_cast<std::size_t>(got);
+    return {};
+}
+
+void UdpDriver::split(const Slot& slot,
+                      MutableBytes bytes,
+                      bool is_group,
+                      std::vector<ReceivedPacket>& packets) {
+    counters_.bytes_received += bytes.size();
+    const std::size_t segment =
+        slot.segment_bytes > 0 ? static_cast<std::size_t>(slot.segment_bytes) : bytes.size();
+    while (!bytes.empty()) {
+        const std::size_t size = std::min(segment, bytes.size());
+        packets.push_back({.bytes = bytes.first(size), .to_group = is_group});
+        bytes = bytes.subspan(size);
+        ++counters_.packets_received;
+    }
+}
+
+Result<Sent> UdpDriver::send(const Train& train) {
+    invariant(train.packet_bytes > 0 && !train.bytes.empty(), "a train has packets");
+    const SocketAddress& target =
+        train.target.to_group ? group_target_ : member_targets_[train.target.peer.index()];
+    const std::size_t packets =
+        (train.bytes.size() + train.packet_bytes - 1) / train.packet_bytes;
+    invariant(packets <= kTrainPacketsMax, "a train has at most 64 packets");
+    const bool segmented = can_segment_ && packets > 1;
+    auto sent = segmented ? send_segmented(train, target) : send_singly(train, target);
+    if (sent && *sent == Sent::all) {
+        counters_.packets_sent += packets;
+        counters_.bytes_sent += train.bytes.size();
+    }
+    return sent;
+}
+
+Result<Sent> UdpDriver::send_segmented(const Train& train, const SocketAddress& target) {
+    // The calls only read what these point at.
+    iovec bytes{const_cast<std::byte*>(train.bytes.data()), train.bytes.size()};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+    msghdr message{};
+    message.msg_name = const_cast<sockaddr*>(target.get());
+    message.msg_namelen = target.length;
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* segment = CMSG_FIRSTHDR(&message);
+    segment->cmsg_level = IPPROTO_UDP;
+    segment->cmsg_type = UDP_SEGMENT;
+    segment->cmsg_len = CMSG_LEN(sizeof train.packet_bytes);
+    std::memcpy(CMSG_DATA(segment), &train.packet_bytes, sizeof train.packet_bytes);
+    ++counters_.send_calls;
+    if (::sendmsg(endpoints_.peer.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+        return Sent::all;
+    }
+    if (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP) {
+        can_segment_ = false;  // no checksum offload on the path, or an old kernel
+        return send_singly(train, target);
+    }
+    return refused(train, "sending a train");
+}
+
+Result<Sent> UdpDriver::send_singly(const Train& train, const SocketAddress& target) {
+    std::array<mmsghdr, kTrainPacketsMax> messages{};
+    std::array<iovec, kTrainPacketsMax> pieces{};
+    unsigned count = 0;
+    for (Bytes rest = train.bytes; !rest.empty(); ++count) {
+        const std::size_t size = std::min<std::size_t>(train.packet_bytes, rest.size());
+        pieces[count] = {const_cast<std::byte*>(rest.data()), size};
+        auto& header = messages[count].msg_hdr;
+        header.msg_name = const_cast<sockaddr*>(target.get());
+        header.msg_namelen = target.length;
+        header.msg_iov = &pieces[count];
+        header.msg_iovlen = 1;
+        rest = rest.subspan(size);
+    }
+    ++counters_.send_calls;
+    const int sent =
+        ::sendmmsg(endpoints_.peer.get(), messages.data(), count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    // A train that left in part counts as sent: the rest is lost, and repaired like any loss.
+    return sent > 0 ? Result<Sent>{Sent::all} : refused(train, "sending packets");
+}
+
+Result<Sent> UdpDriver::refused(const Train& train, const char* doing) {
+    const int cause = errno;
+    if (is_full(cause)) {
+        ++counters_.send_refused;
+        return Sent::would_block;
+    }
+    if (is_loss(cause)) {
+        return Sent::all;
+    }
+    const Address& where = train.target.to_group
+                               ? endpoints_.group_address
+                               : endpoints_.members[train.target.peer.index()];
+    return Error::from_errno(Blame::node, doing, cause).within(where.to_string());
+}
+
+}  // namespace stage::udp
