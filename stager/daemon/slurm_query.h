@@ -1,0 +1,104 @@
+// What does Slurm know: which address has a node, which nodes does a list name, does the job
+// run?
+//
+// libslurm answers, but it blocks for as long as slurmctld is silent and ends the process when
+// it dislikes slurm.conf. So each question is asked in a child of its own (a spawner role): the
+// child gets a deadline, and whatever becomes of it, the daemon sees an answer or the end of a
+// socket.
+//
+//     Result<SlurmQuery> query = SlurmQuery::start(spawner, kRoleSlurmQuery, question, now);
+//     epoll: EPOLLIN on query->fd() -> query->on_readable(); at query->deadline() ->
+//     on_time(now); if (query->answer()) ...                                    //
+//     Result<SlurmAnswer>, then drop it
+//
+// slurm_query.cpp is the one file of stager/ that includes <slurm/...>.
+#pragma once
+
+#include "stager/spawn/spawner.h"
+#include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace stage {
+
+/// The names of a node list in its own order: rank order.
+struct ExpandQuestion {
+    std::string node_list;
+};
+/// The same with each node's address (NodeAddr by slurmctld, made numeric here).
+struct ResolveQuestion {
+    std::string node_list;
+};
+struct JobStateQuestion {
+    std::uint32_t job_id = 0;
+};
+using SlurmQuestion = std::variant<ExpandQuestion, ResolveQuestion, JobStateQuestion>;
+
+struct SlurmNode {
+    std::string name;
+    std::string address;  ///< Numeric, of any family; empty in the answer to an ExpandQuestion.
+    bool operator==(const SlurmNode&) const = default;
+};
+/// What a stage needs to know of Slurm's job states.
+enum class SlurmJobState : std::uint8_t {
+    alive = 0,  ///< Running or configuring: staging goes on.
+    ended =
+        1,  ///< Cancelled, completing, failed, timed out, preempted, suspended, requeued, ...
+    absent = 2,  ///< slurmctld answers that it knows no such job.
+};
+struct SlurmJob {
+    SlurmJobState state = SlurmJobState::alive;
+    std::uint32_t restart_count = 0;
+    std::string word;  ///< Slurm's name of the state, "CANCELLED".
+    bool operator==(const SlurmJob&) const = default;
+};
+using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob>;
+
+/// More nodes than this in one list are refused.
+inline constexpr std::size_t kNodesMax = 65'536;
+/// How long a child may take. An unanswering slurmctld costs one such child at a time.
+inline constexpr Duration kSlurmAnswerMax = std::chrono::seconds{15};
+
+/// The child's whole life: one question from `fd`, one answer to it. A role for the spawner
+/// (socket type SOCK_STREAM). Blocks, and may exit().
+int run_slurm_query(int fd);
+
+/// A question under way. Dropping it is always allowed: the child ends by itself.
+class SlurmQuery {
+  public:
+    static Result<SlurmQuery> start(Spawner& spawner,
+                                    std::uint32_t role,
+                                    const SlurmQuestion& question,
+                                    Instant now);
+
+    [[nodiscard]] int fd() const { return socket_.get(); }
+    [[nodiscard]] Instant deadline() const { return deadline_; }
+    void on_readable();
+    void on_time(Instant now);
+
+    /// Nothing yet; or the answer; or why there is none (slurmctld does not answer, no
+    /// slurm.conf, an unknown node, ...), a sentence. No answer is no verdict about the job.
+    [[nodiscard]] const std::optional<Result<SlurmAnswer>>& answer() const { return answer_; }
+
+  private:
+    SlurmQuery(UniqueFd socket, Instant deadline)
+        : socket_{std::move(socket)}, deadline_{deadline} {}
+
+    UniqueFd socket_;
+    Instant deadline_;
+    std::vector<std::byte> received_;
+    std::optional<Result<SlurmAnswer>> answer_;
+};
+
+[[nodiscard]] std::vector<std::byte> encode_question(const SlurmQuestion& question);
+[[nodiscard]] Result<SlurmQuestion> decode_question(Bytes message);
+[[nodiscard]] std::vector<std::byte> encode_answer(const Result<SlurmAnswer>& answer);
+[[nodiscard]] Result<SlurmAnswer> decode_answer(Bytes message);
+
+}  // namespace stage

@@ -1,0 +1,91 @@
+// How is one frame between daemons sealed, and from what are the keys made?
+//
+// Pure: bytes in, bytes out. A frame on the wire is
+//
+//     0   u32  length of what follows (plain bytes + 16), also the seal's additional data
+//     4   ...  AES-128-GCM of the plain bytes
+//     -16 ...  tag
+//
+// Each direction has a key and a 12-byte nonce base of its own; frame number k (from 0, 64
+// bits, never sent) is sealed with base xor k. TCP keeps order, so a frame lost, repeated,
+// swapped or cut off by somebody in between fails to open, and the link ends.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct evp_cipher_ctx_st;
+
+namespace stage {
+
+/// Longest plain frame: a SETUP for 10,000 nodes is about 1 MiB.
+inline constexpr std::size_t kFrameMax = 4U << 20U;
+inline constexpr std::size_t kFrameHeader = 4;
+inline constexpr std::size_t kFrameTag = 16;
+
+using LinkSecret = std::array<std::byte, 32>;
+using LinkNonce = std::array<std::byte, 32>;
+using TranscriptHash = std::array<std::byte, 32>;
+
+/// One direction's key. Wiped when it goes.
+struct DirectionKey {
+    std::array<std::byte, 16> key{};
+    std::array<std::byte, 12> nonce_base{};
+
+    DirectionKey() = default;
+    DirectionKey(const DirectionKey&) = default;
+    DirectionKey& operator=(const DirectionKey&) = default;
+    ~DirectionKey();
+};
+
+struct LinkKeys {
+    DirectionKey to_acceptor;
+    DirectionKey to_connector;
+};
+
+[[nodiscard]] TranscriptHash hash_transcript(Bytes messages);
+
+/// HKDF-SHA256: salt = transcript, input = connector's secret then acceptor's, one output per
+/// label "stagecast link 1 to acceptor key" and so on (frame_seal.cpp).
+[[nodiscard]] LinkKeys derive_link_keys(const LinkSecret& connector,
+                                        const LinkSecret& acceptor,
+                                        const TranscriptHash& transcript);
+
+struct CipherContextFree {
+    void operator()(evp_cipher_ctx_st* context) const;
+};
+using CipherContext = std::unique_ptr<evp_cipher_ctx_st, CipherContextFree>;
+
+class FrameSealer {
+  public:
+    explicit FrameSealer(const DirectionKey& key);
+    /// Appends the sealed frame to `out`. Requires 1 to kFrameMax bytes.
+    void seal(Bytes plain, std::vector<std::byte>& out);
+
+  private:
+    CipherContext context_;
+    DirectionKey key_;
+    std::uint64_t number_ = 0;
+};
+
+class FrameOpener {
+  public:
+    explicit FrameOpener(const DirectionKey& key);
+    /// How long the frame that begins with these 4 bytes is in all, or an error if no frame of
+    /// ours can be so long or so short.
+    [[nodiscard]] static Result<std::size_t> whole_length(Bytes header);
+    /// The plain bytes of one whole frame. After an error the opener is of no further use.
+    Result<std::vector<std::byte>> open(Bytes frame);
+
+  private:
+    CipherContext context_;
+    DirectionKey key_;
+    std::uint64_t number_ = 0;
+};
+
+}  // namespace stage

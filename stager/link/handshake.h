@@ -1,0 +1,155 @@
+// How do two daemons come to trust each other and to a common key?
+//
+// Pure: messages and munge's answers in, messages and questions to munge out. In order:
+//
+//     connector                                    acceptor
+//     GREETING {versions, nonce, from, to}    ->
+//                                             <-   GREETING {versions, nonce, from, to}
+//     CREDENTIAL munge{secret, both nonces,
+//                names, role, versions}       ->   opens it: uid, own nonce, names, role
+//                                             <-   CREDENTIAL munge{the same of its own}
+//     opens it                                     both: keys from secrets and transcript
+//     FINISHED (first sealed frame)          <->   FINISHED (first sealed frame)
+//
+// The credentials can be opened by root only, so only root knows the secrets; each holds the
+// nonce that the reader drew for this connection, so an old one is of no use to anybody; role,
+// names and versions in it keep it from being turned back or elsewhere, or talked down. An
+// acceptor asks munge for nothing until a stranger has shown something to open.
+//
+// Instead of an answer comes REFUSAL {code, times}, in the clear: a hint for a sentence, no
+// more.
+#pragma once
+
+#include "stager/link/credentials.h"
+#include "stager/link/frame_seal.h"
+#include "transport/base/codec.h"
+#include "transport/base/result.h"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stage {
+
+/// Link protocol versions that this program speaks.
+inline constexpr std::uint16_t kLinkVersionMin = 1;
+inline constexpr std::uint16_t kLinkVersionMax = 1;
+/// Longest message before the keys, its 4-byte length not counted.
+inline constexpr std::size_t kGreetingMax = 8U << 10U;
+inline constexpr std::size_t kNodeNameMax = 255;
+
+enum class LinkRole : std::uint8_t { connector = 0, acceptor = 1 };
+
+struct VersionRange {
+    std::uint16_t lowest = 0;
+    std::uint16_t highest = 0;
+    bool operator==(const VersionRange&) const = default;
+};
+
+/// Why the other end will not go on. By number on the wire: append only.
+enum class RefusalCode : std::uint8_t {
+    versions = 1,      ///< Nothing in common.
+    name = 2,          ///< I am another node.
+    credential = 3,    ///< Munge does not take it: another key, garbage.
+    clock = 4,         ///< Expired or from the future.
+    uid = 5,           ///< Not made by root.
+    munge_silent = 6,  ///< Munge on my node does not answer.
+    content = 7,       ///< Opened, but it is not what it should be.
+};
+
+struct Refusal {
+    RefusalCode code = RefusalCode::content;
+    VersionRange versions;        ///< For `versions`: mine.
+    std::int64_t encoded_at = 0;  ///< For `clock`: the maker's clock, seconds since the epoch,
+    std::int64_t decoded_at = 0;  ///< and the reader's.
+    std::string name;             ///< For `name`: who I am.
+    bool operator==(const Refusal&) const = default;
+};
+
+/// "the clocks of nodes n0 and n3 are 3600 s apart (n3 is behind)...": what both ends say.
+[[nodiscard]] std::string clock_sentence(const std::string& maker,
+                                         const std::string& reader,
+                                         std::int64_t encoded_at,
+                                         std::int64_t decoded_at);
+
+class Handshake {
+  public:
+    /// What is known before the first byte. Secret and nonce are fresh from getrandom().
+    struct Start {
+        LinkRole role = LinkRole::connector;
+        std::string
+            own_name;  ///< May be empty for an acceptor: it takes the name it is called.
+        std::string peer_name;  ///< Whom the connector means; empty for an acceptor.
+        VersionRange versions;
+        std::vector<uid_t> trusted_uids;
+        LinkSecret secret{};
+        LinkNonce nonce{};
+    };
+
+    /// What to do next; any of them may be there.
+    struct Step {
+        std::vector<std::byte> send;   ///< A message for the peer, with its length.
+        std::vector<std::byte> seal;   ///< Have munge seal this, then on_sealed().
+        std::string open;              ///< Have munge open this, then on_opened().
+        std::optional<LinkKeys> keys;  ///< From here on everything is sealed frames.
+    };
+
+    explicit Handshake(Start start);
+    ~Handshake();
+    Handshake(Handshake&&) = default;
+    Handshake& operator=(Handshake&&) = delete;
+    Handshake(const Handshake&) = delete;
+    Handshake& operator=(const Handshake&) = delete;
+
+    /// The connector's first message; nothing for an acceptor.
+    [[nodiscard]] Step begin();
+    /// One message of the peer, without its length. After an error: send refusal() if there is
+    /// one, and close.
+    Result<Step> on_message(Bytes message);
+    Result<Step> on_sealed(const std::string& credential);
+    Result<Step> on_opened(const OpenedCredential& opened);
+
+    /// Whether the peer may speak now. Its bytes wait while we ask munge.
+    [[nodiscard]] bool expects_message() const;
+    /// What the peer should be told about the error just returned.
+    [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
+
+    [[nodiscard]] LinkRole role() const { return start_.role; }
+    /// The highest that both speak, once the peer has greeted.
+    [[nodiscard]] std::uint16_t version() const { return version_; }
+    /// By what name each side goes; the acceptor's are the connector's claim until it is
+    /// trusted.
+    [[nodiscard]] const std::string& own_name() const { return start_.own_name; }
+    [[nodiscard]] const std::string& peer_name() const { return start_.peer_name; }
+
+  private:
+    enum class Await : unsigned char { greeting, credential, munge, nothing };
+
+    Result<Step> on_greeting(ByteReader& reader);
+    Result<Step> on_credential(ByteReader& reader);
+    [[nodiscard]] Error on_refusal(ByteReader& reader) const;
+    [[nodiscard]] std::vector<std::byte> greeting();
+    [[nodiscard]] std::vector<std::byte> payload() const;
+    Status check_payload(Bytes payload);
+    Error refuse(Refusal refusal, std::string sentence);
+    [[nodiscard]] std::vector<std::byte> remember(std::vector<std::byte> message);
+    [[nodiscard]] LinkKeys make_keys() const;
+
+    Start start_;
+    Await await_ = Await::greeting;
+    std::uint16_t version_ = 0;
+    VersionRange peer_versions_;
+    LinkNonce peer_nonce_{};
+    LinkSecret peer_secret_{};
+    std::vector<std::byte> transcript_;
+    std::optional<Refusal> refusal_;
+};
+
+/// A 4-byte length before a message, as both greetings and sealed frames have it.
+[[nodiscard]] std::vector<std::byte> with_length(Bytes message);
+[[nodiscard]] std::vector<std::byte> encode_refusal(const Refusal& refusal);
+
+}  // namespace stage

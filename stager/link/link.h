@@ -1,0 +1,171 @@
+// How do two daemons talk so that nobody else can speak or listen?
+//
+// Over one nonblocking TCP connection per stage and edge of its tree. Both ends prove by munge
+// that they are root on a node of this cluster (or SlurmUser, if so configured), each with a
+// secret that only root can read and with the other's fresh nonce, so that replays are useless.
+// From both secrets come two AES-128-GCM keys, one per direction, that seal every frame
+// (handshake.h, frame_seal.h: the pure parts; docs/PROTOCOL.md: the bytes).
+//
+// A Link is driven by the daemon's epoll loop and never blocks:
+//
+//     auto link = Link::connect(policy, munge, {...}, now);        // or Listener::accept()
+//     link->send(setup);                                          // may be said before it is
+//     open epoll (level-triggered): EPOLLIN always, EPOLLOUT while wants_write(); on_time at
+//     deadline() after any call, and after munge.on_readable(): while (auto frame =
+//     link->receive()) ...; if (link->state() == Link::State::closed) ... link->error()
+//
+// Answers of munge change a Link from outside: set_wake() tells which one to look at again.
+#pragma once
+
+#include "stager/link/credentials.h"
+#include "stager/link/frame_seal.h"
+#include "stager/link/handshake.h"
+#include "transport/base/address.h"
+#include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// What holds for all links of a daemon. Must outlive them.
+struct LinkPolicy {
+    /// This node's NodeName. May be empty (not known yet): then an acceptor takes the name that
+    /// it is called by, and whoever uses the link compares called_name() later.
+    std::string node_name;
+    std::vector<uid_t> trusted_uids{0};
+    VersionRange versions{kLinkVersionMin, kLinkVersionMax};
+    Duration connect_timeout =
+        std::chrono::seconds{5};  ///< Of the connector, handshake included.
+    Duration accept_timeout = std::chrono::seconds{5};  ///< Of the acceptor's handshake.
+    Duration silence_max = std::chrono::seconds{10};    ///< Unacknowledged bytes, dead peer.
+    std::size_t queue_bytes_max = 16U << 20U;  ///< Frames of ours not yet in the kernel.
+};
+
+class Link {
+  public:
+    enum class State : unsigned char { connecting, authenticating, open, closed };
+
+    /// Begins to connect to node `peer_name` at `address`. Never fails at once: what is wrong
+    /// is the closed link's error, always naming node and address. `policy` and `credentials`
+    /// must outlive the link.
+    static std::unique_ptr<Link> connect(const LinkPolicy& policy,
+                                         Credentials& credentials,
+                                         std::string peer_name,
+                                         const Address& address,
+                                         Instant now);
+    /// The other end of it, for a socket just accepted. See Listener, which bounds their
+    /// number.
+    static std::unique_ptr<Link> accept(const LinkPolicy& policy,
+                                        Credentials& credentials,
+                                        UniqueFd socket,
+                                        const Address& address,
+                                        Instant now);
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+    ~Link();
+
+    [[nodiscard]] State state() const { return state_; }
+    /// The socket; -1 once closed (closing took it out of epoll).
+    [[nodiscard]] int fd() const { return socket_.get(); }
+    /// Ask epoll for EPOLLOUT too.
+    [[nodiscard]] bool wants_write() const;
+    /// When on_time() has something to do.
+    [[nodiscard]] std::optional<Instant> deadline() const { return deadline_; }
+
+    /// EPOLLIN, EPOLLHUP, EPOLLERR. Reads what is there, up to one frame's length over what has
+    /// not been received yet; level-triggered polling comes again for the rest.
+    void on_readable(Instant now);
+    void on_writable(Instant now);
+    void on_time(Instant now);
+
+    /// Queues one frame of 1 to kFrameMax bytes. Before the link is open it waits for the key.
+    /// Fails when closed or when queue_bytes_max would be exceeded: the peer does not read.
+    Status send(Bytes frame);
+    /// The next frame of the peer, whole and authentic. Those that came before the end can
+    /// still be received from a closed link.
+    [[nodiscard]] std::optional<std::vector<std::byte>> receive();
+
+    /// Sends what is queued, then closes without an error; gives up after silence_max.
+    void finish(Instant now);
+    /// Closes at once. The first error stays.
+    void close(Error error);
+
+    /// Why it is closed; none if finish()ed by us. A sentence naming node and address.
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+    /// The node at the other end: as we were told (connector), or as it has proved once open
+    /// (acceptor; what it claims before).
+    [[nodiscard]] const std::string& peer_name() const { return peer_name_; }
+    /// The name by which the connector knows the acceptor.
+    [[nodiscard]] const std::string& called_name() const;
+    [[nodiscard]] const Address& address() const { return address_; }
+    [[nodiscard]] bool is_connector() const { return handshake_.role() == LinkRole::connector; }
+    /// What both speak, once open.
+    [[nodiscard]] std::uint16_t version() const { return handshake_.version(); }
+    /// The peer has shown a credential that munge on this node took for root's: no stranger.
+    [[nodiscard]] bool is_trusted() const { return trusted_; }
+
+    /// `wake` is called when munge's answer has changed this link's state, wants_write() or
+    /// frames. It must not destroy the link.
+    void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
+
+  private:
+    Link(const LinkPolicy& policy,
+         Credentials& credentials,
+         Handshake handshake,
+         std::string peer_name,
+         const Address& address);
+
+    void start_connecting(Instant now);
+    void on_connected();
+    void read_some();
+    void take_messages();
+    bool take_greeting();
+    bool take_frame();
+    void follow_handshake(Result<Handshake::Step> step);
+    void seal_own_credential();
+    void open_peers_credential(const std::vector<std::byte>& credential);
+    void on_opened(Result<OpenedCredential> opened);
+    void become_sealed();
+    void become_open();
+    void refuse(const Refusal& refusal, Error error);
+    void write_some();
+    void put_frame(Bytes frame);
+    [[nodiscard]] Error named(Error error) const;
+    [[nodiscard]] std::string waiting_for() const;
+    void wake();
+
+    const LinkPolicy& policy_;
+    Credentials& credentials_;
+    Handshake handshake_;
+    std::string peer_name_;
+    Address address_;
+    UniqueFd socket_;
+    State state_ = State::connecting;
+    std::optional<Error> error_;
+    std::optional<Instant> deadline_;
+    Credentials::Ticket ticket_ = 0;
+    bool trusted_ = false;
+    bool finishing_ = false;
+    std::function<void()> wake_;
+
+    std::vector<std::byte> in_;   ///< Read, not yet a whole message.
+    std::vector<std::byte> out_;  ///< Sealed or greeting bytes, from out_sent_ on.
+    std::size_t out_sent_ = 0;
+    std::deque<std::vector<std::byte>> unsealed_;  ///< Frames that wait for the key.
+    std::size_t unsealed_bytes_ = 0;
+    std::deque<std::vector<std::byte>> received_;
+    std::size_t received_bytes_ = 0;
+    std::optional<FrameSealer> sealer_;
+    std::optional<FrameOpener> opener_;
+};
+
+}  // namespace stage

@@ -1,0 +1,72 @@
+// How does a daemon with one thread talk to munge, which may block?
+//
+// Through a helper process: libmunge tries a dead or stopped munged for seconds, and nothing
+// can interrupt it. The helper (forked by the spawner, role run_munge_helper) holds one end of
+// a SOCK_SEQPACKET pair and answers one question after the other; this is the other end.
+// Questions wait here, not there, so one that nobody wants any more costs nothing. If the
+// helper dies, what was asked fails with a sentence and the daemon attaches a new one.
+#pragma once
+
+#include "stager/link/credentials.h"
+#include "transport/base/unique_fd.h"
+
+#include <deque>
+#include <optional>
+
+namespace stage {
+
+/// The helper's whole life: answers on `fd` until it closes; returns the exit status. `socket`
+/// is munged's, empty for libmunge's own. Blocks; only for a process of its own.
+int run_munge_helper(int fd, const std::string& socket);
+
+/// Questions that may wait; the next is refused with a sentence.
+inline constexpr std::size_t kMungeQueueMax = 4096;
+/// A helper that takes longer for one answer is given up: libmunge has lost its way.
+inline constexpr Duration kMungeAnswerMax = std::chrono::seconds{20};
+
+/// For the epoll loop: level-triggered EPOLLIN on fd() -> on_readable(); on_time() at
+/// deadline().
+class MungeClient final : public Credentials {
+  public:
+    MungeClient() = default;
+
+    /// Takes our end of a new helper's socket pair. What the old one had not answered fails;
+    /// what was waiting goes to the new one.
+    void attach(UniqueFd helper);
+
+    /// -1 while there is no helper: then start one (at most one a second) and attach() it.
+    [[nodiscard]] int fd() const { return helper_.get(); }
+
+    /// `now` of every call is the loop's clock. Callbacks of links run inside.
+    void on_readable(Instant now);
+    void on_time(Instant now);
+    [[nodiscard]] std::optional<Instant> deadline() const;
+
+    Ticket seal(Bytes payload, OnSealed done) override;
+    Ticket open(std::string credential, OnOpened done) override;
+    void cancel(Ticket ticket) override;
+
+  private:
+    struct Question {
+        Ticket ticket = 0;
+        std::vector<std::byte> message;
+        OnSealed on_sealed;  ///< One of the two is set, none after cancel().
+        OnOpened on_opened;
+    };
+
+    Ticket ask(std::vector<std::byte> message, OnSealed on_sealed, OnOpened on_opened);
+    void ask_next();
+    void answer(Question question, Bytes reply);
+    void lose_helper(const std::string& why);
+    static void fail(Question question, const Error& error);
+
+    UniqueFd helper_;
+    Ticket last_ticket_ = 0;
+    std::deque<Question> waiting_;
+    std::deque<std::pair<Question, Error>> refused_;  ///< Told at the next on_time().
+    std::optional<Question> asked_;                   ///< What the helper is busy with.
+    std::optional<Instant> give_up_at_;
+    bool fresh_ = false;  ///< asked_ has no give_up_at_ yet: no clock was at hand.
+};
+
+}  // namespace stage

@@ -1,0 +1,80 @@
+// What does the daemon ask of its spawner, and in which bytes?
+//
+// Both ends are this program, but the spawner is root and parses what it gets with the same
+// care as anything else: bounded, checked, refused whole.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace stage {
+
+/// Whom a child becomes.
+struct UserIdentity {
+    uid_t uid = static_cast<uid_t>(-1);
+    gid_t gid = static_cast<gid_t>(-1);
+    /// For initgroups(); empty: looked up by uid in the child. A uid that passwd does not know
+    /// gets `gid` alone.
+    std::string name;
+    bool operator==(const UserIdentity&) const = default;
+};
+
+/// A program to execute. It gets a session of its own, stdin from /dev/null, stdout and stderr
+/// of the daemon, the root directory as its own, no core dumps, all signals at default,
+/// no_new_privs if it has a user, and nothing open but the descriptors named. (exec makes a
+/// process dumpable again: a program that holds keys calls prctl(PR_SET_DUMPABLE, 0) itself.)
+struct ProgramRequest {
+    std::string path;                      ///< Absolute.
+    std::vector<std::string> arguments;    ///< argv, argv[0] first.
+    std::vector<std::string> environment;  ///< NAME=VALUE, the whole of it.
+    std::optional<UserIdentity> user;      ///< None: stays root (the PMIx host's spare).
+    mode_t umask = 077;
+    int oom_score_adj = 0;  ///< -1000 to 1000; workers are better killed than slurmd.
+    std::string group;      ///< Sub-cgroup, such as "stage-42"; empty: none. No '/'.
+    bool operator==(const ProgramRequest&) const = default;
+};
+
+/// A directory to remove, as names below an open directory: {"42"} or {"42", "step.0"}.
+struct RemoveRequest {
+    std::vector<std::string> path;
+    UserIdentity user;
+    bool operator==(const RemoveRequest&) const = default;
+};
+
+struct RoleRequest {
+    std::uint32_t role = 0;
+    bool operator==(const RoleRequest&) const = default;
+};
+
+struct KillRequest {
+    pid_t pid = -1;
+    int signal = 0;
+    bool operator==(const KillRequest&) const = default;
+};
+
+using SpawnRequest = std::variant<ProgramRequest, RoleRequest, RemoveRequest, KillRequest>;
+
+/// Longest request; a program with more arguments and environment is refused.
+inline constexpr std::size_t kSpawnRequestMax = 128U << 10U;
+/// Most descriptors handed to one child.
+inline constexpr std::size_t kSpawnFdsMax = 16;
+
+[[nodiscard]] std::vector<std::byte> encode_request(std::uint32_t id,
+                                                    const SpawnRequest& request);
+
+struct NumberedRequest {
+    std::uint32_t id = 0;
+    SpawnRequest request;
+};
+/// Refuses what is not one whole request whose values lie in their limits.
+[[nodiscard]] Result<NumberedRequest> decode_request(Bytes message);
+
+}  // namespace stage
