@@ -21,6 +21,9 @@
 // until Release; sends of its chunks are allowed only then. At most CoreLimits::resident_blocks
 // are resident: the core keeps that bound, the driver checks it.
 //
+// A core is over when its phase is released or failed and it has no deadline() any more: until then
+// it may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
+//
 // An implementation of this contract for a new fabric: see transport/run/driver.h for its side.
 #pragma once
 
