@@ -1,0 +1,101 @@
+# When a host of the group fails, do all hosts end in time, say why, and leave nothing half done?
+
+bats_require_minimum_version 1.5.0
+load engine
+
+setup_file() { engine_up 5 --rate 100mbit; LIMIT=15; }
+teardown_file() { cluster_down; }
+setup() { engine_begins; LIMIT=15; }
+teardown() { engine_ends; }
+
+receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss -Huan | wc -l)" -gt 0 ]'; }
+
+@test "a destination directory that is not there" {
+  source_file 3000000
+  local node
+  for node in n1 n2 n4; do engine "$node" --dest=/tmp/received.copy; done
+  engine n3 --dest=/nowhere/received.copy
+  engine n0 --source="$T/source"
+  ends && all_fail
+  says n3 '/nowhere.*No such file or directory'
+  says n0 '/nowhere.*No such file or directory'
+  absent n1 && absent n3
+}
+
+@test "a source that is not there, or is a directory" {
+  group
+  ends && all_fail
+  says n0 'source.*No such file or directory'
+  absent n1
+  rm -f "$WORK"/n*.rc
+  STARTED=()
+  mkdir "$WORK/source"
+  group
+  ends && all_fail
+  says n0 '[Dd]irectory'
+}
+
+@test "a receiver killed in the middle" {
+  source_file 60000000   # 5 s at 95 Mbit/s
+  group --rate-max=95Mbit
+  wait_for 10 receiving n3
+  lab on n3 pkill -KILL -u alice stagecast-worke
+  ends
+  local node
+  for node in n0 n1 n2 n4; do
+    [ "$(rc_of "$node")" != 0 ] && [ "$(rc_of "$node")" != 124 ]
+    says "$node" '10\.77\.1\.4|rank 3|n3'
+  done
+  # What is there under the final name is whole.
+  for node in n1 n2 n4; do
+    absent "$node" || [ "$(lab on "$node" sha256sum /tmp/received.copy | cut -c 1-64)" = "$(sha256sum < "$WORK/source" | cut -c 1-64)" ]
+  done
+  lab on n3 bash -c 'rm -f /tmp/.received.copy.stagecast.*'   # a killed process cannot
+}
+
+@test "the source killed in the middle" {
+  source_file 60000000
+  group --rate-max=95Mbit
+  wait_for 10 receiving n1
+  lab on n0 pkill -KILL -u alice stagecast-worke
+  ends
+  local node
+  for node in "${NODES[@]:1}"; do
+    [ "$(rc_of "$node")" != 0 ] && [ "$(rc_of "$node")" != 124 ]
+    absent "$node"
+  done
+}
+
+@test "a host that never starts" {
+  source_file 1000000
+  local node
+  for node in n1 n2 n3; do engine "$node" --dest=/tmp/received.copy; done
+  engine n0 --source="$T/source"
+  ends && all_fail
+  says n0 '10\.77\.1\.5|rank 4|n4'
+}
+
+@test "a full destination" {
+  lab on n2 bash -c 'mkdir -p /tmp/small && mount -t tmpfs -o size=1m,mode=1777 small /tmp/small'
+  source_file 5000000
+  local node
+  for node in n1 n3 n4; do engine "$node" --dest=/tmp/received.copy; done
+  engine n2 --dest=/tmp/small/received.copy
+  engine n0 --source="$T/source"
+  ends && all_fail
+  says n2 'small.*No space left on device'
+  says n0 'No space left on device'
+  [ -z "$(lab on n2 find /tmp/small -mindepth 1)" ]
+  lab on n2 bash -c 'umount /tmp/small && rmdir /tmp/small'
+  absent n1
+}
+
+@test "a source that shrinks while it is read" {
+  source_file 60000000
+  group --rate-max=95Mbit
+  wait_for 10 receiving n1
+  truncate -s 30000000 "$WORK/source"
+  ends && all_fail
+  says n0 'source'
+  absent n1
+}

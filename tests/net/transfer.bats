@@ -1,0 +1,65 @@
+# Does the engine alone bring a file to a group of hosts, with loss and without?
+
+bats_require_minimum_version 1.5.0
+load engine
+
+setup_file() { engine_up 5; }
+teardown_file() { cluster_down; }
+setup() { engine_begins; }
+teardown() { engine_ends; }
+
+@test "a file of 20 MB reaches four receivers, and each says how" {
+  source_file 20000003
+  group --rate-max=400Mbit
+  ends && received
+  [ "$(rc_of n0)" = 0 ]
+  local node key
+  for node in "${NODES[@]}"; do
+    for key in rank bytes seconds held_at goodput_mbps packets_lost packets_repaired transport digest; do json "$node" "$key"; done
+    [ "$(json "$node" rank)" = "${node#n}" ]
+    [ "$(json "$node" bytes)" = 20000003 ]
+    [ "$(json "$node" digest)" = "$(json n0 digest)" ]
+    [ "$(wc -l < "$WORK/$node.json")" = 1 ]
+  done
+}
+
+@test "sizes around a block: 0, 1, 1 MiB - 1, 1 MiB, 1 MiB + 1 bytes" {
+  local size
+  for size in 0 1 1048575 1048576 1048577; do
+    rm -f "$WORK"/n*.rc
+    STARTED=()
+    source_file "$size"
+    group --rate-max=400Mbit
+    ends && received || { echo "size $size"; return 1; }
+  done
+}
+
+@test "protection auth and none carry the same bytes" {
+  local protection
+  for protection in auth none; do
+    rm -f "$WORK"/n*.rc
+    STARTED=()
+    source_file 3000000
+    group --rate-max=400Mbit --protection="$protection"
+    ends && received || { echo "protection $protection"; return 1; }
+  done
+}
+
+@test "another rank may be the source" {
+  source_file 3000000
+  local node
+  for node in n0 n1 n2 n4; do engine "$node" --dest=/tmp/received.copy --root=3; done
+  engine n3 --source="$T/source" --root=3
+  ends && received n0 n1 n2 n4
+  [ "$(rc_of n3)" = 0 ]
+}
+
+@test "starting seconds apart is no failure" {
+  source_file 1000000
+  engine n0 --source="$T/source"
+  engine n1 --dest=/tmp/received.copy
+  sleep 3   # the point of the test
+  local node
+  for node in n2 n3 n4; do engine "$node" --dest=/tmp/received.copy; done
+  ends && received
+}
