@@ -1,0 +1,183 @@
+#include "stager/control/client.h"
+
+#include "stager/control/frame.h"
+#include "transport/base/unique_fd.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+namespace stage {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kRemedy = "is stagecastd running on this node?";
+
+Error silent(const std::string& path, std::string_view why) {
+    return Error{Blame::node, "stagecastd does not answer at " + path + ": " + std::string{why}}
+        .remedy(kRemedy);
+}
+
+Error silent(const std::string& path, int cause) {
+    return silent(path, std::string_view{std::strerror(cause)});
+}
+
+/// A socket that is none of 0, 1, 2, whatever the host process has closed.
+UniqueFd open_socket() {
+    UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (fd && fd.get() <= STDERR_FILENO) {
+        fd = UniqueFd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+    }
+    return fd;
+}
+
+timeval as_timeval(Duration duration) {
+    const auto micros = std::max<std::int64_t>(
+        1, std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
+    return {.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
+}
+
+/// A blocking connect to a unix socket ends with its send timeout, even when the queue is full.
+Result<UniqueFd> connected(const std::string& path, Duration patience) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        return silent(path, ENAMETOOLONG);
+    }
+    std::copy(path.begin(), path.end(), std::begin(address.sun_path));
+    UniqueFd fd = open_socket();
+    const timeval limit = as_timeval(patience);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the socket API's own way
+    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+    if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
+        return silent(path, errno);
+    }
+    int connected = 0;
+    do {
+        connected = ::connect(fd.get(), generic, sizeof address);
+    } while (connected != 0 && errno == EINTR);
+    if (connected != 0) {
+        return silent(path, errno == EAGAIN ? ETIMEDOUT : errno);
+    }
+    return fd;
+}
+
+/// Whoever listens there must be root, or who we are ourselves.
+Status check_peer(const UniqueFd& fd, const std::string& path) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+        return silent(path, errno);
+    }
+    if (peer.uid != 0 && peer.uid != ::geteuid()) {
+        return silent(path, "uid " + std::to_string(peer.uid) + " listens there, not root");
+    }
+    return {};
+}
+
+/// 0 when `events` are there, else an errno.
+int wait_for(const UniqueFd& fd, short events, Clock::time_point deadline) {
+    while (true) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+        if (left <= 0) {
+            return ETIMEDOUT;
+        }
+        pollfd one{.fd = fd.get(), .events = events, .revents = 0};
+        const int ready =
+            ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+        if (ready > 0) {
+            return 0;
+        }
+        if (ready < 0 && errno != EINTR) {
+            return errno;
+        }
+    }
+}
+
+/// 0 when all is sent, else an errno.
+int send_all(const UniqueFd& fd, Bytes bytes, Clock::time_point deadline) {
+    while (!bytes.empty()) {
+        const auto sent =
+            ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(sent));
+        } else if (errno == EAGAIN) {
+            if (const int cause = wait_for(fd, POLLOUT, deadline); cause != 0) {
+                return cause;
+            }
+        } else if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+Result<std::vector<std::byte>> receive(const UniqueFd& fd,
+                                       const std::string& path,
+                                       Clock::time_point deadline) {
+    FrameReader reader{kMaxMessageBytes};
+    std::array<std::byte, 4096> buffer{};
+    while (true) {
+        if (const int cause = wait_for(fd, POLLIN, deadline); cause != 0) {
+            return silent(path, cause);
+        }
+        const auto count = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            continue;
+        }
+        if (count < 0) {
+            return silent(path, errno);
+        }
+        if (count == 0) {
+            return silent(path, "it closed the connection, as when it is stopped");
+        }
+        if (const Status fed =
+                reader.feed(Bytes{buffer}.first(static_cast<std::size_t>(count)));
+            !fed) {
+            return silent(path, fed.error().sentence());
+        }
+        if (auto message = reader.next()) {
+            return *std::move(message);
+        }
+    }
+}
+
+}  // namespace
+
+Result<Answer> ask_daemon(const std::string& socket_path,
+                          const Request& request,
+                          const Patience& patience) {
+    const auto connect_by = Clock::now() + patience.connect;
+    const auto fd = connected(socket_path, patience.connect);
+    if (!fd) {
+        return fd.error();
+    }
+    if (const Status peer = check_peer(*fd, socket_path); !peer) {
+        return peer.error();
+    }
+    if (const int cause = send_all(*fd, framed(encode(request)), connect_by); cause != 0) {
+        return silent(socket_path, cause);
+    }
+    const auto message = receive(*fd, socket_path, Clock::now() + patience.answer);
+    if (!message) {
+        return message.error();
+    }
+    auto answer = decode_answer(*message);
+    if (!answer) {
+        return silent(socket_path, answer.error().sentence());
+    }
+    return answer;
+}
+
+}  // namespace stage

@@ -1,0 +1,27 @@
+// How does the plugin ask its node's daemon?
+//
+// One connection, one request, one answer, each step with a deadline: a daemon that is stopped,
+// stuck or somebody else must cost the asker a bounded time and a sentence, never more. No
+// signal (MSG_NOSIGNAL), no descriptor below 3 (a prolog begins with fd 0 closed), none left
+// behind.
+#pragma once
+
+#include "stager/control/message.h"
+#include "transport/base/units.h"
+
+#include <string>
+
+namespace stage {
+
+struct Patience {
+    Duration connect;  ///< Until the daemon has taken the connection and the request.
+    Duration answer;   ///< From then until its answer.
+};
+
+/// Fails with Blame::node and a sentence that names the socket; Refused is an answer like
+/// others.
+[[nodiscard]] Result<Answer> ask_daemon(const std::string& socket_path,
+                                        const Request& request,
+                                        const Patience& patience);
+
+}  // namespace stage

@@ -1,0 +1,152 @@
+#include "stager/control/destination.h"
+
+#include "stager/control/message.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kMaxComponentBytes = 255;  // NAME_MAX
+
+std::string quoted(std::string_view text) {
+    return "'" + printable(text) + "'";
+}
+
+/// The parts between slashes, without empty ones and ".".
+std::vector<std::string_view> components(std::string_view path) {
+    std::vector<std::string_view> parts;
+    while (!path.empty()) {
+        const std::size_t end = path.find('/');
+        const std::string_view part = path.substr(0, end);
+        path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
+        if (!part.empty() && part != ".") {
+            parts.push_back(part);
+        }
+    }
+    return parts;
+}
+
+std::string joined(const std::vector<std::string_view>& parts, bool is_absolute) {
+    std::string path;
+    for (const std::string_view part : parts) {
+        if (is_absolute || !path.empty()) {
+            path += '/';
+        }
+        path += part;
+    }
+    return path;
+}
+
+bool is_step_directory(std::string_view name) {
+    return name.starts_with(kStepPrefix) && name.size() > kStepPrefix.size() &&
+           std::ranges::all_of(name.substr(kStepPrefix.size()),
+                               [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// "is a directory's name": the DST says where, the source what it is called.
+bool names_a_directory(std::string_view destination) {
+    return destination.empty() || destination.ends_with('/') || destination == "." ||
+           destination.ends_with("/.");
+}
+
+Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
+    std::vector<std::string_view> parts = components(spec.destination);
+    if (std::ranges::find(parts, "..") != parts.end()) {
+        return Error{Blame::user,
+                     "the destination " + quoted(spec.destination) + " goes up by '..'"}
+            .remedy("write it without '..'");
+    }
+    if (names_a_directory(spec.destination)) {
+        const std::vector<std::string_view> source = components(spec.source);
+        if (source.empty() || source.back() == ".." || spec.source.ends_with('/') ||
+            spec.source.ends_with("/.")) {
+            return Error{Blame::user, quoted(spec.source) + " is not a file's name"}.remedy(
+                "name a file, or a destination for it");
+        }
+        parts.push_back(source.back());
+    }
+    for (const std::string_view part : parts) {
+        if (part.size() > kMaxComponentBytes) {
+            return Error{Blame::user,
+                         "the destination's name " + quoted(part.substr(0, 40)) +
+                             "... is longer than 255 bytes"}
+                .remedy("choose a shorter one");
+        }
+    }
+    return parts;
+}
+
+}  // namespace
+
+Result<Destination> destination_of(const StageSpec& spec) {
+    if (spec.is_list) {
+        return Destination{};
+    }
+    const auto parts = parts_of(spec);
+    if (!parts) {
+        return parts.error();
+    }
+    const bool is_absolute = spec.destination.starts_with('/');
+    const std::string_view first = parts->front();
+    if (!is_absolute && (first == kReservedName || is_step_directory(first))) {
+        return Error{Blame::user, quoted(first) + " in the stage directory is stagecast's own"}
+            .remedy("choose another destination, as in SRC:DST");
+    }
+    Destination destination{.is_absolute = is_absolute, .path = joined(*parts, is_absolute)};
+    if (destination.path.size() >= kMaxPathBytes) {
+        return Error{Blame::user, "the destination is longer than 4095 bytes"}.remedy(
+            "choose a shorter one");
+    }
+    return destination;
+}
+
+std::string placed(const Destination& destination, std::string_view stage_dir) {
+    if (destination.is_absolute) {
+        return destination.path;
+    }
+    std::string path{stage_dir};
+    path += '/';
+    return path += destination.path;
+}
+
+Status check_distinct(std::span<const StageSpec> specs) {
+    struct Claim {
+        Destination place;
+        const StageSpec* spec;
+    };
+    std::vector<Claim> claims;
+    for (const StageSpec& spec : specs) {
+        auto place = destination_of(spec);
+        if (!place) {
+            return place.error();
+        }
+        if (!spec.is_list) {
+            claims.push_back({.place = *std::move(place), .spec = &spec});
+        }
+    }
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        for (std::size_t k = 0; k < claims.size(); ++k) {
+            const Destination& file = claims[i].place;
+            const Destination& other = claims[k].place;
+            const bool same = i < k && file == other;
+            const bool below =
+                file.is_absolute == other.is_absolute && other.path.size() > file.path.size() &&
+                other.path.starts_with(file.path) && other.path[file.path.size()] == '/';
+            if (same || below) {
+                return Error{Blame::user,
+                             quoted(claims[i].spec->source) + " and " +
+                                 quoted(claims[k].spec->source) +
+                                 (same ? " have one destination, "
+                                       : " exclude each other: one needs as a directory what "
+                                         "the other writes as a file, ") +
+                                 quoted(file.path)}
+                    .remedy("give one of them another destination, as in SRC:DST");
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace stage

@@ -1,0 +1,190 @@
+#include "stager/control/spec_list.h"
+
+#include "stager/control/destination.h"
+#include "stager/control/message.h"
+
+#include <array>
+#include <optional>
+
+namespace stage {
+namespace {
+
+constexpr std::string_view kVersion = "1";
+constexpr std::string_view kExisting = "-knw";  // in the order of Existing
+constexpr std::string_view kHex = "0123456789abcdef";
+constexpr std::size_t kNowhere = std::string_view::npos;
+
+struct Letter {
+    char letter;
+    bool StageSpec::*member;
+};
+constexpr std::array<Letter, 5> kLetters{Letter{'l', &StageSpec::is_list},
+                                         Letter{'o', &StageSpec::is_optional},
+                                         Letter{'t', &StageSpec::is_temporary},
+                                         Letter{'d', &StageSpec::is_durable},
+                                         Letter{'a', &StageSpec::is_late}};
+
+bool is_plain(char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return code > ' ' && code != 0x7f && c != '%' && c != ',' && c != ';';
+}
+
+void append_escaped(std::string& line, std::string_view text) {
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        if (is_plain(c)) {
+            line += c;
+        } else {
+            line += {'%', kHex[code >> 4U], kHex[code & 15U]};
+        }
+    }
+}
+
+/// Nothing if it holds what append_escaped() would not have written.
+std::optional<std::string> unescaped(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        if (is_plain(text.front())) {
+            out += text.front();
+            text.remove_prefix(1);
+            continue;
+        }
+        if (text.front() != '%' || text.size() < 3) {
+            return std::nullopt;
+        }
+        const std::size_t high = kHex.find(text[1]);
+        const std::size_t low = kHex.find(text[2]);
+        if (high == kNowhere || low == kNowhere || high + low == 0) {
+            return std::nullopt;
+        }
+        out += static_cast<char>(high * 16 + low);
+        text.remove_prefix(3);
+    }
+    return out;
+}
+
+/// Cuts off what precedes the next `separator`, or all there is.
+std::string_view take_until(std::string_view& rest, char separator) {
+    const std::size_t end = rest.find(separator);
+    const std::string_view taken = rest.substr(0, end);
+    rest.remove_prefix(end == kNowhere ? rest.size() : end + 1);
+    return taken;
+}
+
+bool apply_letters(StageSpec& spec, std::string_view letters) {
+    const std::size_t existing = letters.empty() ? kNowhere : kExisting.find(letters.front());
+    if (existing == kNowhere) {
+        return false;
+    }
+    spec.existing = static_cast<Existing>(existing);
+    for (const char letter : letters.substr(1)) {
+        bool known = false;
+        for (const Letter& one : kLetters) {
+            if (one.letter == letter) {
+                spec.*one.member = true;
+                known = true;
+            }
+        }
+        if (!known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Error forged(std::string_view reason) {
+    return Error{Blame::user,
+                 "the job's list of files to stage is damaged (" + std::string{reason} + ")"}
+        .remedy("submit the job again with --stage-file");
+}
+
+Result<StageSpec> parse_one(std::string_view text) {
+    std::string_view rest = text;
+    StageSpec spec;
+    const bool lettered = apply_letters(spec, take_until(rest, ','));
+    const auto source = unescaped(take_until(rest, ','));
+    const auto destination = unescaped(rest);
+    if (!lettered || !source || !destination) {
+        return forged("a spec that is none of ours");
+    }
+    spec.source = *source;
+    spec.destination = *destination;
+    if (!spec.source.starts_with('/')) {
+        return forged("a source that is not absolute");
+    }
+    if (const std::string_view reason = reason_against(spec); !reason.empty()) {
+        return forged(reason);
+    }
+    return spec;
+}
+
+Error too_many(std::size_t count) {
+    return Error{Blame::user, std::to_string(count) + " files to stage are too many"}.remedy(
+        "name at most " + std::to_string(kMaxSpecs) +
+        ", or one list of them with --stage-file=@LIST");
+}
+
+}  // namespace
+
+Result<std::string> serialize(std::span<const StageSpec> specs) {
+    invariant(!specs.empty(), "a job that stages has specs");
+    if (specs.size() > kMaxSpecs) {
+        return too_many(specs.size());
+    }
+    if (const Status distinct = check_distinct(specs); !distinct) {
+        return distinct.error();
+    }
+    std::string line{kVersion};
+    for (const StageSpec& spec : specs) {
+        invariant(spec.source.starts_with('/'), "a source that travels is absolute");
+        line += ';';
+        line += kExisting[static_cast<std::size_t>(spec.existing)];
+        for (const Letter& one : kLetters) {
+            if (spec.*one.member) {
+                line += one.letter;
+            }
+        }
+        line += ',';
+        append_escaped(line, spec.source);
+        line += ',';
+        append_escaped(line, spec.destination);
+    }
+    if (line.size() > kMaxSpecsBytes) {
+        return Error{Blame::user,
+                     "the files to stage need " + std::to_string(line.size()) +
+                         " bytes of names, at most " + std::to_string(kMaxSpecsBytes) +
+                         " can be handed on"}
+            .remedy("name a list of them with --stage-file=@LIST, or a shorter path");
+    }
+    return line;
+}
+
+Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
+    if (line.size() > kMaxSpecsBytes) {
+        return forged("it is longer than 32 KiB");
+    }
+    std::string_view rest = line;
+    if (take_until(rest, ';') != kVersion) {
+        return Error{Blame::node,
+                     "the job's list of files to stage is damaged or of another version"}
+            .remedy("install the same stagecast on the submit host and on the nodes");
+    }
+    std::vector<StageSpec> specs;
+    do {
+        if (specs.size() == kMaxSpecs) {
+            return forged("it has too many specs");
+        }
+        auto spec = parse_one(take_until(rest, ';'));
+        if (!spec) {
+            return spec.error();
+        }
+        specs.push_back(*std::move(spec));
+    } while (!rest.empty());
+    if (const Status distinct = check_distinct(specs); !distinct) {
+        return distinct.error();
+    }
+    return specs;
+}
+
+}  // namespace stage
