@@ -1,0 +1,17 @@
+#include "transport/base/checksum.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+namespace stage {
+
+Digest128 xxh3_128(Bytes bytes) {
+    XXH128_canonical_t canonical{};
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+    Digest128 digest{};
+    std::ranges::copy(std::as_bytes(std::span{canonical.digest}), digest.begin());
+    return digest;
+}
+
+}  // namespace stage

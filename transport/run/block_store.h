@@ -1,0 +1,51 @@
+// Where do the bytes of resident blocks live?
+//
+// In a fixed number of 1 MiB buffers, taken and given back by block index. Memory is touched
+// only when a block is. The core decides who is resident; a buffer more than it is allowed is
+// our bug.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace stage {
+
+class BlockStore {
+  public:
+    /// At most `blocks` resident at a time, 1 MiB each.
+    explicit BlockStore(std::uint32_t blocks);
+
+    /// The block's buffer, made resident (zeroed) if it isn't.
+    [[nodiscard]] MutableBytes acquire(BlockIndex block);
+    /// The block's buffer. Requires that it is resident.
+    [[nodiscard]] MutableBytes at(BlockIndex block);
+    /// How far the block's buffer is filled: to the end of the farthest chunk placed or of what
+    /// was loaded, bytes. The last chunk of a block ends there.
+    [[nodiscard]] std::uint32_t extent(BlockIndex block) const;
+    void set_extent(BlockIndex block, std::uint32_t bytes);
+    /// Copies a chunk to `offset`, making the block resident. What lies beyond the block's
+    /// buffer is not copied: false.
+    [[nodiscard]] bool place(BlockIndex block, std::size_t offset, Bytes chunk);
+    [[nodiscard]] bool is_resident(BlockIndex block) const;
+    /// Gives the buffer back; a block that isn't resident is left alone.
+    void release(BlockIndex block);
+
+    [[nodiscard]] std::size_t resident() const { return slots_.size(); }
+
+  private:
+    using Buffer = std::unique_ptr<std::byte[]>;
+    struct Slot {
+        Buffer buffer;
+        std::uint32_t extent = 0;
+    };
+
+    std::uint32_t blocks_max_;
+    std::vector<Buffer> free_;
+    std::unordered_map<std::uint32_t, Slot> slots_;
+};
+
+}  // namespace stage

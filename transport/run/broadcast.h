@@ -1,0 +1,72 @@
+// How does a member take part in one broadcast?
+//
+// It is handed two bound sockets, the table of members that the wire-up made, the keys, and a
+// source or a sink of blocks; it runs the session to its end and reports. Everything here only
+// composes: driver, seal, buffers, disk thread, core, loop.
+#pragma once
+
+#include "transport/base/address.h"
+#include "transport/base/log.h"
+#include "transport/base/result.h"
+#include "transport/core/contract.h"
+#include "transport/run/session.h"
+#include "transport/run/sink.h"
+#include "transport/run/source.h"
+#include "transport/seal/session_seal.h"
+
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// One member, as its card says.
+struct BroadcastMember {
+    Address peer;  ///< Where its unicast socket is bound.
+    seal::Incarnation incarnation{};
+};
+
+struct BroadcastConfig {
+    std::vector<BroadcastMember> members;  ///< By rank; 2 or more.
+    Rank own;
+    Rank source;
+    Address group;  ///< The multicast group and port.
+    seal::Protection protection = seal::Protection::encrypt;
+    seal::GroupKey group_key{};
+    seal::SessionId session{};
+    std::uint32_t mtu = 1500;           ///< The smallest of all members' interfaces, bytes.
+    std::uint64_t rate_bits_per_s = 0;  ///< As on the wire; 0: not told.
+    Duration ready_timeout = std::chrono::seconds{5};
+    Duration stall_timeout = std::chrono::seconds{30};
+    Duration linger = std::chrono::seconds{60};
+    std::uint64_t seed = 0;  ///< Of the core's draws; from getrandom() but in tests.
+};
+
+/// The sockets of transport/udp/sockets.h.
+struct BroadcastSockets {
+    UniqueFd group;
+    UniqueFd peer;
+};
+
+struct BroadcastReport {
+    core::Outcome outcome;
+    seal::SealCounters refused;
+    DriverCounters driver;
+    std::string transport;
+    std::uint16_t chunk_bytes = 0;
+    Duration ran{};  ///< From the start (wired up) to the end of the session.
+    std::optional<Duration> held_after;  ///< From the start until this member held the object.
+};
+
+/// Runs the sending side. `source` is called from another thread while this runs.
+[[nodiscard]] BroadcastReport send_broadcast(const BroadcastConfig& config,
+                                             BroadcastSockets sockets,
+                                             BlockSource& source,
+                                             Watcher& watcher);
+
+/// Runs a receiving side. `sink` is called from another thread while this runs.
+[[nodiscard]] BroadcastReport receive_broadcast(const BroadcastConfig& config,
+                                                BroadcastSockets sockets,
+                                                BlockSink& sink,
+                                                Watcher& watcher);
+
+}  // namespace stage

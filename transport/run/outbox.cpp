@@ -1,0 +1,107 @@
+#include "transport/run/outbox.h"
+
+#include "transport/base/invariant.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kTrainBytesMax = 65000;  ///< Below UDP's 65,507.
+constexpr std::size_t kTrainPacketsMax = 64;
+
+}  // namespace
+
+Outbox::Outbox(Driver& driver,
+               seal::SessionSeal& seal,
+               BlockStore& blocks,
+               const core::CoreConfig& config)
+    : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config} {
+    const std::size_t packet = wire::kHeaderBytes + config.chunk_bytes + seal.tag_bytes();
+    train_packets_max_ = std::clamp<std::size_t>(kTrainBytesMax / packet, 1, kTrainPacketsMax);
+    train_.reserve(kTrainBytesMax + packet);
+}
+
+void Outbox::add(core::SendBatch&& batch) {
+    for (core::Send& send : batch.sends) {
+        queue_.push_back(std::move(send));
+    }
+    batch.sends.clear();
+    batch.packets = 0;
+}
+
+Result<Sent> Outbox::flush() {
+    while (!is_empty()) {
+        if (train_.empty()) {
+            build_train();
+        }
+        const Train train{.target = target_, .bytes = train_, .packet_bytes = packet_bytes_};
+        auto sent = driver_.send(train);
+        if (!sent || *sent == Sent::would_block) {
+            return sent;
+        }
+        train_.clear();
+    }
+    return Sent::all;
+}
+
+/// The front entry, or as many of its packets as one train takes.
+void Outbox::build_train() {
+    const core::Send& send = queue_.front();
+    target_ = {.to_group = send.to.to_group, .peer = send.to.peer};
+    if (send.type != wire::PacketType::data) {
+        write_packet(send, 0, send.body);
+        packet_bytes_ = static_cast<std::uint16_t>(train_.size());
+        queue_.pop_front();
+        return;
+    }
+    const auto end = static_cast<std::uint16_t>(
+        std::min<std::size_t>(send.count, sent_of_front_ + train_packets_max_));
+    for (std::uint16_t index = sent_of_front_; index < end; ++index) {
+        write_packet(send, index, payload(send, index));
+        if (index == sent_of_front_) {
+            packet_bytes_ = static_cast<std::uint16_t>(train_.size());
+        }
+    }
+    sent_of_front_ = end;
+    if (end == send.count) {
+        queue_.pop_front();
+        sent_of_front_ = 0;
+    }
+}
+
+Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
+    const Bytes block = blocks_.at(send.block).first(blocks_.extent(send.block));
+    const std::size_t offset = (send.first.index() + index) * std::size_t{config_.chunk_bytes};
+    invariant(offset < block.size(), "a chunk lies within its block");
+    return block.subspan(offset,
+                         std::min<std::size_t>(config_.chunk_bytes, block.size() - offset));
+}
+
+void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes body) {
+    const wire::Header header{
+        .type = send.type,
+        .flags = send.flags,
+        .lane = send.lane,
+        .session = config_.session,
+        .rank = config_.own,
+        .packet_number = send.packet_number + index,
+        .block = send.block,
+        .chunk = ChunkIndex{static_cast<std::uint16_t>(send.first.value() + index)},
+    };
+    const std::size_t start = train_.size();
+    const std::size_t tag = seal_.tag_bytes();
+    train_.resize(start + wire::kHeaderBytes + body.size() + tag);
+    const MutableBytes packet = MutableBytes{train_}.subspan(start);
+    const MutableBytes head = packet.first(wire::kHeaderBytes);
+    const MutableBytes room = packet.subspan(wire::kHeaderBytes, body.size());
+    wire::write_header(header, head);
+    if (seal_.protection() != seal::Protection::encrypt) {
+        std::ranges::copy(body, room.begin());
+        body = room;
+    }
+    seal_.seal(header.packet_number, head, body, room, packet.last(tag));
+}
+
+}  // namespace stage

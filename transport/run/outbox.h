@@ -1,0 +1,55 @@
+// How do a core's sends become sealed trains?
+//
+// Each Send is written packet by packet into one train buffer: header, payload sealed straight
+// from the block's buffer, tag. A train that the driver refuses stays as it is, numbers and
+// all, and is offered again: a packet number is never used twice, so nothing is ever sealed
+// again.
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/run/block_store.h"
+#include "transport/run/driver.h"
+#include "transport/seal/session_seal.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace stage {
+
+class Outbox {
+  public:
+    /// All three must outlive the outbox. `config` gives rank, session and chunk size.
+    Outbox(Driver& driver,
+           seal::SessionSeal& seal,
+           BlockStore& blocks,
+           const core::CoreConfig& config);
+
+    /// Takes a batch over. Its blocks stay resident until flush() said that all of it left.
+    void add(core::SendBatch&& batch);
+
+    /// Sends what is queued, as far as the driver takes it.
+    Result<Sent> flush();
+    [[nodiscard]] bool is_empty() const { return queue_.empty() && train_.empty(); }
+
+  private:
+    void build_train();
+    void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
+    [[nodiscard]] Bytes payload(const core::Send& send, std::uint16_t index);
+
+    Driver& driver_;
+    seal::SessionSeal& seal_;
+    BlockStore& blocks_;
+    core::CoreConfig config_;
+    std::size_t train_packets_max_;
+
+    std::deque<core::Send> queue_;
+    std::uint16_t sent_of_front_ =
+        0;  ///< Packets of the front entry that left in earlier trains.
+
+    std::vector<std::byte> train_;  ///< Sealed, refused or about to be sent; empty if none.
+    TrainTarget target_;
+    std::uint16_t packet_bytes_ = 0;
+};
+
+}  // namespace stage

@@ -1,0 +1,209 @@
+#include "transport/run/session.h"
+
+#include "transport/base/invariant.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace stage {
+namespace {
+
+constexpr Duration kTellEvery = std::chrono::milliseconds{100};
+constexpr Duration kWaitMax = std::chrono::milliseconds{100};
+/// Rounds of asking a core for more before the sockets are looked at again.
+constexpr int kRoundsMax = 16;
+
+Instant read_clock() {
+    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
+}
+
+timespec to_timespec(Duration duration) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
+    return {.tv_sec = seconds.count(), .tv_nsec = (duration - seconds).count()};
+}
+
+}  // namespace
+
+Session::Session(SessionParts parts, const core::CoreConfig& config)
+    : parts_{parts}, config_{config} {
+    // Pacing rests on short sleeps; the default slack of 50 us is most of one at 10 Gbit/s.
+    static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL));
+}
+
+void Session::run() {
+    Instant now = read_clock();
+    while (true) {
+        turn(now);
+        if (is_over()) {
+            break;
+        }
+        wait(now);
+        now = read_clock();
+    }
+    // The disk thread may still hold a block's buffer: its results matter no more, its end
+    // does.
+    parts_.watcher.on_progress(parts_.core.outcome());
+}
+
+bool Session::is_over() const {
+    const core::Phase phase = parts_.core.outcome().phase;
+    const bool ended = phase == core::Phase::released || phase == core::Phase::failed;
+    return ended && !parts_.core.deadline() && (parts_.outbox.is_empty() || given_up_);
+}
+
+void Session::turn(Instant now) {
+    receive(now);
+    const auto completions = parts_.disk.take();
+    if (!completions.empty()) {
+        for (const core::Completion& done : completions) {
+            const bool loaded = done.kind == core::OperationKind::load;
+            if (loaded && done.verdict == core::Verdict::good) {
+                parts_.blocks.set_extent(done.block, done.descriptor.wire_length);
+            }
+        }
+        parts_.core.on_done(now, completions);
+    }
+    if (const auto deadline = parts_.core.deadline(); deadline && *deadline <= now) {
+        parts_.core.on_time(now);
+    }
+    operate(now);
+    send(now);
+    tell(now);
+}
+
+void Session::receive(Instant now) {
+    packets_.clear();
+    datagrams_.clear();
+    payloads_.clear();
+    if (auto received = parts_.driver.receive(packets_); !received) {
+        give_up(now, received.error());
+        return;
+    }
+    for (const ReceivedPacket& packet : packets_) {
+        const auto opened = parts_.seal.open(packet.bytes);
+        if (!opened) {
+            continue;
+        }
+        core::Datagram datagram;
+        datagram.header = opened->header;
+        datagram.to_group = packet.to_group;
+        datagram.body_bytes = static_cast<std::uint16_t>(opened->body.size());
+        if (opened->header.is_data()) {
+            payloads_.push_back(opened->body);
+            datagram.lease = core::Ticket{payloads_.size()};
+        } else {
+            datagram.body = opened->body;
+        }
+        datagrams_.push_back(datagram);
+    }
+    if (!datagrams_.empty()) {
+        parts_.core.on_datagrams(now, datagrams_);
+        operate(now);  // leases end before the next receive()
+    }
+}
+
+void Session::operate(Instant now) {
+    for (int round = 0; round < kRoundsMax; ++round) {
+        operations_.operations.clear();
+        parts_.core.next_operations(now, operations_);
+        if (operations_.operations.empty()) {
+            return;
+        }
+        for (const core::Operation& operation : operations_.operations) {
+            perform(operation);
+        }
+    }
+}
+
+void Session::perform(const core::Operation& operation) {
+    switch (operation.kind) {
+        case core::OperationKind::place:
+            place(operation);
+            return;
+        case core::OperationKind::drop:
+            return;
+        case core::OperationKind::release:
+            parts_.blocks.release(operation.block);
+            return;
+        case core::OperationKind::finish:
+            parts_.disk.submit(operation, {});
+            return;
+        case core::OperationKind::load:
+        case core::OperationKind::verify:
+        case core::OperationKind::store:
+            parts_.disk.submit(operation, parts_.blocks.acquire(operation.block));
+            return;
+    }
+}
+
+void Session::place(const core::Operation& operation) {
+    const std::size_t lease = operation.ticket.index();
+    invariant(lease >= 1 && lease <= payloads_.size(), "a lease is one of this turn's");
+    const std::size_t offset = operation.chunk.index() * std::size_t{config_.chunk_bytes};
+    // A chunk that would lie beyond its block is a broken member's: verify will refuse the
+    // block.
+    static_cast<void>(parts_.blocks.place(operation.block, offset, payloads_[lease - 1]));
+}
+
+void Session::send(Instant now) {
+    for (int round = 0; round < kRoundsMax; ++round) {
+        auto flushed = parts_.outbox.flush();
+        if (!flushed) {
+            give_up(now, flushed.error());
+            return;
+        }
+        blocked_ = *flushed == Sent::would_block;
+        if (blocked_) {
+            return;
+        }
+        parts_.core.next_sends(now, sends_);
+        if (sends_.sends.empty()) {
+            return;
+        }
+        parts_.outbox.add(std::move(sends_));
+        sends_ = {};
+    }
+}
+
+/// A dead network is told to the core once; then nothing can be sent any more.
+void Session::give_up(Instant now, const Error& why) {
+    if (!given_up_) {
+        given_up_ = true;
+        parts_.core.on_abort(now, why);
+    }
+}
+
+void Session::tell(Instant now) {
+    const core::Outcome& outcome = parts_.core.outcome();
+    if (outcome.phase != told_phase_ || now - told_at_ >= kTellEvery) {
+        told_phase_ = outcome.phase;
+        told_at_ = now;
+        parts_.watcher.on_progress(outcome);
+    }
+}
+
+void Session::wait(Instant now) {
+    std::vector<pollfd> waits;
+    for (const int socket : parts_.driver.descriptors()) {
+        const short events = blocked_ ? POLLIN | POLLOUT : POLLIN;
+        waits.push_back({.fd = socket, .events = events, .revents = 0});
+    }
+    waits.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
+    waits.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
+    Duration left = kWaitMax;
+    if (const auto deadline = parts_.core.deadline()) {
+        left = std::clamp<Duration>(*deadline - now, Duration::zero(), kWaitMax);
+    }
+    const timespec timeout = to_timespec(left);
+    const int ready = ::ppoll(waits.data(), waits.size(), &timeout, nullptr);
+    if (ready > 0 && (waits.back().revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+        if (auto heard = parts_.watcher.on_readable(); !heard) {
+            parts_.core.on_abort(read_clock(), heard.error());
+        }
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,77 @@
+// Who turns the crank of a session?
+//
+// One loop on one thread, the only reader of the clock: it waits for the sockets, the disk
+// queue, the watcher and the core's deadline, hands the core what came, and does what the core
+// asks. It decides nothing: what to send, ask, repeat or give up is the core's.
+#pragma once
+
+#include "transport/base/log.h"
+#include "transport/run/any_core.h"
+#include "transport/run/block_store.h"
+#include "transport/run/disk_queue.h"
+#include "transport/run/outbox.h"
+
+#include <vector>
+
+namespace stage {
+
+/// What the program around a session wants to hear and say while it runs.
+class Watcher {
+  public:
+    Watcher() = default;
+    Watcher(const Watcher&) = delete;
+    Watcher& operator=(const Watcher&) = delete;
+    virtual ~Watcher() = default;
+
+    /// After every turn in which the phase changed, and at most every 100 ms otherwise.
+    virtual void on_progress(const core::Outcome& outcome) = 0;
+    /// A descriptor to wait for beside the session's own, or -1.
+    [[nodiscard]] virtual int descriptor() const { return -1; }
+    /// The descriptor is readable. An error ends the session for this reason.
+    virtual Status on_readable() { return {}; }
+};
+
+struct SessionParts {
+    AnyCore& core;
+    Driver& driver;
+    seal::SessionSeal& seal;
+    BlockStore& blocks;
+    DiskQueue& disk;
+    Outbox& outbox;
+    Watcher& watcher;
+};
+
+class Session {
+  public:
+    /// All parts must outlive the session. `config` is the core's.
+    Session(SessionParts parts, const core::CoreConfig& config);
+
+    /// Runs until the core is over. What failed is in the core's outcome.
+    void run();
+
+  private:
+    void turn(Instant now);
+    void receive(Instant now);
+    void operate(Instant now);
+    void perform(const core::Operation& operation);
+    void place(const core::Operation& operation);
+    void send(Instant now);
+    void tell(Instant now);
+    void wait(Instant now);
+    void give_up(Instant now, const Error& why);
+    [[nodiscard]] bool is_over() const;
+
+    SessionParts parts_;
+    core::CoreConfig config_;
+    bool blocked_ = false;  ///< The driver refused a train.
+    bool given_up_ = false;
+    core::Phase told_phase_ = core::Phase::wiring;
+    Instant told_at_{};
+    std::vector<ReceivedPacket> packets_;
+    std::vector<core::Datagram> datagrams_;
+    std::vector<Bytes> payloads_;  ///< By lease - 1, of this turn's datagrams.
+    core::SendBatch sends_;
+    core::OperationBatch operations_;
+};
+
+}  // namespace stage
