@@ -126,7 +126,7 @@ void Session::perform(const core::Operation& operation) {
         case core::OperationKind::drop:
             return;
         case core::OperationKind::release:
-            parts_.blocks.release(operation.block);
+            release(operation.block);
             return;
         case core::OperationKind::finish:
             parts_.disk.submit(operation, {});
@@ -134,6 +134,7 @@ void Session::perform(const core::Operation& operation) {
         case core::OperationKind::load:
         case core::OperationKind::verify:
         case core::OperationKind::store:
+            leaving_.erase(operation.block);
             parts_.disk.submit(operation, parts_.blocks.acquire(operation.block));
             return;
     }
@@ -143,9 +144,26 @@ void Session::place(const core::Operation& operation) {
     const std::size_t lease = operation.ticket.index();
     invariant(lease >= 1 && lease <= payloads_.size(), "a lease is one of this turn's");
     const std::size_t offset = operation.chunk.index() * std::size_t{config_.chunk_bytes};
+    leaving_.erase(operation.block);
     // A chunk that would lie beyond its block is a broken member's: verify will refuse the
     // block.
     static_cast<void>(parts_.blocks.place(operation.block, offset, payloads_[lease - 1]));
+}
+
+/// A block that a queued train is still to be cut from keeps its buffer until the train left.
+void Session::release(BlockIndex block) {
+    if (parts_.outbox.is_empty()) {
+        parts_.blocks.release(block);
+    } else {
+        leaving_.insert(block);
+    }
+}
+
+void Session::release_left() {
+    for (const BlockIndex block : leaving_) {
+        parts_.blocks.release(block);
+    }
+    leaving_.clear();
 }
 
 void Session::send(Instant now) {
@@ -159,6 +177,7 @@ void Session::send(Instant now) {
         if (blocked_) {
             return;
         }
+        release_left();
         parts_.core.next_sends(now, sends_);
         if (sends_.sends.empty()) {
             return;

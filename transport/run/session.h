@@ -11,6 +11,7 @@
 #include "transport/run/disk_queue.h"
 #include "transport/run/outbox.h"
 
+#include <set>
 #include <vector>
 
 namespace stage {
@@ -56,6 +57,8 @@ class Session {
     void perform(const core::Operation& operation);
     void place(const core::Operation& operation);
     void send(Instant now);
+    void release(BlockIndex block);
+    void release_left();
     void tell(Instant now);
     void wait(Instant now);
     void give_up(Instant now, const Error& why);
@@ -70,6 +73,8 @@ class Session {
     std::vector<ReceivedPacket> packets_;
     std::vector<core::Datagram> datagrams_;
     std::vector<Bytes> payloads_;  ///< By lease - 1, of this turn's datagrams.
+    std::set<BlockIndex>
+        leaving_;  ///< Released by the core, but a queued train needs them yet.
     core::SendBatch sends_;
     core::OperationBatch operations_;
 };
