@@ -1,0 +1,420 @@
+#include "stager/daemon/group.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// Open collectives of a stage; a worker makes a fence or two and a group.
+constexpr std::size_t kMaxGathers = 16;
+constexpr std::size_t kMaxStatisticsInOutcome = 512;
+constexpr std::size_t kMaxPartialBytes = 1024;
+
+std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
+    ByteWriter writer;
+    for (const Contribution& one : all) {
+        writer.raw(one.bytes);
+    }
+    return writer.take();
+}
+
+/// The verdict of a group in which nobody failed.
+GroupVerdict good_verdict(const std::vector<Contribution>& outcomes,
+                          const std::vector<std::string>& names) {
+    Failures missing;
+    for (const Contribution& one : outcomes) {
+        auto outcome = decode_node_outcome(one.bytes);
+        if (!outcome) {
+            missing.add({one.rank, Blame::internal, "its stagecastd sent a malformed outcome"});
+        } else if (outcome->state == VerdictState::partial) {
+            missing.add({one.rank, Blame::user, std::move(outcome->sentence)});
+        }
+    }
+    if (missing.empty()) {
+        return {.state = VerdictState::ok, .blame = Blame::user, .sentence = {}};
+    }
+    return {.state = VerdictState::partial,
+            .blame = missing.blame(),
+            .sentence = missing.sentence(names)};
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const NodeOutcome& outcome) {
+    ByteWriter writer;
+    writer.u8(static_cast<std::uint8_t>(outcome.state));
+    writer.text(std::string_view{outcome.sentence}.substr(0, kMaxPartialBytes));
+    writer.text(std::string_view{outcome.statistics}.substr(0, kMaxStatisticsInOutcome));
+    return writer.take();
+}
+
+std::optional<NodeOutcome> decode_node_outcome(Bytes bytes) {
+    ByteReader reader{bytes};
+    const std::uint8_t state = reader.u8();
+    NodeOutcome outcome;
+    outcome.state = state == 0 ? VerdictState::ok : VerdictState::partial;
+    outcome.sentence = reader.text(kMaxPartialBytes);
+    outcome.statistics = reader.text(kMaxStatisticsInOutcome);
+    return reader.finished() && state <= 1 ? std::optional{std::move(outcome)} : std::nullopt;
+}
+
+Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
+    : seat_{std::move(seat)},
+      times_{times},
+      branches_{seat_.tree, seat_.self, times.branch},
+      deadline_{deadline},
+      pulse_at_{now + times.pulse},
+      above_{seat_.self == Rank{0} ? Above::root : Above::lost},
+      parent_until_{now + times.orphan_max()} {
+    branches_.start(now);
+    after_branches(now);
+}
+
+// ------------------------------------------------------------------------------------------
+// links
+
+bool Group::on_parent(Instant now, Rank from) {
+    if (is_root() || !seat_.tree.is_ancestor(from, seat_.self)) {
+        return false;
+    }
+    if (above_ == Above::up && parent_ != from) {
+        commands_.emplace_back(group::Hangup{parent_});
+    }
+    above_ = Above::up;
+    parent_ = from;
+    parent_until_ = now + times_.branch.silence_max;
+    if (!failures_.empty()) {
+        unsent_.clear();
+        send(parent_, FailedMessage{failures_.named()});
+    }
+    if (finished_) {
+        send(parent_, SettledMessage{});
+    }
+    return true;
+}
+
+void Group::on_link_up(Instant now, Rank to) {
+    if (finished_ || !branches_.on_up(now, to)) {
+        commands_.emplace_back(group::Hangup{to});
+        return;
+    }
+    send_setup(now, to);
+    if (verdict_) {
+        send(to, *verdict_);
+    }
+}
+
+void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
+    if (above_ == Above::up && rank == parent_) {
+        above_ = Above::lost;
+        parent_until_ = now + times_.orphan_max();
+        return;
+    }
+    branches_.on_down(now, rank, why);
+    after_branches(now);
+}
+
+/// Says what the branches ask for: connections, and the names of the lost.
+void Group::after_branches(Instant now) {
+    for (const LostBranch& lost : branches_.take_lost()) {
+        commands_.emplace_back(group::Hangup{lost.rank});
+        const std::size_t rank = lost.rank.index();
+        std::string sentence = lost.was_up ? "its stagecastd was lost while staging"
+                                           : "stagecastd does not answer";
+        sentence += rank < seat_.places.size() ? " at " + seat_.places[rank] : "";
+        sentence += lost.why.empty() ? "" : " (" + lost.why + ")";
+        sentence += lost.was_up ? "; see its log, and the network between the nodes"
+                                : "; start it there, and let Port through";
+        note(now, {lost.rank, Blame::node, std::move(sentence)});
+    }
+    for (const Rank rank : branches_.take_connects()) {
+        commands_.emplace_back(group::Connect{rank});
+    }
+    finish_if_settled();
+}
+
+// ---------------------------------------------------------------------------------------
+// messages
+
+bool Group::on_message(Instant now, Rank from, TreeMessage message) {
+    if (above_ == Above::up && from == parent_) {
+        parent_until_ = now + times_.branch.silence_max;
+        return from_above(now, message);
+    }
+    if (!branches_.is_up(from)) {
+        return false;
+    }
+    branches_.on_heard(now, from);
+    return from_below(now, from, message);
+}
+
+bool Group::from_above(Instant now, TreeMessage& message) {
+    if (auto* result = std::get_if<ResultMessage>(&message)) {
+        if (!verdict_) {
+            send_below(*result);
+            commands_.emplace_back(
+                group::Deliver{result->kind, result->sequence, std::move(result->bytes)});
+        }
+        return true;
+    }
+    if (auto* verdict = std::get_if<GroupVerdict>(&message)) {
+        settle(now, std::move(*verdict));
+        return true;
+    }
+    return std::holds_alternative<PulseMessage>(message);
+}
+
+bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
+    if (auto* gathered = std::get_if<GatheredMessage>(&message)) {
+        const auto& list = gathered->contributions;
+        const bool theirs = std::all_of(list.begin(), list.end(), [&](const auto& one) {
+            return one.rank == from || seat_.tree.is_ancestor(from, one.rank);
+        });
+        return theirs && gather(now,
+                                from,
+                                {gathered->kind, gathered->sequence},
+                                std::move(gathered->contributions));
+    }
+    if (auto* failed = std::get_if<FailedMessage>(&message)) {
+        for (Failure& failure : failed->failures) {
+            note(now, std::move(failure));
+        }
+        return true;
+    }
+    if (std::holds_alternative<SettledMessage>(message)) {
+        if (!verdict_) {
+            return false;
+        }
+        branches_.on_settled(from);
+        commands_.emplace_back(group::Hangup{from});
+        finish_if_settled();
+        return true;
+    }
+    return std::holds_alternative<PulseMessage>(message);
+}
+
+// ------------------------------------------------------------------------------------
+// collectives
+
+void Group::contribute(Instant now,
+                       Collective kind,
+                       std::uint32_t sequence,
+                       std::vector<std::byte> bytes) {
+    std::vector<Contribution> own;
+    own.push_back({seat_.self, std::move(bytes)});
+    if (!gather(now, seat_.self, {kind, sequence}, std::move(own))) {
+        fail(now, Blame::internal, "a part of a collective was said twice");
+    }
+}
+
+bool Group::gather(Instant now,
+                   Rank from,
+                   GatherKey key,
+                   std::vector<Contribution> contributions) {
+    if (verdict_) {
+        return true;  // Too late to matter.
+    }
+    auto found = gathers_.find(key);
+    if (found == gathers_.end()) {
+        if (gathers_.size() >= kMaxGathers) {
+            return false;
+        }
+        found = gathers_.try_emplace(key, seat_.self, seat_.tree.children(seat_.self)).first;
+    }
+    if (!found->second.add(from, std::move(contributions))) {
+        // A grandchild by adoption: its part comes too late for a stage that has failed.
+        return !seat_.tree.parent(from) || *seat_.tree.parent(from) != seat_.self;
+    }
+    if (found->second.complete()) {
+        conclude(now, key, found->second.take());
+    }
+    return true;
+}
+
+void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) {
+    const auto [kind, sequence] = key;
+    if (!is_root()) {
+        send_above(GatheredMessage{kind, sequence, std::move(all)});
+        return;
+    }
+    if (kind == Collective::outcome) {
+        if (failures_.empty()) {
+            GroupVerdict verdict = good_verdict(all, seat_.names);
+            settle(now, std::move(verdict), std::move(all));
+        }
+        return;
+    }
+    std::vector<std::byte> bytes = concatenated(all);
+    if (kind == Collective::group) {
+        bytes = ByteWriter{}.u64(seat_.context_base + sequence).take();
+    }
+    send_below(ResultMessage{kind, sequence, bytes});
+    commands_.emplace_back(group::Deliver{kind, sequence, std::move(bytes)});
+}
+
+// ----------------------------------------------------------------------------------------
+// failure
+
+void Group::fail(Instant now, Blame blame, std::string sentence) {
+    note(now, {seat_.self, blame, std::move(sentence)});
+}
+
+void Group::fail(Instant now, Failure failure) {
+    note(now, std::move(failure));
+}
+
+void Group::note(Instant now, Failure failure) {
+    if (verdict_ || failure.rank.index() >= seat_.tree.size() || !failures_.add(failure)) {
+        return;
+    }
+    if (is_root()) {
+        draw_at_ = draw_at_.value_or(seat_.tree.size() == 1 ? now : now + times_.grace);
+        if (now >= *draw_at_) {
+            draw(now);
+        }
+        return;
+    }
+    send_above(FailedMessage{{std::move(failure)}});
+}
+
+void Group::draw(Instant now) {
+    settle(now,
+           {.state = VerdictState::failed,
+            .blame = failures_.blame(),
+            .sentence = failures_.sentence(seat_.names)});
+}
+
+void Group::decide_now(Instant now) {
+    if (!verdict_ && is_root() && !failures_.empty()) {
+        draw(now);
+    }
+}
+
+void Group::decide_alone(Instant now, const std::string& why) {
+    Failures all = failures_;
+    if (all.empty()) {
+        all.add({seat_.self, Blame::node, why});
+    }
+    settle(now,
+           {.state = VerdictState::failed,
+            .blame = all.blame(),
+            .sentence = all.sentence(seat_.names)});
+}
+
+void Group::settle(Instant now, GroupVerdict verdict, std::vector<Contribution> outcomes) {
+    if (verdict_) {
+        return;
+    }
+    verdict_ = std::move(verdict);
+    cut_at_ = now + times_.settle_max;
+    draw_at_.reset();
+    gathers_.clear();
+    send_below(*verdict_);
+    commands_.emplace_back(group::Settle{*verdict_, std::move(outcomes)});
+    finish_if_settled();
+}
+
+void Group::finish_if_settled() {
+    if (!verdict_ || finished_ || !branches_.all_settled()) {
+        return;
+    }
+    finished_ = true;
+    send_above(SettledMessage{});
+}
+
+// -------------------------------------------------------------------------------------------
+// time
+
+void Group::on_time(Instant now) {
+    if (finished_) {
+        return;
+    }
+    branches_.on_time(now);
+    after_branches(now);
+    if (above_ == Above::up && now >= parent_until_) {
+        commands_.emplace_back(group::Hangup{parent_});
+        above_ = Above::lost;
+        parent_until_ = now + times_.orphan_max();
+    }
+    if (!verdict_ && above_ == Above::lost && now >= parent_until_) {
+        const std::size_t above = seat_.tree.parent(seat_.self).value_or(Rank{0}).index();
+        decide_alone(now,
+                     "no contact with the stagecastd of node " + seat_.names.at(above) +
+                         " any more; see its log, and the network between the nodes");
+    }
+    if (!verdict_ && draw_at_ && now >= *draw_at_) {
+        draw(now);
+    }
+    if (!verdict_ && now >= own_deadline()) {
+        decide_alone(now, "staging was not done within StageTimeout");
+    }
+    if (now >= pulse_at_) {
+        pulse_at_ = now + times_.pulse;
+        send_below(PulseMessage{});
+        send_above(PulseMessage{});
+    }
+    if (cut_at_ && now >= *cut_at_) {
+        finished_ = true;
+        for (const Rank rank : branches_.listeners()) {
+            commands_.emplace_back(group::Hangup{rank});
+        }
+    }
+}
+
+std::optional<Instant> Group::deadline() const {
+    if (finished_) {
+        return std::nullopt;
+    }
+    Instant first = pulse_at_;
+    const auto sooner = [&](std::optional<Instant> other) {
+        first = other ? std::min(first, *other) : first;
+    };
+    sooner(branches_.deadline());
+    sooner(draw_at_);
+    sooner(cut_at_);
+    if (above_ != Above::root && (above_ == Above::up || !verdict_)) {
+        sooner(parent_until_);
+    }
+    if (!verdict_) {
+        sooner(own_deadline());
+    }
+    return first;
+}
+
+std::vector<group::Command> Group::take_commands() {
+    return std::exchange(commands_, {});
+}
+
+// ----------------------------------------------------------------------------------------
+// sending
+
+void Group::send(Rank to, TreeMessage message) {
+    commands_.emplace_back(group::Send{to, std::move(message)});
+}
+
+void Group::send_setup(Instant now, Rank to) {
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - now).count();
+    send(to,
+         SetupMessage{
+             .key = seat_.key,
+             .from = seat_.self,
+             .to = to,
+             .remaining_ms = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 0)),
+             .plan = seat_.plan});
+}
+
+void Group::send_below(const TreeMessage& message) {
+    for (const Rank rank : branches_.listeners()) {
+        send(rank, message);
+    }
+}
+
+void Group::send_above(TreeMessage message) {
+    if (above_ == Above::up) {
+        send(parent_, std::move(message));
+    }
+}
+
+}  // namespace stage

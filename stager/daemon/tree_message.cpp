@@ -1,0 +1,178 @@
+#include "stager/daemon/tree_message.h"
+
+#include "stager/daemon/host_list.h"
+
+namespace stage {
+namespace {
+
+enum class Type : std::uint8_t {
+    setup = 1,
+    gathered = 2,
+    result = 3,
+    failed = 4,
+    verdict = 5,
+    settled = 6,
+    pulse = 7,
+};
+
+/// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
+constexpr std::size_t kMaxPlanBytes = 3U << 20U;
+constexpr std::size_t kMaxResultBytes = 4U << 20U;
+
+Type type_of(const SetupMessage& /*message*/) {
+    return Type::setup;
+}
+Type type_of(const GatheredMessage& /*message*/) {
+    return Type::gathered;
+}
+Type type_of(const ResultMessage& /*message*/) {
+    return Type::result;
+}
+Type type_of(const FailedMessage& /*message*/) {
+    return Type::failed;
+}
+Type type_of(const GroupVerdict& /*message*/) {
+    return Type::verdict;
+}
+Type type_of(const SettledMessage& /*message*/) {
+    return Type::settled;
+}
+Type type_of(const PulseMessage& /*message*/) {
+    return Type::pulse;
+}
+
+void put(ByteWriter& writer, const SetupMessage& message) {
+    writer.u32(message.key.job_id).u32(message.key.step_id).u32(message.key.restart);
+    writer.u16(message.from.value()).u16(message.to.value());
+    writer.u32(message.remaining_ms).blob(message.plan);
+}
+
+void put(ByteWriter& writer, const GatheredMessage& message) {
+    writer.u8(static_cast<std::uint8_t>(message.kind)).u32(message.sequence);
+    put_contributions(writer, message.contributions);
+}
+
+void put(ByteWriter& writer, const ResultMessage& message) {
+    writer.u8(static_cast<std::uint8_t>(message.kind)).u32(message.sequence);
+    writer.blob(message.bytes);
+}
+
+void put(ByteWriter& writer, const FailedMessage& message) {
+    put_failures(writer, message.failures);
+}
+
+void put(ByteWriter& writer, const GroupVerdict& message) {
+    writer.u8(static_cast<std::uint8_t>(message.state));
+    writer.u8(static_cast<std::uint8_t>(message.blame));
+    writer.text(std::string_view{message.sentence}.substr(0, kMaxSentenceBytes));
+}
+
+void put(ByteWriter& /*writer*/, const SettledMessage& /*message*/) {
+}
+void put(ByteWriter& /*writer*/, const PulseMessage& /*message*/) {
+}
+
+std::vector<std::byte> owned(Bytes bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+SetupMessage take_setup(ByteReader& reader) {
+    SetupMessage message;
+    message.key.job_id = reader.u32();
+    message.key.step_id = reader.u32();
+    message.key.restart = reader.u32();
+    message.from = Rank{reader.u16()};
+    message.to = Rank{reader.u16()};
+    message.remaining_ms = reader.u32();
+    message.plan = owned(reader.blob(kMaxPlanBytes));
+    return message;
+}
+
+Collective take_kind(ByteReader& reader) {
+    const std::uint8_t number = reader.u8();
+    if (number < 1 || number > static_cast<std::uint8_t>(Collective::outcome)) {
+        reader.fail();
+    }
+    return static_cast<Collective>(number);
+}
+
+GatheredMessage take_gathered(ByteReader& reader) {
+    GatheredMessage message;
+    message.kind = take_kind(reader);
+    message.sequence = reader.u32();
+    message.contributions = take_contributions(reader, kMaxNodes);
+    return message;
+}
+
+ResultMessage take_result(ByteReader& reader) {
+    ResultMessage message;
+    message.kind = take_kind(reader);
+    message.sequence = reader.u32();
+    message.bytes = owned(reader.blob(kMaxResultBytes));
+    return message;
+}
+
+GroupVerdict take_verdict(ByteReader& reader) {
+    GroupVerdict verdict;
+    const std::uint8_t state = reader.u8();
+    if (state > static_cast<std::uint8_t>(VerdictState::failed)) {
+        reader.fail();
+    }
+    verdict.state = static_cast<VerdictState>(state);
+    verdict.blame = take_blame(reader);
+    verdict.sentence = reader.text(kMaxSentenceBytes);
+    return verdict;
+}
+
+std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
+    switch (type) {
+        case Type::setup:
+            return take_setup(reader);
+        case Type::gathered:
+            return take_gathered(reader);
+        case Type::result:
+            return take_result(reader);
+        case Type::failed:
+            return FailedMessage{take_failures(reader)};
+        case Type::verdict:
+            return take_verdict(reader);
+        case Type::settled:
+            return SettledMessage{};
+        case Type::pulse:
+            return PulseMessage{};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const TreeMessage& message) {
+    ByteWriter writer;
+    writer.u8(kTreeVersion);
+    std::visit(
+        [&](const auto& one) {
+            writer.u8(static_cast<std::uint8_t>(type_of(one)));
+            put(writer, one);
+        },
+        message);
+    return writer.take();
+}
+
+Result<TreeMessage> decode_tree_message(Bytes bytes) {
+    ByteReader reader{bytes};
+    const std::uint8_t version = reader.u8();
+    const auto type = static_cast<Type>(reader.u8());
+    if (reader.ok() && version != kTreeVersion) {
+        return Error{Blame::node,
+                     "its stagecastd speaks version " + std::to_string(version) +
+                         " of the tree's messages, ours speaks " + std::to_string(kTreeVersion)}
+            .remedy("install the same stagecast on all nodes");
+    }
+    auto message = take_body(type, reader);
+    if (!message || !reader.finished()) {
+        return Error{Blame::node, "a malformed message from another node's stagecastd"};
+    }
+    return std::move(*message);
+}
+
+}  // namespace stage

@@ -1,0 +1,93 @@
+// What do the daemons of one stage say to each other?
+//
+// Over a sealed link (stager/link) that serves one stage and one edge of its tree. The parent
+// speaks first, SETUP; then anything from the table. A child that is adopted gets another
+// SETUP, from an ancestor, with the same session.
+//
+//     down  SETUP     you are rank TO of this stage, I am rank FROM; the plan; time that is
+//     left up    GATHERED  what my subtree has to say in a collective down  RESULT    what came
+//     of it (fence, group) up    FAILED    nodes that failed, and why down  VERDICT   the
+//     group's, final up    SETTLED   my subtree knows the verdict both  PULSE     I am here
+//
+// Durations, never times: clocks differ.
+#pragma once
+
+#include "stager/control/message.h"
+#include "stager/daemon/failures.h"
+#include "stager/daemon/gather.h"
+
+#include <variant>
+
+namespace stage {
+
+inline constexpr std::uint8_t kTreeVersion = 1;
+
+/// Travels by number: append only.
+enum class Collective : std::uint8_t {
+    fence = 1,    ///< Opaque bytes of each node's PMIx host; all of them, in rank order.
+    group = 2,    ///< Nothing from each; a context id for all, 64 bits.
+    outcome = 3,  ///< What each node's worker came to; ends in VERDICT.
+};
+
+struct SetupMessage {
+    StageKey key;
+    Rank from;
+    Rank to;
+    std::uint32_t remaining_ms = 0;
+    std::vector<std::byte> plan;  ///< plan.h
+
+    bool operator==(const SetupMessage&) const = default;
+};
+
+struct GatheredMessage {
+    Collective kind = Collective::fence;
+    std::uint32_t sequence = 0;
+    std::vector<Contribution> contributions;
+
+    bool operator==(const GatheredMessage&) const = default;
+};
+
+struct ResultMessage {
+    Collective kind = Collective::fence;
+    std::uint32_t sequence = 0;
+    std::vector<std::byte> bytes;
+
+    bool operator==(const ResultMessage&) const = default;
+};
+
+struct FailedMessage {
+    std::vector<Failure> failures;
+
+    bool operator==(const FailedMessage&) const = default;
+};
+
+/// The same on every node. A node adds its own directory and paths (control/message.h).
+struct GroupVerdict {
+    VerdictState state = VerdictState::failed;
+    Blame blame = Blame::internal;
+    std::string sentence;
+
+    bool operator==(const GroupVerdict&) const = default;
+};
+
+struct SettledMessage {
+    bool operator==(const SettledMessage&) const = default;
+};
+
+struct PulseMessage {
+    bool operator==(const PulseMessage&) const = default;
+};
+
+using TreeMessage = std::variant<SetupMessage,
+                                 GatheredMessage,
+                                 ResultMessage,
+                                 FailedMessage,
+                                 GroupVerdict,
+                                 SettledMessage,
+                                 PulseMessage>;
+
+[[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
+/// Fails (Blame::node) on anything but exactly one well-formed message of our version.
+[[nodiscard]] Result<TreeMessage> decode_tree_message(Bytes bytes);
+
+}  // namespace stage

@@ -1,0 +1,236 @@
+#include "tests/unit/daemon/group_world.h"
+
+#include "transport/base/invariant.h"
+
+namespace stage {
+namespace {
+
+using std::chrono::milliseconds;
+
+Rank rank_of(std::size_t number) {
+    return Rank{static_cast<Rank::rep>(number)};
+}
+
+}  // namespace
+
+GroupWorld::GroupWorld(std::size_t size, std::size_t width, std::uint64_t seed)
+    : tree_{size, width}, prng_{seed}, nodes_(size) {
+}
+
+Duration GroupWorld::latency() {
+    return milliseconds{1 + prng_.below(20)};
+}
+
+GroupSeat GroupWorld::seat(std::size_t rank) const {
+    std::vector<std::string> names;
+    std::vector<std::string> places;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        names.push_back("n" + std::to_string(i));
+        places.push_back("10.0.0." + std::to_string(i) + ":6829");
+    }
+    return {.key = {.job_id = 7},
+            .tree = tree_,
+            .self = rank_of(rank),
+            .names = std::move(names),
+            .places = std::move(places),
+            .plan = {std::byte{1}},
+            .context_base = 1000};
+}
+
+void GroupWorld::start(Instant at_time, Duration stage_timeout) {
+    at(at_time, [this, stage_timeout] {
+        deadline_ = now_ + stage_timeout;
+        if (!nodes_[0].dead) {
+            nodes_[0].group = std::make_unique<Group>(seat(0), GroupTimes{}, now_, deadline_);
+            do_local(0);
+            follow(0);
+        }
+    });
+}
+
+void GroupWorld::at(Instant when, std::function<void()> what) {
+    events_.emplace(when, std::move(what));
+}
+
+void GroupWorld::run(Instant until) {
+    for (auto next = events_.begin(); next != events_.end() && next->first <= until;
+         next = events_.begin()) {
+        const std::function<void()> what = std::move(next->second);
+        now_ = std::max(now_, next->first);
+        events_.erase(next);
+        what();
+    }
+}
+
+void GroupWorld::announce(std::size_t rank) {
+    nodes_[rank].announced = true;
+    do_local(rank);
+}
+
+/// A worker's life: fence, then outcome.
+void GroupWorld::do_local(std::size_t rank) {
+    Node& node = nodes_[rank];
+    if (!node.group || !node.announced || node.dead || node.early_failure) {
+        return;
+    }
+    node.early_failure = true;  // Said once.
+    node.group->contribute(
+        now_, Collective::fence, 0, {static_cast<std::byte>(rank), std::byte{0xee}});
+    follow(rank);
+}
+
+void GroupWorld::fail(std::size_t rank, const std::string& sentence) {
+    Node& node = nodes_[rank];
+    if (node.group && !node.dead) {
+        node.early_failure = true;
+        node.group->fail(now_, Blame::user, sentence);
+        follow(rank);
+    }
+}
+
+void GroupWorld::kill(std::size_t rank) {
+    nodes_[rank].dead = true;
+    std::vector<Edge> torn;
+    for (const auto& [edge, wire] : links_) {
+        if (edge.first == rank || edge.second == rank) {
+            torn.push_back(edge);
+        }
+    }
+    for (const Edge& edge : torn) {
+        hang_up(rank, edge.first == rank ? edge.second : edge.first);
+    }
+}
+
+void GroupWorld::cut(std::size_t rank) {
+    nodes_[rank].silent = true;
+}
+
+std::optional<GroupWorld::Edge> GroupWorld::edge_between(std::size_t one,
+                                                         std::size_t other) const {
+    const Edge edge{std::min(one, other), std::max(one, other)};
+    return links_.count(edge) > 0 ? std::optional{edge} : std::nullopt;
+}
+
+void GroupWorld::connect(std::size_t from, std::size_t to) {
+    at(now_ + latency(), [this, from, to] {
+        Node& caller = nodes_[from];
+        if (caller.dead || nodes_[to].silent || caller.silent) {
+            return;
+        }
+        if (nodes_[to].dead) {
+            caller.group->on_link_down(now_, rank_of(to), "Connection refused");
+        } else {
+            links_[{from, to}] = {.id = ++next_id_, .busy_until = now_};
+            caller.group->on_link_up(now_, rank_of(to));
+        }
+        follow(from);
+    });
+}
+
+void GroupWorld::deliver(std::size_t from, std::size_t to, TreeMessage message) {
+    const auto edge = edge_between(from, to);
+    if (!edge) {
+        return;
+    }
+    Wire& wire = links_[*edge];
+    wire.busy_until = std::max(wire.busy_until, now_ + latency());
+    auto decoded = decode_tree_message(encode(message));
+    invariant(decoded.ok() && *decoded == message, "what is said is what is heard");
+    at(wire.busy_until, [this, from, to, id = wire.id, edge, message = std::move(message)] {
+        const auto still = links_.find(*edge);
+        if (still != links_.end() && still->second.id == id && !nodes_[to].dead &&
+            !nodes_[to].silent && !nodes_[from].silent) {
+            on_arrival(from, to, message);
+        }
+    });
+}
+
+void GroupWorld::on_arrival(std::size_t from, std::size_t to, TreeMessage message) {
+    Node& node = nodes_[to];
+    bool trusted = true;
+    if (const auto* setup = std::get_if<SetupMessage>(&message)) {
+        if (!node.group) {
+            const Instant deadline = now_ + milliseconds{setup->remaining_ms};
+            node.group = std::make_unique<Group>(seat(to), GroupTimes{}, now_, deadline);
+        }
+        trusted = node.group->on_parent(now_, setup->from);
+        do_local(to);
+    } else {
+        trusted = node.group && node.group->on_message(now_, rank_of(from), std::move(message));
+    }
+    if (!trusted) {
+        hang_up(to, from);
+    }
+    follow(to);
+}
+
+void GroupWorld::hang_up(std::size_t one, std::size_t other) {
+    const auto edge = edge_between(one, other);
+    if (!edge) {
+        return;
+    }
+    const Instant last = std::max(links_[*edge].busy_until, now_);
+    const std::uint64_t id = links_[*edge].id;
+    at(last, [this, edge, id] {
+        const auto still = links_.find(*edge);
+        if (still != links_.end() && still->second.id == id) {
+            links_.erase(still);
+        }
+    });
+    at(last + latency(), [this, one, other] {
+        Node& left = nodes_[other];
+        if (left.group && !left.dead && !left.silent && !nodes_[one].silent) {
+            left.group->on_link_down(now_, rank_of(one), "connection closed");
+            follow(other);
+        }
+    });
+}
+
+void GroupWorld::follow(std::size_t rank) {
+    Node& node = nodes_[rank];
+    if (!node.group || node.dead) {
+        return;
+    }
+    for (group::Command& command : node.group->take_commands()) {
+        if (auto* connecting = std::get_if<group::Connect>(&command)) {
+            connect(rank, connecting->to.index());
+        } else if (auto* send = std::get_if<group::Send>(&command)) {
+            deliver(rank, send->to.index(), std::move(send->message));
+        } else if (auto* hangup = std::get_if<group::Hangup>(&command)) {
+            hang_up(rank, hangup->to.index());
+        } else if (auto* done = std::get_if<group::Deliver>(&command)) {
+            invariant(done->kind == Collective::fence, "only a fence was asked for");
+            node.fence = done->bytes;
+            at(now_ + latency() * 10, [this, rank] {
+                Node& worker = nodes_[rank];
+                if (!worker.dead && !worker.outcome_said) {
+                    worker.outcome_said = true;
+                    worker.group->contribute(
+                        now_, Collective::outcome, 0, encode(NodeOutcome{}));
+                    follow(rank);
+                }
+            });
+        } else if (auto* settle = std::get_if<group::Settle>(&command)) {
+            invariant(!node.settled_at, "a node settles once");
+            node.settled_at = now_;
+            node.outcomes = std::move(settle->outcomes);
+        }
+    }
+    tick(rank);
+}
+
+void GroupWorld::tick(std::size_t rank) {
+    const auto deadline = nodes_[rank].group->deadline();
+    if (!deadline) {
+        return;
+    }
+    at(std::max(*deadline, now_), [this, rank, due = *deadline] {
+        Node& node = nodes_[rank];
+        if (!node.dead && node.group->deadline() == due) {
+            node.group->on_time(now_);
+            follow(rank);
+        }
+    });
+}
+
+}  // namespace stage

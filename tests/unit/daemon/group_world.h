@@ -1,0 +1,83 @@
+// A whole group of daemons without sockets: what would each node be told, whoever dies when?
+//
+// Time is a number, links are queues with a drawn latency, a node's worker is two
+// contributions.
+#pragma once
+
+#include "stager/daemon/group.h"
+#include "transport/base/prng.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace stage {
+
+class GroupWorld {
+  public:
+    struct Node {
+        std::unique_ptr<Group> group;
+        bool dead = false;    ///< Its process is gone: connections are refused or cut.
+        bool silent = false;  ///< Its network is gone: nothing arrives, nobody hears of it.
+        bool announced = false;
+        bool early_failure = false;
+        bool outcome_said = false;
+        std::optional<Instant> settled_at;
+        std::vector<std::byte> fence;
+        std::vector<Contribution> outcomes;
+    };
+
+    GroupWorld(std::size_t size, std::size_t width, std::uint64_t seed);
+
+    /// The root has its table at `at`: SETUPs go out.
+    void start(Instant at, Duration stage_timeout);
+    void at(Instant when, std::function<void()> what);
+    /// Everything until nothing is left to happen, or `until`.
+    void run(Instant until);
+
+    void announce(std::size_t rank);
+    void fail(std::size_t rank, const std::string& sentence);
+    void kill(std::size_t rank);
+    void cut(std::size_t rank);
+
+    [[nodiscard]] Instant now() const { return now_; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] const Node& node(std::size_t rank) const { return nodes_.at(rank); }
+    [[nodiscard]] bool reachable(std::size_t rank) const {
+        return !nodes_.at(rank).dead && !nodes_.at(rank).silent;
+    }
+    /// Descriptors that would still be open.
+    [[nodiscard]] std::size_t links() const { return links_.size(); }
+    Prng& prng() { return prng_; }
+
+  private:
+    using Edge = std::pair<std::size_t, std::size_t>;  ///< Above, below.
+    struct Wire {
+        std::uint64_t id = 0;
+        Instant busy_until;
+    };
+
+    [[nodiscard]] Duration latency();
+    void follow(std::size_t rank);
+    void connect(std::size_t from, std::size_t to);
+    void deliver(std::size_t from, std::size_t to, TreeMessage message);
+    void on_arrival(std::size_t from, std::size_t to, TreeMessage message);
+    void hang_up(std::size_t one, std::size_t other);
+    void do_local(std::size_t rank);
+    void tick(std::size_t rank);
+    [[nodiscard]] GroupSeat seat(std::size_t rank) const;
+    [[nodiscard]] std::optional<Edge> edge_between(std::size_t one, std::size_t other) const;
+
+    Tree tree_;
+    Prng prng_;
+    Instant now_{};
+    Instant deadline_;
+    std::vector<Node> nodes_;
+    std::map<Edge, Wire> links_;
+    std::uint64_t next_id_ = 0;
+    std::multimap<Instant, std::function<void()>> events_;
+};
+
+}  // namespace stage
