@@ -96,7 +96,8 @@ LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash
 
 # The plugin is a guest in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to
-# have, and its symbols can't meet those of another plugin.
+# have, and its symbols can't meet those of another plugin. Everything is hidden by default: a
+# hook asks for visibility("default") and is named in exports.lds.
 PLUGIN_CXXFLAGS := -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections
 PLUGIN_LDFLAGS  := -shared -static-libstdc++ -static-libgcc -Wl,--gc-sections \
   -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.lds
@@ -175,7 +176,7 @@ $(BUILD)/pic/%.o: %.cpp $(BUILD)/how
 	@$(CXX) $(CXXFLAGS) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
 # Under the sanitizers Catch2's main warns out of libstdc++'s <regex>, falsely.
 $(call objects,obj,$(catch_main)): CXXFLAGS += -w
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ------------------------------------------------------------------------------------- tests
 check: ready
@@ -194,7 +195,8 @@ san:
 tsan:
 	@$(MAKE) unit sim BUILD=$(BUILD)/tsan SAN=thread
 
-suite = @$(if $(wildcard tests/$@/run),tests/$@/run $(ARGS),echo "$@: no tests/$@/run yet")
+run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
+suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")
 net cluster bench: programs
 	$(suite)
 demo: ready
