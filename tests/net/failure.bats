@@ -37,7 +37,7 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
 
 @test "a receiver killed in the middle" {
   source_file 60000000   # 5 s at 95 Mbit/s
-  group --rate-max=95Mbit
+  group --rate-max=95mbit
   wait_for 10 receiving n3
   lab on n3 pkill -KILL -u alice stagecast-worke
   ends
@@ -55,7 +55,7 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
 
 @test "the source killed in the middle" {
   source_file 60000000
-  group --rate-max=95Mbit
+  group --rate-max=95mbit
   wait_for 10 receiving n1
   lab on n0 pkill -KILL -u alice stagecast-worke
   ends
@@ -92,7 +92,7 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
 
 @test "a source that shrinks while it is read" {
   source_file 60000000
-  group --rate-max=95Mbit
+  group --rate-max=95mbit
   wait_for 10 receiving n1
   truncate -s 30000000 "$WORK/source"
   ends && all_fail

@@ -10,7 +10,7 @@ teardown() { engine_ends; }
 
 @test "2 % loss at every host: every byte arrives, and repairs are counted" {
   source_file 20000000
-  group --rate-max=150Mbit
+  group --rate-max=150mbit
   ends && received
   local node repaired=0
   for node in "${NODES[@]:1}"; do repaired=$((repaired + $(json "$node" packets_repaired))); done
@@ -19,7 +19,7 @@ teardown() { engine_ends; }
 
 @test "a rate above the link's: late, not wrong" {
   source_file 10000000
-  group --rate-max=400Mbit
+  group --rate-max=400mbit
   ends && received
 }
 

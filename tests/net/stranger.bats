@@ -21,7 +21,7 @@ capture() {   # HOST: all its link carries, until engine_ends
 
 @test "garbage at the group and at every port of it changes nothing, and is counted" {
   source_file 20000000
-  group --rate-max=100Mbit
+  group --rate-max=100mbit
   wait_for 10 group_seen n1
   local port
   for port in $PORTS; do
@@ -35,7 +35,7 @@ capture() {   # HOST: all its link carries, until engine_ends
 @test "packets replayed and bent on the way change nothing" {
   source_file 10000000
   capture login
-  group --rate-max=60Mbit
+  group --rate-max=60mbit
   wait_for 10 group_seen n1
   wait_for 10 bash -c "[ \$(stat -c %s '$WORK/login.pcap') -gt 200000 ]"
   install -m 644 "$WORK/login.pcap" "$CLUSTER_DIR/srv/capture"
@@ -49,7 +49,7 @@ capture() {   # HOST: all its link carries, until engine_ends
   marked_source
   local node
   for node in login n0 n1; do capture "$node"; done
-  group --rate-max=150Mbit
+  group --rate-max=150mbit
   ends && received
   for node in login n0 n1; do lab on "$node" pkill -INT tcpdump; done
   wait_for 10 bash -c "! pgrep -f 'tcpdump -i eth0 -U'"
@@ -63,7 +63,7 @@ capture() {   # HOST: all its link carries, until engine_ends
 @test "with auth a stranger can read but not change; none is for fabrics without strangers" {
   marked_source
   capture login
-  group --rate-max=150Mbit --protection=auth
+  group --rate-max=150mbit --protection=auth
   ends && received
   lab on login pkill -INT tcpdump
   grep -aq 'SECRET-OF-THE-FILE' "$WORK/login.pcap"   # so the test above can fail

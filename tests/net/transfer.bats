@@ -10,7 +10,7 @@ teardown() { engine_ends; }
 
 @test "a file of 20 MB reaches four receivers, and each says how" {
   source_file 20000003
-  group --rate-max=400Mbit
+  group --rate-max=400mbit
   ends && received
   [ "$(rc_of n0)" = 0 ]
   local node key
@@ -29,7 +29,7 @@ teardown() { engine_ends; }
     rm -f "$WORK"/n*.rc
     STARTED=()
     source_file "$size"
-    group --rate-max=400Mbit
+    group --rate-max=400mbit
     ends && received || { echo "size $size"; return 1; }
   done
 }
@@ -40,7 +40,7 @@ teardown() { engine_ends; }
     rm -f "$WORK"/n*.rc
     STARTED=()
     source_file 3000000
-    group --rate-max=400Mbit --protection="$protection"
+    group --rate-max=400mbit --protection="$protection"
     ends && received || { echo "protection $protection"; return 1; }
   done
 }

@@ -1,0 +1,83 @@
+# What can be known to fail at submission: is it refused there, with a sentence, and nothing submitted?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+
+setup_file() { cluster_up 1; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() { test_ends; }
+
+# refused PATTERN ARGS...: by sbatch, srun and salloc; no job comes of it.
+refused() {
+  local pattern=$1 launcher before rc
+  shift
+  before=$(last_job)
+  script 'echo SCRIPT'
+  for launcher in 'sbatch --parsable' srun salloc; do
+    rc=0
+    # shellcheck disable=SC2086
+    case $launcher in
+      sbatch*) as_alice $launcher -N1 "$@" job.sh > "$WORK/said" 2>&1 || rc=$? ;;
+      *) as_alice $launcher -N1 "$@" echo SCRIPT > "$WORK/said" 2>&1 || rc=$? ;;
+    esac
+    [ "$rc" != 0 ] || { echo "$launcher: rc 0"; cat "$WORK/said"; return 1; }
+    grep -Eq "stagecast: .*$pattern" "$WORK/said" || { echo "$launcher does not say '$pattern':"; cat "$WORK/said"; return 1; }
+    no_rank_ran "$WORK/said"
+  done
+  [ "$(last_job)" = "$before" ] || { echo "a job was submitted"; return 1; }
+}
+
+last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p' | sort -n | tail -n 1; }
+
+@test "a file that is not there" { refused 'missing.*No such file or directory' --stage-file=missing; }
+
+@test "but late lets it be missing" {
+  as_alice sbatch --parsable -H -N1 --stage-file=missing::late --wrap true > "$WORK/job"
+  lab exec scancel "$(cat "$WORK/job")"
+}
+
+@test "a file that the user cannot read" {
+  input secret 1000 600
+  chown 0:0 "$WORK/secret"
+  refused 'secret.*Permission denied' --stage-file=secret
+}
+
+@test "a directory" {
+  mkdir "$WORK/dir"
+  refused 'dir.*directory' --stage-file=dir
+}
+
+@test "a fifo, a device" {
+  mkfifo "$WORK/fifo"
+  refused 'fifo' --stage-file=fifo
+  refused '/dev/zero' --stage-file=/dev/zero
+}
+
+@test "bad syntax: nothing, an unknown flag, a destination that climbs out" {
+  input data 10
+  refused '' --stage-file=
+  refused 'sparkling' --stage-file=data::sparkling
+  refused '\.\.' --stage-file=data:../../etc/passwd
+  refused '' --stage-file=:x
+}
+
+@test "two files at one destination" {
+  input one 10
+  input two 10
+  refused 'same' --stage-file=one:x --stage-file=two:x
+}
+
+@test "specs of more than 32 KiB" {
+  local -a many=()
+  local i
+  input data 10
+  for i in $(seq 200); do many+=("--stage-file=data:$(printf 'd%.0s' $(seq 190))$i"); done
+  refused '32 KiB' "${many[@]}"
+}
+
+@test "one bad file among good ones" {
+  input good 10
+  refused 'missing' --stage-file=good --stage-file=missing
+}

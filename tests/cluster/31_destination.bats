@@ -1,0 +1,143 @@
+# One node cannot take the file: does the whole job fail, with that node's reason?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 3 --stagecast MaxBytes=50000000; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() { no_place /tmp/d; test_ends; }
+
+nothing_at() {   # on the healthy nodes too: the file is not left behind by a job that never ran
+  local node
+  for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp/d -name '*data*')" ] || { echo "$node has it"; return 1; }; done
+}
+
+@test "full: sbatch, srun, salloc" {
+  input data 5000000
+  place /tmp/d
+  disk_full n1 /tmp/d
+  sbatch_fails --stage-file=data:/tmp/d/data:temp
+  sentence "$OUT" n1 /tmp/d/data 'No space left on device'
+  srun_fails --stage-file=data:/tmp/d/data:temp
+  sentence "$OUT" n1 /tmp/d/data 'No space left on device'
+  salloc_fails --stage-file=data:/tmp/d/data:temp
+  sentence "$OUT" n1 /tmp/d/data 'No space left on device'
+  nothing_at
+  no_disk_full n1 /tmp/d
+}
+
+@test "not writable" {
+  input data 100000
+  place /tmp/d
+  lab on n1 chown root /tmp/d
+  sbatch_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data 'Permission denied'
+}
+
+@test "no such directory" {
+  input data 100000
+  place /tmp/d
+  lab on n1 rmdir /tmp/d
+  sbatch_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data 'No such file or directory'
+}
+
+@test "on a shared file system" {
+  input data 100000
+  sbatch_fails --stage-file=data:/home/alice/copy
+  node_sentence "$OUT" 'n[0-2]' '/home/alice/copy.*shared'
+  [ ! -e "$ALICE/copy" ]
+}
+
+@test "outside DestRoots" {
+  input data 100000
+  sbatch_fails --stage-file=data:/dev/shm/data
+  node_sentence "$OUT" 'n[0-2]' '/dev/shm/data.*DestRoots'
+}
+
+@test "a prefix of a root's name is not below that root" {
+  input data 100000
+  sbatch_fails --stage-file=data:/tmpfile
+  node_sentence "$OUT" 'n[0-2]' '/tmpfile.*DestRoots'
+}
+
+@test "existing and different; existing and the same" {
+  input data 100000
+  place /tmp/d
+  lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
+  sbatch_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data '(exists|differ)'
+  [ "$(lab on n1 cat /tmp/d/data)" = mine ]
+  lab on n1 rm /tmp/d/data
+  nothing_at
+  OUT=$WORK/out
+  as_alice srun -N3 --stage-file=data:/tmp/d/data /srv/rank.sh > "$OUT"
+  staged_everywhere "$OUT" data
+  as_alice srun -N3 --stage-file=data:/tmp/d/data /srv/rank.sh > "$OUT"
+  staged_everywhere "$OUT" data
+}
+
+@test "keep, newer and overwrite say what happens to an existing file" {
+  input data 100000
+  place /tmp/d
+  local mine='[ "$(cat /tmp/d/data)" = mine ]'
+  lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
+  as_alice srun -N3 --stage-file=data:/tmp/d/data:keep true
+  lab on n1 bash -c "$mine"
+  lab on n1 touch -d '2030-01-01' /tmp/d/data
+  as_alice srun -N3 --stage-file=data:/tmp/d/data:newer true
+  lab on n1 bash -c "$mine"
+  lab on n1 touch -d '1990-01-01' /tmp/d/data
+  as_alice srun -N3 --stage-file=data:/tmp/d/data:newer /srv/rank.sh > "$WORK/out"
+  staged_everywhere "$WORK/out" data
+  lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
+  as_alice srun -N3 --stage-file=data:/tmp/d/data:overwrite /srv/rank.sh > "$WORK/out"
+  staged_everywhere "$WORK/out" data
+}
+
+@test "a directory of that name" {
+  input data 100000
+  place /tmp/d
+  lab on n1 -u alice mkdir /tmp/d/data
+  sbatch_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data 'directory'
+}
+
+@test "the quota is used up (EDQUOT)" {
+  input data 3000000
+  place /tmp/d
+  fault n1 'write 122 1000000 /tmp/d/'
+  sbatch_fails --stage-file=data:/tmp/d/data
+  no_fault n1
+  sentence "$OUT" n1 /tmp/d/data 'Disk quota exceeded'
+  nothing_at
+}
+
+@test "the disk fails (EIO), below StageRoot too" {
+  input data 3000000
+  fault n2 'write 5 1000000 /var/spool/stagecast/'
+  srun_fails --stage-file=data
+  no_fault n2
+  sentence "$OUT" n2 data 'Input/output error'
+}
+
+@test "two nodes fail, each in its own way: both are named" {
+  input data 5000000
+  place /tmp/d
+  disk_full n1 /tmp/d
+  lab on n2 chown root /tmp/d
+  sbatch_fails --stage-file=data:/tmp/d/data
+  no_disk_full n1 /tmp/d
+  grep 'stagecast: node n[12]' "$OUT" > "$WORK/said"
+  grep -q 'n1' "$WORK/said" && grep -q 'n2' "$WORK/said" || { cat "$OUT"; false; }
+  [ "$(wc -l < "$WORK/said")" = 1 ]
+}
+
+@test "more than MaxBytes" {
+  input data 50000001
+  sbatch_fails --stage-file=data
+  node_sentence "$OUT" 'n[0-2]' 'MaxBytes'
+}
