@@ -1,0 +1,186 @@
+#include "stager/config/config.h"
+
+#include "stager/config/key.h"
+#include "stager/config/value.h"
+#include "transport/base/unique_fd.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kFileMax = 1U << 20U;
+
+/// Reads one file, line after line.
+class ConfigParser {
+  public:
+    explicit ConfigParser(std::string_view file) : file_{file}, seen_(keys().size()) {}
+
+    Status on_line(std::string_view line) {
+        ++line_;
+        line = trimmed(line.substr(0, line.find('#')));
+        if (line.empty()) {
+            return {};
+        }
+        if (line.find('\0') != std::string_view::npos) {
+            return wrong("there is a zero byte in it: this is no text file");
+        }
+        const std::size_t equals = line.find('=');
+        if (equals == std::string_view::npos) {
+            return wrong(std::string{line.substr(0, 64)} + ": a line is Key=Value");
+        }
+        return on_value(trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)));
+    }
+
+    [[nodiscard]] Config take() { return std::move(config_); }
+
+  private:
+    Status on_value(std::string_view name, std::string_view value) {
+        const Key* key = find_key(name);
+        if (key == nullptr) {
+            return wrong(unknown_key(name));
+        }
+        std::size_t& seen = seen_[static_cast<std::size_t>(key - keys().data())];
+        if (seen != 0) {
+            return wrong(std::string{key->name} + " stands in line " + std::to_string(seen) +
+                         " already; keep one of the two");
+        }
+        seen = line_;
+        if (!read_into(key->kind, config_, value)) {
+            return wrong(std::string{key->name} + "=" + std::string{value.substr(0, 128)} +
+                         ": allowed: " + allowed(key->kind));
+        }
+        return {};
+    }
+
+    [[nodiscard]] Error wrong(const std::string& what) const {
+        return Error{Blame::node, file_ + ", line " + std::to_string(line_) + ": " + what};
+    }
+
+    std::string file_;
+    std::size_t line_ = 0;
+    std::vector<std::size_t> seen_;  ///< Line of each key of the table, 0: not yet.
+    Config config_ = default_config();
+};
+
+Status check_owner(int fd, const std::string& path) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) {
+        return Error::from_errno(Blame::node, path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return Error{Blame::node, path + " is not a file"};
+    }
+    const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
+    if (!ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return Error{Blame::node,
+                     path +
+                         " can be written by others than root; "
+                         "chown root:root and chmod 644 it"};
+    }
+    return {};
+}
+
+/// `text` in comment lines of at most 96 columns.
+std::string comment(std::string_view text) {
+    constexpr std::size_t kColumns = 94;
+    std::string lines;
+    while (!text.empty()) {
+        std::size_t length = text.size();
+        if (length > kColumns) {
+            length = text.rfind(' ', kColumns);
+        }
+        lines += "# " + std::string{text.substr(0, length)} + "\n";
+        text = trimmed(text.substr(length));
+    }
+    return lines;
+}
+
+}  // namespace
+
+std::uint64_t Config::group_count() const {
+    std::uint64_t count = 0;
+    for (const auto& range : multicast_groups) {
+        count += std::uint64_t{range.last - range.first} + 1;
+    }
+    return count;
+}
+
+GroupAddress Config::group_at(std::uint64_t index) const {
+    for (const auto& range : multicast_groups) {
+        const std::uint64_t size = std::uint64_t{range.last - range.first} + 1;
+        if (index < size) {
+            return range.first + static_cast<GroupAddress>(index);
+        }
+        index -= size;
+    }
+    invariant_failed("a group is drawn from those that there are", CallSite::here());
+}
+
+Config default_config() {
+    Config config;
+    for (const Key& key : keys()) {
+        invariant(read_into(key.kind, config, key.fallback), "a default is an allowed value");
+    }
+    return config;
+}
+
+Result<Config> parse_config(std::string_view text, std::string_view file) {
+    ConfigParser parser{file};
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        const Status read = parser.on_line(text.substr(0, end));
+        if (!read) {
+            return read.error();
+        }
+        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    }
+    return parser.take();
+}
+
+Result<Config> load_config(const std::string& path) {
+    const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (!file) {
+        return Error::from_errno(Blame::node, path);
+    }
+    const Status owner = check_owner(file.get(), path);
+    if (!owner) {
+        return owner.error();
+    }
+    std::string text;
+    std::array<char, 4096> chunk{};
+    while (true) {
+        const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
+        if (got < 0) {
+            return Error::from_errno(Blame::node, path);
+        }
+        if (got == 0) {
+            return parse_config(text, path);
+        }
+        text.append(chunk.data(), static_cast<std::size_t>(got));
+        if (text.size() > kFileMax) {
+            return Error{Blame::node, path + " is larger than 1 MiB"};
+        }
+    }
+}
+
+std::string print_config(const Config& config) {
+    std::string text =
+        "# stagecast.conf: what the site has decided. Key=Value, as in slurm.conf; a key that "
+        "is\n"
+        "# commented out has the value shown. stagecastd -C checks the file.\n";
+    const Config standard = default_config();
+    for (const Key& key : keys()) {
+        const std::string value = text_of(key.kind, config);
+        text += "\n" + comment(key.help) + comment("Allowed: " + allowed(key.kind) + ".");
+        text += value == text_of(key.kind, standard) ? "#" : "";
+        text += std::string{key.name} + "=" + value + "\n";
+    }
+    return text;
+}
+
+}  // namespace stage

@@ -1,0 +1,204 @@
+// The table: every key of stagecast.conf, and what is said of a key that is none.
+#include "stager/config/key.h"
+#include "stager/config/value.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace stage {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kAnySize = std::numeric_limits<std::int64_t>::max();
+
+/// Letters to insert, delete or replace between the two, case aside (Levenshtein).
+std::size_t distance(std::string_view left, std::string_view right) {
+    std::vector<std::size_t> row(right.size() + 1);
+    std::size_t last = right.size();
+    for (std::size_t j = 0; j < row.size(); ++j) {
+        row[j] = j;
+    }
+    for (std::size_t i = 1; i <= left.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= right.size(); ++j) {
+            const bool same = same_word(left.substr(i - 1, 1), right.substr(j - 1, 1));
+            const std::size_t best = std::min({row[j], row[j - 1]}) + 1;
+            const std::size_t replaced = diagonal + (same ? 0U : 1U);
+            diagonal = row[j];
+            row[j] = std::min(best, replaced);
+            last = row[j];
+        }
+    }
+    return right.empty() ? left.size() : last;
+}
+
+}  // namespace
+
+const std::vector<Key>& keys() {
+    static const std::vector<Key> kKeys{
+        {"Enabled",
+         FlagKey{&Config::enabled},
+         "yes",
+         "A switch to turn staging off without touching plugstack.conf: with no, jobs that ask "
+         "for "
+         "staging fail with a sentence that says so."},
+        {"NodeName",
+         NameKey{&Config::node_name},
+         "",
+         "This node's NodeName in Slurm. Empty: the name that the local slurmd gives."},
+        {"StageRoot",
+         PathKey{&Config::stage_root, false},
+         "/var/spool/stagecast",
+         "Jobs' directories are made below it, as StageRoot/JOBID. It must be a directory of "
+         "root's "
+         "on a local disk that no one else can write to."},
+        {"AllowRamStageRoot",
+         FlagKey{&Config::allow_ram_stage_root},
+         "no",
+         "Take a StageRoot on tmpfs, overlay or a network file system all the same."},
+        {"DestRoots",
+         PathListKey{&Config::dest_roots},
+         "/tmp,/var/tmp",
+         "Absolute destinations are allowed below these directories only."},
+        {"PushRoots",
+         PathListKey{&Config::push_roots},
+         "",
+         "`stagecast push` may write below these directories only. Empty: nowhere."},
+        {"MaxBytes",
+         SizeKey{&Config::max_bytes, 0, kAnySize},
+         "0",
+         "Most bytes that one job may stage on a node. 0: no limit but the disk's."},
+        {"MaxStagesPerNode",
+         CountKey{&Config::max_stages_per_node, 1, 1000},
+         "16",
+         "Stagings that may run at once on a node; one more fails with a sentence."},
+        {"RateMax",
+         RateKey{&Config::rate_max, 1000, 1'000'000'000'000},
+         "1gbit",
+         "Fastest that one staging may send."},
+        {"StageTimeout",
+         TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
+         "600",
+         "A staging that takes longer fails. Keep it below Slurm's PrologEpilogTimeout."},
+        {"StallTimeout",
+         TimeKey{&Config::stall_timeout, seconds{1}, hours{24}},
+         "30",
+         "A staging that makes no progress for so long fails."},
+        {"ConnectTimeout",
+         TimeKey{&Config::connect_timeout, milliseconds{100}, seconds{600}},
+         "5",
+         "How long a node's daemon may take to answer, login by munge included."},
+        {"AnnounceTimeout",
+         TimeKey{&Config::announce_timeout, milliseconds{100}, hours{1}},
+         "30",
+         "How long the other nodes wait for a node whose prolog has not begun."},
+        {"WatchInterval",
+         TimeKey{&Config::watch_interval, milliseconds{100}, seconds{600}},
+         "2",
+         "How often the job's first node asks slurmctld whether the job is still wanted."},
+        {"Interface",
+         NameListKey{&Config::interfaces},
+         "",
+         "The interfaces that carry the broadcast. No multicast leaves one that is not named "
+         "here."},
+        {"MulticastGroups",
+         GroupsKey{&Config::multicast_groups},
+         "239.192.68.0-239.192.68.15",
+         "Every staging draws one of these groups. Let switches and routers carry them."},
+        {"Port",
+         CountKey{&Config::port, 1, 65'535},
+         "6829",
+         "TCP port of the daemons, the same on all nodes."},
+        {"DataPortRange",
+         PortsKey{&Config::data_port_range},
+         "6830-6893",
+         "UDP ports of the broadcast, for the firewall."},
+        {"Protection",
+         ChoiceKey{&Config::protection, {"none", "auth", "encrypt", ""}},
+         "encrypt",
+         "encrypt: nobody else can read or forge the files under way. auth: anybody on the "
+         "network "
+         "may read them. none: for an isolated fabric."},
+        {"Transport",
+         ChoiceKey{&Config::transport, {"auto", "udp", "", ""}},
+         "auto",
+         "How the broadcast travels."},
+        {"TreeWidth",
+         CountKey{&Config::tree_width, 1, 256},
+         "16",
+         "Children of a node in the tree of daemons."},
+        {"TTL",
+         CountKey{&Config::ttl, 1, 255},
+         "1",
+         "Routers that the broadcast may cross, and one: 1 stays in the subnet."},
+        {"DSCP",
+         CountKey{&Config::dscp, 0, 63},
+         "8",
+         "Class of the broadcast's packets; 8 (CS1) gives way to other traffic."},
+        {"SocketBuffer",
+         SizeKey{&Config::socket_buffer, 64ULL << 10U, 1ULL << 30U},
+         "8M",
+         "Receive buffer of each UDP socket of a staging."},
+        {"SpareHosts",
+         CountKey{&Config::spare_hosts, 0, 16},
+         "1",
+         "PMIx hosts that are kept ready: a job without one waits about 100 ms longer."},
+        {"SlurmUser",
+         UserKey{&Config::slurm_user},
+         "",
+         "A user beside root whose munge credentials the daemons accept from each other."},
+        {"MungeSocket",
+         PathKey{&Config::munge_socket, true},
+         "",
+         "Socket of munged. Empty: munge's own default."},
+        {"RunDir",
+         PathKey{&Config::run_dir, false},
+         "/run/stagecast",
+         "Holds the socket stagecastd.sock and the verdicts of the node's jobs."},
+        {"LibexecDir",
+         PathKey{&Config::libexec_dir, false},
+         "/usr/libexec/stagecast",
+         "Holds stagecast-worker and stagecast-pmix-host."},
+        {"LogLevel",
+         ChoiceKey{&Config::log_level, {"debug", "info", "warn", "error"}},
+         "info",
+         "The least important lines that are logged."},
+    };
+    return kKeys;
+}
+
+const Key* find_key(std::string_view name) {
+    for (const Key& key : keys()) {
+        if (same_word(key.name, name)) {
+            return &key;
+        }
+    }
+    return nullptr;
+}
+
+std::string unknown_key(std::string_view name) {
+    constexpr std::size_t kNear = 3;
+    constexpr std::size_t kNameShown = 64;
+    const std::string shown{name.substr(0, kNameShown)};
+    const Key* nearest = nullptr;
+    std::size_t least = kNear + 1;
+    std::string all;
+    for (const Key& key : keys()) {
+        const std::size_t far =
+            name.size() > kNameShown ? kNameShown : distance(key.name, name);
+        if (far < least) {
+            least = far;
+            nearest = &key;
+        }
+        all += (all.empty() ? "" : ", ") + std::string{key.name};
+    }
+    return "no key is called " + shown + "; " +
+           (nearest != nullptr ? "is " + std::string{nearest->name} + " meant?"
+                               : "the keys are " + all);
+}
+
+}  // namespace stage

@@ -1,0 +1,359 @@
+#include "stager/config/value.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <limits>
+
+namespace stage {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
+constexpr std::uint64_t kFractionMax = 1'000'000;  ///< Six decimals are read.
+constexpr std::size_t kNameMax = 255;
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// A number with up to six decimals, and the text behind it.
+struct Decimal {
+    std::uint64_t whole = 0;
+    std::uint64_t fraction = 0;  ///< In parts of `fraction_of`.
+    std::uint64_t fraction_of = 1;
+    std::string_view unit;
+};
+
+std::optional<Decimal> read_decimal(std::string_view text) {
+    Decimal number;
+    std::size_t at = 0;
+    for (; at < text.size() && is_digit(text[at]); ++at) {
+        const auto digit = static_cast<std::uint64_t>(text[at] - '0');
+        if (__builtin_mul_overflow(number.whole, 10U, &number.whole) ||
+            __builtin_add_overflow(number.whole, digit, &number.whole)) {
+            return std::nullopt;
+        }
+    }
+    if (at == 0) {
+        return std::nullopt;
+    }
+    if (at < text.size() && text[at] == '.') {
+        const std::size_t point = at++;
+        for (; at < text.size() && is_digit(text[at]); ++at) {
+            if (number.fraction_of == kFractionMax) {
+                return std::nullopt;
+            }
+            number.fraction = number.fraction * 10 + static_cast<std::uint64_t>(text[at] - '0');
+            number.fraction_of *= 10;
+        }
+        if (at == point + 1) {
+            return std::nullopt;
+        }
+    }
+    number.unit = trimmed(text.substr(at));
+    return number;
+}
+
+/// number × unit ÷ divisor, or nothing if 64 bits don't hold it. unit × 10^6 must fit.
+std::optional<std::uint64_t> scaled(const Decimal& number,
+                                    std::uint64_t unit,
+                                    std::uint64_t divisor) {
+    std::uint64_t whole = 0;
+    if (__builtin_mul_overflow(number.whole, unit, &whole) ||
+        __builtin_add_overflow(whole, number.fraction * unit / number.fraction_of, &whole)) {
+        return std::nullopt;
+    }
+    return whole / divisor;
+}
+
+struct Unit {
+    std::string_view name;
+    std::uint64_t factor;
+    std::uint64_t divisor;
+};
+
+constexpr std::uint64_t kThousand = 1000;
+constexpr std::uint64_t kMillion = kThousand * kThousand;
+constexpr std::uint64_t kBillion = kMillion * kThousand;
+constexpr std::uint64_t kTrillion = kBillion * kThousand;
+
+// Largest first: what write_* tries.
+constexpr std::array kPowersOf1024{
+    Unit{"T", 1ULL << 40U, 1},
+    Unit{"G", 1ULL << 30U, 1},
+    Unit{"M", 1ULL << 20U, 1},
+    Unit{"K", 1ULL << 10U, 1},
+};
+constexpr std::array kSizeUnits{
+    Unit{"", 1, 1},
+    Unit{"B", 1, 1},
+    Unit{"KB", kThousand, 1},
+    Unit{"MB", kMillion, 1},
+    Unit{"GB", kBillion, 1},
+    Unit{"TB", kTrillion, 1},
+    Unit{"KiB", 1ULL << 10U, 1},
+    Unit{"MiB", 1ULL << 20U, 1},
+    Unit{"GiB", 1ULL << 30U, 1},
+    Unit{"TiB", 1ULL << 40U, 1},
+};
+constexpr std::array kBitRates{
+    Unit{"tbit", kTrillion, 8},
+    Unit{"gbit", kBillion, 8},
+    Unit{"mbit", kMillion, 8},
+    Unit{"kbit", kThousand, 8},
+    Unit{"bit", 1, 8},
+};
+
+template <class Units>
+std::optional<std::uint64_t> in_units(const Decimal& number, const Units& units) {
+    for (const Unit& unit : units) {
+        if (same_word(number.unit, unit.name)) {
+            return scaled(number, unit.factor, unit.divisor);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<GroupAddress> read_group(std::string_view text) {
+    in_addr address{};
+    if (::inet_pton(AF_INET, std::string{text}.c_str(), &address) != 1) {
+        return std::nullopt;
+    }
+    const GroupAddress group = ntohl(address.s_addr);
+    constexpr GroupAddress kFirst =
+        0xe0000100U;  // 224.0.1.0: below lies what no router carries
+    constexpr GroupAddress kLast = 0xefffffffU;
+    return group >= kFirst && group <= kLast ? std::optional{group} : std::nullopt;
+}
+
+/// "a-b", or "a" for "a-a".
+std::pair<std::string_view, std::string_view> ends(std::string_view text) {
+    const std::size_t dash = text.find('-');
+    if (dash == std::string_view::npos) {
+        return {trimmed(text), trimmed(text)};
+    }
+    return {trimmed(text.substr(0, dash)), trimmed(text.substr(dash + 1))};
+}
+
+std::string write_group(GroupAddress group) {
+    std::string text;
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) {
+        text += (text.empty() ? "" : ".") + std::to_string((group >> shift) & 0xffU);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(kBlanks);
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+bool same_word(std::string_view left, std::string_view right) {
+    if (left.size() != right.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        if (lower(left[i]) != lower(right[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::optional<bool> read_flag(std::string_view text) {
+    for (const std::string_view word : {"yes", "true", "on", "1"}) {
+        if (same_word(text, word)) {
+            return true;
+        }
+    }
+    for (const std::string_view word : {"no", "false", "off", "0"}) {
+        if (same_word(text, word)) {
+            return false;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> read_count(std::string_view text) {
+    const auto number = read_decimal(text);
+    if (!number || number->fraction_of != 1 || !number->unit.empty()) {
+        return std::nullopt;
+    }
+    return number->whole;
+}
+
+std::optional<std::uint64_t> read_size(std::string_view text) {
+    const auto number = read_decimal(text);
+    if (!number || (number->unit.empty() && number->fraction_of != 1)) {
+        return std::nullopt;
+    }
+    const auto bytes = in_units(*number, kPowersOf1024);
+    return bytes ? bytes : in_units(*number, kSizeUnits);
+}
+
+std::optional<std::uint64_t> read_rate(std::string_view text) {
+    auto number = read_decimal(text);
+    if (!number || number->unit.empty()) {
+        return std::nullopt;
+    }
+    if (const auto bits = in_units(*number, kBitRates)) {
+        return bits;
+    }
+    std::string_view& unit = number->unit;
+    if (unit.size() > 2 && same_word(unit.substr(unit.size() - 2), "/s")) {
+        unit.remove_suffix(2);
+    }
+    // "25M" would be bits to one reader and bytes to the next.
+    if (unit.empty() || lower(unit.back()) != 'b') {
+        return std::nullopt;
+    }
+    return in_units(*number, kSizeUnits);
+}
+
+std::optional<Duration> read_seconds(std::string_view text) {
+    const auto number = read_decimal(text);
+    if (!number || !(number->unit.empty() || same_word(number->unit, "s"))) {
+        return std::nullopt;
+    }
+    const auto nanoseconds = scaled(*number, kBillion, 1);
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Duration::rep>::max());
+    if (!nanoseconds || *nanoseconds > kMax) {
+        return std::nullopt;
+    }
+    return Duration{static_cast<Duration::rep>(*nanoseconds)};
+}
+
+std::optional<std::string> read_path(std::string_view text) {
+    if (text.empty() || text.front() != '/') {
+        return std::nullopt;
+    }
+    while (text.size() > 1 && text.back() == '/') {
+        text.remove_suffix(1);
+    }
+    for (std::size_t at = 1; at <= text.size() && text.size() > 1;) {
+        const std::string_view name = text.substr(at, text.find('/', at) - at);
+        if (name.empty() || name == "." || name == "..") {
+            return std::nullopt;
+        }
+        at += name.size() + 1;
+    }
+    return std::string{text};
+}
+
+std::optional<std::string> read_name(std::string_view text) {
+    constexpr std::string_view kOthers = "-_.:";
+    for (const char c : text) {
+        if (!is_digit(c) && !(lower(c) >= 'a' && lower(c) <= 'z') &&
+            kOthers.find(c) == std::string_view::npos) {
+            return std::nullopt;
+        }
+    }
+    if (text.empty() || text.size() > kNameMax) {
+        return std::nullopt;
+    }
+    return std::string{text};
+}
+
+std::vector<std::string_view> split_list(std::string_view text) {
+    std::vector<std::string_view> items;
+    if (trimmed(text).empty()) {
+        return items;
+    }
+    std::size_t at = 0;
+    while (true) {
+        const std::size_t comma = text.find(',', at);
+        items.push_back(trimmed(text.substr(at, comma - at)));
+        if (comma == std::string_view::npos) {
+            return items;
+        }
+        at = comma + 1;
+    }
+}
+
+std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(std::string_view text) {
+    std::vector<ConfigRange<GroupAddress>> groups;
+    for (const std::string_view item : split_list(text)) {
+        const auto [first_text, last_text] = ends(item);
+        const auto first = read_group(first_text);
+        const auto last = read_group(last_text);
+        if (!first || !last || *first > *last) {
+            return std::nullopt;
+        }
+        groups.push_back({.first = *first, .last = *last});
+    }
+    return groups.empty() ? std::nullopt : std::optional{groups};
+}
+
+std::optional<ConfigRange<std::uint16_t>> read_ports(std::string_view text) {
+    const auto [first_text, last_text] = ends(text);
+    const auto first = read_count(first_text);
+    const auto last = read_count(last_text);
+    if (!first || !last || *first == 0 || *first > *last || *last > 65'535) {
+        return std::nullopt;
+    }
+    return ConfigRange<std::uint16_t>{.first = static_cast<std::uint16_t>(*first),
+                                      .last = static_cast<std::uint16_t>(*last)};
+}
+
+std::string write_size(std::uint64_t bytes) {
+    for (const Unit& unit : kPowersOf1024) {
+        if (bytes != 0 && bytes % unit.factor == 0) {
+            return std::to_string(bytes / unit.factor) + std::string{unit.name};
+        }
+    }
+    return std::to_string(bytes);
+}
+
+std::string write_rate(std::uint64_t bytes_per_second) {
+    std::uint64_t bits = 0;
+    if (__builtin_mul_overflow(bytes_per_second, 8U, &bits)) {
+        return std::to_string(bytes_per_second) + "B";
+    }
+    for (const Unit& unit : kBitRates) {
+        if (bits % unit.factor == 0) {
+            return std::to_string(bits / unit.factor) + std::string{unit.name};
+        }
+    }
+    return std::to_string(bytes_per_second) + "B";
+}
+
+std::string write_seconds(Duration time) {
+    const auto nanoseconds = static_cast<std::uint64_t>(time.count());
+    std::string text = std::to_string(nanoseconds / kBillion);
+    std::string decimals = std::to_string(kBillion + nanoseconds % kBillion).substr(1);
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    return decimals.empty() ? text : text + "." + decimals;
+}
+
+std::string write_groups(const std::vector<ConfigRange<GroupAddress>>& groups) {
+    std::string text;
+    for (const auto& range : groups) {
+        text += (text.empty() ? "" : ",") + write_group(range.first);
+        text += range.first == range.last ? "" : "-" + write_group(range.last);
+    }
+    return text;
+}
+
+std::string write_ports(const ConfigRange<std::uint16_t>& ports) {
+    return std::to_string(ports.first) + "-" + std::to_string(ports.last);
+}
+
+std::string write_list(const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) {
+        text += (text.empty() ? "" : ",") + item;
+    }
+    return text;
+}
+
+}  // namespace stage

@@ -1,0 +1,53 @@
+// How is one value of stagecast.conf written, and what does it mean?
+//
+// Text to value and back, for each kind that a key can have; config.cpp has the keys. Every
+// reader gives nothing for a text that it does not take whole; limits are the table's business.
+// What write_* gives, read_* takes for the same value.
+#pragma once
+
+#include "stager/config/config.h"
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stage {
+
+/// Without blanks at either end.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+/// ASCII letters alike.
+[[nodiscard]] bool same_word(std::string_view left, std::string_view right);
+
+[[nodiscard]] std::optional<bool> read_flag(std::string_view text);
+[[nodiscard]] std::optional<std::uint64_t> read_count(std::string_view text);
+/// Bytes: "10G", "1.5M", "4096"; K, M, G, T are powers of 1024 (also KiB, ...), KB, ... of
+/// 1000.
+[[nodiscard]] std::optional<std::uint64_t> read_size(std::string_view text);
+/// Bytes per second: "200mbit", "1gbit", "25MB", "25MB/s", "1.5GiB/s". A bare number has no
+/// unit, so it is not taken.
+[[nodiscard]] std::optional<std::uint64_t> read_rate(std::string_view text);
+/// Seconds, decimals allowed: "600", "0.5".
+[[nodiscard]] std::optional<Duration> read_seconds(std::string_view text);
+/// An absolute path without "." or ".." or "//"; a trailing slash is dropped.
+[[nodiscard]] std::optional<std::string> read_path(std::string_view text);
+/// Letters, digits, '-', '_', '.', ':': node and interface names, at most 255 of them.
+[[nodiscard]] std::optional<std::string> read_name(std::string_view text);
+/// "239.1.2.3-239.1.2.18,239.9.9.9"; only multicast that routers may carry (from 224.0.1.0 on).
+[[nodiscard]] std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(
+    std::string_view text);
+/// "6830-6893" or "6830", from 1 to 65535.
+[[nodiscard]] std::optional<ConfigRange<std::uint16_t>> read_ports(std::string_view text);
+/// Split at commas, blanks dropped; an empty text is an empty list, an empty item is kept.
+[[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);
+
+[[nodiscard]] std::string write_size(std::uint64_t bytes);
+[[nodiscard]] std::string write_rate(std::uint64_t bytes_per_second);
+[[nodiscard]] std::string write_seconds(Duration time);
+[[nodiscard]] std::string write_groups(const std::vector<ConfigRange<GroupAddress>>& groups);
+[[nodiscard]] std::string write_ports(const ConfigRange<std::uint16_t>& ports);
+[[nodiscard]] std::string write_list(const std::vector<std::string>& items);
+
+}  // namespace stage

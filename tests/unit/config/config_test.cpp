@@ -1,0 +1,207 @@
+// Does a site get what it wrote, and hear of every slip?
+#include "stager/config/config.h"
+
+#include "stager/config/key.h"
+#include "transport/base/unique_fd.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+using namespace stage;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string sentence(std::string_view text) {
+    const auto config = parse_config(text, "stagecast.conf");
+    REQUIRE_FALSE(config);
+    CHECK(config.error().blame() == Blame::node);
+    return config.error().sentence();
+}
+
+Config good(std::string_view text) {
+    auto config = parse_config(text, "stagecast.conf");
+    INFO((config ? std::string{} : config.error().sentence()));
+    REQUIRE(config);
+    return *config;
+}
+
+/// A file that goes with the test.
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(std::string_view text, mode_t mode = 0600) {
+        const UniqueFd fd{::mkstemp(name_.data())};
+        REQUIRE(fd);
+        REQUIRE(::write(fd.get(), text.data(), text.size()) ==
+                static_cast<ssize_t>(text.size()));
+        REQUIRE(::fchmod(fd.get(), mode) == 0);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile() { ::unlink(name_.c_str()); }
+    [[nodiscard]] const std::string& path() const { return name_; }
+
+  private:
+    std::string name_ = "/tmp/stagecast-config-XXXXXX";
+};
+
+}  // namespace
+
+TEST_CASE("an empty stagecast.conf is the defaults of the design") {
+    const Config config = good("");
+    CHECK(config == default_config());
+    CHECK(config.enabled);
+    CHECK(config.port == 6829);
+    CHECK(config.stage_timeout == 600s);
+    CHECK(config.stall_timeout == 30s);
+    CHECK(config.connect_timeout == 5s);
+    CHECK(config.protection == Protection::encrypt);
+    CHECK(config.transport == Transport::automatic);
+    CHECK(config.group_count() == 16);
+    CHECK(config.interfaces.empty());
+    CHECK_FALSE(config.slurm_user);
+    CHECK(config.run_dir == "/run/stagecast");
+}
+
+TEST_CASE("keys are read as slurm.conf's are: case, blanks and comments aside") {
+    const Config config = good(
+        "# a site\n"
+        "  stageroot = /local/stage/  # ours\r\n"
+        "\n"
+        "DESTROOTS=/tmp, /local/scratch\n"
+        "RateMax=200mbit\nMaxBytes=10G\nStallTimeout=2.5\nPROTECTION=Auth\n"
+        "MulticastGroups=239.1.2.3-239.1.2.4,239.9.9.9\nDataPortRange=7000-7010\n"
+        "Interface=ib0,eth0\nTreeWidth=2\nEnabled=no\nSlurmUser=0\nDSCP=0\nLogLevel=debug");
+    CHECK(config.stage_root == "/local/stage");
+    CHECK(config.dest_roots == std::vector<std::string>{"/tmp", "/local/scratch"});
+    CHECK(config.rate_max == 25'000'000);
+    CHECK(config.max_bytes == 10ULL << 30U);
+    CHECK(config.stall_timeout == 2500ms);
+    CHECK(config.protection == Protection::auth);
+    CHECK(config.group_count() == 3);
+    CHECK(config.group_at(0) == 0xef010203U);
+    CHECK(config.group_at(1) == 0xef010204U);
+    CHECK(config.group_at(2) == 0xef090909U);
+    CHECK(config.data_port_range == ConfigRange<std::uint16_t>{7000, 7010});
+    CHECK(config.interfaces == std::vector<std::string>{"ib0", "eth0"});
+    CHECK(config.tree_width == 2);
+    CHECK_FALSE(config.enabled);
+    CHECK(config.slurm_user == std::optional<uid_t>{0});
+    CHECK(config.dscp == 0);
+    CHECK(config.log_level == LogLevel::debug);
+}
+
+TEST_CASE("a slip names file, line, key and what is allowed") {
+    CHECK(sentence("\nTreeWidth=0\n") ==
+          "stagecast.conf, line 2: TreeWidth=0: allowed: 1 to 256");
+    CHECK(sentence("Protection=secret") ==
+          "stagecast.conf, line 1: Protection=secret: allowed: none, auth, encrypt");
+    CHECK(sentence("RateMax=200") ==
+          "stagecast.conf, line 1: RateMax=200: allowed: a rate such as 200mbit, 1gbit or 25MB "
+          "(per second), 8kbit to 8tbit");
+    CHECK(sentence("StageTimout=5") ==
+          "stagecast.conf, line 1: no key is called StageTimout; is StageTimeout meant?");
+    CHECK_THAT(sentence("Whatever=5"), Catch::Contains("the keys are Enabled, NodeName"));
+    CHECK(sentence("Port=1\nport=2") ==
+          "stagecast.conf, line 2: Port stands in line 1 already; keep one of the two");
+    CHECK(sentence("Enabled") == "stagecast.conf, line 1: Enabled: a line is Key=Value");
+    CHECK_THAT(sentence(std::string{"Port=1\0", 7}), Catch::Contains("zero byte"));
+    CHECK_THAT(sentence("SlurmUser=nobody-has-this-name"), Catch::Contains("a user of this"));
+}
+
+TEST_CASE("values out of their limits or of another kind are refused") {
+    const char* const line = GENERATE("Port=0",
+                                      "Port=65536",
+                                      "Port=-1",
+                                      "Port=68 29",
+                                      "Port=",
+                                      "StageRoot=",
+                                      "StageRoot=relative",
+                                      "StageRoot=/a/../b",
+                                      "StageRoot=/a//b",
+                                      "DestRoots=/tmp,,/var",
+                                      "MulticastGroups=",
+                                      "MulticastGroups=10.0.0.1",
+                                      "MulticastGroups=224.0.0.1",
+                                      "MulticastGroups=239.1.2.4-239.1.2.3",
+                                      "MulticastGroups=239.0.0.0-239.255.255.255",
+                                      "DataPortRange=7000-6000",
+                                      "DataPortRange=0-10",
+                                      "DataPortRange=1-70000",
+                                      "StageTimeout=0",
+                                      "StageTimeout=-5",
+                                      "StageTimeout=1e3",
+                                      "StageTimeout=5m",
+                                      "StageTimeout=99999999999999999999",
+                                      "MaxBytes=-1",
+                                      "MaxBytes=1.5",
+                                      "MaxBytes=99999999T",
+                                      "RateMax=25M",
+                                      "RateMax=1bit",
+                                      "RateMax=mbit",
+                                      "RateMax=1..5gbit",
+                                      "TTL=0",
+                                      "DSCP=64",
+                                      "LogLevel=",
+                                      "LogLevel=loud",
+                                      "Enabled=maybe",
+                                      "Interface=eth0;reboot",
+                                      "AllowRamStageRoot=",
+                                      "SlurmUser=4294967295",
+                                      "NodeName=a b");
+    CAPTURE(line);
+    CHECK_THAT(sentence(line), Catch::StartsWith("stagecast.conf, line 1: "));
+}
+
+TEST_CASE("what is printed parses to the same decisions") {
+    const Config config = GENERATE_COPY(
+        default_config(),
+        good("Enabled=no\nNodeName=n1\nStageRoot=/x\nAllowRamStageRoot=yes\nDestRoots=\n"
+             "PushRoots=/a,/b\nMaxBytes=12345\nMaxStagesPerNode=3\nRateMax=1.5gbit\n"
+             "StageTimeout=20\nStallTimeout=1.25\nConnectTimeout=0.5\nAnnounceTimeout=7\n"
+             "WatchInterval=0.1\nInterface=eth0\nMulticastGroups=239.1.1.1\nPort=1\n"
+             "DataPortRange=9-9\nProtection=none\nTransport=udp\nTreeWidth=2\nTTL=9\nDSCP=46\n"
+             "SocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/r\n"
+             "LibexecDir=/l\nLogLevel=error\n"));
+    const std::string printed = print_config(config);
+    CHECK(good(printed) == config);
+    for (const Key& key : keys()) {
+        CHECK_THAT(printed,
+                   Catch::Contains("\n" + std::string{key.name} + "=") ||
+                       Catch::Contains("\n#" + std::string{key.name} + "="));
+    }
+}
+
+TEST_CASE("every key has a name of its own, a sentence and an allowed default") {
+    for (const Key& key : keys()) {
+        CAPTURE(key.name);
+        CHECK(find_key(key.name) == &key);
+        CHECK(key.help.size() > 10);
+        CHECK(key.help.back() == '.');
+        Config config;
+        CHECK(read_into(key.kind, config, key.fallback));
+        CHECK(text_of(key.kind, config) == key.fallback);
+    }
+}
+
+TEST_CASE("a file is loaded only if nobody but root could have written it") {
+    const TemporaryFile file{"Port=7777\n"};
+    const auto config = load_config(file.path());
+    REQUIRE(config);
+    CHECK(config->port == 7777);
+
+    const TemporaryFile writable{"Port=7777\n", 0666};
+    const auto refused = load_config(writable.path());
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().sentence(), Catch::Contains("can be written by others"));
+
+    const auto absent = load_config("/nonexistent/stagecast.conf");
+    REQUIRE_FALSE(absent);
+    CHECK(absent.error().cause() == ENOENT);
+    CHECK_FALSE(load_config("/tmp"));
+}
