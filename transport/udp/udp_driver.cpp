@@ -72,6 +72,8 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
     }
 }
 
+UdpDriver::~UdpDriver() = default;
+
 std::vector<int> UdpDriver::descriptors() const {
     std::vector<int> sockets{endpoints_.peer.get()};
     if (endpoints_.group) {

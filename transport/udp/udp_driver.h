@@ -28,6 +28,7 @@ struct UdpEndpoints {
 class UdpDriver final : public Driver {
   public:
     explicit UdpDriver(UdpEndpoints endpoints);
+    ~UdpDriver() override;
 
     Status receive(std::vector<ReceivedPacket>& packets) override;
     Result<Sent> send(const Train& train) override;

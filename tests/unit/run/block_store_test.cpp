@@ -1,0 +1,50 @@
+#include "transport/run/block_store.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+namespace {
+
+constexpr BlockIndex kFirst{7};
+constexpr BlockIndex kSecond{8};
+
+TEST_CASE("a chunk lands at its offset and moves the block's extent") {
+    BlockStore store{2};
+    const std::array chunk{std::byte{1}, std::byte{2}, std::byte{3}};
+    REQUIRE(store.place(kFirst, 100, chunk));
+    CHECK(store.extent(kFirst) == 103);
+    CHECK(store.at(kFirst)[101] == std::byte{2});
+    CHECK(store.at(kFirst)[99] == std::byte{0});
+
+    SECTION("an earlier chunk leaves the extent where it is") {
+        REQUIRE(store.place(kFirst, 0, chunk));
+        CHECK(store.extent(kFirst) == 103);
+    }
+    SECTION("a chunk that would end beyond the block is refused and changes nothing") {
+        CHECK_FALSE(store.place(kSecond, kBlockBytes - 2, chunk));
+        CHECK_FALSE(store.is_resident(kSecond));
+    }
+}
+
+TEST_CASE("a released buffer comes back zeroed for the next block") {
+    BlockStore store{1};
+    std::ranges::fill(store.acquire(kFirst), std::byte{0xff});
+    store.release(kFirst);
+    CHECK_FALSE(store.is_resident(kFirst));
+    const MutableBytes fresh = store.acquire(kSecond);
+    CHECK(std::ranges::all_of(fresh, [](std::byte b) { return b == std::byte{0}; }));
+    CHECK(store.extent(kSecond) == 0);
+    CHECK(store.resident() == 1);
+}
+
+TEST_CASE("releasing what is not resident is harmless") {
+    BlockStore store{1};
+    store.release(kFirst);
+    CHECK(store.resident() == 0);
+}
+
+}  // namespace
+}  // namespace stage

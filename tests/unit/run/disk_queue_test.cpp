@@ -1,0 +1,89 @@
+#include "transport/run/disk_queue.h"
+
+#include <catch2/catch.hpp>
+
+#include <poll.h>
+
+#include <algorithm>
+#include <map>
+
+namespace stage {
+namespace {
+
+constexpr int kWaitMs = 20'000;
+
+core::Operation operation_of(core::OperationKind kind, std::uint32_t block) {
+    core::Operation operation;
+    operation.kind = kind;
+    operation.ticket = core::Ticket{block + 1};
+    operation.block = BlockIndex{block};
+    return operation;
+}
+
+/// Defers every block until block 0 was stored, as a sink does whose manifest is in block 0.
+class ManifestFirst final : public ObjectIo {
+  public:
+    Performed perform(const core::Operation& operation, MutableBytes) override {
+        Performed performed;
+        performed.completion.ticket = operation.ticket;
+        performed.completion.kind = operation.kind;
+        performed.completion.block = operation.block;
+        has_manifest_ = has_manifest_ || operation.block == BlockIndex{0};
+        performed.again = !has_manifest_;
+        return performed;
+    }
+
+  private:
+    bool has_manifest_ = false;
+};
+
+std::map<std::uint32_t, core::Verdict> collect(DiskQueue& queue, std::size_t count) {
+    std::map<std::uint32_t, core::Verdict> verdicts;
+    while (verdicts.size() < count) {
+        pollfd wait{.fd = queue.event_fd(), .events = POLLIN, .revents = 0};
+        REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+        for (const core::Completion& done : queue.take()) {
+            verdicts[done.block.value()] = done.verdict;
+        }
+    }
+    return verdicts;
+}
+
+TEST_CASE("blocks that came before the manifest are stored once it is there") {
+    ManifestFirst object;
+    DiskQueue queue{object, 4};
+    for (const std::uint32_t block : {3U, 2U, 0U, 1U}) {
+        queue.submit(operation_of(core::OperationKind::store, block), {});
+    }
+    const auto verdicts = collect(queue, 4);
+    CHECK(std::ranges::all_of(
+        verdicts, [](const auto& entry) { return entry.second == core::Verdict::good; }));
+    CHECK(queue.under_way() == 0);
+}
+
+TEST_CASE("more deferred blocks than the bound are given back to be fetched again") {
+    ManifestFirst object;
+    DiskQueue queue{object, 2};
+    for (const std::uint32_t block : {5U, 6U, 7U}) {
+        queue.submit(operation_of(core::OperationKind::store, block), {});
+    }
+    const auto refused = collect(queue, 1);
+    CHECK(refused == std::map<std::uint32_t, core::Verdict>{{7U, core::Verdict::bad_digest}});
+    CHECK(queue.under_way() == 2);
+    queue.submit(operation_of(core::OperationKind::store, 0), {});
+    const auto rest = collect(queue, 3);
+    CHECK(rest.size() == 3);
+    CHECK(rest.at(5) == core::Verdict::good);
+}
+
+TEST_CASE("a queue with work left ends without waiting for it to be asked for") {
+    ManifestFirst object;
+    DiskQueue queue{object, 8};
+    for (std::uint32_t block = 1; block < 8; ++block) {
+        queue.submit(operation_of(core::OperationKind::store, block), {});
+    }
+    CHECK(queue.under_way() == 7);
+}
+
+}  // namespace
+}  // namespace stage

@@ -1,0 +1,133 @@
+#include "transport/run/outbox.h"
+
+#include "transport/base/codec.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr std::uint16_t kChunk = 1000;
+constexpr Rank kSource{0};
+constexpr Rank kReceiver{1};
+constexpr BlockIndex kBlock{3};
+
+/// Keeps every train it takes; refuses the first `refusals`.
+class Recorder final : public Driver {
+  public:
+    Status receive(std::vector<ReceivedPacket>&) override { return {}; }
+    Result<Sent> send(const Train& train) override {
+        if (refusals > 0) {
+            --refusals;
+            return Sent::would_block;
+        }
+        for (Bytes rest = train.bytes; !rest.empty();) {
+            const auto size = std::min<std::size_t>(train.packet_bytes, rest.size());
+            packets.emplace_back(rest.begin(), rest.begin() + static_cast<long>(size));
+            rest = rest.subspan(size);
+        }
+        ++trains;
+        return Sent::all;
+    }
+    [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
+    [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
+    [[nodiscard]] std::string name() const override { return "recorder"; }
+
+    int refusals = 0;
+    int trains = 0;
+    std::vector<std::vector<std::byte>> packets;
+
+  private:
+    DriverCounters counters_;
+};
+
+seal::SessionKeys keys_of(Rank own, seal::Protection protection) {
+    seal::SessionKeys keys;
+    keys.protection = protection;
+    keys.group.fill(std::byte{7});
+    keys.members.resize(2);
+    keys.members[0].fill(std::byte{1});
+    keys.members[1].fill(std::byte{2});
+    keys.own = own;
+    return keys;
+}
+
+core::CoreConfig config() {
+    core::CoreConfig config;
+    config.own = kSource;
+    config.chunk_bytes = kChunk;
+    return config;
+}
+
+core::SendBatch chunks(std::uint16_t first, std::uint16_t count) {
+    core::Send send;
+    send.to.to_group = true;
+    send.packet_number = 20'000;
+    send.block = kBlock;
+    send.first = ChunkIndex{first};
+    send.count = count;
+    core::SendBatch batch;
+    batch.sends.push_back(send);
+    return batch;
+}
+
+TEST_CASE("chunks leave sealed, in order, each under its own number, and open at the peer") {
+    const auto protection =
+        GENERATE(seal::Protection::none, seal::Protection::auth, seal::Protection::encrypt);
+    CAPTURE(seal::to_string(protection));
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, protection)};
+    seal::SessionSeal opener{keys_of(kReceiver, protection)};
+    BlockStore blocks{1};
+    const MutableBytes block = blocks.acquire(kBlock);
+    for (std::size_t i = 0; i < 2500; ++i) {
+        block[i] = static_cast<std::byte>(i % 251);
+    }
+    blocks.set_extent(kBlock, 2500);
+    Outbox outbox{driver, sealer, blocks, config()};
+    driver.refusals = GENERATE(0, 1);
+
+    outbox.add(chunks(0, 3));
+    auto sent = outbox.flush();
+    REQUIRE(sent);
+    if (*sent == Sent::would_block) {
+        CHECK_FALSE(outbox.is_empty());
+        sent = outbox.flush();
+    }
+    REQUIRE(*sent == Sent::all);
+    CHECK(outbox.is_empty());
+    REQUIRE(driver.packets.size() == 3);
+    CHECK(driver.trains == 1);
+
+    std::size_t offset = 0;
+    for (std::uint16_t i = 0; i < 3; ++i) {
+        const auto opened = opener.open(driver.packets[i]);
+        REQUIRE(opened);
+        CHECK(opened->header.packet_number == 20'000U + i);
+        CHECK(opened->header.chunk == ChunkIndex{i});
+        CHECK(opened->header.block == kBlock);
+        CHECK(opened->body.size() == (i < 2 ? kChunk : 500U));
+        CHECK(std::ranges::equal(opened->body,
+                                 Bytes{block}.subspan(offset, opened->body.size())));
+        offset += opened->body.size();
+    }
+    CHECK(opener.counters().refused() == 0);
+}
+
+TEST_CASE("a long run is cut into trains that fit one system call") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::auth)};
+    BlockStore blocks{1};
+    static_cast<void>(blocks.acquire(kBlock));
+    blocks.set_extent(kBlock, 200 * kChunk);
+    Outbox outbox{driver, sealer, blocks, config()};
+    outbox.add(chunks(0, 200));
+    REQUIRE(outbox.flush());
+    CHECK(driver.packets.size() == 200);
+    CHECK(driver.trains == 4);  // 63 packets of 1028 bytes stay below 65,000
+}
+
+}  // namespace
+}  // namespace stage

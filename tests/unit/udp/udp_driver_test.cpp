@@ -1,0 +1,117 @@
+#include "transport/udp/udp_driver.h"
+
+#include "transport/udp/sockets.h"
+
+#include <catch2/catch.hpp>
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{41000, 42000};
+constexpr int kWaitMs = 20'000;
+
+udp::SocketOptions loopback() {
+    udp::SocketOptions options;
+    options.interface = "lo";
+    return options;
+}
+
+struct Pair {
+    UniqueFd sockets[2];
+    std::vector<Address> members;
+};
+
+Pair open_pair() {
+    Pair pair;
+    const auto own = Address::parse("127.0.0.1", 0);
+    REQUIRE(own);
+    for (auto& socket : pair.sockets) {
+        auto opened = udp::open_peer_socket(*own, kPorts, loopback());
+        REQUIRE(opened);
+        const auto bound = udp::bound_address(opened->get());
+        REQUIRE(bound);
+        pair.members.push_back(*bound);
+        socket = std::move(*opened);
+    }
+    return pair;
+}
+
+udp::UdpEndpoints endpoints_of(Pair& pair, std::size_t rank) {
+    udp::UdpEndpoints endpoints;
+    endpoints.peer = std::move(pair.sockets[rank]);
+    endpoints.members = pair.members;
+    return endpoints;
+}
+
+TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
+    Pair pair = open_pair();
+    REQUIRE(pair.members[0].port != pair.members[1].port);
+    udp::UdpDriver sender{endpoints_of(pair, 0)};
+    udp::UdpDriver receiver{endpoints_of(pair, 1)};
+
+    std::vector<std::byte> bytes(20 * 1400 + 333);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = static_cast<std::byte>(i % 253);
+    }
+    const auto sent = sender.send(
+        {.target = {.to_group = false, .peer = Rank{1}}, .bytes = bytes, .packet_bytes = 1400});
+    REQUIRE(sent);
+    CHECK(*sent == Sent::all);
+    CHECK(sender.counters().packets_sent == 21);
+
+    std::vector<std::byte> heard;
+    std::size_t packets = 0;
+    while (heard.size() < bytes.size()) {
+        pollfd wait{.fd = receiver.descriptors()[0], .events = POLLIN, .revents = 0};
+        REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+        std::vector<ReceivedPacket> received;
+        REQUIRE(receiver.receive(received));
+        for (const ReceivedPacket& packet : received) {
+            CHECK_FALSE(packet.to_group);
+            CHECK(packet.bytes.size() == (packets < 20 ? 1400U : 333U));
+            heard.insert(heard.end(), packet.bytes.begin(), packet.bytes.end());
+            ++packets;
+        }
+    }
+    CHECK(packets == 21);
+    CHECK(std::ranges::equal(heard, bytes));
+    CHECK(receiver.counters().packets_received == 21);
+}
+
+TEST_CASE("a peer that is gone is loss, not an error") {
+    Pair pair = open_pair();
+    udp::UdpDriver sender{endpoints_of(pair, 0)};
+    pair.sockets[1].reset();
+    const std::vector<std::byte> bytes(100);
+    for (int i = 0; i < 3; ++i) {  // the second meets the ICMP answer to the first
+        REQUIRE(sender.send({.target = {.to_group = false, .peer = Rank{1}},
+                             .bytes = bytes,
+                             .packet_bytes = 100}));
+        std::vector<ReceivedPacket> received;
+        CHECK(sender.receive(received));
+    }
+}
+
+TEST_CASE("an interface that isn't there is named with the remedy") {
+    auto options = loopback();
+    options.interface = "no-such-if";
+    const auto opened = udp::open_peer_socket(Address{}, kPorts, options);
+    REQUIRE_FALSE(opened);
+    CHECK_THAT(opened.error().sentence(),
+               Catch::Contains("no-such-if") && Catch::Contains("Interface="));
+}
+
+TEST_CASE("a full port range is said as such") {
+    Pair pair = open_pair();
+    const std::uint16_t taken = pair.members[0].port;
+    const auto opened = udp::open_peer_socket(pair.members[0], {taken, taken}, loopback());
+    REQUIRE_FALSE(opened);
+    CHECK_THAT(opened.error().sentence(), Catch::Contains("DataPortRange"));
+}
+
+}  // namespace
+}  // namespace stage
