@@ -54,10 +54,11 @@ struct WorkerSetup {
     std::array<std::byte, 32> group_key{};
     std::string group_address;  ///< Numeric, "239.192.0.7" or "ff35::7"; empty: no multicast.
     std::uint16_t group_port = 0;
-    std::string interface;        ///< Name of the one that multicast uses; empty: by route.
-    std::uint8_t protection = 0;  ///< 0 encrypt, 1 auth, 2 none.
-    std::uint64_t rate_max = 0;   ///< Bits per second on the wire; 0: not told.
-    std::string transport;        ///< "auto", "udp", ...
+    std::string interface;  ///< Name of the one that multicast uses; empty: by route.
+    std::uint8_t protection =
+        2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
+    std::uint64_t rate_max = 0;  ///< Bits per second on the wire; 0: not told.
+    std::string transport;       ///< "auto", "udp", ...
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
     std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.

@@ -1,0 +1,83 @@
+#include "stager/files/disk_error.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+namespace stage {
+namespace {
+
+struct Remedy {
+    int cause;
+    Blame blame;
+    std::string_view advice;
+};
+
+constexpr std::array kSourceRemedies{
+    Remedy{ENOENT, Blame::user, "check the path, it must exist when the job starts"},
+    Remedy{EACCES, Blame::user, "give yourself read permission on it and its directories"},
+    Remedy{EPERM, Blame::user, "give yourself read permission on it and its directories"},
+    Remedy{ENOTDIR, Blame::user, "check the path"},
+    Remedy{ELOOP, Blame::user, "its symbolic links lead in a circle"},
+    Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
+    Remedy{EIO, Blame::node, "the file system it is on is failing, tell the administrator"},
+    Remedy{ESTALE, Blame::node, "it was replaced on the file server, submit the job again"},
+    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
+};
+
+constexpr std::array kTargetRemedies{
+    Remedy{ENOSPC, Blame::user, "free some space there, or choose another destination"},
+    Remedy{EDQUOT, Blame::user, "your quota there is used up, remove some files"},
+    Remedy{EROFS, Blame::user, "choose a destination that can be written"},
+    Remedy{EACCES, Blame::user, "choose a destination that you may write"},
+    Remedy{EPERM, Blame::user, "choose a destination that you may write"},
+    Remedy{ENOENT, Blame::user, "make its directory first, or use a relative destination"},
+    Remedy{ENOTDIR, Blame::user, "a part of the path is a file, choose another destination"},
+    Remedy{ELOOP, Blame::user, "a part of the path is a symbolic link, name the real one"},
+    Remedy{EXDEV, Blame::user, "a part of the path leads elsewhere, name the real one"},
+    Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
+    Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
+    Remedy{EISDIR, Blame::user, "it is a directory, name a file in it"},
+    Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
+};
+
+template <std::size_t Count>
+Error with_remedy(const std::array<Remedy, Count>& remedies,
+                  const std::string& path,
+                  int cause) {
+    for (const Remedy& remedy : remedies) {
+        if (remedy.cause == cause) {
+            return Error::from_errno(remedy.blame, path, cause).remedy(remedy.advice);
+        }
+    }
+    return Error::from_errno(Blame::node, path, cause);
+}
+
+}  // namespace
+
+Error source_error(const std::string& path, int cause) {
+    return with_remedy(kSourceRemedies, path, cause);
+}
+
+Error target_error(const std::string& path, int cause) {
+    return with_remedy(kTargetRemedies, path, cause);
+}
+
+std::string in_words(std::uint64_t bytes) {
+    constexpr std::array<const char*, 5> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB"};
+    if (bytes < 1024) {
+        return std::to_string(bytes) + " bytes";
+    }
+    double amount = static_cast<double>(bytes) / 1024.0;
+    std::size_t unit = 0;
+    while (amount >= 1024.0 && unit + 1 < kUnits.size()) {
+        amount /= 1024.0;
+        ++unit;
+    }
+    std::array<char, 32> text{};
+    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f %s", amount, kUnits[unit]));
+    return text.data();
+}
+
+}  // namespace stage

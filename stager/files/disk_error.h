@@ -1,0 +1,24 @@
+// What does a disk's errno mean to the person who reads the job's output?
+//
+// "/shared/input.dat: No space left on device; free some space below /tmp, or choose another
+// destination": the file, the cause, the remedy. The blame follows: what a user can mend is the
+// user's, a broken disk is the node's.
+#pragma once
+
+#include "transport/base/result.h"
+
+#include <cstdint>
+#include <string>
+
+namespace stage {
+
+/// Reading or opening the source `path` failed.
+[[nodiscard]] Error source_error(const std::string& path, int cause);
+
+/// Making, writing or renaming the destination `path` failed.
+[[nodiscard]] Error target_error(const std::string& path, int cause);
+
+/// "1.5 GiB", "512 bytes".
+[[nodiscard]] std::string in_words(std::uint64_t bytes);
+
+}  // namespace stage

@@ -1,0 +1,95 @@
+// How does an object of blocks become files again?
+//
+// The manifest's blocks come first to be known: until they are here every other block is
+// deferred. Then each file gets its place (target_file.h), all the room it needs is taken, and
+// blocks are written where they belong in whatever order they come. At the end all files settle
+// and then appear under their names. A failure of one file ends all of them, except that one
+// marked `optional` only ends itself.
+//
+// Whatever ends a sink early, its temporary files go with it.
+#pragma once
+
+#include "stager/files/digest.h"
+#include "stager/files/target_file.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// What is wanted of a manifest's entry on this node.
+struct SinkOrder {
+    TargetOrder target;
+    bool is_optional = false;
+    bool is_temporary = false;  ///< Outside the stage directory, but to be removed with it.
+};
+
+struct SinkConfig {
+    Writer writer;
+    /// Where its place is. Fails if nobody asked for such a file.
+    std::function<Result<SinkOrder>(const ManifestEntry&)> order_of;
+    /// On the source's own node: which file entry i is read from.
+    std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
+    std::string list_directory;  ///< Where ".stagecast" is; empty: no lists are written.
+};
+
+class FileSink final : public BlockSink {
+  public:
+    explicit FileSink(SinkConfig config) : config_{std::move(config)} {}
+
+    [[nodiscard]] Result<Placing> write(BlockIndex block, Bytes bytes) override;
+    [[nodiscard]] Status read_back(BlockIndex block,
+                                   std::uint32_t offset,
+                                   MutableBytes room) override;
+    [[nodiscard]] Status finish() override;
+
+    /// Nothing until the manifest is complete.
+    [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
+    /// Where entry `index` of the manifest is, absolute; "" for one in trouble. After finish().
+    [[nodiscard]] std::string path(std::size_t index) const;
+    /// Of `optional` files, why they are not here: each one sentence.
+    [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
+    /// Of all file blocks. After finish().
+    [[nodiscard]] std::string digest() const { return digest_of(leaves_); }
+    /// Bytes of files that are held so far, and how many there are.
+    [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
+
+  private:
+    struct Target {
+        std::optional<TargetFile> file;  ///< Nothing for an entry in trouble.
+        bool is_optional = false;
+        bool is_temporary = false;
+        bool is_outside = false;  ///< Of the list directory.
+    };
+
+    [[nodiscard]] Result<Placing> gather_manifest(BlockIndex block, Bytes bytes);
+    [[nodiscard]] Result<Placing> write_file_block(BlockIndex block, Bytes bytes);
+    [[nodiscard]] Status take_manifest();
+    [[nodiscard]] Status decide(std::size_t index);
+    [[nodiscard]] Status check_space() const;
+    [[nodiscard]] Status begin_all();
+    [[nodiscard]] Status write_lists() const;
+    [[nodiscard]] Status list_unfinished() const;
+    /// Does `step` with every file; one that is optional may fail.
+    [[nodiscard]] Status each(Status (TargetFile::*step)());
+    [[nodiscard]] Status give_up(std::size_t index, Error why);
+
+    SinkConfig config_;
+    std::vector<std::byte> manifest_bytes_;  ///< Its length is known from block 0 on.
+    std::vector<bool> manifest_held_;
+    std::optional<Manifest> manifest_;
+    std::vector<Target> targets_;  ///< By manifest entry.
+    std::set<std::string> paths_;  ///< Of all targets: no two have one.
+    std::vector<Error> troubles_;
+    std::uint32_t first_file_block_ = 0;
+    std::vector<Digest128> leaves_;  ///< Of file blocks, from first_file_block_ on.
+    std::vector<bool> held_;         ///< Likewise.
+    std::size_t missing_ = 0;        ///< File blocks not held yet.
+    std::uint64_t bytes_held_ = 0;
+};
+
+}  // namespace stage

@@ -1,0 +1,127 @@
+#include "stager/files/file_source.h"
+
+#include "stager/files/disk_error.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// The place in the manifest of a file that can't be had.
+ManifestEntry note_of(const SourceOrder& order, const Error& why) {
+    ManifestEntry entry;
+    const std::size_t slash = order.path.rfind('/');
+    entry.name = slash == std::string::npos ? order.path : order.path.substr(slash + 1);
+    if (entry.name.empty() || entry.name == "." || entry.name == ".." ||
+        entry.name.size() > kMaxFileNameBytes) {
+        entry.name = "unnamed";
+    }
+    constexpr std::size_t kSentenceBytes = 1024;
+    entry.trouble = why.sentence().substr(0, kSentenceBytes);
+    entry.blame = why.blame();
+    return entry;
+}
+
+Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
+    return Error{Blame::user,
+                 "the files to stage have " + in_words(bytes) + ", this site allows " +
+                     in_words(bytes_max)}
+        .remedy("stage less, or ask for a larger MaxBytes");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrder>& orders,
+                                                     std::uint64_t bytes_max) {
+    std::vector<std::optional<SourceFile>> files;
+    Manifest manifest;
+    std::uint64_t bytes = 0;
+    for (const SourceOrder& order : orders) {
+        Result<SourceFile> file = SourceFile::open(order.path);
+        if (!file && !order.is_optional) {
+            return std::move(file).error();
+        }
+        ManifestEntry entry = file ? file->describe() : note_of(order, file.error());
+        entry.spec = order.spec;
+        entry.line = order.line;
+        bytes += entry.size;
+        if (bytes_max != 0 && bytes > bytes_max) {
+            return too_many_bytes(bytes, bytes_max);
+        }
+        manifest.entries.push_back(std::move(entry));
+        files.push_back(file ? std::optional{*std::move(file)} : std::nullopt);
+    }
+    if (Status laid = manifest.lay_out(); !laid) {
+        return std::move(laid).error();
+    }
+    return std::unique_ptr<FileSource>{new FileSource{std::move(files), std::move(manifest)}};
+}
+
+FileSource::FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest)
+    : files_{std::move(files)},
+      manifest_{std::move(manifest)},
+      manifest_bytes_{encode_manifest(manifest_)},
+      block_count_{manifest_.block_count()},
+      first_file_block_{manifest_.own_block_count()},
+      leaves_(block_count_ - first_file_block_),
+      is_read_(block_count_ - first_file_block_) {
+    for (const ManifestEntry& entry : manifest_.entries) {
+        unread_.push_back(entry.block_count());
+    }
+}
+
+std::uint32_t FileSource::block_length(BlockIndex block) const {
+    invariant(block.value() < block_count_, "a block of the object is asked for");
+    if (const auto place = find_block(manifest_, block)) {
+        return place->length;
+    }
+    const std::size_t begin = block.index() * kBlockBytes;
+    return static_cast<std::uint32_t>(
+        std::min<std::size_t>(kBlockBytes, manifest_bytes_.size() - begin));
+}
+
+Result<std::uint32_t> FileSource::read(BlockIndex block, MutableBytes room) {
+    const std::uint32_t length = block_length(block);
+    invariant(room.size() >= length, "a block has room");
+    if (block.value() < first_file_block_) {
+        const Bytes bytes = Bytes{manifest_bytes_}.subspan(block.index() * kBlockBytes, length);
+        std::copy(bytes.begin(), bytes.end(), room.begin());
+        return length;
+    }
+    if (Status done = read_file_block(block, room.first(length)); !done) {
+        return std::move(done).error();
+    }
+    return length;
+}
+
+Status FileSource::read_file_block(BlockIndex block, MutableBytes room) {
+    const auto place = find_block(manifest_, block);
+    invariant(place && files_[place->entry], "a file block has a file");
+    const SourceFile& file = *files_[place->entry];
+    if (Status done = file.read(place->offset, room); !done) {
+        return done;
+    }
+    return keep_to_it(block, *place, room);
+}
+
+Status FileSource::keep_to_it(BlockIndex block, const BlockPlace& place, Bytes bytes) {
+    const std::size_t index = block.index() - first_file_block_;
+    const Digest128 leaf = xxh3_128(bytes);
+    if (is_read_[index]) {
+        return leaf == leaves_[index] ? Status{} : files_[place.entry]->changed_error();
+    }
+    leaves_[index] = leaf;
+    is_read_[index] = true;
+    // The last block of a changed file never leaves this node.
+    return --unread_[place.entry] == 0 ? files_[place.entry]->unchanged() : Status{};
+}
+
+std::optional<FileIdentity> FileSource::identity(std::size_t index) const {
+    return files_[index] ? std::optional{files_[index]->identity()} : std::nullopt;
+}
+
+std::string FileSource::digest() const {
+    return digest_of(leaves_);
+}
+
+}  // namespace stage

@@ -1,0 +1,60 @@
+// How do files become one object of blocks?
+//
+// A manifest first, then file after file, each beginning a block. What was read once is held
+// to: the leaf of every block is remembered, a repeat that differs is an error, and a file's
+// last block is only given away when its size and mtime are still those of the beginning. So
+// nobody ever completes a file that changed under our hands.
+#pragma once
+
+#include "stager/files/digest.h"
+#include "stager/files/source_file.h"
+#include "transport/run/source.h"
+
+#include <memory>
+#include <vector>
+
+namespace stage {
+
+/// One file to send.
+struct SourceOrder {
+    std::uint16_t spec = 0;
+    std::string path;          ///< Absolute.
+    std::string line;          ///< ManifestEntry::line.
+    bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
+};
+
+class FileSource final : public BlockSource {
+  public:
+    /// Opens all of them, with the caller's rights. Fails on the first that can't be opened and
+    /// is not optional, and when together they have more than `bytes_max` (0: no limit).
+    [[nodiscard]] static Result<std::unique_ptr<FileSource>> open(
+        const std::vector<SourceOrder>& orders, std::uint64_t bytes_max);
+
+    [[nodiscard]] std::uint32_t block_count() const override { return block_count_; }
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
+    [[nodiscard]] Result<std::uint32_t> read(BlockIndex block, MutableBytes room) override;
+    [[nodiscard]] Status finish() override { return {}; }
+
+    [[nodiscard]] const Manifest& manifest() const { return manifest_; }
+    /// Of entry `index`; nothing for one in trouble.
+    [[nodiscard]] std::optional<FileIdentity> identity(std::size_t index) const;
+    /// Of all file blocks, once each was read.
+    [[nodiscard]] std::string digest() const;
+
+  private:
+    explicit FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest);
+
+    [[nodiscard]] Status read_file_block(BlockIndex block, MutableBytes room);
+    [[nodiscard]] Status keep_to_it(BlockIndex block, const BlockPlace& place, Bytes bytes);
+
+    std::vector<std::optional<SourceFile>> files_;  ///< By manifest entry.
+    Manifest manifest_;
+    std::vector<std::byte> manifest_bytes_;
+    std::uint32_t block_count_;
+    std::uint32_t first_file_block_;
+    std::vector<Digest128> leaves_;      ///< Of file blocks, from first_file_block_ on.
+    std::vector<bool> is_read_;          ///< Likewise.
+    std::vector<std::uint32_t> unread_;  ///< Blocks to go, by manifest entry.
+};
+
+}  // namespace stage

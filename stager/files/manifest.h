@@ -1,0 +1,97 @@
+// Which files does an object carry, and which blocks are whose?
+//
+// The first blocks of an object are its manifest; each file follows, starting on a block
+// boundary, whole blocks but the last. A file of no bytes has no block. So a receiver knows
+// from the manifest alone where every byte belongs, and how much room it needs, before any
+// data:
+//
+//     manifest:  magic u32 | version u8 | reserved u24 | length u32 | blocks u32 | entries u32
+//                then so many entries
+//     entry:     spec u16 | name text | size u64 | mode u16 | uid u32 | gid u32 |
+//                mtime_seconds u64 (two's complement) | mtime_nanoseconds u32 |
+//                first_block u32 | blame u8 | trouble text | line text
+//
+// Network byte order (base/codec.h). `length` is the whole manifest in bytes, `blocks` the
+// whole object's. Under protection `none` anyone can forge it: decoding trusts nothing.
+#pragma once
+
+#include "transport/base/codec.h"
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+inline constexpr std::size_t kManifestHeadBytes = 20;
+inline constexpr std::size_t kMaxManifestBytes = 16U << 20U;
+inline constexpr std::size_t kMaxManifestEntries = 65536;
+inline constexpr std::size_t kMaxFileNameBytes = 255;  ///< NAME_MAX.
+
+struct FileTime {
+    std::int64_t seconds = 0;
+    std::uint32_t nanoseconds = 0;  ///< Below 10^9.
+
+    auto operator<=>(const FileTime&) const = default;
+};
+
+/// One file, or why there is none.
+struct ManifestEntry {
+    std::uint16_t spec = 0;  ///< Index into the job's specs.
+    std::string name;        ///< The source's last component: no slash, not "." or "..".
+    std::uint64_t size = 0;
+    std::uint16_t mode = 0;  ///< Permission bits, 07777.
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    FileTime mtime;
+    BlockIndex first_block;
+    /// Not empty: the source can't give this file (an `optional` one); it has no bytes.
+    std::string trouble;
+    Blame blame = Blame::user;  ///< Of the trouble.
+    /// Of a spec that is a list: the line of it that asks for this file, as serialize() of
+    /// stage_spec.h writes it, since only the source reads the list. Else empty.
+    std::string line;
+
+    [[nodiscard]] std::uint32_t block_count() const;
+    bool operator==(const ManifestEntry&) const = default;
+};
+
+struct Manifest {
+    std::vector<ManifestEntry> entries;
+
+    /// The object's blocks, the manifest's own included.
+    [[nodiscard]] std::uint32_t block_count() const;
+    /// The manifest's own blocks.
+    [[nodiscard]] std::uint32_t own_block_count() const;
+    /// Of all files together.
+    [[nodiscard]] std::uint64_t file_bytes() const;
+    /// Gives every entry its first block. Fails if blocks or entries run out: too many bytes.
+    [[nodiscard]] Status lay_out();
+
+    bool operator==(const Manifest&) const = default;
+};
+
+/// Requires that lay_out() succeeded.
+[[nodiscard]] std::vector<std::byte> encode_manifest(const Manifest& manifest);
+
+/// How long the manifest is that begins with these bytes, by its head; nothing if that is none.
+[[nodiscard]] std::optional<std::size_t> manifest_length(Bytes first_block);
+
+/// Fails on anything but exactly one manifest whose entries lie as lay_out() puts them.
+[[nodiscard]] Result<Manifest> decode_manifest(Bytes bytes);
+
+/// Where a block of a file lies.
+struct BlockPlace {
+    std::size_t entry = 0;     ///< Index into Manifest::entries.
+    std::uint64_t offset = 0;  ///< In the file.
+    std::uint32_t length = 0;  ///< 1 .. kBlockBytes.
+};
+
+/// Finds a file's block among the entries; nothing for the manifest's own and those beyond the
+/// end. O(log entries).
+[[nodiscard]] std::optional<BlockPlace> find_block(const Manifest& manifest, BlockIndex block);
+
+}  // namespace stage

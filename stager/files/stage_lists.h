@@ -1,0 +1,35 @@
+// What did a stage leave, and what must go with it?
+//
+// Two lists in ".stagecast" below the stage's directory, each entry ended by a NUL:
+//
+//     files    where the files are, absolute, for the job's own use
+//     remove   what lies outside the directory and must be removed with it: files staged with
+//              `temp`, and while a worker is at work its temporary files, so that even one that
+//              was killed leaves nothing behind
+//
+// The directory is the user's, so both lists are hints of the user's: only a process with no
+// more than the user's rights may act on them.
+#pragma once
+
+#include "transport/base/result.h"
+
+#include <string>
+#include <vector>
+
+namespace stage {
+
+inline constexpr const char* kListDirectory = ".stagecast";
+inline constexpr const char* kFilesList = "files";
+inline constexpr const char* kRemoveList = "remove";
+
+/// Writes `list` below directory/.stagecast, whole or not at all. An empty list is removed if
+/// it exists. `directory` must exist; no symbolic link below it is followed.
+[[nodiscard]] Status write_stage_list(const std::string& directory,
+                                      const std::string& list,
+                                      const std::vector<std::string>& paths);
+
+/// Removes what the list `remove` below `directory` (a descriptor) names: files, by absolute
+/// paths, nothing else. To be called as the user. Gives how many were removed.
+std::size_t remove_listed(int directory);
+
+}  // namespace stage

@@ -1,0 +1,158 @@
+#include "stager/files/target_directory.h"
+
+#include "stager/files/disk_error.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+
+#include <array>
+#include <limits>
+
+namespace stage {
+namespace {
+
+struct FileSystemType {
+    std::uint64_t type;
+    std::string_view name;
+};
+
+/// statfs(2) and the file systems' own headers. FUSE is not here: it may be anything, so the
+/// sibling's temporary file has to tell (target_file.h).
+constexpr std::array kNetworkFileSystems{
+    FileSystemType{0x6969, "NFS"},
+    FileSystemType{0x517B, "SMB"},
+    FileSystemType{0xFF534D42, "CIFS"},
+    FileSystemType{0xFE534D42, "SMB2"},
+    FileSystemType{0x0BD00BD0, "Lustre"},
+    FileSystemType{0x47504653, "GPFS"},
+    FileSystemType{0x00C36400, "CephFS"},
+    FileSystemType{0x19830326, "BeeGFS"},
+    FileSystemType{0x5346414F, "AFS"},
+    FileSystemType{0x6B414653, "AFS"},
+    FileSystemType{0x73757245, "Coda"},
+    FileSystemType{0x01021997, "9p"},
+    FileSystemType{0x7461636F, "OCFS2"},
+    FileSystemType{0x01161970, "GFS2"},
+    FileSystemType{0xAAD7AAEA, "PanFS"},
+    FileSystemType{0x20030528, "OrangeFS"},
+    FileSystemType{0x18031977, "WekaFS"},
+};
+
+constexpr int kPlace = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+/// One step down. A link is told apart, since the errno for it is ENOTDIR.
+Result<UniqueFd> step_down(int parent, const std::string& name, const TargetPlace& place) {
+    UniqueFd next{::openat(parent, name.c_str(), kPlace | O_NOFOLLOW)};
+    if (!next && errno == ENOENT && place.makes_directories) {
+        if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) {
+            return target_error(place.path(), errno);
+        }
+        next.reset(::openat(parent, name.c_str(), kPlace | O_NOFOLLOW));
+    }
+    if (next) {
+        return next;
+    }
+    int cause = errno;
+    struct stat status {};
+    if (cause == ENOTDIR &&
+        ::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(status.st_mode)) {
+        cause = ELOOP;
+    }
+    return target_error(place.path(), cause);
+}
+
+/// Follows every component of `below` but the last.
+Result<UniqueFd> walk(UniqueFd at, const TargetPlace& place) {
+    std::string_view rest = place.below;
+    for (std::size_t slash = rest.find('/'); slash != std::string_view::npos;
+         slash = rest.find('/')) {
+        const std::string name{rest.substr(0, slash)};
+        rest.remove_prefix(slash + 1);
+        if (name.empty() || name == ".") {
+            continue;
+        }
+        if (name == "..") {
+            return Error{Blame::user, place.path() + ": a destination must not go up by '..'"};
+        }
+        Result<UniqueFd> next = step_down(at.get(), name, place);
+        if (!next) {
+            return next;
+        }
+        at = *std::move(next);
+    }
+    return at;
+}
+
+std::uint64_t free_bytes_of(int directory) {
+    struct statvfs room {};
+    if (::fstatvfs(directory, &room) != 0 || room.f_blocks == 0) {
+        return std::numeric_limits<std::uint64_t>::max();  // It does not tell: try and see.
+    }
+    const std::uint64_t blocks = ::geteuid() == 0 ? room.f_bfree : room.f_bavail;
+    return blocks * room.f_frsize;
+}
+
+Status check_local(int directory, const TargetPlace& place) {
+    struct statfs system {};
+    if (!place.refuses_network || ::fstatfs(directory, &system) != 0) {
+        return {};
+    }
+    // Types are 32-bit numbers; a signed long extends them.
+    const auto type = static_cast<std::uint32_t>(system.f_type);
+    const std::string_view name = network_file_system(type);
+    if (name.empty()) {
+        return {};
+    }
+    return Error{Blame::user,
+                 place.path() + ": lies on a shared file system (" + std::string{name} +
+                     "), where every node would write the same file"}
+        .remedy("copy it there once yourself, or choose a local destination");
+}
+
+}  // namespace
+
+std::string TargetPlace::path() const {
+    return root.ends_with('/') ? root + below : root + '/' + below;
+}
+
+std::string TargetPlace::name() const {
+    const std::size_t slash = below.rfind('/');
+    return slash == std::string::npos ? below : below.substr(slash + 1);
+}
+
+std::string_view network_file_system(std::uint64_t type) {
+    for (const FileSystemType& known : kNetworkFileSystems) {
+        if (known.type == type) {
+            return known.name;
+        }
+    }
+    return {};
+}
+
+Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
+    UniqueFd root{::open(place.root.c_str(), kPlace)};
+    if (!root) {
+        return target_error(place.path(), errno);
+    }
+    Result<UniqueFd> fd = walk(std::move(root), place);
+    if (!fd) {
+        return std::move(fd).error();
+    }
+    if (Status local = check_local(fd->get(), place); !local) {
+        return std::move(local).error();
+    }
+    struct stat status {};
+    if (::fstat(fd->get(), &status) != 0) {
+        return target_error(place.path(), errno);
+    }
+    TargetDirectory directory;
+    directory.device = status.st_dev;
+    directory.free_bytes = free_bytes_of(fd->get());
+    directory.fd = *std::move(fd);
+    return directory;
+}
+
+}  // namespace stage

@@ -1,0 +1,45 @@
+// In which directory does a file arrive, and how do we get there past planted links?
+//
+// From a root that the site names (the job's stage directory, one of DestRoots), opened as it
+// stands, component by component with O_NOFOLLOW: no symbolic link below a root is followed and
+// ".." is refused, so that what the site allowed is where we are. Directories are held as
+// descriptors, and every later call is relative to one.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stage {
+
+/// Where a file should arrive.
+struct TargetPlace {
+    std::string root;  ///< Absolute; may be reached through links: whoever named it is trusted.
+    std::string below;               ///< The file below it: "input.dat", "a/b/input.dat".
+    bool makes_directories = false;  ///< Those below the root that are not there yet.
+    bool refuses_network = false;    ///< A network file system there is an error.
+
+    /// "/root/a/b/input.dat".
+    [[nodiscard]] std::string path() const;
+    /// "input.dat".
+    [[nodiscard]] std::string name() const;
+};
+
+/// A directory, open as a place (O_PATH).
+struct TargetDirectory {
+    UniqueFd fd;
+    std::uint64_t device = 0;
+    std::uint64_t free_bytes = 0;  ///< For this caller, when it was opened.
+};
+
+/// Opens the directory that `place` lies in. Fails with a sentence naming the file.
+[[nodiscard]] Result<TargetDirectory> open_target_directory(const TargetPlace& place);
+
+/// The name of a file system that many nodes share, "NFS", by its statfs type; empty if it is
+/// none of those we know.
+[[nodiscard]] std::string_view network_file_system(std::uint64_t type);
+
+}  // namespace stage

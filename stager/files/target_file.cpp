@@ -1,0 +1,376 @@
+#include "stager/files/target_file.h"
+
+#include "stager/files/disk_error.h"
+#include "stager/files/disk_io.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <vector>
+
+namespace stage {
+namespace {
+
+/// True if the two agree from the beginning to `size`. False and errno 0 where they don't.
+bool same_content(int one, int other, std::uint64_t size) {
+    constexpr std::size_t kStep = 256U << 10U;
+    std::vector<std::byte> left(kStep);
+    std::vector<std::byte> right(kStep);
+    for (std::uint64_t at = 0; at < size; at += kStep) {
+        const std::size_t count =
+            static_cast<std::size_t>(std::min<std::uint64_t>(kStep, size - at));
+        const MutableBytes a = MutableBytes{left}.first(count);
+        const MutableBytes b = MutableBytes{right}.first(count);
+        errno = 0;
+        if (read_fully(one, a, at) != static_cast<std::int64_t>(count) ||
+            read_fully(other, b, at) != static_cast<std::int64_t>(count) ||
+            !std::equal(a.begin(), a.end(), b.begin())) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
+    const std::string tail = ".stagecast." + writer.job + '.' + std::to_string(rank);
+    const std::size_t room = kMaxFileNameBytes - 1 - std::min(tail.size(), std::size_t{100});
+    return '.' + name.substr(0, room) + tail;
+}
+
+Result<TargetFile> TargetFile::decide(TargetOrder order,
+                                      const ManifestEntry& entry,
+                                      Writer writer) {
+    Result<TargetDirectory> directory = open_target_directory(order.place);
+    if (!directory) {
+        return std::move(directory).error();
+    }
+    TargetFile file{std::move(order), entry, std::move(writer), *std::move(directory)};
+    if (Status looked = file.look(); !looked) {
+        return std::move(looked).error();
+    }
+    return file;
+}
+
+TargetFile::TargetFile(TargetOrder order,
+                       const ManifestEntry& entry,
+                       Writer writer,
+                       TargetDirectory at)
+    : order_{std::move(order)},
+      writer_{std::move(writer)},
+      directory_{std::move(at)},
+      name_{order_.place.name()},
+      temporary_{temporary_name(name_, writer_, writer_.rank)},
+      size_{entry.size},
+      mode_{entry.mode},
+      uid_{entry.uid},
+      gid_{entry.gid},
+      mtime_{entry.mtime} {
+}
+
+TargetFile::TargetFile(TargetFile&& other) noexcept
+    : order_{std::move(other.order_)},
+      writer_{std::move(other.writer_)},
+      directory_{std::move(other.directory_)},
+      name_{std::move(other.name_)},
+      temporary_{std::move(other.temporary_)},
+      has_temporary_{std::exchange(other.has_temporary_, false)},
+      may_replace_{other.may_replace_},
+      way_{other.way_},
+      fd_{std::move(other.fd_)},
+      size_{other.size_},
+      mode_{other.mode_},
+      uid_{other.uid_},
+      gid_{other.gid_},
+      mtime_{other.mtime_} {
+}
+
+TargetFile::~TargetFile() {
+    if (has_temporary_) {
+        static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));
+    }
+}
+
+std::uint64_t TargetFile::bytes_needed() const {
+    return way_ == Way::write ? size_ : 0;
+}
+
+std::string TargetFile::temporary_path() const {
+    const std::string path = order_.place.path();
+    return path.substr(0, path.size() - name_.size()) + temporary_;
+}
+
+/// What has the name already, and what the user said about that.
+Status TargetFile::look() {
+    may_replace_ = order_.existing == Existing::overwrite || order_.existing == Existing::newer;
+    struct stat there {};
+    if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? Status{} : Status{failed(errno)};
+    }
+    if (S_ISDIR(there.st_mode)) {
+        return failed(EISDIR);
+    }
+    const bool is_source = order_.source && *order_.source == identity_of(there);
+    if (is_source || order_.existing == Existing::keep ||
+        (order_.existing == Existing::newer && mtime_of(there) >= mtime_)) {
+        way_ = Way::leave;
+        return {};
+    }
+    if (may_replace_) {
+        return {};
+    }
+    if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != size_) {
+        return differs();
+    }
+    way_ = Way::compare;
+    return open_existing();
+}
+
+Status TargetFile::open_existing() {
+    fd_.reset(::openat(directory_.fd.get(),
+                       name_.c_str(),
+                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    return fd_ ? Status{} : Status{failed(errno)};
+}
+
+Status TargetFile::begin() {
+    if (way_ != Way::write) {
+        return {};
+    }
+    if (Status made = make_temporary(); !made) {
+        return made;
+    }
+    if (Status alone = check_alone(); !alone) {
+        return alone;
+    }
+    return take_room();
+}
+
+/// A name left behind by an earlier life of this job (a killed worker) is unlocked and ours.
+Status TargetFile::make_temporary() {
+    constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        fd_.reset(::openat(directory_.fd.get(), temporary_.c_str(), kMake, 0600));
+        if (fd_) {
+            has_temporary_ = true;
+            // Where locks don't work, a leftover can't be told from a colleague.
+            static_cast<void>(::flock(fd_.get(), LOCK_EX | LOCK_NB));
+            return {};
+        }
+        if (errno != EEXIST) {
+            return failed(errno);
+        }
+        const UniqueFd old{::openat(directory_.fd.get(),
+                                    temporary_.c_str(),
+                                    O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+        struct stat status {};
+        const bool is_leftover = old && ::fstat(old.get(), &status) == 0 &&
+                                 S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+                                 ::flock(old.get(), LOCK_EX | LOCK_NB) == 0;
+        if (!is_leftover || ::unlinkat(directory_.fd.get(), temporary_.c_str(), 0) != 0) {
+            break;
+        }
+    }
+    return Error{Blame::user, temporary_path() + ": is in the way"}.remedy(
+        "remove it, unless another stage of this job is at work there");
+}
+
+Status TargetFile::take_room() {
+    const auto size = static_cast<off_t>(size_);
+    int cause = 0;
+    do {
+        cause = size == 0 || ::fallocate(fd_.get(), 0, 0, size) == 0 ? 0 : errno;
+    } while (cause == EINTR);
+    if (cause == EOPNOTSUPP || cause == ENOSYS) {
+        cause = ::ftruncate(fd_.get(), size) == 0 ? 0 : errno;
+    }
+    return cause == 0 ? Status{} : Status{failed(cause)};
+}
+
+/// A temporary file of that name whose writer lives: it holds the lock.
+bool TargetFile::is_at_work(const std::string& temporary) const {
+    const UniqueFd other{::openat(directory_.fd.get(),
+                                  temporary.c_str(),
+                                  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    return other && ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+/// The neighbours' temporary names in a directory that should be this node's own. The last of
+/// the group to come here sees its neighbour's in any order of arrival.
+Status TargetFile::check_alone() const {
+    const std::uint32_t size = writer_.group_size;
+    for (const std::uint32_t step : std::array{1U, size - 1U}) {
+        const std::uint32_t rank = (writer_.rank + step) % size;
+        struct stat status {};
+        if (rank == writer_.rank || ::fstatat(directory_.fd.get(),
+                                              temporary_name(name_, writer_, rank).c_str(),
+                                              &status,
+                                              AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        return Error{Blame::user,
+                     path() +
+                         ": lies on a file system that other nodes of the job share, "
+                         "every node would write the same file"}
+            .remedy("copy it there once yourself, or choose a local destination");
+    }
+    return {};
+}
+
+Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
+    switch (way_) {
+        case Way::leave:
+            return Placing::discarded;
+        case Way::compare: {
+            std::vector<std::byte> there(bytes.size());
+            if (read_fully(fd_.get(), there, offset) < 0) {
+                return failed(errno);
+            }
+            if (!std::equal(bytes.begin(), bytes.end(), there.begin())) {
+                return differs();
+            }
+            return Placing::placed;
+        }
+        case Way::write:
+            break;
+    }
+    if (!write_fully(fd_.get(), bytes, offset)) {
+        return failed(errno);
+    }
+    return Placing::placed;
+}
+
+Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) const {
+    if (way_ == Way::leave || !fd_) {
+        return Error{Blame::internal, path() + ": its bytes were not kept"};
+    }
+    const std::int64_t count = read_fully(fd_.get(), room, offset);
+    if (count < 0) {
+        return failed(errno);
+    }
+    if (static_cast<std::size_t>(count) < room.size()) {
+        return Error{Blame::user, path() + ": became shorter after it was staged"};
+    }
+    return {};
+}
+
+Status TargetFile::settle() {
+    if (way_ != Way::write) {
+        return {};
+    }
+    keep_owner_and_mode();
+    const std::array times{timespec{0, UTIME_OMIT},
+                           timespec{mtime_.seconds, static_cast<long>(mtime_.nanoseconds)}};
+    // A file system that can't store this time keeps its own.
+    static_cast<void>(::futimens(fd_.get(), times.data()));
+    if (order_.is_durable && ::fsync(fd_.get()) != 0) {
+        return failed(errno);
+    }
+    return {};
+}
+
+/// As far as the caller may: a user can give a file to a group of theirs, root to anybody. Who
+/// can't keep the owner or group must not keep the bits that lend their rights.
+void TargetFile::keep_owner_and_mode() const {
+    constexpr auto kNobodyElse = static_cast<uid_t>(-1);
+    if (::geteuid() == 0) {
+        static_cast<void>(!::fchown(fd_.get(), uid_, gid_));
+    } else if (gid_ != ::getegid()) {
+        static_cast<void>(!::fchown(fd_.get(), kNobodyElse, gid_));
+    }
+    struct stat now {};
+    mode_t mode = mode_;
+    if (::fstat(fd_.get(), &now) != 0 || now.st_uid != uid_) {
+        mode &= ~static_cast<mode_t>(S_ISUID);
+    }
+    if (now.st_gid != gid_) {
+        mode &= ~static_cast<mode_t>(S_ISGID);
+    }
+    static_cast<void>(::fchmod(fd_.get(), mode));
+}
+
+Status TargetFile::appear() {
+    if (way_ != Way::write) {
+        return {};
+    }
+    if (may_replace_) {
+        if (::renameat(
+                directory_.fd.get(), temporary_.c_str(), directory_.fd.get(), name_.c_str()) !=
+            0) {
+            return failed(errno);
+        }
+        has_temporary_ = false;
+    } else if (Status named = rename_if_free(); !named) {
+        return named;
+    }
+    if (order_.is_durable) {
+        const UniqueFd directory{
+            ::openat(directory_.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+        if (!directory || ::fsync(directory.get()) != 0) {
+            return failed(errno);
+        }
+    }
+    return {};
+}
+
+Status TargetFile::rename_if_free() {
+    const int at = directory_.fd.get();
+    int cause = 0;
+    if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) != 0) {
+        cause = errno;
+    }
+    if (cause == EINVAL || cause == ENOSYS) {  // NFS, FUSE: a link refuses a taken name, too.
+        cause = ::linkat(at, temporary_.c_str(), at, name_.c_str(), 0) == 0 ? 0 : errno;
+        if (cause == 0) {
+            static_cast<void>(::unlinkat(at, temporary_.c_str(), 0));
+        }
+    }
+    if (cause == EEXIST) {
+        return meet_newcomer();
+    }
+    if (cause != 0) {
+        return failed(cause);
+    }
+    has_temporary_ = false;
+    return {};
+}
+
+/// Somebody took the name while we wrote. Its being there is judged as it would have been.
+Status TargetFile::meet_newcomer() {
+    if (order_.existing == Existing::keep) {
+        way_ = Way::leave;
+        return {};
+    }
+    const UniqueFd own = std::move(fd_);
+    struct stat there {};
+    if (Status opened = open_existing(); !opened) {
+        return opened;
+    }
+    if (::fstat(fd_.get(), &there) != 0) {
+        return failed(errno);
+    }
+    if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != size_ ||
+        !same_content(own.get(), fd_.get(), size_)) {
+        return differs();
+    }
+    static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));
+    has_temporary_ = false;
+    way_ = Way::compare;
+    return {};
+}
+
+Error TargetFile::differs() const {
+    return Error{Blame::user, path() + ": exists already and differs"}.remedy(
+        "remove it, or add keep, newer or overwrite to the option (SRC:DST:overwrite)");
+}
+
+Error TargetFile::failed(int cause) const {
+    return target_error(path(), cause);
+}
+
+}  // namespace stage
