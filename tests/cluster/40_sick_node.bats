@@ -8,15 +8,15 @@ load lib/fault
 setup_file() { cluster_up 4 --stagecast RateMax=40mbit; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
-teardown() { test_ends; }
+teardown() { heal; test_ends; }
 
 receiving() { lab on "$1" bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
 
-# begin ARGS...: submits a staging that takes seconds, and returns in the middle of it.
+# Submits a staging that takes seconds, and returns in the middle of it.
 begin() {
   input data 20000000
   script 'echo SCRIPT; srun /srv/rank.sh'
-  submit -N4 --stage-file=data "$@" job.sh
+  submit -N4 --stage-file=data job.sh
   wait_for 40 receiving n3
 }
 

@@ -17,7 +17,10 @@ no_disk_full() { lab on "$1" bash -c 'umount "$0"' "$2"; }
 
 # place PATH: a directory of alice's on every node, below /tmp. no_place removes it.
 place() { local node; for node in "${NODES[@]}"; do lab on "$node" -u alice mkdir -p "$1"; done; }
-no_place() { local node; for node in "${NODES[@]}"; do lab on "$node" rm -rf "$1"; done; }
+no_place() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" bash -c 'umount "$0" 2>/dev/null; rm -rf --one-file-system "$0"' "$1"; done
+}
 
 # hide NODE FILE: on this node alone an empty directory lies over the file's.
 hide() { lab on "$1" bash -c 'mkdir -p /run/lab/empty && mount --bind /run/lab/empty "$0"' "${2%/*}"; }
@@ -45,3 +48,16 @@ start_daemon() {
   wait_for 10 daemon_said_ready "$1" "$before"
 }
 daemon_said_ready() { [ "$(grep -cw ready "$CLUSTER_DIR/log/stagecastd-$1.log")" -gt "$2" ]; }
+
+# heal: after a test that may have failed half-way, every node is well again.
+heal() {
+  local node
+  lab exec pkill -CONT slurmctld
+  for node in "${NODES[@]}"; do
+    lab on "$node" bash -c ': > /etc/ld.so.preload; rm -f /run/lab/fault; iptables -w -F
+      [ ! -e /run/lab/conf ] || mv /run/lab/conf /etc/stagecast/stagecast.conf
+      umount /srv/stagecast/lib/slurm/stagecast.so 2>/dev/null
+      pkill -CONT stagecast; kill -0 "$(cat /run/lab/stagecastd.pid)" 2>/dev/null' || start_daemon "$node"
+  done
+  true
+}

@@ -1,0 +1,39 @@
+# The site wrote "required" in plugstack.conf: is everything as it is with "optional"?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 2 --plug 'required /srv/stagecast/lib/slurm/stagecast.so conf=/etc/stagecast/stagecast.conf'; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() { no_place /tmp/d; heal; test_ends; }
+
+@test "it stages" {
+  input data 1000000
+  script 'srun /srv/rank.sh'
+  submit -N2 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$OUT" data
+}
+
+@test "it fails the job alone: sbatch, srun, salloc" {
+  input data 5000000
+  place /tmp/d
+  disk_full n1 /tmp/d
+  sbatch_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data 'No space left on device'
+  srun_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data 'No space left on device'
+  salloc_fails --stage-file=data:/tmp/d/data
+  sentence "$OUT" n1 /tmp/d/data 'No space left on device'
+}
+
+@test "the daemon is stopped: only jobs with the option fail" {
+  input data 1000
+  lab stop n1 stagecastd
+  sbatch_fails --stage-file=data
+  node_sentence "$OUT" n1 stagecastd
+  as_alice srun -N2 true
+}
