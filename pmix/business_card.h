@@ -44,8 +44,10 @@ struct Card {
 /// By rank: card i is rank i's.
 using CardTable = std::vector<Card>;
 
-/// Requires a card that decode_card() would take back.
+/// Requires a card that checked_card() takes.
 [[nodiscard]] std::vector<std::byte> encode_card(const Card& card);
+/// Encodes it, or fails (Blame::internal) if no member would accept it.
+[[nodiscard]] Result<std::vector<std::byte>> checked_card(const Card& card);
 /// Fails (Blame::internal) on anything but one whole card that makes sense. A newer release may
 /// append fields: what follows the known ones is skipped.
 [[nodiscard]] Result<Card> decode_card(Bytes bytes);

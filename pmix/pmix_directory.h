@@ -15,6 +15,8 @@
 namespace stage {
 
 class PmixDirectory final : public Directory {
+    class Session;
+
   public:
     struct Options {
         bool construct_group = true;  ///< Ask for a context id (a second collective).
@@ -27,6 +29,8 @@ class PmixDirectory final : public Directory {
     /// cause() is ETIMEDOUT or ECANCELED as in Directory::collect.
     [[nodiscard]] static Result<std::unique_ptr<PmixDirectory>> open(const Patience& patience,
                                                                      Options options);
+    /// Of open() alone: nobody else has a Session.
+    explicit PmixDirectory(std::unique_ptr<Session> session);
     ~PmixDirectory() override;
 
     [[nodiscard]] Rank rank() const;
@@ -39,9 +43,6 @@ class PmixDirectory final : public Directory {
     [[nodiscard]] std::optional<std::uint64_t> context_id() const override;
 
   private:
-    class Session;
-    explicit PmixDirectory(std::unique_ptr<Session> session);
-
     std::unique_ptr<Session> session_;
 };
 

@@ -1,0 +1,195 @@
+#include "pmix/business_card.h"
+
+#include "transport/base/codec.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace stage {
+namespace {
+
+constexpr std::uint8_t kCardFormat = 1;
+
+bool is_plain(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool is_zero(Bytes bytes) {
+    return std::all_of(
+        bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{}; });
+}
+
+Error bad_card(const std::string& why) {
+    return {Blame::internal, "a member's card is not acceptable: " + why};
+}
+
+/// What no member may claim. A packet to any of it would go nowhere, or to nobody in
+/// particular.
+Status sensible(const Card& card) {
+    if (card.rank.value() >= kMaxCards) {
+        return bad_card("rank " + std::to_string(card.rank.value()) + " is no rank");
+    }
+    if (card.address.is_any() || card.port == 0) {
+        return bad_card("it names no address or no port");
+    }
+    if (is_zero(card.incarnation)) {
+        return bad_card("its incarnation was not drawn");
+    }
+    if (card.version_min == 0 || card.version_min > card.version_max) {
+        return bad_card("its range of versions is empty");
+    }
+    if (card.node.size() > kMaxCardNameBytes || !is_plain(card.node)) {
+        return bad_card("its node name is none");
+    }
+    if (card.key_credential.size() > kMaxCardKeyBytes || !is_plain(card.key_credential)) {
+        return bad_card("its credential is none");
+    }
+    return {};
+}
+
+Error twice(std::string_view what, const Card& first, const Card& second) {
+    return {Blame::node,
+            describe(first) + " and " + describe(second) + " have the same " +
+                std::string{what} + "; is one process started twice?"};
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_card(const Card& card) {
+    invariant(sensible(card).ok(), "a card is checked before it is sent");
+    ByteWriter out;
+    out.u8(kCardFormat).u16(card.rank.value());
+    out.u8(static_cast<std::uint8_t>(card.address.family)).raw(card.address.bytes());
+    out.u16(card.port).raw(card.incarnation);
+    out.u8(card.version_min).u8(card.version_max);
+    out.text(card.node).text(card.key_credential);
+    return out.take();
+}
+
+Result<std::vector<std::byte>> checked_card(const Card& card) {
+    if (Status status = sensible(card); !status) {
+        return status.error();
+    }
+    return encode_card(card);
+}
+
+Result<Card> decode_card(Bytes bytes) {
+    if (bytes.size() > kMaxBusinessCardBytes) {
+        return bad_card("it is longer than " + std::to_string(kMaxBusinessCardBytes) +
+                        " bytes");
+    }
+    ByteReader in{bytes};
+    if (in.u8() != kCardFormat) {
+        return bad_card("it is of an unknown format");
+    }
+    Card card;
+    card.rank = Rank{in.u16()};
+    const std::uint8_t family = in.u8();
+    if (family != 4 && family != 6) {
+        return bad_card("its address is neither IPv4 nor IPv6");
+    }
+    const auto address = ip_from_bytes(in.raw(family == 4 ? 4 : 16));
+    card.port = in.u16();
+    const Bytes incarnation = in.raw(card.incarnation.size());
+    card.version_min = in.u8();
+    card.version_max = in.u8();
+    card.node = in.text(kMaxCardNameBytes);
+    card.key_credential = in.text(kMaxCardKeyBytes);
+    if (!in.ok() || !address) {
+        return bad_card("it is cut short");
+    }
+    card.address = *address;
+    std::copy(incarnation.begin(), incarnation.end(), card.incarnation.begin());
+    if (Status status = sensible(card); !status) {
+        return status.error();
+    }
+    return card;
+}
+
+std::vector<std::byte> encode_cards(const CardTable& cards) {
+    std::vector<std::vector<std::byte>> encoded;
+    encoded.reserve(cards.size());
+    for (const Card& card : cards) {
+        encoded.push_back(encode_card(card));
+    }
+    return join_cards(encoded);
+}
+
+std::vector<std::byte> join_cards(const std::vector<std::vector<std::byte>>& cards) {
+    ByteWriter out;
+    out.u32(static_cast<std::uint32_t>(cards.size()));
+    for (const auto& card : cards) {
+        out.blob(card);
+    }
+    return out.take();
+}
+
+Result<CardTable> decode_cards(Bytes bytes) {
+    const Error broken{Blame::internal, "the table of cards is cut short or no table"};
+    ByteReader in{bytes};
+    const std::size_t count = in.u32();
+    if (bytes.size() > kMaxBusinessCardTableBytes || count > kMaxCards || count > in.left()) {
+        return broken;
+    }
+    CardTable cards;
+    cards.reserve(count);
+    while (in.ok() && cards.size() < count) {
+        const Bytes encoded = in.blob(kMaxBusinessCardBytes);
+        if (!in.ok()) {
+            return broken;
+        }
+        Result<Card> card = decode_card(encoded);
+        if (!card) {
+            return std::move(card).error().within("card " + std::to_string(cards.size()));
+        }
+        cards.push_back(*std::move(card));
+    }
+    if (!in.finished()) {
+        return broken;
+    }
+    if (Status status = check_cards(cards); !status) {
+        return status.error();
+    }
+    return cards;
+}
+
+Status check_cards(const CardTable& cards) {
+    if (cards.empty() || cards.size() > kMaxCards) {
+        return bad_card("a group has 1 to " + std::to_string(kMaxCards) + " members");
+    }
+    std::unordered_map<std::string, std::size_t> incarnations;
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+        const Card& card = cards[i];
+        if (card.rank.index() != i) {
+            return bad_card(describe(card) + " stands in the place of rank " +
+                            std::to_string(i));
+        }
+        if (Status status = sensible(card); !status) {
+            return status;
+        }
+        std::string incarnation;
+        for (const std::byte octet : card.incarnation) {
+            incarnation.push_back(static_cast<char>(octet));
+        }
+        if (const auto [other, fresh] = incarnations.emplace(incarnation, i); !fresh) {
+            return twice("incarnation", cards[other->second], card);
+        }
+        const std::string place = to_string(card.address) + ' ' + std::to_string(card.port);
+        if (const auto [other, fresh] = places.emplace(place, i); !fresh) {
+            return twice("address and port", cards[other->second], card);
+        }
+    }
+    return {};
+}
+
+std::string describe(const Card& card) {
+    std::string text = "rank " + std::to_string(card.rank.value()) + " (";
+    if (!card.node.empty()) {
+        text += card.node + ", ";
+    }
+    return text + to_string(card.address) + ')';
+}
+
+}  // namespace stage

@@ -1,0 +1,37 @@
+#include "pmix/given_directory.h"
+
+namespace stage {
+
+Status GivenDirectory::publish(const Card& own) {
+    if (Result<std::vector<std::byte>> card = checked_card(own); !card) {
+        return std::move(card).error();
+    }
+    own_ = own;
+    return {};
+}
+
+Result<CardTable> GivenDirectory::collect(const Patience& patience) {
+    if (Status given = carrier_.give(encode_card(own_)); !given) {
+        return given.error().within("handing over the own card");
+    }
+    Result<std::vector<std::byte>> table = carrier_.take(patience.longest);
+    if (!table) {
+        return std::move(table).error().within("waiting for the table of cards");
+    }
+    Result<CardTable> cards = decode_cards(*table);
+    if (!cards) {
+        return cards;
+    }
+    if (cards->size() != size_) {
+        return Error{Blame::internal,
+                     "the table has " + std::to_string(cards->size()) + " cards, the group " +
+                         std::to_string(size_) + " members"};
+    }
+    // An old table, or one of another stage, has not the incarnation that we drew just now.
+    if (own_.rank.index() >= size_ || (*cards)[own_.rank.index()] != own_) {
+        return Error{Blame::internal, "the table of cards does not have our own card in it"};
+    }
+    return cards;
+}
+
+}  // namespace stage

@@ -1,0 +1,165 @@
+// What is stagecast-pmix-host?
+//
+// The PMIx server of one worker: a spare until its daemon gives it a job, then the job's user.
+// It has two descriptors to listen to, the daemon's socket (3) and its mailbox, and ends when
+// the socket does. host_message.h tells the conversation.
+#include "pmix/host/host.h"
+#include "pmix/host/identity.h"
+#include "pmix/host/pmix_server.h"
+#include "transport/base/log.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <string_view>
+
+namespace stage::pmix_host {
+namespace {
+
+/// 4096 nodes take 60 MB; the rest is threads' address space.
+constexpr std::uint64_t kMemoryMax = 2U << 30U;
+
+struct Options {
+    ServerSettings server;
+    bool private_network = false;
+};
+
+Result<Options> read_options(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        const auto value_of = [&](std::string_view name) {
+            return word.starts_with(name) ? word.substr(name.size()) : std::string_view{};
+        };
+        if (const auto directory = value_of("--tmpdir="); directory.starts_with('/')) {
+            options.server.directory = directory;
+        } else if (const auto security = value_of("--psec=");
+                   security == "munge" || security == "native") {
+            options.server.security = security;
+        } else if (word == "--private-network") {
+            options.private_network = true;
+        } else {
+            return Error{Blame::user,
+                         "unknown argument " + std::string{word} +
+                             "; stagecast-pmix-host is started by stagecastd"};
+        }
+    }
+    if (options.server.directory.empty()) {
+        return Error{Blame::user, "--tmpdir=DIR is missing"};
+    }
+    return options;
+}
+
+Instant now() {
+    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
+}
+
+/// To the daemon. If it is gone or does not read, there is nothing left to live for.
+void tell(const FromHost& message) {
+    if (!send_host_message(kHostControlFd, encode_from_host(message))) {
+        ::_exit(1);
+    }
+}
+
+/// Milliseconds for poll(), rounded up.
+int wait_until(const std::optional<Instant>& deadline) {
+    if (!deadline) {
+        return -1;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - now()).count();
+    return left < 0 ? 0 : static_cast<int>(left);
+}
+
+/// False at the end of the socket.
+Result<bool> read_daemon(Host& host) {
+    Result<HostReceived> received = receive_to_host(kHostControlFd);
+    if (!received) {
+        return std::move(received).error();
+    }
+    if (received->kind == HostReceived::Kind::closed) {
+        return false;
+    }
+    if (received->kind == HostReceived::Kind::message) {
+        Result<ToHost> message = decode_to_host(received->message);
+        if (!message) {
+            return std::move(message).error();
+        }
+        host.on_message(now(), *std::move(message));
+    }
+    return true;
+}
+
+Status serve(Host& host, Mailbox& mailbox) {
+    std::array<pollfd, 2> watched{pollfd{.fd = kHostControlFd, .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = mailbox.fd(), .events = POLLIN, .revents = 0}};
+    while (!host.over()) {
+        if (::poll(watched.data(), watched.size(), wait_until(host.deadline())) < 0 &&
+            errno != EINTR) {
+            return Error::from_errno(Blame::internal, "poll");
+        }
+        host.on_time(now());
+        for (Upcall& upcall : mailbox.take()) {
+            host.on_upcall(now(), std::move(upcall));
+        }
+        if (watched[0].revents != 0) {
+            const Result<bool> open = read_daemon(host);
+            if (!open || !*open) {
+                return open ? Status{} : Status{open.error()};
+            }
+        }
+    }
+    return {};
+}
+
+Status prepare(const Options& options) {
+    if (Status limited = limit_memory(kMemoryMax); !limited) {
+        return limited;
+    }
+    if (options.server.security == "munge") {
+        if (Status answers = munge_answers(); !answers) {
+            return answers;
+        }
+    }
+    return options.private_network ? enter_private_network() : Status{};
+}
+
+Status run(const Options& options) {
+    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+    if (Status prepared = prepare(options); !prepared) {
+        return prepared;
+    }
+    Mailbox mailbox;
+    Result<std::unique_ptr<PmixServer>> server = PmixServer::start(options.server, mailbox);
+    if (!server) {
+        return std::move(server).error();
+    }
+    Host host{**server, tell};
+    tell(HostReady{.private_network = options.private_network});
+    return serve(host, mailbox);
+}
+
+}  // namespace
+}  // namespace stage::pmix_host
+
+int main(int argc, char** argv) {
+    using namespace stage;
+    const Logger log = Logger::to_stderr("stagecast-pmix-host", LogLevel::info);
+    const Result<pmix_host::Options> options = pmix_host::read_options(argc, argv);
+    if (!options) {
+        log.error(options.error().sentence());
+        return 64;
+    }
+    const Status ended = pmix_host::run(*options);
+    if (!ended) {
+        log.error(ended.error().sentence());
+        pmix_host::tell(
+            HostFailed{.blame = ended.error().blame(), .sentence = ended.error().sentence()});
+    }
+    // The library's threads are still there, perhaps stuck: nothing is torn down.
+    ::_exit(ended ? 0 : 1);
+}
