@@ -18,7 +18,7 @@ constexpr std::size_t kFileMax = 1U << 20U;
 /// Reads one file, line after line.
 class ConfigParser {
   public:
-    explicit ConfigParser(std::string_view file) : file_{file}, seen_(keys().size()) {}
+    explicit ConfigParser(std::string_view file) : file_{file}, seen_(config_keys().size()) {}
 
     Status on_line(std::string_view line) {
         ++line_;
@@ -40,11 +40,11 @@ class ConfigParser {
 
   private:
     Status on_value(std::string_view name, std::string_view value) {
-        const Key* key = find_key(name);
+        const ConfigKey* key = find_key(name);
         if (key == nullptr) {
             return wrong(unknown_key(name));
         }
-        std::size_t& seen = seen_[static_cast<std::size_t>(key - keys().data())];
+        std::size_t& seen = seen_[static_cast<std::size_t>(key - config_keys().data())];
         if (seen != 0) {
             return wrong(std::string{key->name} + " stands in line " + std::to_string(seen) +
                          " already; keep one of the two");
@@ -123,7 +123,7 @@ GroupAddress Config::group_at(std::uint64_t index) const {
 
 Config default_config() {
     Config config;
-    for (const Key& key : keys()) {
+    for (const ConfigKey& key : config_keys()) {
         invariant(read_into(key.kind, config, key.fallback), "a default is an allowed value");
     }
     return config;
@@ -174,7 +174,7 @@ std::string print_config(const Config& config) {
         "is\n"
         "# commented out has the value shown. stagecastd -C checks the file.\n";
     const Config standard = default_config();
-    for (const Key& key : keys()) {
+    for (const ConfigKey& key : config_keys()) {
         const std::string value = text_of(key.kind, config);
         text += "\n" + comment(key.help) + comment("Allowed: " + allowed(key.kind) + ".");
         text += value == text_of(key.kind, standard) ? "#" : "";

@@ -85,7 +85,7 @@ using KeyKind = std::variant<FlagKey,
                              UserKey>;
 
 /// A line of the table.
-struct Key {
+struct ConfigKey {
     std::string_view name;
     KeyKind kind;
     std::string_view fallback;  ///< The default, as one would write it.
@@ -93,9 +93,9 @@ struct Key {
 };
 
 /// The table (table.cpp), in the order in which it is printed.
-[[nodiscard]] const std::vector<Key>& keys();
+[[nodiscard]] const std::vector<ConfigKey>& config_keys();
 /// A line of the table, case aside; nullptr if there is none.
-[[nodiscard]] const Key* find_key(std::string_view name);
+[[nodiscard]] const ConfigKey* find_key(std::string_view name);
 /// What to say of a name that no key has.
 [[nodiscard]] std::string unknown_key(std::string_view name);
 

@@ -38,8 +38,8 @@ std::size_t distance(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-const std::vector<Key>& keys() {
-    static const std::vector<Key> kKeys{
+const std::vector<ConfigKey>& config_keys() {
+    static const std::vector<ConfigKey> kKeys{
         {"Enabled",
          FlagKey{&Config::enabled},
          "yes",
@@ -171,8 +171,8 @@ const std::vector<Key>& keys() {
     return kKeys;
 }
 
-const Key* find_key(std::string_view name) {
-    for (const Key& key : keys()) {
+const ConfigKey* find_key(std::string_view name) {
+    for (const ConfigKey& key : config_keys()) {
         if (same_word(key.name, name)) {
             return &key;
         }
@@ -184,10 +184,10 @@ std::string unknown_key(std::string_view name) {
     constexpr std::size_t kNear = 3;
     constexpr std::size_t kNameShown = 64;
     const std::string shown{name.substr(0, kNameShown)};
-    const Key* nearest = nullptr;
+    const ConfigKey* nearest = nullptr;
     std::size_t least = kNear + 1;
     std::string all;
-    for (const Key& key : keys()) {
+    for (const ConfigKey& key : config_keys()) {
         const std::size_t far =
             name.size() > kNameShown ? kNameShown : distance(key.name, name);
         if (far < least) {

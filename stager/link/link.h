@@ -31,6 +31,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stage {
@@ -98,20 +99,29 @@ class Link {
     /// Closes at once. The first error stays.
     void close(Error error);
 
-    /// Why it is closed; none if finish()ed by us. A sentence naming node and address.
+    /// Why it is closed; none if finish()ed by us. A sentence with the address in it, ready for
+    /// .within("node " + peer_name()): "stagecastd does not answer at 10.77.1.4:6829
+    /// (Connection refused); is it running there?". Clocks that differ are told with the names
+    /// of both nodes.
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
     /// The node at the other end: as we were told (connector), or as it has proved once open
     /// (acceptor; what it claims before).
-    [[nodiscard]] const std::string& peer_name() const { return peer_name_; }
+    [[nodiscard]] const std::string& peer_name() const { return handshake_.peer_name(); }
     /// The name by which the connector knows the acceptor.
-    [[nodiscard]] const std::string& called_name() const;
+    [[nodiscard]] const std::string& called_name() const {
+        return is_connector() ? handshake_.peer_name() : handshake_.own_name();
+    }
     [[nodiscard]] const Address& address() const { return address_; }
     [[nodiscard]] bool is_connector() const { return handshake_.role() == LinkRole::connector; }
     /// What both speak, once open.
     [[nodiscard]] std::uint16_t version() const { return handshake_.version(); }
-    /// The peer has shown a credential that munge on this node took for root's: no stranger.
+    /// The peer has shown a credential that munge on this node took for root's.
     [[nodiscard]] bool is_trusted() const { return trusted_; }
+    /// Closed without it, and not because our own munge was silent.
+    [[nodiscard]] bool was_stranger() const;
+    /// How far an unproven peer has come: 0 nothing said, 1 greeted, 2 munge is being asked.
+    [[nodiscard]] unsigned progress() const;
 
     /// `wake` is called when munge's answer has changed this link's state, wants_write() or
     /// frames. It must not destroy the link.
@@ -120,45 +130,49 @@ class Link {
   private:
     Link(const LinkPolicy& policy,
          Credentials& credentials,
-         Handshake handshake,
-         std::string peer_name,
+         Handshake::Start start,
          const Address& address);
 
     void start_connecting(Instant now);
-    void on_connected();
+    void check_connected();
+    void prepare_socket();
     void read_some();
+    void on_end_of_stream();
     void take_messages();
-    bool take_greeting();
-    bool take_frame();
-    void follow_handshake(Result<Handshake::Step> step);
-    void seal_own_credential();
-    void open_peers_credential(const std::vector<std::byte>& credential);
-    void on_opened(Result<OpenedCredential> opened);
-    void become_sealed();
+    [[nodiscard]] bool take_message(Bytes rest);
+    [[nodiscard]] bool take_greeting(Bytes rest);
+    [[nodiscard]] bool take_frame(Bytes rest);
+    void follow(Result<Handshake::Step> step);
+    void ask_to_seal(Bytes payload);
+    void ask_to_open(std::string credential);
+    void on_munge_silent(const Error& error);
+    void become_sealed(const LinkKeys& keys);
     void become_open();
-    void refuse(const Refusal& refusal, Error error);
+    void refuse(const Error& error);
     void write_some();
-    void put_frame(Bytes frame);
-    [[nodiscard]] Error named(Error error) const;
-    [[nodiscard]] std::string waiting_for() const;
-    void wake();
+    void lost(std::string_view why);
+    [[nodiscard]] std::size_t queued() const;
+    [[nodiscard]] std::string late_sentence() const;
+    void wake() const;
 
     const LinkPolicy& policy_;
     Credentials& credentials_;
     Handshake handshake_;
-    std::string peer_name_;
     Address address_;
     UniqueFd socket_;
     State state_ = State::connecting;
     std::optional<Error> error_;
     std::optional<Instant> deadline_;
-    Credentials::Ticket ticket_ = 0;
+    Credentials::Ticket ticket_ = 0;  ///< What munge is being asked for us.
     bool trusted_ = false;
+    bool munge_silent_ = false;
     bool finishing_ = false;
+    bool said_end_ = false;  ///< Our direction of the stream is shut down.
     std::function<void()> wake_;
 
-    std::vector<std::byte> in_;   ///< Read, not yet a whole message.
-    std::vector<std::byte> out_;  ///< Sealed or greeting bytes, from out_sent_ on.
+    std::vector<std::byte> in_;  ///< Read, from in_taken_ on not yet understood.
+    std::size_t in_taken_ = 0;
+    std::vector<std::byte> out_;  ///< Greeting messages or sealed frames, from out_sent_ on.
     std::size_t out_sent_ = 0;
     std::deque<std::vector<std::byte>> unsealed_;  ///< Frames that wait for the key.
     std::size_t unsealed_bytes_ = 0;

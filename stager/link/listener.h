@@ -48,8 +48,8 @@ class Listener {
              const LinkPolicy& policy,
              Credentials& credentials,
              const Logger& log);
-    bool make_place();
-    void count_stranger(const Address& address, const std::string& why, Instant now);
+    void make_place();
+    void log_strangers(const Link& link, Instant now);
 
     UniqueFd socket_;
     std::uint16_t port_;

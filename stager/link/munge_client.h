@@ -56,15 +56,15 @@ class MungeClient final : public Credentials {
 
     Ticket ask(std::vector<std::byte> message, OnSealed on_sealed, OnOpened on_opened);
     void ask_next();
-    void answer(Question question, Bytes reply);
+    static void answer(const Question& question, Bytes reply);
     void lose_helper(const std::string& why);
-    static void fail(Question question, const Error& error);
+    static void fail(const Question& question, const Error& error);
 
     UniqueFd helper_;
     Ticket last_ticket_ = 0;
     std::deque<Question> waiting_;
-    std::deque<std::pair<Question, Error>> refused_;  ///< Told at the next on_time().
-    std::optional<Question> asked_;                   ///< What the helper is busy with.
+    std::deque<Question> refused_;   ///< One too many: told at the next on_time().
+    std::optional<Question> asked_;  ///< What the helper is busy with.
     std::optional<Instant> give_up_at_;
     bool fresh_ = false;  ///< asked_ has no give_up_at_ yet: no clock was at hand.
 };

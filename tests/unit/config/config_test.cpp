@@ -170,7 +170,7 @@ TEST_CASE("what is printed parses to the same decisions") {
              "LibexecDir=/l\nLogLevel=error\n"));
     const std::string printed = print_config(config);
     CHECK(good(printed) == config);
-    for (const Key& key : keys()) {
+    for (const ConfigKey& key : config_keys()) {
         CHECK_THAT(printed,
                    Catch::Contains("\n" + std::string{key.name} + "=") ||
                        Catch::Contains("\n#" + std::string{key.name} + "="));
@@ -178,7 +178,7 @@ TEST_CASE("what is printed parses to the same decisions") {
 }
 
 TEST_CASE("every key has a name of its own, a sentence and an allowed default") {
-    for (const Key& key : keys()) {
+    for (const ConfigKey& key : config_keys()) {
         CAPTURE(key.name);
         CHECK(find_key(key.name) == &key);
         CHECK(key.help.size() > 10);

@@ -1,0 +1,206 @@
+#include "stager/link/frame_seal.h"
+
+#include "transport/base/codec.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace stage {
+namespace {
+
+// OpenSSL speaks unsigned char; these are the only places where bytes become its.
+unsigned char* raw(std::byte* bytes) {
+    return reinterpret_cast<unsigned char*>(bytes);
+}
+const unsigned char* raw(const std::byte* bytes) {
+    return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+struct KdfFree {
+    void operator()(EVP_KDF* kdf) const { EVP_KDF_free(kdf); }
+    void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
+};
+
+/// HKDF-SHA256 (RFC 5869), extract and expand. Our inputs can't make it fail.
+void hkdf(Bytes secret, Bytes salt, std::string_view label, MutableBytes out) {
+    const std::unique_ptr<EVP_KDF, KdfFree> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
+    const std::unique_ptr<EVP_KDF_CTX, KdfFree> context{EVP_KDF_CTX_new(kdf.get())};
+    invariant(context != nullptr, "OpenSSL knows HKDF");
+    // OSSL_PARAM is not const-correct: nothing here is written to.
+    const auto octets = [](const char* name, Bytes bytes) {
+        return OSSL_PARAM_construct_octet_string(
+            name, const_cast<std::byte*>(bytes.data()), bytes.size());
+    };
+    std::array<char, 7> digest{"SHA256"};
+    const std::array parameters{
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), 0),
+        octets(OSSL_KDF_PARAM_KEY, secret),
+        octets(OSSL_KDF_PARAM_SALT, salt),
+        octets(OSSL_KDF_PARAM_INFO, as_bytes(label)),
+        OSSL_PARAM_construct_end()};
+    invariant(
+        EVP_KDF_derive(context.get(), raw(out.data()), out.size(), parameters.data()) == 1,
+        "HKDF takes any secret, salt and label");
+}
+
+DirectionKey derive_direction(Bytes secret,
+                              const TranscriptHash& transcript,
+                              bool to_acceptor) {
+    DirectionKey direction;
+    hkdf(secret,
+         transcript,
+         to_acceptor ? "stagecast link 1 to acceptor key" : "stagecast link 1 to connector key",
+         direction.key);
+    hkdf(secret,
+         transcript,
+         to_acceptor ? "stagecast link 1 to acceptor nonce"
+                     : "stagecast link 1 to connector nonce",
+         direction.nonce_base);
+    return direction;
+}
+
+std::array<std::byte, 12> nonce_of(const DirectionKey& key, std::uint64_t number) {
+    std::array<std::byte, 12> nonce = key.nonce_base;
+    for (std::size_t i = 0; i < sizeof number; ++i) {
+        nonce[nonce.size() - 1 - i] ^= static_cast<std::byte>((number >> (8 * i)) & 0xffU);
+    }
+    return nonce;
+}
+
+CipherContext new_context(const DirectionKey& key, bool sealing) {
+    CipherContext context{EVP_CIPHER_CTX_new()};
+    invariant(context != nullptr && EVP_CipherInit_ex(context.get(),
+                                                      EVP_aes_128_gcm(),
+                                                      nullptr,
+                                                      raw(key.key.data()),
+                                                      nullptr,
+                                                      sealing ? 1 : 0) == 1,
+              "OpenSSL knows AES-128-GCM");
+    return context;
+}
+
+/// The 4 bytes before a frame of `plain_length`.
+std::array<std::byte, kFrameHeader> header_of(std::size_t plain_length) {
+    const auto length = static_cast<std::uint32_t>(plain_length + kFrameTag);
+    std::array<std::byte, kFrameHeader> header{};
+    for (std::size_t i = 0; i < header.size(); ++i) {
+        header[i] = static_cast<std::byte>((length >> (8 * (header.size() - 1 - i))) & 0xffU);
+    }
+    return header;
+}
+
+int length_of(Bytes bytes) {
+    return static_cast<int>(bytes.size());  // at most kFrameMax
+}
+
+}  // namespace
+
+DirectionKey::~DirectionKey() {
+    OPENSSL_cleanse(key.data(), key.size());
+    OPENSSL_cleanse(nonce_base.data(), nonce_base.size());
+}
+
+void CipherContextFree::operator()(evp_cipher_ctx_st* context) const {
+    EVP_CIPHER_CTX_free(context);
+}
+
+TranscriptHash hash_transcript(Bytes messages) {
+    TranscriptHash hash{};
+    unsigned int length = 0;
+    invariant(EVP_Digest(messages.data(),
+                         messages.size(),
+                         raw(hash.data()),
+                         &length,
+                         EVP_sha256(),
+                         nullptr) == 1 &&
+                  length == hash.size(),
+              "OpenSSL knows SHA-256");
+    return hash;
+}
+
+LinkKeys derive_link_keys(const LinkSecret& connector,
+                          const LinkSecret& acceptor,
+                          const TranscriptHash& transcript) {
+    std::array<std::byte, 2 * std::tuple_size_v<LinkSecret>> secret{};
+    std::copy(acceptor.begin(),
+              acceptor.end(),
+              std::copy(connector.begin(), connector.end(), secret.begin()));
+    LinkKeys keys{.to_acceptor = derive_direction(secret, transcript, true),
+                  .to_connector = derive_direction(secret, transcript, false)};
+    OPENSSL_cleanse(secret.data(), secret.size());
+    return keys;
+}
+
+FrameSealer::FrameSealer(const DirectionKey& key)
+    : context_{new_context(key, true)}, key_{key} {
+}
+
+void FrameSealer::seal(Bytes plain, std::vector<std::byte>& out) {
+    invariant(!plain.empty() && plain.size() <= kFrameMax, "a frame has 1 byte to 4 MiB");
+    const auto header = header_of(plain.size());
+    const auto nonce = nonce_of(key_, number_++);
+    out.insert(out.end(), header.begin(), header.end());
+    const std::size_t start = out.size();
+    out.resize(start + plain.size() + kFrameTag);
+    int done = 0;
+    auto* context = context_.get();
+    const bool sealed =
+        EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, raw(nonce.data())) == 1 &&
+        EVP_EncryptUpdate(context, nullptr, &done, raw(header.data()), length_of(header)) ==
+            1 &&
+        EVP_EncryptUpdate(
+            context, raw(&out[start]), &done, raw(plain.data()), length_of(plain)) == 1 &&
+        EVP_EncryptFinal_ex(context, raw(&out[start + plain.size()]), &done) == 1 &&
+        EVP_CIPHER_CTX_ctrl(
+            context, EVP_CTRL_GCM_GET_TAG, kFrameTag, &out[start + plain.size()]) == 1;
+    invariant(sealed, "sealing depends on nothing outside");
+}
+
+FrameOpener::FrameOpener(const DirectionKey& key)
+    : context_{new_context(key, false)}, key_{key} {
+}
+
+Result<std::size_t> FrameOpener::whole_length(Bytes header) {
+    ByteReader reader{header};
+    const std::size_t length = reader.u32();
+    if (!reader.ok() || length <= kFrameTag || length > kFrameMax + kFrameTag) {
+        return Error{Blame::node,
+                     "a frame of " + std::to_string(length) + " bytes is none of stagecast's"};
+    }
+    return kFrameHeader + length;
+}
+
+Result<std::vector<std::byte>> FrameOpener::open(Bytes frame) {
+    const auto whole = whole_length(frame.first(std::min(frame.size(), kFrameHeader)));
+    if (!whole || *whole != frame.size()) {
+        return Error{Blame::node, "a frame is not whole"};
+    }
+    const Bytes header = frame.first(kFrameHeader);
+    const Bytes sealed = frame.subspan(kFrameHeader, frame.size() - kFrameHeader - kFrameTag);
+    std::array<std::byte, kFrameTag> tag{};
+    std::copy(frame.end() - kFrameTag, frame.end(), tag.begin());
+    const auto nonce = nonce_of(key_, number_++);
+    std::vector<std::byte> plain(sealed.size());
+    int done = 0;
+    auto* context = context_.get();
+    const bool opened =
+        EVP_DecryptInit_ex(context, nullptr, nullptr, nullptr, raw(nonce.data())) == 1 &&
+        EVP_DecryptUpdate(context, nullptr, &done, raw(header.data()), length_of(header)) ==
+            1 &&
+        EVP_DecryptUpdate(
+            context, raw(plain.data()), &done, raw(sealed.data()), length_of(sealed)) == 1 &&
+        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, kFrameTag, tag.data()) == 1 &&
+        EVP_DecryptFinal_ex(context, raw(tag.data()), &done) == 1;
+    if (!opened) {
+        return Error{Blame::node, "a frame was forged or damaged on its way"};
+    }
+    return plain;
+}
+
+}  // namespace stage

@@ -1,0 +1,522 @@
+#include "stager/link/link.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace stage {
+namespace {
+
+constexpr std::string_view kFinished = "stagecast link finished";
+constexpr std::size_t kReadAtOnce = 64U << 10U;
+/// What may lie unread in a Link: one whole frame and what came with its end.
+constexpr std::size_t kReadAhead = kFrameHeader + kFrameMax + kFrameTag + kReadAtOnce;
+/// Before the key: one message, and the first sealed frame behind it.
+constexpr std::size_t kReadAheadUnproven = kFrameHeader + kGreetingMax + 256;
+
+template <class Array>
+void draw(Array& array) {
+    // Up to 256 bytes come whole once the kernel's pool is ready, and daemons start after that.
+    const ssize_t got = ::getrandom(array.data(), array.size(), 0);
+    invariant(got == static_cast<ssize_t>(array.size()), "the kernel gives random bytes");
+}
+
+void set_option(int fd, int level, int name, int value) {
+    // Comforts, not needs: a kernel without one of them still carries the link.
+    static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
+}
+
+std::string seconds_of(Duration time) {
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    if (milliseconds % 1000 == 0) {
+        return std::to_string(milliseconds / 1000) + " s";
+    }
+    return std::to_string(milliseconds) + " ms";
+}
+
+void drop_front(std::vector<std::byte>& bytes, std::size_t& count) {
+    bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+    count = 0;
+}
+
+}  // namespace
+
+Link::Link(const LinkPolicy& policy,
+           Credentials& credentials,
+           Handshake::Start start,
+           const Address& address)
+    : policy_{policy},
+      credentials_{credentials},
+      handshake_{[&start] {
+          draw(start.secret);
+          draw(start.nonce);
+          return std::move(start);
+      }()},
+      address_{address} {
+}
+
+Link::~Link() {
+    credentials_.cancel(ticket_);
+}
+
+std::unique_ptr<Link> Link::connect(const LinkPolicy& policy,
+                                    Credentials& credentials,
+                                    std::string peer_name,
+                                    const Address& address,
+                                    Instant now) {
+    Handshake::Start start{.role = LinkRole::connector,
+                           .own_name = policy.node_name,
+                           .peer_name = std::move(peer_name),
+                           .versions = policy.versions,
+                           .trusted_uids = policy.trusted_uids};
+    std::unique_ptr<Link> link{new Link{policy, credentials, std::move(start), address}};
+    link->start_connecting(now);
+    return link;
+}
+
+std::unique_ptr<Link> Link::accept(const LinkPolicy& policy,
+                                   Credentials& credentials,
+                                   UniqueFd socket,
+                                   const Address& address,
+                                   Instant now) {
+    Handshake::Start start{.role = LinkRole::acceptor,
+                           .own_name = policy.node_name,
+                           .peer_name = {},
+                           .versions = policy.versions,
+                           .trusted_uids = policy.trusted_uids};
+    std::unique_ptr<Link> link{new Link{policy, credentials, std::move(start), address}};
+    link->socket_ = std::move(socket);
+    link->prepare_socket();
+    link->state_ = State::authenticating;
+    link->deadline_ = now + policy.accept_timeout;
+    return link;
+}
+
+void Link::start_connecting(Instant now) {
+    deadline_ = now + policy_.connect_timeout;
+    const SocketAddress to = address_.to_socket();
+    socket_.reset(::socket(address_.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket_) {
+        lost(std::strerror(errno));
+        return;
+    }
+    prepare_socket();
+    if (::connect(socket_.get(), to.get(), to.length) == 0) {
+        check_connected();
+    } else if (errno != EINPROGRESS && errno != EINTR) {
+        lost(std::strerror(errno));
+    }
+}
+
+void Link::prepare_socket() {
+    using std::chrono::duration_cast;
+    const int fd = socket_.get();
+    const auto milliseconds =
+        static_cast<int>(duration_cast<std::chrono::milliseconds>(policy_.silence_max).count());
+    const int third = std::max(1, milliseconds / 3000);
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    // A peer whose machine is gone sends no end of stream: ask it now and then.
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, third);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, third);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
+}
+
+void Link::check_connected() {
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        lost(std::strerror(error));
+        return;
+    }
+    sockaddr_storage peer{};
+    length = sizeof peer;
+    if (::getpeername(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0) {
+        return;  // not yet
+    }
+    state_ = State::authenticating;
+    follow(handshake_.begin());
+}
+
+bool Link::wants_write() const {
+    if (state_ == State::closed) {
+        return false;
+    }
+    return state_ == State::connecting || out_sent_ < out_.size() ||
+           (finishing_ && !said_end_ && state_ == State::open);
+}
+
+unsigned Link::progress() const {
+    if (ticket_ != 0 || trusted_) {
+        return 2;
+    }
+    return handshake_.version() != 0 ? 1 : 0;
+}
+
+bool Link::was_stranger() const {
+    return state_ == State::closed && !is_connector() && !trusted_ && !munge_silent_;
+}
+
+std::size_t Link::queued() const {
+    return unsealed_bytes_ + out_.size() - out_sent_;
+}
+
+// ------------------------------------------------------------------------------------- from
+// outside
+
+void Link::on_readable(Instant now) {
+    static_cast<void>(now);
+    if (state_ == State::connecting) {
+        check_connected();
+    }
+    if (state_ == State::authenticating || state_ == State::open) {
+        read_some();
+    }
+}
+
+void Link::on_writable(Instant now) {
+    static_cast<void>(now);
+    if (state_ == State::connecting) {
+        check_connected();
+    }
+    if (state_ == State::authenticating || state_ == State::open) {
+        write_some();
+    }
+}
+
+void Link::on_time(Instant now) {
+    if (!deadline_ || now < *deadline_ || state_ == State::closed) {
+        return;
+    }
+    if (finishing_ && state_ == State::open) {
+        state_ = State::closed;
+        socket_.reset();
+        return;
+    }
+    close({Blame::node, late_sentence(), ETIMEDOUT});
+}
+
+Status Link::send(Bytes frame) {
+    invariant(!frame.empty() && frame.size() <= kFrameMax, "a frame has 1 byte to 4 MiB");
+    if (state_ == State::closed || finishing_) {
+        return error_ ? Status{*error_} : Error{Blame::internal, "the link is finished"};
+    }
+    if (queued() + frame.size() > policy_.queue_bytes_max) {
+        return Error{Blame::node,
+                     "stagecastd at " + address_.to_string() +
+                         " does not read what it is sent; is that node overloaded?"};
+    }
+    if (state_ != State::open) {
+        unsealed_.emplace_back(frame.begin(), frame.end());
+        unsealed_bytes_ += frame.size();
+        return {};
+    }
+    sealer_->seal(frame, out_);
+    write_some();
+    return {};
+}
+
+std::optional<std::vector<std::byte>> Link::receive() {
+    if (received_.empty()) {
+        return std::nullopt;
+    }
+    std::vector<std::byte> frame = std::move(received_.front());
+    received_.pop_front();
+    received_bytes_ -= frame.size();
+    return frame;
+}
+
+void Link::finish(Instant now) {
+    if (state_ == State::closed || finishing_) {
+        return;
+    }
+    finishing_ = true;
+    if (state_ == State::open) {
+        deadline_ = now + policy_.silence_max;
+        write_some();
+    } else if (unsealed_.empty()) {
+        state_ = State::closed;
+        socket_.reset();
+    }
+}
+
+void Link::close(Error error) {
+    if (state_ == State::closed) {
+        return;
+    }
+    state_ = State::closed;
+    error_ = std::move(error);
+    deadline_.reset();
+    socket_.reset();
+    credentials_.cancel(std::exchange(ticket_, 0));
+    unsealed_.clear();
+    out_.clear();
+    out_sent_ = 0;
+}
+
+void Link::lost(std::string_view why) {
+    const std::string at = address_.to_string();
+    const std::string reason{why};
+    if (state_ == State::connecting) {
+        close({Blame::node,
+               "stagecastd does not answer at " + at + " (" + reason +
+                   "); is it running there?"});
+    } else if (state_ == State::authenticating) {
+        close({Blame::node,
+               "stagecastd at " + at + " ended the login (" + reason + "); its log says why"});
+    } else {
+        close({Blame::node,
+               "the connection to stagecastd at " + at + " was lost (" + reason +
+                   "); has it ended there?"});
+    }
+}
+
+std::string Link::late_sentence() const {
+    const std::string at = address_.to_string();
+    if (state_ == State::connecting) {
+        return "stagecastd does not answer at " + at + " within " +
+               seconds_of(policy_.connect_timeout) +
+               "; is it running there, does a firewall close its port?";
+    }
+    const Duration limit = is_connector() ? policy_.connect_timeout : policy_.accept_timeout;
+    return "the login at stagecastd " + at + " took longer than " + seconds_of(limit) +
+           (ticket_ != 0 ? ", waiting for munge on this node; is munged running?"
+                         : ", waiting for its answer; is munged running there?");
+}
+
+// ------------------------------------------------------------------------------------------
+// reading
+
+void Link::read_some() {
+    std::array<std::byte, kReadAtOnce> chunk{};
+    while (state_ != State::closed) {
+        const std::size_t limit = opener_ ? kReadAhead : kReadAheadUnproven;
+        const std::size_t held = in_.size() + received_bytes_;
+        if (held >= limit) {
+            if (!opener_) {
+                close({Blame::node,
+                       "the peer at " + address_.to_string() +
+                           " says too much before it has logged in"});
+            }
+            return;
+        }
+        const std::size_t room = std::min(chunk.size(), limit - held);
+        const ssize_t got = ::recv(socket_.get(), chunk.data(), room, 0);
+        if (got < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            if (errno != EAGAIN) {
+                lost(std::strerror(errno));
+            }
+            return;
+        }
+        if (got == 0) {
+            on_end_of_stream();
+            return;
+        }
+        if (!finishing_ || state_ != State::open) {
+            in_.insert(in_.end(), chunk.begin(), chunk.begin() + got);
+            take_messages();
+        }
+    }
+}
+
+void Link::on_end_of_stream() {
+    if (finishing_ && state_ == State::open) {
+        state_ = State::closed;
+        deadline_.reset();
+        socket_.reset();
+        return;
+    }
+    lost("it closed the connection");
+}
+
+void Link::take_messages() {
+    while (state_ != State::closed && take_message(Bytes{in_}.subspan(in_taken_))) {
+    }
+    drop_front(in_, in_taken_);
+}
+
+/// True if one was there and taken.
+bool Link::take_message(Bytes rest) {
+    if (rest.size() < kFrameHeader) {
+        return false;
+    }
+    return opener_ ? take_frame(rest) : take_greeting(rest);
+}
+
+bool Link::take_greeting(Bytes rest) {
+    if (!handshake_.expects_message()) {
+        return false;  // it waits until munge has answered
+    }
+    ByteReader reader{rest};
+    const std::size_t length = reader.u32();
+    if (length > kGreetingMax) {
+        close({Blame::node, "what answers at " + address_.to_string() + " is no stagecastd"});
+        return false;
+    }
+    const Bytes message = reader.raw(length);
+    if (!reader.ok()) {
+        return false;
+    }
+    in_taken_ += kFrameHeader + length;
+    follow(handshake_.on_message(message));
+    return true;
+}
+
+bool Link::take_frame(Bytes rest) {
+    const auto whole = FrameOpener::whole_length(rest.first(kFrameHeader));
+    if (whole && rest.size() < *whole) {
+        return false;
+    }
+    auto frame = whole ? opener_->open(rest.first(*whole))
+                       : Result<std::vector<std::byte>>{whole.error()};
+    if (!frame) {
+        close(std::move(frame).error().within("the connection to stagecastd at " +
+                                              address_.to_string()));
+        return false;
+    }
+    in_taken_ += *whole;
+    if (state_ == State::open) {
+        received_bytes_ += frame->size();
+        received_.push_back(std::move(*frame));
+    } else if (std::ranges::equal(*frame, as_bytes(kFinished))) {
+        become_open();
+    } else {
+        close({Blame::node, "what answers at " + address_.to_string() + " is no stagecastd"});
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------- the
+// login
+
+void Link::follow(Result<Handshake::Step> step) {
+    if (!step) {
+        refuse(step.error());
+        return;
+    }
+    out_.insert(out_.end(), step->send.begin(), step->send.end());
+    if (step->keys) {
+        become_sealed(*step->keys);
+    }
+    if (!step->seal.empty()) {
+        ask_to_seal(step->seal);
+    }
+    if (!step->open.empty()) {
+        ask_to_open(std::move(step->open));
+    }
+    write_some();
+}
+
+void Link::ask_to_seal(Bytes payload) {
+    ticket_ = credentials_.seal(payload, [this](const Result<std::string>& sealed) {
+        ticket_ = 0;
+        if (sealed) {
+            follow(handshake_.on_sealed(*sealed));
+            take_messages();
+        } else {
+            on_munge_silent(sealed.error());
+        }
+        wake();
+    });
+}
+
+void Link::ask_to_open(std::string credential) {
+    ticket_ = credentials_.open(std::move(credential),
+                                [this](const Result<OpenedCredential>& opened) {
+                                    ticket_ = 0;
+                                    if (opened) {
+                                        auto step = handshake_.on_opened(*opened);
+                                        trusted_ = step.ok();
+                                        follow(std::move(step));
+                                        take_messages();
+                                    } else {
+                                        on_munge_silent(opened.error());
+                                    }
+                                    wake();
+                                });
+}
+
+void Link::on_munge_silent(const Error& error) {
+    munge_silent_ = true;
+    if (!is_connector()) {
+        const auto message =
+            encode_refusal({.code = RefusalCode::munge_silent, .versions = {}, .name = {}});
+        static_cast<void>(::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL));
+    }
+    close(error);
+}
+
+/// Ends a failed login; tells the peer why, as far as a stranger may know.
+void Link::refuse(const Error& error) {
+    if (handshake_.refusal() && !is_connector()) {
+        const auto message = encode_refusal(*handshake_.refusal());
+        static_cast<void>(::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL));
+    }
+    close(error.within("the login at stagecastd " + address_.to_string()));
+}
+
+void Link::become_sealed(const LinkKeys& keys) {
+    const bool connector = is_connector();
+    sealer_.emplace(connector ? keys.to_acceptor : keys.to_connector);
+    opener_.emplace(connector ? keys.to_connector : keys.to_acceptor);
+    sealer_->seal(as_bytes(kFinished), out_);
+}
+
+void Link::become_open() {
+    state_ = State::open;
+    deadline_.reset();
+    for (const auto& frame : unsealed_) {
+        sealer_->seal(frame, out_);
+    }
+    unsealed_.clear();
+    unsealed_bytes_ = 0;
+    write_some();
+}
+
+void Link::wake() const {
+    if (wake_) {
+        wake_();
+    }
+}
+
+// ------------------------------------------------------------------------------------------
+// writing
+
+void Link::write_some() {
+    while (state_ != State::closed && state_ != State::connecting && out_sent_ < out_.size()) {
+        const ssize_t sent =
+            ::send(socket_.get(), &out_[out_sent_], out_.size() - out_sent_, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0) {
+            if (errno != EAGAIN) {
+                lost(std::strerror(errno));
+            }
+            break;
+        }
+        out_sent_ += static_cast<std::size_t>(sent);
+    }
+    drop_front(out_, out_sent_);
+    // Shutting down, not closing: what has not been read would make the kernel throw away what
+    // has not been sent.
+    if (finishing_ && !said_end_ && state_ == State::open && out_.empty()) {
+        said_end_ = true;
+        static_cast<void>(::shutdown(socket_.get(), SHUT_WR));
+    }
+}
+
+}  // namespace stage

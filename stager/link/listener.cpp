@@ -1,0 +1,141 @@
+#include "stager/link/listener.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr int kBacklog = 512;
+/// Connections taken per call, so that a flood leaves the loop time for others.
+constexpr int kAcceptAtOnce = 64;
+
+Result<UniqueFd> bound_socket(int family, std::uint16_t port) {
+    UniqueFd fd{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (!fd) {
+        return Error::from_errno(Blame::node, "opening a TCP socket");
+    }
+    const int on = 1;
+    const int off = 0;
+    static_cast<void>(::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+    sockaddr_in6 any6{};
+    any6.sin6_family = AF_INET6;
+    any6.sin6_port = htons(port);
+    sockaddr_in any4{};
+    any4.sin_family = AF_INET;
+    any4.sin_port = htons(port);
+    if (family == AF_INET6) {
+        static_cast<void>(::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off));
+    }
+    const auto* address = family == AF_INET6 ? reinterpret_cast<const sockaddr*>(&any6)
+                                             : reinterpret_cast<const sockaddr*>(&any4);
+    const socklen_t length = family == AF_INET6 ? sizeof any6 : sizeof any4;
+    if (::bind(fd.get(), address, length) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+        return Error::from_errno(Blame::node, "listening on TCP port " + std::to_string(port));
+    }
+    return fd;
+}
+
+std::uint16_t port_of(int fd) {
+    sockaddr_storage bound{};
+    socklen_t length = sizeof bound;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
+        return 0;
+    }
+    const auto address = Address::from_socket(reinterpret_cast<sockaddr*>(&bound), length);
+    return address.ok() ? (*address).port() : std::uint16_t{0};
+}
+
+}  // namespace
+
+Listener::Listener(UniqueFd socket,
+                   std::uint16_t port,
+                   const LinkPolicy& policy,
+                   Credentials& credentials,
+                   const Logger& log)
+    : socket_{std::move(socket)},
+      port_{port},
+      policy_{&policy},
+      credentials_{&credentials},
+      log_{&log} {
+}
+
+Result<Listener> Listener::open(std::uint16_t port,
+                                const LinkPolicy& policy,
+                                Credentials& credentials,
+                                const Logger& log) {
+    auto socket = bound_socket(AF_INET6, port);
+    if (!socket && socket.error().cause() != EADDRINUSE) {
+        socket = bound_socket(AF_INET, port);
+    }
+    if (!socket) {
+        return std::move(socket).error();
+    }
+    const std::uint16_t bound = port_of(socket->get());
+    return Listener{std::move(*socket), bound, policy, credentials, log};
+}
+
+std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
+    std::vector<std::unique_ptr<Link>> links;
+    for (int taken = 0; taken < kAcceptAtOnce; ++taken) {
+        sockaddr_storage peer{};
+        socklen_t length = sizeof peer;
+        UniqueFd fd{::accept4(socket_.get(),
+                              reinterpret_cast<sockaddr*>(&peer),
+                              &length,
+                              SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        if (!fd) {
+            if (errno == ECONNABORTED || errno == EINTR) {
+                continue;
+            }
+            break;
+        }
+        const auto address = Address::from_socket(reinterpret_cast<sockaddr*>(&peer), length);
+        if (!address) {
+            continue;
+        }
+        make_place();
+        links.push_back(Link::accept(*policy_, *credentials_, std::move(fd), *address, now));
+        half_open_.push_back(links.back().get());
+    }
+    return links;
+}
+
+void Listener::make_place() {
+    if (half_open_.size() < kHalfOpenMax) {
+        return;
+    }
+    const auto least = std::min_element(
+        half_open_.begin(), half_open_.end(), [](const Link* left, const Link* right) {
+            return left->progress() < right->progress();
+        });
+    (*least)->evict();
+    half_open_.erase(least);
+}
+
+void Listener::settle(const Link& link, Instant now) {
+    std::erase(half_open_, &link);
+    if (link.was_stranger()) {
+        ++strangers_total_;
+        log_strangers(link, now);
+    }
+}
+
+void Listener::log_strangers(const Link& link, Instant now) {
+    if (logged_at_ && now < *logged_at_ + kStrangerLogEvery) {
+        return;
+    }
+    logged_at_ = now;
+    log_->warn(
+        "a login at the daemons' port failed; if that address is no node of this cluster, "
+        "close the port to it",
+        {{"address", link.address().to_string()},
+         {"why", link.error() ? link.error()->sentence() : std::string{"it went away"}},
+         {"times", strangers_total_ - strangers_logged_},
+         {"total", strangers_total_}});
+    strangers_logged_ = strangers_total_;
+}
+
+}  // namespace stage
