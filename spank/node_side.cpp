@@ -1,0 +1,361 @@
+#include "spank/node_side.h"
+
+#include "spank/names.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// The daemon's socket is on this node: what it does not take within this, it does not take.
+constexpr Duration kConnectPatience = std::chrono::seconds{5};
+/// The daemon decides within StageTimeout; it gets this much more to say so.
+constexpr Duration kGrace = std::chrono::seconds{10};
+/// And the prolog's child this much more to notice, before it is killed.
+constexpr Duration kKillGrace = std::chrono::seconds{5};
+constexpr Duration kEndPatience = std::chrono::seconds{5};
+
+/// Slurm 22.05 numbers the pseudo jobs of `srun -Z` from here (NOALLOC job ids). They have a
+/// prolog but no epilog (measured), so nobody would clean up.
+constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
+/// The batch step, and the largest step id that is srun's own.
+constexpr std::uint32_t kBatchStep = 0xfffffffbU;
+constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0U;
+
+/// One environment string may be 128 KiB long; longer ones break the exec of the job's tasks.
+constexpr std::size_t kMaxFilesBytes = 96U << 10U;
+
+/// Nothing can forge a line break into the log or the user's terminal.
+std::string one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+    return text;
+}
+
+std::string signed_sentence(const std::string& sentence) {
+    constexpr std::string_view kSignature = "stagecast: ";
+    return one_line(sentence.starts_with(kSignature) ? sentence
+                                                     : std::string{kSignature} + sentence);
+}
+
+std::string node_name(const SpankHandle& handle) {
+    auto name = handle.variable("SLURMD_NODENAME");
+    if (!name) {
+        name = handle.job_variable("SLURMD_NODENAME");
+    }
+    return name.value_or("");
+}
+
+std::string at_node(const SpankHandle& handle) {
+    const std::string name = node_name(handle);
+    return name.empty() ? "this node" : "node " + printable(name);
+}
+
+Patience patience_of(const Site& site) {
+    return {.connect = kConnectPatience, .answer = site.stage_timeout + kGrace};
+}
+
+std::uint32_t number_of(const std::optional<std::string>& text) {
+    std::uint32_t number = 0;
+    for (const char c : text.value_or("")) {
+        if (c < '0' || c > '9' || number > 100'000'000) {
+            return 0;
+        }
+        number = number * 10 + static_cast<std::uint32_t>(c - '0');
+    }
+    return number;
+}
+
+/// A field that does not fit its message is left out: the daemon, which must refuse the stage
+/// and remember why, then finds it empty.
+StageRequest bounded(StageRequest request) {
+    const auto bound = [](std::string& text, std::size_t limit) {
+        if (text.size() > limit) {
+            text.clear();
+        }
+    };
+    bound(request.node_name, kMaxNameBytes);
+    bound(request.node_list, kMaxNodeListBytes);
+    bound(request.work_dir, kMaxPathBytes);
+    bound(request.specs, kMaxSpecsBytes);
+    if (!request.work_dir.starts_with('/')) {
+        request.work_dir.clear();
+    }
+    return request;
+}
+
+/// The sentence of an answer that lets no task start, or nothing.
+std::optional<std::string> objection(const Answer& answer) {
+    if (const auto* const refused = std::get_if<Refused>(&answer)) {
+        return "stagecastd refuses: " + refused->sentence;
+    }
+    const auto* const verdict = std::get_if<Verdict>(&answer);
+    if (verdict == nullptr) {
+        return "stagecastd gave an answer to another question";
+    }
+    switch (verdict->state) {
+        case VerdictState::ok:
+        case VerdictState::partial:
+            return std::nullopt;
+        case VerdictState::failed:
+            return verdict->sentence.empty() ? "staging failed" : verdict->sentence;
+        case VerdictState::unknown:
+            return "stagecastd knows nothing of this job's files; was it stopped, or could the "
+                   "plugin not run in the prolog? See slurmd's and stagecastd's logs";
+        case VerdictState::busy:
+            break;
+    }
+    return "staging has not ended within StageTimeout";
+}
+
+}  // namespace
+
+bool PrologSide::is_concerned(const SpankHandle& handle) {
+    const auto specs = handle.variable(kPrologSpecs);
+    return specs && *specs != kNothing;
+}
+
+Duration PrologSide::announce_limit() const {
+    return kConnectPatience + read_site(arguments_.conf_path).stage_timeout + kGrace +
+           kKillGrace;
+}
+
+Duration PrologSide::conclude_limit() {
+    return kConnectPatience + kEndPatience + kKillGrace;
+}
+
+Status PrologSide::announce(const SpankHandle& handle) const {
+    const auto job = handle.item(Item::job_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    if (!job || !uid || !gid) {
+        return Error{Blame::internal, "Slurm does not tell the prolog whose job it is"};
+    }
+    if (*job >= kFirstPseudoJob) {
+        return {};
+    }
+    StageRequest request;
+    request.key = {.job_id = *job,
+                   .step_id = kWholeJob,
+                   .restart = number_of(handle.variable("SLURM_JOB_RESTART_COUNT"))};
+    request.uid = *uid;
+    request.gid = *gid;
+    request.node_name = node_name(handle);
+    request.node_list = handle.variable("SLURM_NODELIST").value_or("");
+    request.work_dir = handle.variable("SLURM_JOB_WORK_DIR").value_or("");
+    request.specs = handle.variable(kPrologSpecs).value_or("");
+    const Site site = read_site(arguments_.conf_path);
+    const auto answer = ask_(bounded(std::move(request)), patience_of(site));
+    if (!answer) {
+        return answer.error().within("job " + std::to_string(*job));
+    }
+    if (const auto reason = objection(*answer)) {
+        return Error{Blame::node, one_line(*reason)}.within("job " + std::to_string(*job));
+    }
+    return {};
+}
+
+Status PrologSide::conclude(const SpankHandle& handle) const {
+    const auto job = handle.item(Item::job_id);
+    if (!job || *job >= kFirstPseudoJob) {
+        return {};
+    }
+    const EndRequest request{.job_id = *job, .step_id = kWholeJob};
+    const auto answer = ask_(request, {.connect = kConnectPatience, .answer = kEndPatience});
+    return answer ? Status{} : Status{answer.error().within("job " + std::to_string(*job))};
+}
+
+void StepSide::fail(SpankHandle& handle, std::string sentence, bool is_local) {
+    if (!failure_) {
+        failure_ = Failure{.sentence = std::move(sentence), .is_local = is_local};
+        handle.set_job_variable(kJobStatus, "failed");
+    }
+}
+
+void StepSide::on_breakdown() {
+    if ((is_concerned_ || option_seen_) && !failure_) {
+        failure_ = Failure{.sentence = "stagecast broke on this node, see slurmd's log",
+                           .is_local = true};
+    }
+}
+
+void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown) {
+    if (!answer) {
+        fail(handle, at_node(handle) + ": " + answer.error().sentence(), true);
+        return;
+    }
+    const auto* const verdict = std::get_if<Verdict>(&*answer);
+    const bool is_unknown = verdict != nullptr && verdict->state == VerdictState::unknown;
+    if (is_unknown && may_be_unknown) {
+        return;
+    }
+    if (auto reason = objection(*answer)) {
+        const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
+        fail(handle,
+             is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
+             !is_groups);
+    }
+}
+
+void StepSide::ask_for_job(SpankHandle& handle) {
+    const auto job = handle.item(Item::job_id);
+    if (!job) {
+        fail(handle, "Slurm does not tell which job this is", true);
+        return;
+    }
+    if (*job >= kFirstPseudoJob) {
+        fail(handle,
+             "srun -Z makes no job to stage files for; leave out -Z or --stage-file",
+             false);
+        return;
+    }
+    const auto sign = handle.job_variable(kJobSign);
+    const bool is_signed = sign && *sign != kNothing;
+    // The steps of all components of a heterogeneous job share one environment: whether this
+    // component was given files, only the daemon knows. Its batch step's environment is its
+    // own.
+    const bool is_mixed = handle.job_variable("SLURM_HET_SIZE") &&
+                          handle.item(Item::step_id).value_or(0) != kBatchStep;
+    const QueryRequest query{.key = {.job_id = *job,
+                                     .step_id = kWholeJob,
+                                     .restart = handle.item(Item::restart).value_or(0)}};
+    const auto answer = ask_(query, patience_of(read_site(arguments_.conf_path)));
+    if (!answer && is_mixed && !is_signed && !option_seen_) {
+        return;
+    }
+    judge(handle, answer, is_mixed);
+    if (answer) {
+        if (const auto* const verdict = std::get_if<Verdict>(&*answer);
+            verdict != nullptr && verdict->state != VerdictState::unknown) {
+            job_ = *verdict;
+        }
+    }
+}
+
+void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
+    const auto job = handle.item(Item::job_id);
+    const auto step = handle.item(Item::step_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    if (!job || !step || !uid || !gid || *step >= kFirstSpecialStep) {
+        fail(handle, "Slurm does not tell which step this is", true);
+        return;
+    }
+    // A step over several components runs as one step of each job: the node list is all of
+    // them.
+    const auto nodes = handle.item(Item::node_count);
+    if (handle.job_variable("SLURM_HET_SIZE") &&
+        nodes != number_of(handle.job_variable("SLURM_STEP_NUM_NODES"))) {
+        fail(handle,
+             "a step over several components of a heterogeneous job cannot stage files of its "
+             "own; give --stage-file to the job, or to a step of one component",
+             false);
+        return;
+    }
+    StageRequest request;
+    request.key = {
+        .job_id = *job, .step_id = *step, .restart = handle.item(Item::restart).value_or(0)};
+    request.uid = *uid;
+    request.gid = *gid;
+    request.node_name = node_name(handle);
+    request.node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
+    request.work_dir = handle.job_variable("SLURM_JOB_WORK_DIR").value_or("");
+    request.specs = specs;
+    has_staged_ = true;
+    const auto answer =
+        ask_(bounded(std::move(request)), patience_of(read_site(arguments_.conf_path)));
+    judge(handle, answer, false);
+    if (answer) {
+        if (const auto* const verdict = std::get_if<Verdict>(&*answer)) {
+            step_ = *verdict;
+        }
+    }
+}
+
+void StepSide::on_step_begins(SpankHandle& handle) {
+    const auto sign = handle.job_variable(kJobSign);
+    const auto step_specs = handle.job_variable(kStepSpecs);
+    // Of a heterogeneous job the batch script's environment tells nothing of the components
+    // after the first, so their steps ask (and are content with no daemon, if nothing speaks of
+    // files).
+    const auto first = handle.job_variable("SLURM_JOB_ID_HET_GROUP_0");
+    const bool is_later_component = first && number_of(first) != handle.item(Item::job_id);
+    const bool job_concerned = (sign ? *sign != kNothing : option_seen_ && !step_specs);
+    is_concerned_ = job_concerned || step_specs || is_later_component;
+    if (!is_concerned_) {
+        return;
+    }
+    if (job_concerned || is_later_component) {
+        ask_for_job(handle);
+    }
+    if (step_specs) {
+        handle.unset_job_variable(kStepSpecs);  // a step of this step has its own, or none
+        if (!failure_) {
+            stage_for_step(handle, *step_specs);
+        }
+    }
+    publish(handle);
+}
+
+void StepSide::publish(SpankHandle& handle) const {
+    std::string files;
+    for (const auto* const verdict : {&job_, &step_}) {
+        if (!*verdict) {
+            continue;
+        }
+        for (const std::string& path : (*verdict)->paths) {
+            // A line break within a name would make two lines; $STAGECAST_DIR/.stagecast/files
+            // has the names as they are.
+            files += path.find('\n') == std::string::npos ? path : printable(path);
+            files += '\n';
+        }
+    }
+    if (!files.empty()) {
+        files.pop_back();
+    }
+    std::string directory = job_ ? job_->stage_dir : std::string{};
+    if (step_ && !step_->stage_dir.empty()) {
+        handle.set_job_variable(kStepDir, step_->stage_dir);
+        if (directory.empty()) {
+            directory = step_->stage_dir.substr(0, step_->stage_dir.rfind('/'));
+        }
+    }
+    if (!directory.empty()) {
+        handle.set_job_variable(kStageDir, directory);
+    }
+    if (!failure_ && (job_ || step_) && files.size() <= kMaxFilesBytes) {
+        handle.set_job_variable(kStageFiles, files);
+    }
+    if (!failure_ && (job_ || step_)) {
+        const bool partial = (job_ && job_->state == VerdictState::partial) ||
+                             (step_ && step_->state == VerdictState::partial);
+        handle.set_job_variable(kJobStatus, partial ? "partial" : "ok");
+    }
+}
+
+bool StepSide::may_start(SpankHandle& handle) const {
+    if (!failure_) {
+        return true;
+    }
+    const bool first_task = handle.item(Item::task).value_or(0) == 0;
+    const bool first_node = handle.item(Item::node_id).value_or(0) == 0;
+    if (first_task && (first_node || failure_->is_local)) {
+        handle.say_error(signed_sentence(failure_->sentence));
+    }
+    return false;
+}
+
+void StepSide::on_step_ends(SpankHandle& handle) const {
+    const auto job = handle.item(Item::job_id);
+    const auto step = handle.item(Item::step_id);
+    if (!has_staged_ || !job || !step) {
+        return;
+    }
+    const EndRequest request{.job_id = *job, .step_id = *step};
+    const auto answer = ask_(request, {.connect = kConnectPatience, .answer = kEndPatience});
+    if (!answer) {
+        handle.say_error(signed_sentence(answer.error().sentence()));
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,246 @@
+// Which hook of Slurm's leads where?
+//
+// Dispatch only. A guest in Slurm's processes: nothing but an int leaves a hook, no exception,
+// no abort, no thread. In the contexts: client (local, allocator) -> submit_side, job_script
+// (prolog, epilog) -> PrologSide in a child of its own, remote (slurmstepd) -> StepSide. Works
+// the same as `optional` and as `required`: what must not happen is prevented here, not by a
+// return value, which `optional` ignores.
+#include "spank/apart.h"
+#include "spank/names.h"
+#include "spank/node_side.h"
+#include "spank/slurm_host.h"
+#include "spank/submit_side.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+
+#define STAGE_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+STAGE_EXPORT extern const char plugin_name[];
+STAGE_EXPORT extern const char plugin_type[];
+STAGE_EXPORT extern const unsigned int plugin_version;
+const char plugin_name[] = "stagecast";
+const char plugin_type[] = "spank";
+const unsigned int plugin_version = SLURM_VERSION_NUMBER;
+}
+
+namespace stage {
+namespace {
+
+/// A failed invariant on its way to the hook. Not an std::exception: nobody below catches it.
+struct Breakdown {
+    const char* truth;
+    CallSite site;
+};
+
+[[noreturn]] void unwind(const char* truth, CallSite site) {
+    throw Breakdown{.truth = truth, .site = site};
+}
+
+/// What must outlive a hook, in one process of Slurm's.
+struct Plugin {
+    explicit Plugin(const Arguments& given)
+        : arguments{given}, submit{given}, step{given, asking(given)} {}
+
+    static AskDaemon asking(const Arguments& given) {
+        return [path = given.socket_path](const Request& request, const Patience& patience) {
+            return ask_daemon(path, request, patience);
+        };
+    }
+
+    Arguments arguments;
+    SubmitSide submit;
+    StepSide step;
+};
+
+/// The one static: Slurm's option callback carries no pointer of ours.
+std::optional<Plugin>& instance() {
+    static std::optional<Plugin> plugin;
+    return plugin;
+}
+
+Plugin& plugin(int count, char** words) {
+    auto& one = instance();
+    if (!one) {
+        one.emplace(parse_arguments({words, static_cast<std::size_t>(count < 0 ? 0 : count)}));
+    }
+    return *one;
+}
+
+/// As Slurm's own clients leave when they must.
+[[noreturn]] void end_client() {
+    const char* const wanted =
+        std::getenv("SLURM_EXIT_ERROR");  // NOLINT(concurrency-mt-unsafe)
+    const long code = wanted == nullptr ? 0 : std::strtol(wanted, nullptr, 10);
+    ::_exit(code > 0 && code < 256 ? static_cast<int>(code) : EXIT_FAILURE);
+}
+
+/// Runs `hook`. Whatever breaks is logged and ends in `on_breakdown`.
+template <class Hook, class OnBreakdown>
+int guest(Hook hook, OnBreakdown on_breakdown) noexcept {
+    try {
+        set_invariant_handler(unwind);
+        hook();
+        return SLURM_SUCCESS;
+    } catch (const Breakdown& broken) {
+        ::slurm_error("stagecast: broken: %s (%s:%d); please report it",
+                      broken.truth,
+                      broken.site.file,
+                      broken.site.line);
+    } catch (const std::exception& broken) {
+        ::slurm_error("stagecast: broken: %s; please report it", broken.what());
+    } catch (...) {
+        ::slurm_error("stagecast: broken; please report it");
+    }
+    try {
+        on_breakdown();
+    } catch (...) {
+        return SLURM_SUCCESS;
+    }
+    return SLURM_SUCCESS;
+}
+
+void nothing() {
+}
+
+bool is_client(const SpankHandle& handle) {
+    return handle.context() == Context::local || handle.context() == Context::allocator;
+}
+
+int on_option(int /*val*/, const char* argument, int remote) noexcept {
+    return guest(
+        [&] {
+            Plugin& one = plugin(0, nullptr);
+            if (remote != 0) {
+                one.step.on_option();
+                return;
+            }
+            const bool inherited = std::getenv(kInheritedOption) != nullptr;  // NOLINT
+            one.submit.on_option(argument == nullptr ? "" : argument, inherited);
+        },
+        end_client);
+}
+
+void register_option(spank_t slurm) {
+    static std::string name = "stage-file";
+    static std::string argument = "SRC[:DST[:FLAGS]]";
+    static std::string usage =
+        "put SRC on the local storage of every node of the job before it runs, by default into "
+        "$STAGECAST_DIR; repeatable";
+    spank_option option{};
+    option.name = name.data();
+    option.arginfo = argument.data();
+    option.usage = usage.data();
+    option.has_arg = 1;
+    option.cb = on_option;
+    static_cast<void>(::spank_option_register(slurm, &option));
+}
+
+}  // namespace
+}  // namespace stage
+
+using stage::Context;
+using stage::SlurmHost;
+
+extern "C" {
+
+STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) noexcept {
+    return stage::guest(
+        [&] {
+            const Context context = SlurmHost{slurm}.context();
+            if (context != Context::other && context != Context::job_script) {
+                static_cast<void>(stage::plugin(count, words));
+                stage::register_option(slurm);
+            }
+        },
+        stage::nothing);
+}
+
+STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** words) noexcept {
+    return stage::guest(
+        [&] {
+            SlurmHost host{slurm};
+            stage::Plugin& one = stage::plugin(count, words);
+            if (host.context() == Context::remote) {
+                one.step.on_step_begins(host);
+            } else if (stage::is_client(host)) {
+                if (const stage::Status done = one.submit.on_options_parsed(host); !done) {
+                    host.say_error("stagecast: " + done.error().sentence());
+                    stage::end_client();
+                }
+            }
+        },
+        [&] {
+            stage::Plugin& one = stage::plugin(count, words);
+            if (one.submit.is_pending()) {
+                stage::end_client();
+            }
+            one.step.on_breakdown();
+        });
+}
+
+STAGE_EXPORT int slurm_spank_job_prolog(spank_t slurm, int count, char** words) noexcept {
+    return stage::guest(
+        [&] {
+            SlurmHost host{slurm};
+            if (!stage::PrologSide::is_concerned(host)) {
+                return;
+            }
+            const stage::Plugin& one = stage::plugin(count, words);
+            const stage::PrologSide side{one.arguments, stage::Plugin::asking(one.arguments)};
+            const stage::Status done =
+                stage::run_apart([&] { return side.announce(host); }, side.announce_limit());
+            if (!done) {
+                host.say_error("stagecast: " + done.error().sentence());
+            }
+        },
+        stage::nothing);
+}
+
+STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) noexcept {
+    return stage::guest(
+        [&] {
+            SlurmHost host{slurm};
+            if (!stage::PrologSide::is_concerned(host)) {
+                return;
+            }
+            const stage::Plugin& one = stage::plugin(count, words);
+            const stage::PrologSide side{one.arguments, stage::Plugin::asking(one.arguments)};
+            const stage::Status done =
+                stage::run_apart([&] { return side.conclude(host); }, side.conclude_limit());
+            if (!done) {
+                host.say_error("stagecast: " + done.error().sentence());
+            }
+        },
+        stage::nothing);
+}
+
+STAGE_EXPORT int slurm_spank_task_init_privileged(spank_t slurm,
+                                                  int count,
+                                                  char** words) noexcept {
+    return stage::guest(
+        [&] {
+            SlurmHost host{slurm};
+            if (!stage::plugin(count, words).step.may_start(host)) {
+                // We are the forked task: this fails the job alone, under `optional` too.
+                ::_exit(EXIT_FAILURE);
+            }
+        },
+        [] { ::_exit(EXIT_FAILURE); });
+}
+
+STAGE_EXPORT int slurm_spank_exit(spank_t slurm, int count, char** words) noexcept {
+    return stage::guest(
+        [&] {
+            SlurmHost host{slurm};
+            if (host.context() == Context::remote) {
+                stage::plugin(count, words).step.on_step_ends(host);
+            }
+        },
+        stage::nothing);
+}
+
+}  // extern "C"

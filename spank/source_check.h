@@ -1,0 +1,15 @@
+// Is there a file to stage, and may the user read it?
+//
+// Asked on the submit host as the user, so that a slip of the pen costs a second and not a
+// night in the queue. What is staged is the content at the job's start: the nodes look again.
+#pragma once
+
+#include "stager/control/stage_spec.h"
+
+namespace stage {
+
+/// Fails (Blame::user) for what is absent, unreadable, a directory or no regular file. Requires
+/// an absolute source. Opens nothing but regular files, and reads nothing.
+[[nodiscard]] Status check_source(const StageSpec& spec);
+
+}  // namespace stage

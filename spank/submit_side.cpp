@@ -1,0 +1,206 @@
+#include "spank/submit_side.h"
+
+#include "spank/names.h"
+#include "spank/source_check.h"
+#include "stager/control/destination.h"
+#include "stager/control/spec_list.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+namespace {
+
+constexpr std::string_view kOption = "--stage-file";
+
+/// The value of an option among a client's arguments, or nothing. The client's arguments end at
+/// the first word that is neither an option nor possibly an option's value: what follows is the
+/// program's own business.
+std::optional<std::string> argument_value(const std::vector<std::string>& words,
+                                          std::string_view long_name,
+                                          std::string_view short_name) {
+    bool after_option = true;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string_view word = words[i];
+        if (word == "--" || (!word.starts_with('-') && !after_option)) {
+            return std::nullopt;
+        }
+        after_option = word.starts_with('-') || word == ":";
+        const bool is_name = word == long_name || (!short_name.empty() && word == short_name);
+        if (is_name) {
+            return i + 1 < words.size() ? words[i + 1] : std::string{};
+        }
+        if (word.starts_with(long_name) && word.size() > long_name.size() &&
+            word[long_name.size()] == '=') {
+            return std::string{word.substr(long_name.size() + 1)};
+        }
+        if (!short_name.empty() && word.starts_with(short_name)) {
+            return std::string{word.substr(short_name.size())};
+        }
+    }
+    return std::nullopt;
+}
+
+bool is_inside_job(const SpankHandle& handle) {
+    return handle.variable("SLURM_JOB_ID") || handle.variable("SLURM_JOBID");
+}
+
+/// Whether this client makes a job of its own, which will have a prolog. Only srun may not.
+bool makes_job(const SpankHandle& handle) {
+    return handle.context() == Context::allocator ||
+           (!is_inside_job(handle) &&
+            !argument_value(handle.command_line(), "--jobid", {}).has_value());
+}
+
+/// The cluster that the user named by -M, if it is another one than ours.
+std::optional<std::string> other_cluster(const SpankHandle& handle,
+                                         const std::optional<ClusterFacts>& facts) {
+    auto named = argument_value(handle.command_line(), "--clusters", "-M");
+    if (!named) {
+        named = argument_value(handle.command_line(), "--cluster", {});
+    }
+    for (const char* const name : {"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}) {
+        if (!named) {
+            named = handle.variable(name);
+        }
+    }
+    const bool is_ours = named && facts && *named == facts->name;
+    return is_ours ? std::nullopt : named;
+}
+
+Status check_prolog_flags(const ClusterFacts& facts) {
+    if (!facts.prolog_at_allocation) {
+        return Error{Blame::node,
+                     "this cluster starts no prolog at allocation, so files cannot be staged "
+                     "before the job runs"}
+            .remedy("ask its administrator for PrologFlags=Alloc in slurm.conf");
+    }
+    if (facts.prolog_serial) {
+        return Error{
+            Blame::node,
+            "this cluster runs prologs one after the other, and staging needs those of "
+            "all nodes at once"}
+            .remedy("ask its administrator to take Serial out of PrologFlags in slurm.conf");
+    }
+    return {};
+}
+
+/// What the client itself does about a source: nothing, a notice, or the end.
+Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
+    if (spec.is_late) {
+        return {};
+    }
+    const Status found = check_source(spec);
+    if (found || !spec.is_optional) {
+        return found;
+    }
+    handle.say(std::string{kOption} + ": " + found.error().sentence() +
+               "; it is optional, the job is submitted all the same");
+    return {};
+}
+
+}  // namespace
+
+void SubmitSide::on_option(std::string_view value, bool inherited) {
+    // An inherited one comes first, and once: slurm calls it before the command line's.
+    if (std::exchange(is_first_value_, false) && inherited) {
+        return;
+    }
+    // Too many or too long: enough is kept for serialize() to refuse it with a sentence.
+    if (values_.size() <= kMaxSpecs && value_bytes_ <= 4 * kMaxSpecsBytes) {
+        values_.emplace_back(value.substr(0, 4 * kMaxSpecsBytes));
+        value_bytes_ += value.size();
+    }
+}
+
+Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
+    if (!read_site(arguments_.conf_path).is_enabled) {
+        return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
+            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+    }
+    const std::string directory = handle.working_directory();
+    std::vector<StageSpec> specs;
+    for (const std::string& value : values_) {
+        auto spec = parse_spec(value);
+        if (!spec) {
+            return spec.error();
+        }
+        if (!spec->source.starts_with('/') && directory.empty()) {
+            return Error{Blame::user, "the working directory does not exist any more"}.remedy(
+                "change to another one, or write the whole path");
+        }
+        specs.push_back(made_absolute(*std::move(spec), directory.empty() ? "/" : directory));
+    }
+    auto line = serialize(specs);
+    if (!line) {
+        return line;
+    }
+    const auto facts = makes_job ? handle.cluster_facts() : std::nullopt;
+    if (const auto cluster = makes_job ? other_cluster(handle, facts) : std::nullopt) {
+        handle.say(std::string{kOption} + ": paths are not checked here for cluster " +
+                   printable(*cluster));
+        return line;
+    }
+    if (facts) {
+        if (const Status flags = check_prolog_flags(*facts); !flags) {
+            return flags.error();
+        }
+    }
+    for (const StageSpec& spec : specs) {
+        if (const Status source = check_on_submit_host(handle, spec); !source) {
+            return source.error();
+        }
+    }
+    return line;
+}
+
+Status SubmitSide::hand_to_job(SpankHandle& handle, const std::string& line) {
+    if (!handle.hand_to_prolog(kHandedName, line)) {
+        return Error{Blame::internal, "Slurm does not take the list of files for the prolog"};
+    }
+    if (handle.context() == Context::local) {
+        handle.set_variable(kJobSign, kSomething);
+    }
+    handle.unset_variable(kStepSpecs);
+    return {};
+}
+
+Status SubmitSide::hand_to_step(SpankHandle& handle, const std::string& line) {
+    // All components of a step share one environment (measured), so whose specs would it be?
+    if (component_ > 1) {
+        return Error{Blame::user,
+                     "a step over several components of a heterogeneous job cannot stage files "
+                     "of its own"}
+            .remedy("give --stage-file to the job, or to a step of one component");
+    }
+    has_step_specs_ = true;
+    handle.set_variable(kStepSpecs, line);
+    return {};
+}
+
+Status SubmitSide::on_options_parsed(SpankHandle& handle) {
+    ++component_;
+    is_first_value_ = true;
+    if (has_step_specs_ && component_ > 1) {
+        return hand_to_step(handle, {});
+    }
+    if (values_.empty()) {
+        // A job made inside one that stages: it must not look for files it never asked for.
+        const bool new_job = handle.context() == Context::allocator || !is_inside_job(handle);
+        if (new_job && handle.variable(kJobSign)) {
+            handle.set_variable(kJobSign, kNothing);
+            static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
+        }
+        return {};
+    }
+    const bool new_job = makes_job(handle);
+    const auto line = checked(handle, new_job);
+    values_.clear();
+    value_bytes_ = 0;
+    if (!line) {
+        return line.error().within(kOption);
+    }
+    return new_job ? hand_to_job(handle, *line) : hand_to_step(handle, *line);
+}
+
+}  // namespace stage
