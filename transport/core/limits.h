@@ -1,0 +1,110 @@
+// Which numbers bound and time the broadcast?
+//
+// All of them, in one place, with unit and reason; docs/PROTOCOL.md, "Constants", is normative
+// and has the ranges. They are handed to the cores, so that a test can turn each.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <chrono>
+#include <cstdint>
+
+namespace stage::core {
+
+struct PacerLimits {
+    /// Largest burst, bytes on the wire: half of a small switch port's buffer.
+    std::uint32_t burst_bytes_max = 64U << 10U;
+    /// A burst is what so much time is owed, so that it leaves room for others in every queue.
+    Duration burst_time = std::chrono::microseconds{250};
+    /// Credit older than this is forgotten: repaying it would be a blast.
+    Duration credit_age_max = std::chrono::milliseconds{2};
+};
+
+struct RateLimits {
+    std::uint64_t start_bytes_per_s = 12'500'000;  ///< Rate not told: 100 Mbit/s to begin with,
+    std::uint64_t least_bytes_per_s = 250'000;     ///< never less than 2 Mbit/s,
+    std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
+    std::uint32_t loss_high_ppm = 20'000;  ///< Above this in the median report: slow down,
+    std::uint32_t loss_low_ppm = 5'000;    ///< below this: speed up, between: stay.
+    Duration round = std::chrono::milliseconds{20};  ///< Between two changes.
+};
+
+struct RepairLimits {
+    std::uint16_t request_chunks_max = 16;    ///< One request asks for at most so many chunks,
+    std::uint16_t answer_chunks_max = 256;    ///< and of a request so many are answered.
+    std::size_t requests_max = 64;            ///< Under way at a member.
+    std::uint32_t in_flight_chunks_min = 32;  ///< May be asked for, however short the path is.
+    std::uint32_t in_flight_chunks_max = 512;
+    Duration in_flight_slack = std::chrono::milliseconds{4};  ///< Late wake-ups of the peer.
+    std::uint32_t stream_share_percent = 10;  ///< Of the rate, for pulls beside the first pass.
+    Duration timeout_first = std::chrono::milliseconds{20};  ///< Before a round trip was seen.
+    Duration timeout_margin_min = std::chrono::microseconds{500};
+    Duration timeout_max = std::chrono::seconds{1};
+    Duration gap_age_min =
+        std::chrono::microseconds{200};  ///< Reordering, not loss, until then.
+    Duration gap_age_max = std::chrono::milliseconds{5};
+    Duration gather_time =
+        std::chrono::milliseconds{1};   ///< Between two looks for what to ask.
+    std::uint32_t endgame_chunks = 32;  ///< So few left: ask several peers for each,
+    std::uint32_t endgame_peers = 3;    ///< namely so many.
+    std::uint8_t failures_before_source = 4;
+    std::uint32_t source_askers = 64;  ///< About so many of a group ask the source at a time.
+    std::size_t jobs_max = 64;  ///< Blocks asked for by somebody, waiting to be answered.
+    std::size_t loads_max = 4;  ///< Blocks being read back for peers.
+    Duration job_age_max =
+        std::chrono::milliseconds{500};  ///< Its asker has given up long ago.
+    /// Peers can't expand a 16-bit number after 2^15 others: tell the whole one before.
+    std::uint64_t number_gap_max = 1U << 14U;
+    std::uint32_t bad_digests_max = 8;  ///< Of one block, before the source is not believed.
+};
+
+struct FeedbackLimits {
+    std::uint16_t representatives = 32;
+    Duration interval = std::chrono::milliseconds{10};     ///< Of a representative's reports,
+    Duration interval_min = std::chrono::milliseconds{1};  ///< or sooner after many blocks.
+    std::uint32_t stall_fraction = 8;   ///< Everybody reports each stall_timeout / this.
+    std::size_t votes_blocks_max = 64;  ///< Blocks whose losses the source counts at a time.
+    Duration repeat_window_max = std::chrono::milliseconds{20};  ///< Not sent twice within.
+    /// The first pass stays so many eighths of the resident blocks before the median member.
+    std::uint32_t window_eighths = 6;
+    Duration window_patience = std::chrono::milliseconds{250};  ///< Then one block goes anyway.
+};
+
+struct EndingLimits {
+    std::uint16_t tree_degree = 8;
+    Duration done_retry = std::chrono::milliseconds{20};       ///< First; doubles,
+    Duration done_retry_max = std::chrono::milliseconds{320};  ///< up to this.
+    std::uint8_t done_tries = 4;  ///< Unanswered, before the next ancestor is told.
+    Duration done_gather = std::chrono::milliseconds{10};  ///< Between two DONEs that say more.
+    Duration done_refresh =
+        std::chrono::milliseconds{250};                 ///< Said again: has the parent died?
+    Duration end_first = std::chrono::milliseconds{5};  ///< END repeated after this; doubles,
+    Duration end_max = std::chrono::milliseconds{500};  ///< up to this.
+    Duration offer_first = std::chrono::milliseconds{10};
+    Duration offer_max = std::chrono::milliseconds{250};
+    Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
+    Duration ready_jitter_max = std::chrono::milliseconds{50};
+    Duration ending_first =
+        std::chrono::milliseconds{5};  ///< RELEASE, LEAVE repeated; doubles,
+    std::uint8_t ending_repeats = 7;   ///< so often.
+    Duration answer_late =
+        std::chrono::seconds{1};  ///< The source answers late members so long.
+    Duration answer_late_member = std::chrono::milliseconds{250};  ///< And an inner member.
+    std::uint32_t finish_patience = 4;  ///< Times stall_timeout, for files' final names.
+};
+
+struct Limits {
+    PacerLimits pacer;
+    RateLimits rate;
+    RepairLimits repair;
+    FeedbackLimits feedback;
+    EndingLimits ending;
+    std::size_t outbox_max = 256;      ///< Control packets waiting to be sent.
+    std::uint32_t load_ahead_max = 8;  ///< Blocks read before the first pass needs them.
+};
+
+/// What a DATA packet adds to its payload on the wire, bytes: 16 header, 12 tag, 42 of
+/// Ethernet, IP and UDP.
+inline constexpr std::uint32_t kWireOverheadBytes = 70;
+
+}  // namespace stage::core
