@@ -1,0 +1,239 @@
+// Do files arrive whole, as they were, and only where they may?
+#include "stager/files/file_sink.h"
+
+#include "stager/files/stage_lists.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::content_of;
+using test::said;
+using test::Scratch;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+struct stat status_of(const std::string& path) {
+    struct stat status {};
+    REQUIRE(::lstat(path.c_str(), &status) == 0);
+    return status;
+}
+
+/// The blocks of a source with these files.
+std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    return *blocks;
+}
+
+}  // namespace
+
+TEST_CASE("files of every size arrive as they were, whatever the order of blocks") {
+    const auto seed = GENERATE(range(1U, 12U));
+    CAPTURE(seed);
+    const Scratch from;
+    const Scratch to;
+    const std::array<std::size_t, 7> sizes{
+        0, 1, kBlockBytes - 1, kBlockBytes, kBlockBytes + 1, 0, 3 * kBlockBytes + 7};
+    std::vector<Wish> wishes;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::string name = "f" + std::to_string(i);
+        const std::string path = from.write(name, test::noise(sizes[i], seed + i));
+        REQUIRE(::chmod(path.c_str(), i % 2 == 0 ? 0640 : 0755) == 0);
+        const std::array times{timespec{1, 2}, timespec{1234567890, 987654321}};
+        REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
+        wishes.push_back({.source = path, .root = to.path(), .below = "d/" + name});
+    }
+    REQUIRE(said(test::stage_all(wishes, seed)) == "ok");
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::string path = to.path(wishes[i].below);
+        CHECK(content_of(path) == content_of(wishes[i].source));
+        const struct stat status = status_of(path);
+        CHECK((status.st_mode & 07777U) == (i % 2 == 0 ? 0640U : 0755U));
+        CHECK(mtime_of(status) == FileTime{1234567890, 987654321});
+    }
+    CHECK(to.names().size() == sizes.size());
+}
+
+TEST_CASE("until the manifest is here every other block is deferred, and nothing is kept") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{{.source = from.write("a", test::noise(kBlockBytes + 1)),
+                                    .root = to.path(),
+                                    .below = "a"}};
+    const auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    CHECK(*sink.write(BlockIndex{2}, blocks[2]) == Placing::deferred);
+    CHECK_FALSE(sink.manifest());
+    CHECK(*sink.write(BlockIndex{0}, blocks[0]) == Placing::placed);
+    CHECK(*sink.write(BlockIndex{2}, blocks[2]) == Placing::placed);
+    CHECK_FALSE(sink.finish().ok());
+    CHECK(to.names() == Names{".a.stagecast.42.0"});
+}
+
+TEST_CASE("what ends early leaves nothing") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{{.source = from.write("a", test::noise(kBlockBytes + 1)),
+                                    .root = to.path(),
+                                    .below = "a"}};
+    const auto blocks = object_of(wishes);
+    {
+        FileSink sink{test::sink_config(wishes)};
+        REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+        REQUIRE(sink.write(BlockIndex{1}, blocks[1]));
+        CHECK(to.names().size() == 1);
+    }
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("placed blocks are read back, before and after the end") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{{.source = from.write("a", test::noise(kBlockBytes + 9)),
+                                    .root = to.path(),
+                                    .below = "a"}};
+    const auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    std::vector<std::byte> room(5);
+    CHECK_FALSE(sink.read_back(BlockIndex{0}, 0, room).ok());
+    REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+    CHECK_FALSE(sink.read_back(BlockIndex{2}, 0, room).ok());
+    REQUIRE(sink.write(BlockIndex{2}, blocks[2]));
+    REQUIRE(sink.read_back(BlockIndex{2}, 4, room).ok());
+    CHECK(std::equal(room.begin(), room.end(), blocks[2].begin() + 4));
+    CHECK_FALSE(sink.read_back(BlockIndex{2}, 5, room).ok());
+    CHECK_FALSE(sink.read_back(BlockIndex{3}, 0, room).ok());
+    REQUIRE(sink.write(BlockIndex{1}, blocks[1]));
+    REQUIRE(said(sink.finish()) == "ok");
+    std::vector<std::byte> whole(kBlockBytes);
+    REQUIRE(sink.read_back(BlockIndex{1}, 0, whole).ok());
+    CHECK(whole == blocks[1]);
+    REQUIRE(sink.read_back(BlockIndex{0}, 3, room).ok());
+    CHECK(std::equal(room.begin(), room.end(), blocks[0].begin() + 3));
+}
+
+TEST_CASE("a sink and its source tell the same digest") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{{.source = from.write("a", test::noise(2 * kBlockBytes)),
+                                    .root = to.path(),
+                                    .below = "a"}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    FileSink sink{test::sink_config(wishes)};
+    REQUIRE(said(test::deliver(*blocks, sink, 5)) == "ok");
+    CHECK(sink.digest() == (*source)->digest());
+    CHECK(sink.bytes_held() == 2 * kBlockBytes);
+}
+
+TEST_CASE("garbage instead of an object is an error, never a file") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", test::noise(kBlockBytes)), .root = to.path(), .below = "a"}};
+    auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    SECTION("no manifest") {
+        CHECK_FALSE(sink.write(BlockIndex{0}, as_bytes(test::noise(100))).ok());
+    }
+    SECTION("a block of another length") {
+        REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+        CHECK_FALSE(sink.write(BlockIndex{1}, Bytes{blocks[1]}.first(7)).ok());
+    }
+    SECTION("a block beyond the end") {
+        REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+        CHECK_FALSE(sink.write(BlockIndex{2}, blocks[1]).ok());
+    }
+}
+
+TEST_CASE("an optional file that fails is a note; the others go on") {
+    const Scratch from;
+    const Scratch to;
+    to.write("file", "x");
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", "aaa"),
+         .root = to.path(),
+         .below = "file/a",
+         .is_optional = true},
+        {.source = from.path("absent"), .root = to.path(), .below = "b", .is_optional = true},
+        {.source = from.write("c", "ccc"), .root = to.path(), .below = "c"}};
+    const auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
+    CHECK(to.names() == Names{"c", "file"});
+    REQUIRE(sink.troubles().size() == 2);
+    CHECK(sink.path(0).empty());
+    CHECK(sink.path(2) == to.path("c"));
+}
+
+TEST_CASE("two files for one place are refused before any data") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", "aaa"), .root = to.path(), .below = "x"},
+        {.source = from.write("b", "bbb"), .root = to.path(), .below = "x"}};
+    CHECK_THAT(said(test::stage_all(wishes)), Contains("two files"));
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("the lists say where the files are and what must go with them") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", "aaa"), .root = stage.path(), .below = "a"},
+        {.source = from.write("b", "bbb"),
+         .root = outside.path(),
+         .below = "b",
+         .is_temporary = true},
+        {.source = from.write("c", "ccc"), .root = outside.path(), .below = "c"}};
+    const auto blocks = object_of(wishes);
+    const std::string remove = stage.path(".stagecast/remove");
+    FileSink sink{test::sink_config(wishes, stage.path())};
+    REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+    // A worker that is killed now leaves what the list names.
+    CHECK(content_of(remove) ==
+          outside.path(".b.stagecast.42.0") + '\0' + outside.path(".c.stagecast.42.0") + '\0');
+    REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
+    CHECK(content_of(stage.path(".stagecast/files")) ==
+          stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
+    CHECK(content_of(remove) == outside.path("b") + '\0');
+    const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
+    CHECK(remove_listed(directory.get()) == 1);
+    CHECK(outside.names() == Names{"c"});
+}
+
+TEST_CASE("the source's own file is left as it is") {
+    const Scratch place;
+    const std::string path = place.write("a", "content");
+    const std::vector<Wish> wishes{{.source = path, .root = place.path(), .below = "a"}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    const ino_t before = status_of(path).st_ino;
+    SinkConfig config = test::sink_config(wishes);
+    config.identity_of = [&](std::size_t index) { return (*source)->identity(index); };
+    FileSink sink{std::move(config)};
+    REQUIRE(said(test::deliver(*blocks, sink, 1)) == "ok");
+    CHECK(status_of(path).st_ino == before);
+    CHECK(place.names() == Names{"a"});
+    std::vector<std::byte> room(3);
+    CHECK_FALSE(sink.read_back(BlockIndex{1}, 0, room).ok());
+}
+
+}  // namespace stage

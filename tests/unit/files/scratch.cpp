@@ -1,0 +1,211 @@
+#include "tests/unit/files/scratch.h"
+
+#include "stager/files/disk_io.h"
+#include "transport/base/prng.h"
+
+#include <boost/filesystem.hpp>
+
+#include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+namespace stage::test {
+
+namespace fs = boost::filesystem;
+
+Scratch::Scratch() : path_{"/tmp/stagecast-unit-XXXXXX"} {
+    invariant(::mkdtemp(path_.data()) != nullptr, "/tmp can be written");
+}
+
+Scratch::~Scratch() {
+    boost::system::error_code ignored;
+    fs::remove_all(path_, ignored);
+}
+
+std::string Scratch::path(const std::string& below) const {
+    return below.empty() ? path_ : path_ + '/' + below;
+}
+
+std::string Scratch::write(const std::string& below, const std::string& content) const {
+    const fs::path file{path(below)};
+    boost::system::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    std::ofstream{file.string(), std::ios::binary} << content;
+    return file.string();
+}
+
+std::vector<std::string> Scratch::names() const {
+    std::vector<std::string> names;
+    boost::system::error_code error;
+    for (fs::recursive_directory_iterator at{path_, error}, end; at != end;
+         at.increment(error)) {
+        if (!fs::is_directory(at->symlink_status())) {
+            names.push_back(at->path().string().substr(path_.size() + 1));
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::string content_of(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream{path, std::ios::binary}.rdbuf();
+    return text.str();
+}
+
+std::string noise(std::size_t size, std::uint64_t seed) {
+    Prng prng{seed};
+    std::string text(size, '\0');
+    for (char& byte : text) {
+        byte = static_cast<char>(prng.below(256));
+    }
+    return text;
+}
+
+std::string in_child(const std::function<std::string()>& work) {
+    std::array<int, 2> ends{};
+    invariant(::pipe(ends.data()) == 0, "a pipe can be made");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const std::string text = work();
+        const bool is_written =
+            write_fully(ends[1], {}, 0) &&
+            ::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+        ::_exit(is_written ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string text;
+    std::array<char, 4096> room{};
+    ssize_t count = 0;
+    while ((count = ::read(ends[0], room.data(), room.size())) > 0) {
+        text.append(room.data(), static_cast<std::size_t>(count));
+    }
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "died";
+}
+
+bool mount_small(const std::string& path, std::uint64_t size) {
+    const std::string options = "size=" + std::to_string(size) + ",mode=1777";
+    boost::system::error_code ignored;
+    fs::create_directories(path, ignored);
+    return ::unshare(CLONE_NEWNS) == 0 &&
+           ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("small", path.c_str(), "tmpfs", 0, options.c_str()) == 0;
+}
+
+bool remount_read_only(const std::string& path) {
+    return ::mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+}
+
+bool become_nobody() {
+    constexpr uid_t kNobody = 65534;
+    return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
+}
+
+bool is_root() {
+    return ::geteuid() == 0;
+}
+
+std::vector<SourceOrder> source_orders(const std::vector<Wish>& wishes) {
+    std::vector<SourceOrder> orders;
+    for (const Wish& wish : wishes) {
+        orders.push_back({.spec = static_cast<std::uint16_t>(orders.size()),
+                          .path = wish.source,
+                          .line = {},
+                          .is_optional = wish.is_optional});
+    }
+    return orders;
+}
+
+SinkConfig sink_config(const std::vector<Wish>& wishes,
+                       const std::string& lists,
+                       std::uint32_t rank,
+                       std::uint32_t size) {
+    SinkConfig config;
+    config.writer = {.job = "42", .rank = rank, .group_size = size};
+    config.list_directory = lists;
+    config.order_of = [wishes](const ManifestEntry& entry) -> Result<SinkOrder> {
+        const Wish& wish = wishes.at(entry.spec);
+        SinkOrder order;
+        order.target.place = {.root = wish.root,
+                              .below = wish.below,
+                              .makes_directories = true,
+                              .refuses_network = true};
+        order.target.existing = wish.existing;
+        order.is_optional = wish.is_optional;
+        order.is_temporary = wish.is_temporary;
+        return order;
+    };
+    return config;
+}
+
+Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source) {
+    std::vector<std::vector<std::byte>> blocks;
+    for (std::uint32_t i = 0; i < source.block_count(); ++i) {
+        std::vector<std::byte> block(kBlockBytes);
+        const Result<std::uint32_t> length = source.read(BlockIndex{i}, block);
+        if (!length) {
+            return length.error();
+        }
+        block.resize(*length);
+        blocks.push_back(std::move(block));
+    }
+    return blocks;
+}
+
+Status deliver(const std::vector<std::vector<std::byte>>& blocks,
+               BlockSink& sink,
+               std::uint64_t seed) {
+    Prng prng{seed};
+    std::vector<std::uint32_t> queue(blocks.size());
+    std::iota(queue.begin(), queue.end(), 0U);
+    for (std::size_t i = queue.size(); i > 1; --i) {
+        std::swap(queue[i - 1], queue[prng.below(i)]);
+    }
+    while (!queue.empty()) {
+        std::vector<std::uint32_t> deferred;
+        for (const std::uint32_t index : queue) {
+            const Result<Placing> placing = sink.write(BlockIndex{index}, blocks[index]);
+            if (!placing) {
+                return placing.error();
+            }
+            if (*placing == Placing::deferred) {
+                deferred.push_back(index);
+            }
+        }
+        invariant(deferred.size() < queue.size(), "a round places something");
+        queue = std::move(deferred);
+    }
+    return sink.finish();
+}
+
+Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed) {
+    auto source = FileSource::open(source_orders(wishes), 0);
+    if (!source) {
+        return std::move(source).error();
+    }
+    const auto blocks = blocks_of(**source);
+    if (!blocks) {
+        return blocks.error();
+    }
+    FileSink sink{sink_config(wishes)};
+    return deliver(*blocks, sink, seed);
+}
+
+std::string said(const Status& status) {
+    return status ? "ok" : status.error().sentence();
+}
+
+}  // namespace stage::test

@@ -1,0 +1,77 @@
+// Where do tests of files have their files, and how do they meet a disk's bad days?
+//
+// On the real disk, in a directory of their own; bad days (a full disk, a read-only one, no
+// permission) in a forked child with a mount namespace or an identity of its own, which reports
+// one line of text. As root; elsewhere such a test has nothing to show and says so.
+#pragma once
+
+#include "stager/files/file_sink.h"
+#include "stager/files/file_source.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace stage::test {
+
+/// A directory that is removed at the end.
+class Scratch {
+  public:
+    Scratch();
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    [[nodiscard]] std::string path(const std::string& below = "") const;
+    /// Writes a file and gives its path; the directory it lies in is made.
+    std::string write(const std::string& below, const std::string& content) const;
+    /// Every file and link below, sorted, without the directory.
+    [[nodiscard]] std::vector<std::string> names() const;
+
+  private:
+    std::string path_;
+};
+
+[[nodiscard]] std::string content_of(const std::string& path);
+/// `size` bytes that a seed determines.
+[[nodiscard]] std::string noise(std::size_t size, std::uint64_t seed = 1);
+
+/// Runs `work` in a child process; gives what it returned, "died" if it did not.
+[[nodiscard]] std::string in_child(const std::function<std::string()>& work);
+/// Within a child: an own mount namespace with a tmpfs of `size` bytes at `path`. False where
+/// that is not allowed.
+[[nodiscard]] bool mount_small(const std::string& path, std::uint64_t size);
+[[nodiscard]] bool remount_read_only(const std::string& path);
+/// Within a child: somebody without any right, uid and gid 65534.
+[[nodiscard]] bool become_nobody();
+[[nodiscard]] bool is_root();
+
+/// One file to be staged as `below` in `root`.
+struct Wish {
+    std::string source;
+    std::string root;
+    std::string below;
+    Existing existing = Existing::overwrite;
+    bool is_optional = false;
+    bool is_temporary = false;
+};
+
+[[nodiscard]] std::vector<SourceOrder> source_orders(const std::vector<Wish>& wishes);
+/// For rank `rank` of `size`; lists go to `lists` if it isn't empty.
+[[nodiscard]] SinkConfig sink_config(const std::vector<Wish>& wishes,
+                                     const std::string& lists = "",
+                                     std::uint32_t rank = 0,
+                                     std::uint32_t size = 2);
+
+/// All blocks of `source`, read in order.
+[[nodiscard]] Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source);
+/// Offers all blocks in an order drawn from `seed`, deferred ones again; then finishes.
+[[nodiscard]] Status deliver(const std::vector<std::vector<std::byte>>& blocks,
+                             BlockSink& sink,
+                             std::uint64_t seed);
+/// From disk to disk.
+[[nodiscard]] Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed = 1);
+/// The sentence, or "ok".
+[[nodiscard]] std::string said(const Status& status);
+
+}  // namespace stage::test

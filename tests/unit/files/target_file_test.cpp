@@ -1,0 +1,327 @@
+// What does a destination answer on good and bad days?
+#include "stager/files/target_file.h"
+
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::content_of;
+using test::said;
+using test::Scratch;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+void set_mtime(const std::string& path, time_t seconds) {
+    const std::array times{timespec{seconds, 0}, timespec{seconds, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
+}
+
+/// Stages 3 bytes "new" of mtime 1000 to `below` in `to` and tells what came of it.
+std::string stage_new(const Scratch& to, const std::string& below, Existing existing) {
+    const Scratch from;
+    const std::string source = from.write("a", "new");
+    set_mtime(source, 1000);
+    return said(test::stage_all(
+        {{.source = source, .root = to.path(), .below = below, .existing = existing}}));
+}
+
+}  // namespace
+
+TEST_CASE("an existing destination is judged as the user said") {
+    const Scratch to;
+    const std::string path = to.write("x", "old");
+    set_mtime(path, 999);
+    SECTION("nothing said: what differs is refused, and stays") {
+        CHECK_THAT(stage_new(to, "x", Existing::refuse),
+                   Contains("exists already and differs"));
+        CHECK(content_of(path) == "old");
+    }
+    SECTION("nothing said: another size is refused before any data") {
+        to.write("x", "longer");
+        CHECK_THAT(stage_new(to, "x", Existing::refuse),
+                   Contains("exists already and differs"));
+        CHECK(content_of(path) == "longer");
+    }
+    SECTION("nothing said: the same is success") {
+        to.write("x", "new");
+        CHECK(stage_new(to, "x", Existing::refuse) == "ok");
+    }
+    SECTION("keep") {
+        CHECK(stage_new(to, "x", Existing::keep) == "ok");
+        CHECK(content_of(path) == "old");
+    }
+    SECTION("newer replaces an older one") {
+        CHECK(stage_new(to, "x", Existing::newer) == "ok");
+        CHECK(content_of(path) == "new");
+    }
+    SECTION("newer leaves one of the same age, and younger ones") {
+        set_mtime(path, 1000);
+        CHECK(stage_new(to, "x", Existing::newer) == "ok");
+        CHECK(content_of(path) == "old");
+    }
+    SECTION("overwrite") {
+        CHECK(stage_new(to, "x", Existing::overwrite) == "ok");
+        CHECK(content_of(path) == "new");
+    }
+    CHECK(to.names() == Names{"x"});
+}
+
+TEST_CASE("a symbolic link at the destination is never written through") {
+    const Scratch to;
+    const Scratch elsewhere;
+    const std::string victim = elsewhere.write("victim", "old");
+    REQUIRE(::symlink(victim.c_str(), to.path("x").c_str()) == 0);
+    const auto existing =
+        GENERATE(Existing::refuse, Existing::keep, Existing::newer, Existing::overwrite);
+    const std::string answer = stage_new(to, "x", existing);
+    CHECK(content_of(victim) == "old");
+    CHECK(elsewhere.names() == Names{"victim"});
+    if (existing == Existing::overwrite) {
+        CHECK(answer == "ok");
+        CHECK(content_of(to.path("x")) == "new");
+    }
+    if (existing == Existing::refuse) {
+        CHECK_THAT(answer, Contains("exists already and differs"));
+    }
+}
+
+TEST_CASE("a symbolic link on the way is not followed") {
+    const Scratch to;
+    const Scratch elsewhere;
+    REQUIRE(::symlink(elsewhere.path().c_str(), to.path("d").c_str()) == 0);
+    CHECK_THAT(stage_new(to, "d/x", Existing::overwrite), Contains("symbolic link"));
+    CHECK_THAT(stage_new(to, "d/e/x", Existing::overwrite), Contains("symbolic link"));
+    CHECK(elsewhere.names().empty());
+}
+
+TEST_CASE("a symbolic link planted at the temporary name is not followed") {
+    const Scratch to;
+    const Scratch elsewhere;
+    const std::string victim = elsewhere.write("victim", "old");
+    REQUIRE(::symlink(victim.c_str(), to.path(".x.stagecast.42.0").c_str()) == 0);
+    CHECK_THAT(stage_new(to, "x", Existing::overwrite), Contains("is in the way"));
+    CHECK(content_of(victim) == "old");
+    CHECK(to.names() == Names{".x.stagecast.42.0"});
+}
+
+TEST_CASE("a destination that goes up or into a file is refused") {
+    const Scratch to;
+    to.write("file", "x");
+    CHECK_THAT(stage_new(to, "../x", Existing::overwrite), Contains("'..'"));
+    CHECK_THAT(stage_new(to, "d/../../x", Existing::overwrite), Contains("'..'"));
+    CHECK_THAT(stage_new(to, "file/x", Existing::overwrite), Contains("Not a directory"));
+    REQUIRE(::mkdir(to.path("dir").c_str(), 0700) == 0);
+    CHECK_THAT(stage_new(to, "dir", Existing::overwrite), Contains("is a directory"));
+    CHECK_THAT(stage_new(to, std::string(256, 'n'), Existing::overwrite),
+               Contains("choose a shorter name"));
+    CHECK(stage_new(to, std::string(255, 'n'), Existing::overwrite) == "ok");
+}
+
+TEST_CASE("a directory that is missing is made or missed as the place says") {
+    const Scratch from;
+    const Scratch to;
+    ManifestEntry entry;
+    entry.name = "x";
+    TargetOrder order;
+    order.place = {.root = to.path(), .below = "d/x"};
+    const auto refused = TargetFile::decide(order, entry, Writer{.job = "1"});
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().sentence(), Contains("No such file or directory; make its"));
+    order.place.makes_directories = true;
+    CHECK(TargetFile::decide(order, entry, Writer{.job = "1"}).ok());
+}
+
+TEST_CASE("what a killed worker of this job left is taken over; what lives is not") {
+    const Scratch to;
+    const std::string old = to.write(".x.stagecast.42.0", "half");
+    SECTION("left behind") {
+        CHECK(stage_new(to, "x", Existing::overwrite) == "ok");
+        CHECK(to.names() == Names{"x"});
+    }
+    SECTION("at work") {
+        const UniqueFd colleague{::open(old.c_str(), O_RDWR)};
+        REQUIRE(::flock(colleague.get(), LOCK_EX) == 0);
+        CHECK_THAT(stage_new(to, "x", Existing::overwrite), Contains("is in the way"));
+        CHECK(content_of(old) == "half");
+    }
+}
+
+TEST_CASE("another member at work in the same directory means that it is shared") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", "content"), .root = to.path(), .below = "x"}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    const std::uint32_t other = GENERATE(1U, 3U);
+    FileSink first{test::sink_config(wishes, "", 0, 4)};
+    FileSink second{test::sink_config(wishes, "", other, 4)};
+    REQUIRE(first.write(BlockIndex{0}, (*blocks)[0]));
+    const auto placing = second.write(BlockIndex{0}, (*blocks)[0]);
+    REQUIRE_FALSE(placing);
+    CHECK_THAT(placing.error().sentence(), Contains("other nodes of the job share"));
+}
+
+TEST_CASE("a name taken while we wrote is judged like one that was there") {
+    const Scratch from;
+    const Scratch to;
+    const auto existing = GENERATE(Existing::refuse, Existing::keep, Existing::overwrite);
+    const std::vector<Wish> wishes{{.source = from.write("a", "content"),
+                                    .root = to.path(),
+                                    .below = "x",
+                                    .existing = existing}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    std::string answer;
+    const std::string newcomer = GENERATE("other", "content", "unequal");
+    {
+        FileSink sink{test::sink_config(wishes)};
+        REQUIRE(sink.write(BlockIndex{0}, (*blocks)[0]));
+        REQUIRE(sink.write(BlockIndex{1}, (*blocks)[1]));
+        to.write("x", newcomer);
+        answer = said(sink.finish());
+    }
+    const bool is_fine = existing != Existing::refuse || newcomer == "content";
+    CHECK(answer.starts_with("ok") == is_fine);
+    CHECK(content_of(to.path("x")) == (existing == Existing::overwrite ? "content" : newcomer));
+    CHECK(to.names() == Names{"x"});
+}
+
+TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
+    if (!test::is_root()) {
+        WARN("needs root to give a file away");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string source = from.write("a", "x");
+    REQUIRE(::chown(source.c_str(), 1234, 1235) == 0);
+    REQUIRE(::chmod(source.c_str(), 06755) == 0);
+    REQUIRE(::chmod(from.path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(to.path().c_str(), 0777) == 0);
+    const std::vector<Wish> wishes{{.source = source, .root = to.path(), .below = "x"}};
+    struct stat status {};
+    REQUIRE(said(test::stage_all(wishes)) == "ok");
+    REQUIRE(::stat(to.path("x").c_str(), &status) == 0);
+    CHECK(status.st_uid == 1234);
+    CHECK(status.st_gid == 1235);
+    CHECK((status.st_mode & 07777U) == 06755U);
+    REQUIRE(test::in_child([&] {
+                return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+            }) == "ok");
+    REQUIRE(::stat(to.path("x").c_str(), &status) == 0);
+    CHECK(status.st_uid == 65534);
+    CHECK((status.st_mode & 07777U) == 0755U);
+}
+
+TEST_CASE("a disk that is too small says so before data, by name and need") {
+    const Scratch from;
+    const std::string source = from.write("a", test::noise(3 * kBlockBytes));
+    const Scratch to;
+    const std::string answer = test::in_child([&]() -> std::string {
+        if (!test::mount_small(to.path("small"), 2U << 20U)) {
+            return "no mounts";
+        }
+        auto opened = FileSource::open(
+            test::source_orders({{.source = source, .root = {}, .below = {}}}), 0);
+        std::vector<std::byte> room(kBlockBytes);
+        const auto length = (*opened)->read(BlockIndex{0}, room);
+        FileSink sink{
+            test::sink_config({{.source = source, .root = to.path("small"), .below = "x"}})};
+        const auto placing = sink.write(BlockIndex{0}, Bytes{room}.first(*length));
+        return placing ? "placed" : placing.error().sentence();
+    });
+    if (answer == "no mounts") {
+        WARN("needs root for a small file system");
+        return;
+    }
+    CHECK_THAT(answer, Contains(to.path("small/x") + ": No space left on device"));
+    CHECK_THAT(answer, Contains("3.0 MiB are needed"));
+}
+
+TEST_CASE("two files that only fit alone are refused together") {
+    const Scratch from;
+    const Scratch to;
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string small = to.path("small");
+        if (!test::mount_small(small, 3U << 20U)) {
+            return "no mounts";
+        }
+        const std::string one = from.write("a", test::noise(2U << 20U));
+        return said(test::stage_all({{.source = one, .root = small, .below = "x"},
+                                     {.source = one, .root = small, .below = "y"}}));
+    });
+    if (answer != "no mounts") {
+        CHECK_THAT(answer, Contains("y: No space left on device"));
+    }
+}
+
+TEST_CASE("destinations that can't be written are named with the cause") {
+    if (!test::is_root()) {
+        WARN("needs root to set up the bad day");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string source = from.write("a", test::noise(3000));
+    REQUIRE(::chmod(from.path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(to.path().c_str(), 0755) == 0);
+    const auto try_it = [&](const std::string& root) {
+        return said(test::stage_all({{.source = source, .root = root, .below = "x"}}));
+    };
+    SECTION("read-only") {
+        const std::string small = to.path("small");
+        const std::string answer = test::in_child([&] {
+            return test::mount_small(small, 1U << 20U) && test::remount_read_only(small)
+                       ? try_it(small)
+                       : "no mounts";
+        });
+        CHECK_THAT(answer, Contains("small/x: Read-only file system; choose"));
+    }
+    SECTION("not the user's") {
+        const std::string answer = test::in_child(
+            [&] { return test::become_nobody() ? try_it(to.path()) : "still root"; });
+        CHECK_THAT(answer, Contains("/x: Permission denied; choose"));
+    }
+    SECTION("larger than the user's limit") {
+        const std::string answer = test::in_child([&]() -> std::string {
+            const rlimit limit{2000, 2000};
+            std::signal(SIGXFSZ, SIG_IGN);
+            return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 ? try_it(to.path()) : "no limit";
+        });
+        CHECK_THAT(answer, Contains("/x: File too large"));
+    }
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("file systems that nodes share are known by their type") {
+    CHECK(network_file_system(0x6969) == "NFS");
+    CHECK(network_file_system(0x0BD00BD0) == "Lustre");
+    CHECK(network_file_system(0xEF53).empty());
+    CHECK(network_file_system(0x01021994).empty());
+}
+
+TEST_CASE("temporary names are legal for every legal name") {
+    const Writer writer{.job = "42", .rank = 7, .group_size = 8};
+    CHECK(temporary_name("x", writer, 7) == ".x.stagecast.42.7");
+    CHECK(temporary_name(std::string(255, 'n'), writer, 7).size() <= 255);
+}
+
+}  // namespace stage
