@@ -113,8 +113,8 @@ Result<std::vector<std::vector<std::byte>>> PmixClient::exchange(Bytes own, std:
 
 Result<std::vector<std::byte>> PmixClient::fetch(std::uint32_t rank, std::size_t limit) const {
     const pmix_proc_t peer = proc_of(name_space_, rank);
-    // All data came with the fence: what is not here won't come by asking another node.
-    OneInfo here_only{PMIX_OPTIONAL};
+    // All data came with the fence: what our server has not, no other node is to be asked for.
+    OneInfo here_only{PMIX_IMMEDIATE};
     Value value;
     const pmix_status_t status = PMIx_Get(&peer, kCardKey, here_only.get(), 1, value.room());
     if (status != PMIX_SUCCESS || value.get() == nullptr) {
