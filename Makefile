@@ -7,7 +7,7 @@
 #   make check-long   the same, then 10^5 simulations and the sanitizers
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# One suite: unit, sim (RUNS= SEED=), net, cluster, bench, san, tsan; ARGS= goes to its program
+# One suite: unit, sim (RUNS= SEED=), san, tsan, pmix, net, cluster, bench; ARGS= goes to it
 # One check: format-check, tidy, headers, exports, lint. To mend: format, clean
 #
 # Sources are found by wildcard, one archive a folder: a new .cpp needs no change here.
@@ -66,7 +66,7 @@ ifneq (,$(pmix_header))
   PMIX_INC := -isystem $(patsubst %/,%,$(dir $(pmix_header)))
   PMIX_LIB := $(PMIX_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lpmix
 else
-  absent += pmix/host tests/unit/pmix/host pmix/pmix_% tests/unit/pmix/pmix_%
+  absent += pmix/host pmix/pmix_% tests/unit/pmix/pmix_% tests/pmix
   PMIX_INC := -DSTAGE_WITHOUT_PMIX
   $(info no pmix.h, so no pmix/host, and host files only: libpmix-dev, or PMIX_PREFIX=)
 endif
@@ -128,28 +128,30 @@ PLUGIN := $(call program,stagecast.so,spank/exports.lds)
 DAEMON := $(if $(slurm_header),$(call program,stagecastd,stager/daemon/main.cpp))
 WORKER := $(call program,stagecast-worker,stager/worker/main.cpp)
 HOST   := $(call program,stagecast-pmix-host,pmix/host/main.cpp)
+PROBE  := $(call program,pmix-probe,tests/pmix/probe.cpp)
 UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 
-.PHONY: all programs check check-long unit sim san tsan net cluster bench demo
+.PHONY: all programs check check-long unit sim san tsan pmix net cluster bench demo
 .PHONY: format format-check tidy headers exports lint install deps ready-to-build ready clean
 all: ready-to-build
 	@$(MAKE) programs
-programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST)
+programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(PROBE)
 
 catch_main := tests/unit/catch_main.cpp
-unit_tests := $(call found,tests/unit $(everyone:%=tests/unit/%))
+unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*)
 sim_tests  := $(call found,tests/sim) $(catch_main)
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
 $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
+$(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)      $(call archives,obj,$(host))
 $(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(everyone))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(everyone))
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
-$(WORKER) $(HOST) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
-$(DAEMON) $(WORKER) $(HOST) $(UNIT) $(SIM):
+$(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
+$(DAEMON) $(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM):
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
@@ -162,7 +164,7 @@ $(PLUGIN): $(call objects,pic,$(call found,spank)) \
 
 # (The folder itself tells when a source is gone.)
 define archive_rule
-$(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2
+$(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
 	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach folder,$(everyone),$(eval $(call archive_rule,obj,$(folder))))
@@ -197,7 +199,7 @@ tsan:
 
 run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
 suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")
-net cluster bench: programs
+pmix net cluster bench: programs
 	$(suite)
 demo: ready
 	@$(MAKE) programs
