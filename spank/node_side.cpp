@@ -108,6 +108,14 @@ std::optional<std::string> objection(const Answer& answer) {
     return "staging has not ended within StageTimeout";
 }
 
+/// The steps of all components of a heterogeneous job share one environment (measured), that of
+/// the client or batch script they come from: whether a step's own component was given files,
+/// only the daemon knows. The batch step has its component's own.
+bool is_mixed(const SpankHandle& handle) {
+    return handle.job_variable("SLURM_HET_SIZE") &&
+           handle.item(Item::step_id).value_or(0) != kBatchStep;
+}
+
 }  // namespace
 
 bool PrologSide::is_concerned(const SpankHandle& handle) {
@@ -187,6 +195,10 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
     const auto* const verdict = std::get_if<Verdict>(&*answer);
     const bool is_unknown = verdict != nullptr && verdict->state == VerdictState::unknown;
     if (is_unknown && may_be_unknown) {
+        // What the environment says is another component's.
+        for (const char* const name : {kStageDir, kStageFiles, kJobStatus}) {
+            handle.unset_job_variable(name);
+        }
         return;
     }
     if (auto reason = objection(*answer)) {
@@ -195,6 +207,16 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
              is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
              !is_groups);
     }
+}
+
+bool StepSide::concerns_job(const SpankHandle& handle, bool has_step_specs) const {
+    const auto sign = handle.job_variable(kJobSign);
+    if (!is_mixed(handle)) {
+        return sign ? *sign != kNothing : option_seen_ && !has_step_specs;
+    }
+    const auto first = handle.job_variable("SLURM_JOB_ID_HET_GROUP_0");
+    const bool is_later_component = first && number_of(first) != handle.item(Item::job_id);
+    return sign || option_seen_ || is_later_component;
 }
 
 void StepSide::ask_for_job(SpankHandle& handle) {
@@ -209,21 +231,15 @@ void StepSide::ask_for_job(SpankHandle& handle) {
              false);
         return;
     }
-    const auto sign = handle.job_variable(kJobSign);
-    const bool is_signed = sign && *sign != kNothing;
-    // The steps of all components of a heterogeneous job share one environment: whether this
-    // component was given files, only the daemon knows. Its batch step's environment is its
-    // own.
-    const bool is_mixed = handle.job_variable("SLURM_HET_SIZE") &&
-                          handle.item(Item::step_id).value_or(0) != kBatchStep;
     const QueryRequest query{.key = {.job_id = *job,
                                      .step_id = kWholeJob,
                                      .restart = handle.item(Item::restart).value_or(0)}};
     const auto answer = ask_(query, patience_of(read_site(arguments_.conf_path)));
-    if (!answer && is_mixed && !is_signed && !option_seen_) {
-        return;
+    const bool may_be_unknown = is_mixed(handle);
+    if (!answer && may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_) {
+        return;  // nothing speaks of files, and there is no daemon to know better
     }
-    judge(handle, answer, is_mixed);
+    judge(handle, answer, may_be_unknown);
     if (answer) {
         if (const auto* const verdict = std::get_if<Verdict>(&*answer);
             verdict != nullptr && verdict->state != VerdictState::unknown) {
@@ -273,19 +289,13 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
 }
 
 void StepSide::on_step_begins(SpankHandle& handle) {
-    const auto sign = handle.job_variable(kJobSign);
     const auto step_specs = handle.job_variable(kStepSpecs);
-    // Of a heterogeneous job the batch script's environment tells nothing of the components
-    // after the first, so their steps ask (and are content with no daemon, if nothing speaks of
-    // files).
-    const auto first = handle.job_variable("SLURM_JOB_ID_HET_GROUP_0");
-    const bool is_later_component = first && number_of(first) != handle.item(Item::job_id);
-    const bool job_concerned = (sign ? *sign != kNothing : option_seen_ && !step_specs);
-    is_concerned_ = job_concerned || step_specs || is_later_component;
+    const bool job_concerned = concerns_job(handle, step_specs.has_value());
+    is_concerned_ = job_concerned || step_specs;
     if (!is_concerned_) {
         return;
     }
-    if (job_concerned || is_later_component) {
+    if (job_concerned) {
         ask_for_job(handle);
     }
     if (step_specs) {

@@ -63,7 +63,7 @@ class StepSide {
     /// looks into that environment, and that is all.
     void on_step_begins(SpankHandle& handle);
 
-    /// task_init_privileged: may this task start? If not, says why once per step.
+    /// In the forked task, before its program: may it start? If not, says why once per step.
     [[nodiscard]] bool may_start(SpankHandle& handle) const;
 
     /// REMOTE exit: what the step staged for itself can go.
@@ -78,6 +78,7 @@ class StepSide {
         bool is_local;  ///< Known to this node alone; else every node has the same.
     };
 
+    [[nodiscard]] bool concerns_job(const SpankHandle& handle, bool has_step_specs) const;
     void ask_for_job(SpankHandle& handle);
     void stage_for_step(SpankHandle& handle, const std::string& specs);
     void judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown);

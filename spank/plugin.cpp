@@ -218,14 +218,15 @@ STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) 
         stage::nothing);
 }
 
-STAGE_EXPORT int slurm_spank_task_init_privileged(spank_t slurm,
-                                                  int count,
-                                                  char** words) noexcept {
+STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) noexcept {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};
             if (!stage::plugin(count, words).step.may_start(host)) {
-                // We are the forked task: this fails the job alone, under `optional` too.
+                // We are the forked task: this fails the job alone, under `optional` too. One
+                // hook earlier, in task_init_privileged, it does as well, but slurmstepd then
+                // adds a "write to unblock task failed: Broken pipe" per task. The task prolog
+                // has not run yet (measured).
                 ::_exit(EXIT_FAILURE);
             }
         },

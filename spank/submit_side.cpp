@@ -99,6 +99,16 @@ Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
     return {};
 }
 
+/// What the environment of a client inside a job says of that job's files is no news to a new
+/// one.
+void forget_surrounding_job(SpankHandle& handle) {
+    handle.set_variable(kJobSign, kNothing);
+    static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
+    for (const char* const name : {kStageDir, kStageFiles, kJobStatus, kStepDir}) {
+        handle.unset_variable(name);
+    }
+}
+
 }  // namespace
 
 void SubmitSide::on_option(std::string_view value, bool inherited) {
@@ -188,8 +198,7 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
         // A job made inside one that stages: it must not look for files it never asked for.
         const bool new_job = handle.context() == Context::allocator || !is_inside_job(handle);
         if (new_job && handle.variable(kJobSign)) {
-            handle.set_variable(kJobSign, kNothing);
-            static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
+            forget_surrounding_job(handle);
         }
         return {};
     }

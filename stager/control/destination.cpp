@@ -62,8 +62,8 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
         const std::vector<std::string_view> source = components(spec.source);
         if (source.empty() || source.back() == ".." || spec.source.ends_with('/') ||
             spec.source.ends_with("/.")) {
-            return Error{Blame::user, quoted(spec.source) + " is not a file's name"}.remedy(
-                "name a file, or a destination for it");
+            return Error{Blame::user, quoted(spec.source) + " names a directory"}.remedy(
+                "directories are not supported yet; name its files, or pack them into one");
         }
         parts.push_back(source.back());
     }

@@ -1,6 +1,6 @@
 // What does one --stage-file= ask for?
 //
-//     SRC[:DST[:FLAG+FLAG...]]      @LIST[:: FLAG+FLAG...]      SCHEME://... (taken whole)
+//     SRC[:DST[:FLAG+FLAG...]]      @LIST[::FLAG+FLAG...]      SCHEME://... (taken whole)
 //
 // `\:` is a colon of a name and `\\` a backslash; any other backslash is itself. A user's
 // mistake is answered with its position, counted in bytes from 1, and what to write instead.
