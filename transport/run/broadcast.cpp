@@ -1,0 +1,153 @@
+#include "transport/run/broadcast.h"
+
+#include "transport/base/invariant.h"
+#include "transport/base/prng.h"
+#include "transport/core/receiver.h"
+#include "transport/core/sender.h"
+#include "transport/run/any_core.h"
+#include "transport/run/object_io.h"
+#include "transport/udp/udp_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace stage {
+namespace {
+
+constexpr std::uint32_t kIpv4AndUdpBytes = 28;
+constexpr std::uint32_t kIpv6AndUdpBytes = 48;
+/// Of 1 MiB each: what a member holds of blocks under way, deferred or serving repairs.
+constexpr std::uint32_t kResidentBlocks = 40;
+/// Blocks that the core gave up while a refused train still needed them: as many as one batch
+/// of sends can name.
+constexpr std::uint32_t kLeavingBlocks = 64;
+constexpr std::size_t kDeferredBlocksMax = 16;
+
+std::uint16_t chunk_bytes(const BroadcastConfig& config, std::size_t tag_bytes) {
+    const std::uint32_t below = config.group.is_v6() ? kIpv6AndUdpBytes : kIpv4AndUdpBytes;
+    const auto around = below + static_cast<std::uint32_t>(wire::kHeaderBytes + tag_bytes);
+    invariant(config.mtu >= wire::kMinChunkBytes + around, "an MTU leaves room for a chunk");
+    return static_cast<std::uint16_t>(
+        std::min<std::uint32_t>(config.mtu - around, wire::kMaxChunkBytes));
+}
+
+seal::SessionKeys keys_of(const BroadcastConfig& config) {
+    seal::SessionKeys keys;
+    keys.protection = config.protection;
+    keys.group = config.group_key;
+    keys.session = config.session;
+    keys.own = config.own;
+    for (const BroadcastMember& member : config.members) {
+        keys.members.push_back(member.incarnation);
+    }
+    return keys;
+}
+
+udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
+    udp::UdpEndpoints endpoints;
+    endpoints.group = std::move(sockets.group);
+    endpoints.peer = std::move(sockets.peer);
+    endpoints.group_address = config.group;
+    for (const BroadcastMember& member : config.members) {
+        endpoints.members.push_back(member.peer);
+    }
+    return endpoints;
+}
+
+core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_bytes) {
+    core::CoreConfig core;
+    core.own = config.own;
+    core.members = static_cast<std::uint16_t>(config.members.size());
+    core.source = config.source;
+    core.session = seal::demux(config.session);
+    core.chunk_bytes = chunk_bytes(config, tag_bytes);
+    core.rate_bytes_per_s = config.rate_bits_per_s / 8;
+    core.resident_blocks = kResidentBlocks;
+    core.ready_timeout = config.ready_timeout;
+    core.stall_timeout = config.stall_timeout;
+    core.linger = config.linger;
+    return core;
+}
+
+/// What both sides share: everything but the core itself and the object.
+class Member {
+  public:
+    Member(const BroadcastConfig& config, BroadcastSockets sockets)
+        : seal_{keys_of(config)},
+          config_{core_config(config, seal_.tag_bytes())},
+          driver_{endpoints_of(config, std::move(sockets))},
+          blocks_{kResidentBlocks + kLeavingBlocks},
+          outbox_{driver_, seal_, blocks_, config_} {}
+
+    [[nodiscard]] const core::CoreConfig& core() const { return config_; }
+
+    BroadcastReport run(AnyCore& core, ObjectIo& object, Watcher& watcher) {
+        const auto start = std::chrono::steady_clock::now().time_since_epoch();
+        {
+            DiskQueue disk{object, kDeferredBlocksMax};
+            Session session{{.core = core,
+                             .driver = driver_,
+                             .seal = seal_,
+                             .blocks = blocks_,
+                             .disk = disk,
+                             .outbox = outbox_,
+                             .watcher = watcher},
+                            config_};
+            session.run();
+        }
+        BroadcastReport report;
+        report.outcome = core.outcome();
+        report.refused = seal_.counters();
+        report.driver = driver_.counters();
+        report.transport = driver_.name();
+        report.chunk_bytes = config_.chunk_bytes;
+        report.ran = std::chrono::steady_clock::now().time_since_epoch() - start;
+        if (report.outcome.held_at) {
+            report.held_after = report.outcome.held_at->time_since_epoch() - start;
+        }
+        return report;
+    }
+
+  private:
+    seal::SessionSeal seal_;
+    core::CoreConfig config_;
+    udp::UdpDriver driver_;
+    BlockStore blocks_;
+    Outbox outbox_;
+};
+
+core::ObjectShape shape_of(const BlockSource& source) {
+    core::ObjectShape shape;
+    shape.blocks = source.block_count();
+    for (std::uint32_t block = 0; block < shape.blocks; ++block) {
+        shape.object_bytes += source.block_length(BlockIndex{block});
+    }
+    return shape;
+}
+
+}  // namespace
+
+BroadcastReport send_broadcast(const BroadcastConfig& config,
+                               BroadcastSockets sockets,
+                               BlockSource& source,
+                               Watcher& watcher) {
+    Member member{config, std::move(sockets)};
+    Prng prng{config.seed};
+    SourceIo object{source};
+    HeldCore<core::Sender> core{member.core(), shape_of(source), prng};
+    return member.run(core, object, watcher);
+}
+
+BroadcastReport receive_broadcast(const BroadcastConfig& config,
+                                  BroadcastSockets sockets,
+                                  BlockSink& sink,
+                                  Watcher& watcher) {
+    Member member{config, std::move(sockets)};
+    Prng prng{config.seed};
+    SinkIo object{sink};
+    HeldCore<core::Receiver> core{member.core(), prng};
+    return member.run(core, object, watcher);
+}
+
+}  // namespace stage
