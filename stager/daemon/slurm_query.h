@@ -98,7 +98,7 @@ class SlurmQuery {
 
 [[nodiscard]] std::vector<std::byte> encode_question(const SlurmQuestion& question);
 [[nodiscard]] Result<SlurmQuestion> decode_question(Bytes message);
-[[nodiscard]] std::vector<std::byte> encode_answer(const Result<SlurmAnswer>& answer);
-[[nodiscard]] Result<SlurmAnswer> decode_answer(Bytes message);
+[[nodiscard]] std::vector<std::byte> encode_slurm_answer(const Result<SlurmAnswer>& answer);
+[[nodiscard]] Result<SlurmAnswer> decode_slurm_answer(Bytes message);
 
 }  // namespace stage

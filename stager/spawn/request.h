@@ -67,14 +67,14 @@ inline constexpr std::size_t kSpawnRequestMax = 128U << 10U;
 /// Most descriptors handed to one child.
 inline constexpr std::size_t kSpawnFdsMax = 16;
 
-[[nodiscard]] std::vector<std::byte> encode_request(std::uint32_t id,
-                                                    const SpawnRequest& request);
+[[nodiscard]] std::vector<std::byte> encode_spawn_request(std::uint32_t id,
+                                                          const SpawnRequest& request);
 
 struct NumberedRequest {
     std::uint32_t id = 0;
     SpawnRequest request;
 };
 /// Refuses what is not one whole request whose values lie in their limits.
-[[nodiscard]] Result<NumberedRequest> decode_request(Bytes message);
+[[nodiscard]] Result<NumberedRequest> decode_spawn_request(Bytes message);
 
 }  // namespace stage
