@@ -99,6 +99,9 @@ class Link {
     /// Closes at once. The first error stays.
     void close(Error error);
 
+    /// Closes to make place for others, and wakes its owner.
+    void evict();
+
     /// Why it is closed; none if finish()ed by us. A sentence with the address in it, ready for
     /// .within("node " + peer_name()): "stagecastd does not answer at 10.77.1.4:6829
     /// (Connection refused); is it running there?". Clocks that differ are told with the names
@@ -123,8 +126,8 @@ class Link {
     /// How far an unproven peer has come: 0 nothing said, 1 greeted, 2 munge is being asked.
     [[nodiscard]] unsigned progress() const;
 
-    /// `wake` is called when munge's answer has changed this link's state, wants_write() or
-    /// frames. It must not destroy the link.
+    /// `wake` is called when munge's answer (or evict()) has changed this link's state,
+    /// wants_write() or frames. It must not destroy the link.
     void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
   private:

@@ -45,7 +45,21 @@ std::uint16_t port_of(int fd) {
         return 0;
     }
     const auto address = Address::from_socket(reinterpret_cast<sockaddr*>(&bound), length);
-    return address.ok() ? (*address).port() : std::uint16_t{0};
+    return address ? address->port : std::uint16_t{0};
+}
+
+/// IPv4 that came in through an IPv6 socket (::ffff:10.1.2.3), as IPv4.
+Address plain(const Address& address) {
+    constexpr std::size_t kPrefix = 12;
+    const Bytes octets = address.ip.bytes();
+    const bool mapped = address.is_v6() &&
+                        std::all_of(octets.begin(),
+                                    octets.begin() + kPrefix - 2,
+                                    [](std::byte octet) { return octet == std::byte{0}; }) &&
+                        octets[kPrefix - 2] == std::byte{0xff} &&
+                        octets[kPrefix - 1] == std::byte{0xff};
+    const auto v4 = mapped ? ip_from_bytes(octets.subspan(kPrefix)) : std::nullopt;
+    return v4 ? Address{.ip = *v4, .port = address.port} : address;
 }
 
 }  // namespace
@@ -97,7 +111,8 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
             continue;
         }
         make_place();
-        links.push_back(Link::accept(*policy_, *credentials_, std::move(fd), *address, now));
+        links.push_back(
+            Link::accept(*policy_, *credentials_, std::move(fd), plain(*address), now));
         half_open_.push_back(links.back().get());
     }
     return links;
