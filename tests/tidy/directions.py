@@ -57,7 +57,6 @@ FORBIDDEN = {
     "thread": PLUGIN_ROOMS + ["transport/core", "transport/wire", "transport/seal"],
     "mutex": PLUGIN_ROOMS + ["transport/core", "transport/wire", "transport/seal"],
     "random": ["transport/core", "transport/wire"],
-    "chrono": ["transport/core"],
     "fstream": ["transport/core", "transport/wire", "transport/seal"],
     "iostream": ["transport/core", "transport/wire", "transport/seal"],
     "sys/": ["transport/core", "transport/wire"],

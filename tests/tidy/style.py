@@ -65,6 +65,11 @@ sharing = banned(
     "one owner in the core and its drivers; std::unique_ptr or a reference",
     lambda tree: tree.cpp("transport"),
 )
+reading_time = banned(
+    r"\b(steady|system|high_resolution|utc)_clock\b|\b(clock_gettime|gettimeofday|time)\s*\(",
+    "the core is handed the time",
+    lambda tree: tree.cpp("transport/core", "transport/wire", "transport/seal"),
+)
 unfinished = banned(
     r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))",
     "finish it, or name the issue: TODO(#12)",
@@ -150,6 +155,9 @@ def rules():
           {core: 'say("new file");'}]),
         ("the transport shares no ownership", sharing,
          [{core: "std::shared_ptr<int> p;"}], [{"stager/daemon/a.cpp": "shared_ptr<int> p;"}]),
+        ("the core reads no clock", reading_time,
+         [{core: "auto now = std::chrono::steady_clock::now();"}, {core: "::time(nullptr);"}],
+         [{core: "on_time(now);"}, {"transport/run/a.cpp": "Clock = steady_clock;"}]),
         ("what is left open has a number", unfinished,
          [{core: "// TODO: later"}, {doc: "FIXME"}], [{core: "// TODO(#12): later"}]),
         ("no path of one machine", one_machine,
