@@ -84,23 +84,6 @@ srun /srv/rank.sh'
   done
 }
 
-@test "a requeued job is staged again, with the content of that moment" {
-  input data 1000000
-  script 'srun /srv/rank.sh > "out.${SLURM_RESTART_COUNT:-0}"; touch "began.${SLURM_RESTART_COUNT:-0}"
-[ -n "$SLURM_RESTART_COUNT" ] || sleep 100'
-  submit -N3 --stage-file=data job.sh
-  wait_for 60 test -e "$WORK/began.0"
-  staged_everywhere "$WORK/out.0" data
-  input data 1200000
-  lab exec scontrol requeue "$JOB"
-  wait_for 30 requeued
-  lab exec scontrol update "jobid=$JOB" StartTime=now
-  wait_job "$JOB" COMPLETED
-  staged_everywhere "$WORK/out.1" data
-}
-
-requeued() { [ "$(job_field "$JOB" JobState)" = PENDING ]; }
-
 @test "a heterogeneous job: each component its own file" {
   input one 1000000
   input two 2000000

@@ -149,17 +149,6 @@ no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
   done
 }
 
-@test "requeue during staging ends it; the next life stages afresh" {
-  begin
-  lab exec scontrol requeue "$JOB"
-  wait_for 10 pending
-  wait_for 10 no_worker n1
-  lab exec scontrol update "jobid=$JOB" StartTime=now
-  wait_job "$JOB" COMPLETED
-  staged_everywhere "$OUT" data
-}
-pending() { [ "$(job_field "$JOB" JobState)" = PENDING ] && no_completing "$JOB"; }
-
 @test "an unanswering slurmctld does not end a staging" {
   begin
   lab exec pkill -STOP slurmctld

@@ -34,10 +34,16 @@ host_start_slurm() {
   fi
 }
 
+# As a journal does, the log gets the time of each line (seconds since the epoch).
 host_start_stagecastd() {
   setsid /srv/stagecast/sbin/stagecastd -c /etc/stagecast/stagecast.conf < /dev/null \
-    >> "/var/log/stagecastd-$(hostname).log" 2>&1 &
+    > >(host_stamp >> "/var/log/stagecastd-$(hostname).log") 2>&1 &
   echo $! > /run/lab/stagecastd.pid
+}
+
+host_stamp() {
+  local line
+  while IFS= read -r line || [ -n "$line" ]; do printf '%s %s\n' "$EPOCHREALTIME" "$line"; done
 }
 
 host_start_slurmd() {
