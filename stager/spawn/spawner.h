@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,7 +101,7 @@ class Spawner {
   private:
     Spawner(UniqueFd socket, pid_t pid) : socket_{std::move(socket)}, pid_{pid} {}
 
-    Result<SpawnId> request(std::vector<std::byte> message, const std::vector<int>& fds);
+    Result<SpawnId> request(const SpawnRequest& request, std::span<const int> fds);
 
     UniqueFd socket_;
     pid_t pid_;

@@ -1,0 +1,222 @@
+#include "stager/spawn/child.h"
+
+#include "stager/spawn/cgroup.h"
+#include "transport/base/unique_fd.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace stage {
+namespace {
+
+constexpr int kFirstFd = 3;
+/// Where descriptors wait while 3, 4, ... are filled: above all of those.
+constexpr int kParkFd = 64;
+
+struct DirClose {
+    void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
+};
+
+bool close_range_call(unsigned first, unsigned last) {
+    return ::syscall(SYS_close_range, first, last, 0U) == 0;
+}
+
+/// For kernels before 5.9.
+void close_listed(int first, int kept) {
+    const std::unique_ptr<DIR, DirClose> dir{::opendir("/proc/self/fd")};
+    if (dir == nullptr) {
+        return;
+    }
+    std::vector<int> open;
+    while (const dirent* entry = ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe)
+        const int fd = static_cast<int>(std::strtol(entry->d_name, nullptr, 10));
+        if (fd >= first && fd != kept && fd != ::dirfd(dir.get())) {
+            open.push_back(fd);
+        }
+    }
+    for (const int fd : open) {
+        ::close(fd);
+    }
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    for (const std::string& text : texts) {
+        out.push_back(const_cast<char*>(text.c_str()));  // execve() promises not to write
+    }
+    out.push_back(nullptr);
+    return out;
+}
+
+Status write_file(const char* path, const std::string& text) {
+    const UniqueFd fd{::open(path, O_WRONLY | O_CLOEXEC)};
+    if (!fd || ::write(fd.get(), text.data(), text.size()) < 0) {
+        return Error::from_errno(Blame::node, path);
+    }
+    return {};
+}
+
+/// The name that passwd has for `uid`, or none.
+std::string name_of(uid_t uid) {
+    std::vector<char> buffer(16'384);
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
+        found == nullptr) {
+        return {};
+    }
+    return found->pw_name;
+}
+
+Status limit(const ProgramRequest& program) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    if (::setrlimit(RLIMIT_CORE, &none) != 0) {
+        return Error::from_errno(Blame::node, "forbidding core dumps");
+    }
+    ::umask(program.umask);
+    if (::chdir("/") != 0) {
+        return Error::from_errno(Blame::node, "entering /");
+    }
+    if (program.oom_score_adj != 0) {
+        // In a container it may be forbidden to lower it; the program runs all the same.
+        static_cast<void>(
+            write_file("/proc/self/oom_score_adj", std::to_string(program.oom_score_adj)));
+    }
+    return {};
+}
+
+Status drop_privileges(const ProgramRequest& program) {
+    if (!program.user) {
+        return {};
+    }
+    const Status became = become_user(*program.user);
+    if (!became) {
+        return became;
+    }
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return Error::from_errno(Blame::node, "giving up set-uid programs");
+    }
+    return {};
+}
+
+}  // namespace
+
+void close_from(int first, int kept) {
+    const auto from = static_cast<unsigned>(first);
+    const auto keep = static_cast<unsigned>(kept);
+    bool done = true;
+    if (kept < first) {
+        done = close_range_call(from, ~0U);
+    } else {
+        done = (kept == first || close_range_call(from, keep - 1)) &&
+               close_range_call(keep + 1, ~0U);
+    }
+    if (!done) {
+        close_listed(first, kept);
+    }
+}
+
+void stand_alone() {
+    static_cast<void>(::setsid());
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    for (int number = 1; number <= SIGRTMAX; ++number) {
+        static_cast<void>(::sigaction(number, &standard, nullptr));
+    }
+    sigset_t none;
+    ::sigemptyset(&none);
+    static_cast<void>(::sigprocmask(SIG_SETMASK, &none, nullptr));
+}
+
+Result<int> arrange_descriptors(std::span<const int> fds, int kept) {
+    const auto failed = [] { return Error::from_errno(Blame::node, "arranging descriptors"); };
+    std::vector<int> parked;
+    for (const int fd : fds) {
+        parked.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, kParkFd));
+        if (parked.back() < 0) {
+            return failed();
+        }
+    }
+    const int keep = kept < 0 ? -1 : ::fcntl(kept, F_DUPFD_CLOEXEC, kParkFd);
+    if (kept >= 0 && keep < 0) {
+        return failed();
+    }
+    int target = kFirstFd;
+    for (const int fd : parked) {
+        if (::dup2(fd, target++) < 0) {
+            return failed();
+        }
+    }
+    close_from(target, keep);
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) {
+        return failed();
+    }
+    ::close(null);
+    return keep;
+}
+
+Status become_user(const UserIdentity& user) {
+    const std::string who = "becoming uid " + std::to_string(user.uid);
+    const std::string name = user.name.empty() ? name_of(user.uid) : user.name;
+    // A name that the group database does not know is no reason to fail: Slurm's own
+    // identity of the job is uid and gid.
+    const int grouped =
+        name.empty() ? ::setgroups(1, &user.gid) : ::initgroups(name.c_str(), user.gid);
+    if (grouped != 0) {
+        return Error::from_errno(Blame::node, who + ": its groups");
+    }
+    if (::setresgid(user.gid, user.gid, user.gid) != 0 ||
+        ::setresuid(user.uid, user.uid, user.uid) != 0) {
+        return Error::from_errno(Blame::node, who);
+    }
+    if (::getuid() != user.uid || ::geteuid() != user.uid || ::getegid() != user.gid ||
+        (user.uid != 0 && ::setuid(0) == 0)) {
+        return Error{Blame::internal, who + " did not hold"};
+    }
+    return {};
+}
+
+Status die_with(pid_t parent) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+        return Error::from_errno(Blame::node, "tying a child to its parent");
+    }
+    if (::getppid() != parent) {
+        return Error{Blame::node, "stagecastd has ended"};
+    }
+    return {};
+}
+
+Error run_program(const ProgramRequest& program, const std::string& cgroup, pid_t parent) {
+    if (!cgroup.empty() && !program.group.empty()) {
+        join_cgroup(cgroup, program.group);
+    }
+    if (const Status limited = limit(program); !limited) {
+        return limited.error();
+    }
+    if (const Status dropped = drop_privileges(program); !dropped) {
+        return dropped.error();
+    }
+    if (const Status tied = die_with(parent); !tied) {
+        return tied.error();
+    }
+    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+    const std::vector<char*> arguments = pointers(program.arguments);
+    const std::vector<char*> environment = pointers(program.environment);
+    ::execve(program.path.c_str(), arguments.data(), environment.data());
+    return Error::from_errno(Blame::node, "executing " + program.path);
+}
+
+}  // namespace stage

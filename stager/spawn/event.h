@@ -1,0 +1,16 @@
+// How does the spawner tell the daemon what has happened?
+//
+// One event, one message, from the spawner only.
+#pragma once
+
+#include "stager/spawn/spawner.h"
+
+namespace stage {
+
+/// Longest sentence in an event; a longer one is cut.
+inline constexpr std::size_t kSpawnSentenceMax = 2048;
+
+[[nodiscard]] std::vector<std::byte> encode_event(const SpawnEvent& event);
+[[nodiscard]] Result<SpawnEvent> decode_event(Bytes message);
+
+}  // namespace stage
