@@ -45,9 +45,9 @@ deps_test := \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
   openmpi-bin libopenmpi-dev            $(# its jobs) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
-  procps psmisc util-linux mount        $(# its hosts: processes and mounts) \
+  procps util-linux mount               $(# its hosts: processes and mounts) \
   bindfs fuse3                          $(# a file system that refuses root) \
-  bc strace tcpdump netcat-openbsd      $(# what the tests look with)
+  bc strace tcpdump                     $(# what the tests look with)
 
 # ---------------------------------------------------------------- what this machine offers
 # Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
@@ -145,7 +145,7 @@ sim_tests  := $(call found,tests/sim) $(catch_main)
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
 $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
-$(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)      $(call archives,obj,$(host))
+$(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host))
 $(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(everyone))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(everyone))
 
