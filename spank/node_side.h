@@ -6,10 +6,10 @@
 // it in the job's environment, and lets tasks start or not. At the end it tells the daemon.
 //
 // A prolog cannot fail a job without draining its node. So the verdict is enforced in
-// task_init_privileged, where slurm_error reaches the user and the task's own exit fails the
-// job alone: asked for, and no good verdict of this (job, restart) on this node, is a failure.
-// That also catches a node of the job whose plugin could not be loaded: it announces nothing,
-// the daemons' verdict names it, and the batch host's tasks do not start.
+// task_init, where slurm_error reaches the user and the forked task's own exit fails the job
+// alone: asked for, and no good verdict of this (job, restart) on this node, is a failure. That
+// also catches a node of the job whose plugin could not be loaded: it announces nothing, the
+// daemons' verdict names it, and the batch host's tasks do not start.
 #pragma once
 
 #include "spank/options.h"

@@ -36,7 +36,7 @@ enum class Item : unsigned char {
 
 /// What slurmctld is configured to do.
 struct ClusterFacts {
-    std::string name;
+    std::string name{};
     bool prolog_at_allocation =
         false;                   ///< PrologFlags has Alloc (or Contain, which implies it).
     bool prolog_serial = false;  ///< PrologFlags has Serial.
@@ -44,9 +44,6 @@ struct ClusterFacts {
 
 class SpankHandle {
   public:
-    SpankHandle() = default;
-    SpankHandle(const SpankHandle&) = delete;
-    SpankHandle& operator=(const SpankHandle&) = delete;
     virtual ~SpankHandle() = default;
 
     [[nodiscard]] virtual Context context() const = 0;
@@ -77,6 +74,13 @@ class SpankHandle {
     /// One line for whoever reads: the user's terminal, the job's stderr or slurmd's log.
     virtual void say_error(const std::string& sentence) = 0;
     virtual void say(const std::string& sentence) = 0;
+
+  protected:
+    SpankHandle() = default;
+    SpankHandle(const SpankHandle&) = default;
+    SpankHandle(SpankHandle&&) = default;
+    SpankHandle& operator=(const SpankHandle&) = default;
+    SpankHandle& operator=(SpankHandle&&) = default;
 };
 
 }  // namespace stage

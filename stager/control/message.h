@@ -56,20 +56,20 @@ struct StageKey {
 
 /// "The job is here": the only thing that may start a worker on this node.
 struct StageRequest {
-    StageKey key;
+    StageKey key{};
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
-    std::string node_name;  ///< This node, as Slurm calls it.
-    std::string node_list;  ///< The job's (or step's) nodes, "n[0-7,9]".
-    std::string work_dir;   ///< Absolute, or empty. Relative sources lie below it.
-    std::string specs;      ///< stage_spec.h: parse_serialized().
+    std::string node_name{};  ///< This node, as Slurm calls it.
+    std::string node_list{};  ///< The job's (or step's) nodes, "n[0-7,9]".
+    std::string work_dir{};   ///< Absolute, or empty. Relative sources lie below it.
+    std::string specs{};      ///< stage_spec.h: parse_serialized().
 
     bool operator==(const StageRequest&) const = default;
 };
 
 /// "What became of it?"
 struct QueryRequest {
-    StageKey key;
+    StageKey key{};
 
     bool operator==(const QueryRequest&) const = default;
 };
@@ -100,10 +100,10 @@ enum class VerdictState : std::uint8_t {
 struct Verdict {
     VerdictState state = VerdictState::unknown;
     Blame blame = Blame::internal;  ///< Of a failure.
-    std::string sentence;           ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
-    std::string stage_dir;          ///< $STAGECAST_DIR, absolute; empty if there is none.
+    std::string sentence{};         ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
+    std::string stage_dir{};        ///< $STAGECAST_DIR, absolute; empty if there is none.
     std::vector<std::string>
-        paths;  ///< Where the files lie, absolute, in the order of the specs.
+        paths{};  ///< Where the files lie, absolute, in the order of the specs.
 
     bool operator==(const Verdict&) const = default;
 };
@@ -113,7 +113,7 @@ struct Ack {
 };
 
 struct Pong {
-    std::string version;  ///< Of the daemon, "0.1.0".
+    std::string version{};  ///< Of the daemon, "0.1.0".
 
     bool operator==(const Pong&) const = default;
 };
@@ -121,7 +121,7 @@ struct Pong {
 /// The request was not taken at all: not root, another version, no sense in it.
 struct Refused {
     Blame blame = Blame::internal;
-    std::string sentence;
+    std::string sentence{};
 
     bool operator==(const Refused&) const = default;
 };

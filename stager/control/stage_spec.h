@@ -18,8 +18,8 @@ namespace stage {
 enum class Existing : unsigned char { refuse, keep, newer, overwrite };
 
 struct StageSpec {
-    std::string source;       ///< As given; absolute once made_absolute() or serialised.
-    std::string destination;  ///< As given; empty: none. See destination.h for its meaning.
+    std::string source{};       ///< As given; absolute once made_absolute() or serialised.
+    std::string destination{};  ///< As given; empty: none. See destination.h for its meaning.
     Existing existing = Existing::refuse;
     bool is_list = false;      ///< `source` names a file with one spec a line, without the @.
     bool is_optional = false;  ///< The job runs even if this one fails.

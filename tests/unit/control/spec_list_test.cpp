@@ -1,0 +1,121 @@
+#include "stager/control/spec_list.h"
+
+#include "stager/control/message.h"
+#include "transport/base/prng.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+
+std::vector<StageSpec> samples() {
+    return {{.source = "/data/in.dat", .destination = ""},
+            {.source = "/data/a b,c;d%e\n\x7f\\:", .destination = "x\ty"},
+            {.source = "/data/ü", .destination = "/scratch/x", .existing = Existing::keep},
+            {.source = "/n", .destination = "/scratch/n", .existing = Existing::newer},
+            {.source = "/list", .destination = "", .is_list = true, .is_optional = true},
+            {.source = "/w",
+             .destination = "/scratch/w",
+             .existing = Existing::overwrite,
+             .is_temporary = true,
+             .is_durable = true,
+             .is_late = true}};
+}
+
+}  // namespace
+
+TEST_CASE("a list of specs comes back as it was sent") {
+    const auto specs = samples();
+    const auto line = serialize(specs);
+    REQUIRE(line);
+    for (const char c : *line) {
+        CHECK(static_cast<unsigned char>(c) > ' ');
+        CHECK(c != '\x7f');
+    }
+    const auto back = parse_serialized(*line);
+    REQUIRE(back);
+    CHECK(*back == specs);
+}
+
+TEST_CASE("a list cut anywhere is refused, or is a shorter list of the same") {
+    const auto specs = samples();
+    const auto line = serialize(specs);
+    REQUIRE(line);
+    for (std::size_t length = 0; length < line->size(); ++length) {
+        const auto back = parse_serialized(line->substr(0, length));
+        if (!back) {
+            CHECK_FALSE(back.error().sentence().empty());
+            continue;
+        }
+        CHECK(back->size() <= specs.size());
+        for (const StageSpec& spec : *back) {
+            CHECK(spec.source.starts_with('/'));
+        }
+    }
+}
+
+TEST_CASE("whatever is in the environment, a list is ours or refused") {
+    const auto line = serialize(samples());
+    REQUIRE(line);
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+        Prng prng{seed};
+        CAPTURE(seed);
+        std::string forged = *line;
+        for (int i = 0; i < 3; ++i) {
+            forged[prng.below(forged.size())] = static_cast<char>(prng.below(256));
+        }
+        const auto back = parse_serialized(forged);
+        if (back) {
+            const auto again = serialize(*back);
+            REQUIRE(again);
+            CHECK(*parse_serialized(*again) == *back);
+        }
+    }
+}
+
+TEST_CASE("known forgeries are refused with a sentence") {
+    for (const char* const forged :
+         {"",           "none",        "given",      "1",         "1;",
+          "2;-,/a,",    "1;-,a,",      "1;-,,",      "1;x,/a,",   "1;-x,/a,",
+          "1;-,/a",     "1;-,/a,../b", "1;-,/a,b,c", "1;-,/a%,",  "1;-,/a%0,",
+          "1;-,/a%00,", "1;-,/a%zz,",  "1;-,/a b,",  "1;-,/a\n,", "1;-,/a,x;-,/b,x",
+          "1;kl,/a,"}) {
+        const auto back = parse_serialized(forged);
+        INFO(forged);
+        if (std::string_view{forged} == "1;-,/a") {
+            CHECK(back);  // an empty destination may lose its comma
+        } else {
+            CHECK_FALSE(back);
+        }
+    }
+}
+
+TEST_CASE("200 KB of specs are refused on both sides") {
+    std::vector<StageSpec> specs;
+    for (int i = 0; i < 250; ++i) {
+        specs.push_back({.source = "/data/" + std::string(800, 'x') + std::to_string(i),
+                         .destination = std::to_string(i)});
+    }
+    const auto line = serialize(specs);
+    REQUIRE_FALSE(line);
+    CHECK_THAT(line.error().sentence(),
+               Catch::Contains("at most 32768") && Catch::Contains("@LIST"));
+    CHECK_FALSE(parse_serialized("1;-,/" + std::string(200'000, 'x') + ","));
+}
+
+TEST_CASE("more specs than a stage takes are refused on both sides") {
+    std::vector<StageSpec> specs;
+    std::string forged = "1";
+    for (std::size_t i = 0; i <= kMaxSpecs; ++i) {
+        specs.push_back({.source = "/" + std::to_string(i), .destination = ""});
+        forged += ";-,/" + std::to_string(i) + ",";
+    }
+    const auto line = serialize(specs);
+    REQUIRE_FALSE(line);
+    CHECK_THAT(line.error().sentence(), Catch::Contains("257 files"));
+    CHECK_FALSE(parse_serialized(forged));
+    specs.pop_back();
+    REQUIRE(serialize(specs));
+    CHECK(parse_serialized(*serialize(specs))->size() == kMaxSpecs);
+}

@@ -1,0 +1,105 @@
+#include "stager/control/stage_spec.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+
+StageSpec parsed(std::string_view text) {
+    const auto spec = parse_spec(text);
+    INFO(text);
+    REQUIRE(spec);
+    return *spec;
+}
+
+std::string refusal(std::string_view text) {
+    const auto spec = parse_spec(text);
+    INFO(text);
+    REQUIRE_FALSE(spec);
+    CHECK(spec.error().blame() == Blame::user);
+    CHECK(spec.error().sentence().size() < 700);
+    return spec.error().sentence();
+}
+
+}  // namespace
+
+TEST_CASE("a spec is a source, a destination and flags") {
+    CHECK(parsed("in.dat") == StageSpec{.source = "in.dat", .destination = ""});
+    CHECK(parsed("in.dat:sub/x").destination == "sub/x");
+    CHECK(parsed("in.dat:").destination.empty());
+    const StageSpec all = parsed("/a/b:/c/d:newer+optional+temp+durable+late");
+    CHECK(all.source == "/a/b");
+    CHECK(all.destination == "/c/d");
+    CHECK(all.existing == Existing::newer);
+    CHECK(all.is_optional);
+    CHECK(all.is_temporary);
+    CHECK(all.is_durable);
+    CHECK(all.is_late);
+    CHECK(parsed("a::keep").existing == Existing::keep);
+    CHECK(parsed("a::overwrite").existing == Existing::overwrite);
+    CHECK(parsed("a::keep+keep").existing == Existing::keep);
+}
+
+TEST_CASE("a backslash makes a colon part of a name, and nothing else special") {
+    CHECK(parsed("a\\:b").source == "a:b");
+    CHECK(parsed("a\\\\:b").source == "a\\");
+    CHECK(parsed("a\\\\:b").destination == "b");
+    CHECK(parsed("a\\n").source == "a\\n");
+    CHECK(parsed("a\\").source == "a\\");
+    CHECK(parsed("a\nb").source == "a\nb");
+}
+
+TEST_CASE("a list is named with an at sign") {
+    const StageSpec list = parsed("@/home/u/list.txt::optional+late");
+    CHECK(list.is_list);
+    CHECK(list.source == "/home/u/list.txt");
+    CHECK(list.is_optional);
+    CHECK_FALSE(parsed("./@file").is_list);
+    CHECK_THAT(refusal("@list:dst"), Catch::Contains("takes no destination"));
+    CHECK_THAT(refusal("@list::keep"), Catch::Contains("only the flags optional and late"));
+    CHECK_THAT(refusal("@"), Catch::Contains("name is missing"));
+}
+
+TEST_CASE("a mistake is shown with its place and what to write instead") {
+    CHECK_THAT(refusal(""), Catch::Contains("the source is missing"));
+    CHECK_THAT(refusal(":x"), Catch::Contains("character 1: the source is missing"));
+    CHECK_THAT(refusal("in.dat:x:bogus"), Catch::Contains("character 10: no such flag"));
+    CHECK_THAT(refusal("in.dat:x:late+bogus"), Catch::Contains("character 15: no such flag"));
+    CHECK_THAT(refusal("a::late+"), Catch::Contains("character 9: a flag is missing"));
+    CHECK_THAT(refusal("a::"), Catch::Contains("a flag is missing"));
+    CHECK_THAT(refusal("a:b:late:c:d"), Catch::Contains("character 9: one colon too many"));
+    CHECK_THAT(refusal("a::keep+newer"), Catch::Contains("exclude each other"));
+    CHECK_THAT(refusal("a::libs"), Catch::Contains("not available in this version"));
+    CHECK_THAT(refusal("a::extract"), Catch::Contains("not available in this version"));
+}
+
+TEST_CASE("a scheme is taken whole and refused") {
+    CHECK_THAT(refusal("https://host/file:x"),
+               Catch::Contains("https:// is not supported yet"));
+    CHECK_THAT(refusal("cluster://siteA/x"), Catch::Contains("cluster://"));
+    CHECK_THAT(refusal("://x"), Catch::Contains("the source is missing"));
+    CHECK(parsed("a/b://x").source == "a/b");
+}
+
+TEST_CASE("hostile text is refused in one printable line of bounded length") {
+    const std::string huge(200'000, 'x');
+    CHECK_THAT(refusal(huge), Catch::Contains("longer than 4095 bytes"));
+    CHECK_THAT(refusal("a:" + huge), Catch::Contains("longer than"));
+    CHECK_THAT(refusal(std::string(200'000, ':')), Catch::Contains("one colon too many"));
+    const std::string shown = refusal("a\n\x1b[31m:b:c:d");
+    CHECK_THAT(shown, Catch::Contains("a\\n\\x1b[31m"));
+    CHECK(shown.find('\n') == std::string::npos);
+    CHECK_THAT(refusal(std::string("a\0b", 3)), Catch::Contains("zero byte"));
+}
+
+TEST_CASE("a relative source is put below a directory") {
+    const auto put = [](const char* source) {
+        return made_absolute(StageSpec{.source = source, .destination = ""}, "/home/u").source;
+    };
+    CHECK(put("in.dat") == "/home/u/in.dat");
+    CHECK(put("./././in.dat") == "/home/u/in.dat");
+    CHECK(put("../in.dat") == "/home/u/../in.dat");
+    CHECK(put("/abs") == "/abs");
+    CHECK(made_absolute(StageSpec{.source = "x", .destination = ""}, "/").source == "/x");
+}

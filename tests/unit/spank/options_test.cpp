@@ -1,0 +1,48 @@
+#include "spank/options.h"
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+using namespace stage;
+using namespace std::chrono_literals;
+
+TEST_CASE("the words behind the plugin's name are taken, others ignored") {
+    std::string conf = "conf=/etc/x.conf";
+    std::string socket = "socket=/run/x.sock";
+    std::string other = "colour=blue";
+    std::vector<char*> words{other.data(), conf.data(), socket.data()};
+    const Arguments arguments = parse_arguments(words);
+    CHECK(arguments.conf_path == "/etc/x.conf");
+    CHECK(arguments.socket_path == "/run/x.sock");
+    CHECK(parse_arguments({}).socket_path == kControlSocket);
+    CHECK(parse_arguments({}).conf_path == "/etc/stagecast/stagecast.conf");
+}
+
+TEST_CASE("the plugin reads two keys of the site's configuration") {
+    const Site site = parse_site("# x\n StageTimeout = 20 # s\nenabled=YES\nPort=1\n");
+    CHECK(site.is_enabled);
+    CHECK(site.stage_timeout == 20s);
+    CHECK(parse_site("STAGETIMEOUT=5m").stage_timeout == 5min);
+    CHECK(parse_site("StageTimeout=90s\r\n").stage_timeout == 90s);
+    CHECK_FALSE(parse_site("Enabled=No").is_enabled);
+    CHECK_FALSE(parse_site("x\nEnabled=false").is_enabled);
+}
+
+TEST_CASE("what makes no sense in the configuration leaves the defaults") {
+    for (const char* const text : {"",
+                                   "StageTimeout",
+                                   "StageTimeout=",
+                                   "StageTimeout=0",
+                                   "StageTimeout=-3",
+                                   "StageTimeout=soon",
+                                   "StageTimeout=5 parsecs",
+                                   "\x01\xff\n=\n==\n#Enabled=no"}) {
+        INFO(text);
+        CHECK(parse_site(text).stage_timeout == 10min);
+        CHECK(parse_site(text).is_enabled);
+    }
+    CHECK(parse_site("StageTimeout=4000000000").stage_timeout == 24h);
+    CHECK(read_site("/nonexistent").stage_timeout == 10min);
+    CHECK(read_site("/").is_enabled);
+}

@@ -1,0 +1,332 @@
+#include "spank/submit_side.h"
+
+#include "spank/names.h"
+#include "stager/control/spec_list.h"
+#include "tests/unit/spank/fake_host.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace stage;
+
+namespace {
+
+/// A directory with a few files, and the client's working directory.
+struct World {
+    World() {
+        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
+        directory = ::mkdtemp(pattern.data());
+        for (const char* const name : {"a", "b", "with:colon"}) {
+            std::ofstream{directory + "/" + name} << "content";
+        }
+        std::filesystem::create_directory(directory + "/dir");
+        std::filesystem::create_symlink("a", directory + "/link");
+        ::mkfifo((directory + "/fifo").c_str(), 0600);
+    }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+    ~World() { std::filesystem::remove_all(directory); }
+
+    [[nodiscard]] FakeHost host(Context context) const {
+        FakeHost made{context};
+        made.directory = directory;
+        return made;
+    }
+    [[nodiscard]] SubmitSide side() const {
+        return SubmitSide{Arguments{.conf_path = directory + "/stagecast.conf"}};
+    }
+
+    std::string directory;
+};
+
+std::vector<StageSpec> handed(const FakeHost& host) {
+    const auto specs = parse_serialized(host.handed.at(kHandedName));
+    REQUIRE(specs);
+    return *specs;
+}
+
+std::string refusal(SubmitSide& side, FakeHost& host) {
+    const Status done = side.on_options_parsed(host);
+    REQUIRE_FALSE(done);
+    CHECK(host.handed.empty());
+    CHECK_FALSE(host.process.contains(kStepSpecs));
+    CHECK_THAT(done.error().sentence(), Catch::StartsWith("--stage-file: "));
+    return done.error().sentence();
+}
+
+}  // namespace
+
+TEST_CASE("without the option a client does nothing and asks nobody") {
+    const World world;
+    for (const Context context : {Context::local, Context::allocator}) {
+        FakeHost host = world.host(context);
+        SubmitSide side = world.side();
+        CHECK(side.on_options_parsed(host));
+        CHECK(host.handed.empty());
+        CHECK(host.process.empty());
+        CHECK(host.facts_asked == 0);
+    }
+}
+
+TEST_CASE("all occurrences are handed to the prolog, absolute") {
+    const World world;
+    for (const Context context : {Context::local, Context::allocator}) {
+        FakeHost host = world.host(context);
+        SubmitSide side = world.side();
+        side.on_option("a", false);
+        side.on_option("./b:sub/b:durable", false);
+        side.on_option(world.directory + "/link", false);
+        REQUIRE(side.on_options_parsed(host));
+        const auto specs = handed(host);
+        REQUIRE(specs.size() == 3);
+        CHECK(specs[0].source == world.directory + "/a");
+        CHECK(specs[1].source == world.directory + "/b");
+        CHECK(specs[1].is_durable);
+        CHECK(specs[2].source == world.directory + "/link");
+        // A job made by srun has no SLURM_SPANK_* from Slurm: its tasks get the sign from us.
+        CHECK(host.process.contains(kJobSign) == (context == Context::local));
+        CHECK_FALSE(side.is_pending());
+    }
+}
+
+TEST_CASE("what cannot be staged is refused before anything is submitted") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    const auto refused = [&](std::string_view value) {
+        side.on_option(value, false);
+        return refusal(side, host);
+    };
+    CHECK_THAT(refused("nope"), Catch::Contains("No such file") && Catch::Contains("::late"));
+    CHECK_THAT(refused("dir"), Catch::Contains("is a directory"));
+    CHECK_THAT(refused("fifo"), Catch::Contains("not a regular file"));
+    CHECK_THAT(refused("/dev/null"), Catch::Contains("not a regular file"));
+    CHECK_THAT(refused("a::bogus"), Catch::Contains("character 4"));
+    CHECK_THAT(refused("with:colon:x:y"), Catch::Contains("one colon too many"));
+    CHECK_THAT(refused(std::string(200'000, 'x')), Catch::Contains("4095"));
+}
+
+TEST_CASE("an unreadable source is refused to whoever cannot read it") {
+    const World world;
+    std::filesystem::permissions(world.directory + "/a", std::filesystem::perms::none);
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    if (::geteuid() == 0) {
+        CHECK(side.on_options_parsed(host));
+    } else {
+        CHECK_THAT(refusal(side, host), Catch::Contains("Permission denied"));
+    }
+}
+
+TEST_CASE("a late source need not be there, an optional one is only missed aloud") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("nope::late", false);
+    side.on_option("nope:other:optional", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(handed(host).size() == 2);
+    REQUIRE(host.notices.size() == 1);
+    CHECK_THAT(host.notices[0], Catch::Contains("No such file"));
+}
+
+TEST_CASE("200 KB of specs are refused with one sentence, however many they are") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    SECTION("as many") {
+        for (int i = 0; i < 20'000; ++i) {
+            side.on_option("a:" + std::to_string(i), false);
+        }
+        CHECK_THAT(refusal(side, host), Catch::Contains("too many"));
+    }
+    SECTION("as long ones") {
+        for (int i = 0; i < 200; ++i) {
+            side.on_option("a:" + std::string(200, 'd') + "/" + std::string(200, 'd') + "/" +
+                               std::string(200, 'd') + "/" + std::string(200, 'd') + "/" +
+                               std::to_string(i),
+                           false);
+        }
+        CHECK_THAT(refusal(side, host), Catch::Contains("at most 32768"));
+    }
+}
+
+TEST_CASE("prologs must run at allocation, and not one after the other") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    host.facts = ClusterFacts{.name = "lab", .prolog_at_allocation = false};
+    CHECK_THAT(refusal(side, host), Catch::Contains("PrologFlags=Alloc"));
+    side.on_option("a", false);
+    host.facts =
+        ClusterFacts{.name = "lab", .prolog_at_allocation = true, .prolog_serial = true};
+    CHECK_THAT(refusal(side, host), Catch::Contains("Serial"));
+    side.on_option("a", false);
+    host.facts = std::nullopt;  // slurmctld does not answer: submitting will say so
+    CHECK(side.on_options_parsed(host));
+}
+
+TEST_CASE("a site that switched stagecast off says so") {
+    const World world;
+    std::ofstream{world.directory + "/stagecast.conf"} << "# off\nEnabled = no\n";
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    CHECK_THAT(refusal(side, host), Catch::Contains("switched off"));
+}
+
+TEST_CASE("paths for another cluster are not checked here, with a notice") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    SECTION("-M x") {
+        host.arguments = {"-N", "2", "-M", "far", "job.sh"};
+    }
+    SECTION("-Mx") {
+        host.arguments = {"-Mfar", "job.sh"};
+    }
+    SECTION("--clusters=x") {
+        host.arguments = {"--clusters=far", "job.sh"};
+    }
+    SECTION("from the environment") {
+        host.process["SBATCH_CLUSTERS"] = "far";
+    }
+    host.facts->prolog_at_allocation = false;  // ours has no say
+    side.on_option("nope", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(handed(host)[0].source == world.directory + "/nope");
+    REQUIRE(host.notices.size() == 1);
+    CHECK_THAT(host.notices[0], Catch::Contains("cluster far"));
+}
+
+TEST_CASE("-M of our own cluster, or of the job's program, is nothing special") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    SECTION("ours") {
+        host.arguments = {"-M", "lab", "job.sh"};
+    }
+    SECTION("the script's") {
+        host.arguments = {"-N", "2", "job.sh", "-M", "far"};
+    }
+    side.on_option("nope", false);
+    CHECK_THAT(refusal(side, host), Catch::Contains("No such file"));
+}
+
+TEST_CASE("a step inside a job keeps its own files to itself") {
+    const World world;
+    FakeHost host = world.host(Context::local);
+    SubmitSide side = world.side();
+    SECTION("srun in a job") {
+        host.process["SLURM_JOB_ID"] = "7";
+    }
+    SECTION("srun --jobid") {
+        host.arguments = {"--jobid=7", "-N1", "hostname"};
+    }
+    host.facts->prolog_at_allocation = false;  // a step has no prolog
+    side.on_option("a", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(host.handed.empty());
+    REQUIRE(host.process.contains(kStepSpecs));
+    CHECK(parse_serialized(host.process[kStepSpecs])->at(0).source == world.directory + "/a");
+    CHECK(host.facts_asked == 0);
+}
+
+TEST_CASE("an inherited option stages nothing again") {
+    const World world;
+    FakeHost host = world.host(Context::local);
+    host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}};
+    SubmitSide side = world.side();
+    SECTION("in a step") {
+        side.on_option("a", true);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(host.handed.empty());
+        CHECK_FALSE(host.process.contains(kStepSpecs));
+        CHECK(host.process[kJobSign] == "1;-,/x,");
+    }
+    SECTION("but the step's own does, though it be the same") {
+        side.on_option("a", true);
+        side.on_option("a", true);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(parse_serialized(host.process[kStepSpecs])->size() == 1);
+    }
+}
+
+TEST_CASE("a job submitted inside a job that stages stages only what it asks for") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}, {kStageDir, "/stage/7"}};
+    SubmitSide side = world.side();
+    side.on_option("x", true);
+    SECTION("nothing") {
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(host.handed[kHandedName] == kNothing);
+        CHECK(host.process[kJobSign] == kNothing);
+        CHECK_FALSE(host.process.contains(kStageDir));
+    }
+    SECTION("something") {
+        side.on_option("a", true);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).size() == 1);
+    }
+}
+
+TEST_CASE("each component of a heterogeneous job hands on its own") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(handed(host)[0].source == world.directory + "/a");
+    // sbatch sets the first component's variables before it parses the second (measured).
+    host.process[kJobSign] = host.handed[kHandedName];
+    SECTION("another file") {
+        side.on_option("a", true);
+        side.on_option("b", true);
+        REQUIRE(side.on_options_parsed(host));
+        REQUIRE(handed(host).size() == 1);
+        CHECK(handed(host)[0].source == world.directory + "/b");
+    }
+    SECTION("none") {
+        side.on_option("a", true);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(host.handed[kHandedName] == kNothing);
+    }
+}
+
+TEST_CASE("a step over several components cannot stage for itself") {
+    const World world;
+    FakeHost host = world.host(Context::local);
+    host.process["SLURM_JOB_ID"] = "7";
+    SubmitSide side = world.side();
+    SECTION("the first has files") {
+        side.on_option("a", false);
+        REQUIRE(side.on_options_parsed(host));
+    }
+    SECTION("the second has files") {
+        REQUIRE(side.on_options_parsed(host));
+        side.on_option("a", false);
+    }
+    const Status second = side.on_options_parsed(host);
+    REQUIRE_FALSE(second);
+    CHECK_THAT(second.error().sentence(), Catch::Contains("several components"));
+}
+
+TEST_CASE("a vanished working directory is a sentence") {
+    const World world;
+    FakeHost host = world.host(Context::allocator);
+    host.directory.clear();
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    CHECK_THAT(refusal(side, host), Catch::Contains("working directory"));
+    side.on_option(world.directory + "/a", false);
+    CHECK(side.on_options_parsed(host));
+}
