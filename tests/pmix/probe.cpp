@@ -2,8 +2,8 @@
 //
 //   pmix-probe [--wait-ms=N] [--no-group] [--node=NAME] [--stay-ms=N]
 //
-// under stagecast-pmix-host, srun --mpi=pmix or mpirun. One line of JSON on stdout; exit status 0 if
-// the table is whole, 1 with the sentence in "error". Used by tests/pmix/run.
+// under stagecast-pmix-host, srun --mpi=pmix or mpirun. One line of JSON on stdout; exit status
+// 0 if the table is whole, 1 with the sentence in "error". Used by tests/pmix/run.
 #include "pmix/agreement.h"
 #include "pmix/pmix_directory.h"
 
@@ -39,7 +39,8 @@ Options read_options(int argc, char** argv) {
     Options options;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
-        const std::string_view value = word.substr(std::min(word.find('='), word.size() - 1) + 1);
+        const std::string_view value =
+            word.substr(std::min(word.find('='), word.size() - 1) + 1);
         if (word.starts_with("--wait-ms=")) {
             options.wait = number_in(value);
         } else if (word.starts_with("--stay-ms=")) {
@@ -104,8 +105,8 @@ int run(const Options& options) {
     std::string session;
     for (const std::byte octet : agreement->session) {
         std::array<char, 3> hex{};
-        static_cast<void>(std::snprintf(
-            hex.data(), hex.size(), "%02x", std::to_integer<unsigned>(octet)));
+        static_cast<void>(
+            std::snprintf(hex.data(), hex.size(), "%02x", std::to_integer<unsigned>(octet)));
         session += hex.data();
     }
     static_cast<void>(std::printf(

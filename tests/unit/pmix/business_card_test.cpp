@@ -1,0 +1,161 @@
+#include "pmix/business_card.h"
+
+#include "tests/unit/pmix/cards.h"
+#include "transport/base/codec.h"
+#include "transport/base/prng.h"
+
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+namespace stage {
+namespace {
+
+TEST_CASE("a card comes back as it was made") {
+    Card card = card_of(3);
+    SECTION("IPv4") {
+    }
+    SECTION("IPv6") {
+        card.address = *parse_ip("fd00::1:7");
+    }
+    SECTION("without a name") {
+        card.node.clear();
+    }
+    SECTION("with a credential") {
+        card.key_credential = std::string(2048, 'M');
+    }
+    SECTION("with a range of versions") {
+        card.version_min = 2;
+        card.version_max = 9;
+    }
+    const Result<Card> back = decode_card(encode_card(card));
+    REQUIRE(back);
+    CHECK(*back == card);
+}
+
+TEST_CASE("a card's bytes are those of the page") {
+    Card card = card_of(258);
+    card.address = *parse_ip("10.77.1.4");
+    card.port = 0x1b59;
+    card.incarnation.fill(std::byte{0xab});
+    card.node = "n3";
+    ByteWriter page;
+    page.u8(1).u16(258).u8(4).u8(10).u8(77).u8(1).u8(4).u16(0x1b59);
+    for (int i = 0; i < 16; ++i) {
+        page.u8(0xab);
+    }
+    page.u8(1).u8(1).u32(2).u8('n').u8('3').u32(0);
+    CHECK(encode_card(card) == page.take());
+}
+
+TEST_CASE("no part of a card is a card") {
+    Card card = card_of(7);
+    card.key_credential = "MUNGE:abc:";
+    const std::vector<std::byte> whole = encode_card(card);
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        CAPTURE(length);
+        CHECK_FALSE(decode_card(Bytes{whole}.first(length)));
+    }
+}
+
+TEST_CASE("a newer release may append to a card") {
+    std::vector<std::byte> bytes = encode_card(card_of(1));
+    bytes.resize(bytes.size() + 100);
+    const Result<Card> card = decode_card(bytes);
+    REQUIRE(card);
+    CHECK(*card == card_of(1));
+    bytes.resize(kMaxBusinessCardBytes + 1);
+    CHECK_FALSE(decode_card(bytes));
+}
+
+TEST_CASE("a changed byte gives a sensible card or none") {
+    const std::vector<std::byte> whole = encode_card(card_of(7));
+    Prng prng{1};
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        for (int round = 0; round < 16; ++round) {
+            std::vector<std::byte> changed = whole;
+            changed[at] = static_cast<std::byte>(prng.below(256));
+            if (const Result<Card> card = decode_card(changed)) {
+                CHECK(checked_card(*card));
+            }
+        }
+    }
+}
+
+TEST_CASE("what no member may claim is refused on both sides") {
+    const std::vector<std::function<void(Card&)>> lies{
+        [](Card& card) { card.rank = Rank{65535}; },
+        [](Card& card) { card.port = 0; },
+        [](Card& card) { card.address = *parse_ip("0.0.0.0"); },
+        [](Card& card) { card.address = *parse_ip("::"); },
+        [](Card& card) { card.incarnation = {}; },
+        [](Card& card) { card.version_min = 0; },
+        [](Card& card) { card.version_min = 2; },
+        [](Card& card) { card.node = "two words"; },
+        [](Card& card) { card.node = "n\n1"; },
+        [](Card& card) { card.node = std::string(256, 'n'); },
+        [](Card& card) { card.key_credential = "x\x1b[2J"; },
+        [](Card& card) { card.key_credential = std::string(2049, 'M'); },
+    };
+    for (std::size_t i = 0; i < lies.size(); ++i) {
+        CAPTURE(i);
+        Card card = card_of(1);
+        lies[i](card);
+        CHECK_FALSE(checked_card(card));
+        CardTable table = cards_of(3);
+        lies[i](table[1]);
+        CHECK_FALSE(check_cards(table));
+    }
+}
+
+TEST_CASE("a table comes back whole") {
+    for (const std::uint16_t count : std::vector<std::uint16_t>{1, 2, 1000}) {
+        const CardTable table = cards_of(count);
+        const Result<CardTable> back = decode_cards(encode_cards(table));
+        REQUIRE(back);
+        CHECK(*back == table);
+    }
+}
+
+TEST_CASE("who only carries cards makes the same table") {
+    std::vector<std::vector<std::byte>> cards;
+    for (const Card& card : cards_of(5)) {
+        cards.push_back(encode_card(card));
+    }
+    CHECK(join_cards(cards) == encode_cards(cards_of(5)));
+}
+
+TEST_CASE("a table that lies about itself is none") {
+    const std::vector<std::byte> whole = encode_cards(cards_of(3));
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        CHECK_FALSE(decode_cards(Bytes{whole}.first(length)));
+    }
+    std::vector<std::byte> more = whole;
+    more.push_back(std::byte{});
+    CHECK_FALSE(decode_cards(more));
+    CHECK_FALSE(decode_cards(ByteWriter{}.u32(0xffffffff).take()));
+    CHECK_FALSE(decode_cards(ByteWriter{}.u32(0).take()));
+    CHECK_FALSE(decode_cards(join_cards({encode_card(card_of(1)), encode_card(card_of(0))})));
+}
+
+TEST_CASE("two members can't be one") {
+    CardTable table = cards_of(4);
+    SECTION("one incarnation") {
+        table[3].incarnation = table[1].incarnation;
+        CHECK(check_cards(table).error().sentence() ==
+              "rank 1 (n1, 10.0.0.2) and rank 3 (n3, 10.0.0.4) have the same incarnation; is "
+              "one process started twice?");
+    }
+    SECTION("one address and port") {
+        table[3].address = table[1].address;
+        table[3].port = table[1].port;
+        CHECK_FALSE(check_cards(table));
+    }
+    SECTION("one address, two ports are two members of one host") {
+        table[3].address = table[1].address;
+        CHECK(check_cards(table));
+    }
+}
+
+}  // namespace
+}  // namespace stage
