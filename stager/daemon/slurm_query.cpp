@@ -1,0 +1,453 @@
+#include "stager/daemon/slurm_query.h"
+
+#include "transport/base/codec.h"
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kQuestionMax = 1U << 20U;
+constexpr std::size_t kAnswerMax = 16U << 20U;
+constexpr std::size_t kNameMax = 255;
+constexpr std::size_t kSentenceMax = 4096;
+constexpr std::size_t kLengthBytes = 4;
+
+enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3 };
+enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2 };
+
+// ---- The child's part.
+
+struct HostlistFree {
+    void operator()(hostlist_t list) const { ::slurm_hostlist_destroy(list); }
+};
+struct NodesFree {
+    void operator()(node_info_msg_t* nodes) const { ::slurm_free_node_info_msg(nodes); }
+};
+struct JobsFree {
+    void operator()(job_info_msg_t* jobs) const { ::slurm_free_job_info_msg(jobs); }
+};
+struct AddressesFree {
+    void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
+};
+struct MallocFree {
+    void operator()(char* text) const { std::free(text); }  // NOLINT: libslurm's malloc
+};
+
+Error no_answer(std::string_view asked) {
+    return {
+        Blame::node,
+        "slurmctld does not tell " + std::string{asked} + " (" + ::slurm_strerror(errno) + ")"};
+}
+
+Result<std::vector<std::string>> expand(const std::string& list) {
+    const std::unique_ptr<hostlist, HostlistFree> hosts{::slurm_hostlist_create(list.c_str())};
+    if (hosts == nullptr) {
+        return Error{Blame::internal, "this is no list of nodes: " + list.substr(0, kNameMax)};
+    }
+    const int count = ::slurm_hostlist_count(hosts.get());
+    if (count < 1 || static_cast<std::size_t>(count) > kNodesMax) {
+        return Error{Blame::internal, "a list of " + std::to_string(count) + " nodes"};
+    }
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+        const std::unique_ptr<char, MallocFree> name{::slurm_hostlist_shift(hosts.get())};
+        if (name == nullptr) {
+            return Error{Blame::internal, "a list of nodes ends early"};
+        }
+        names.emplace_back(name.get());
+    }
+    return names;
+}
+
+/// NodeAddr may be a name: then it is looked up here, where that may take its time.
+Result<std::string> numeric(const std::string& node, const std::string& address) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const int failed = ::getaddrinfo(address.c_str(), nullptr, &hints, &list);
+    const std::unique_ptr<addrinfo, AddressesFree> found{list};
+    std::array<char, NI_MAXHOST> text{};
+    if (failed != 0 || ::getnameinfo(found->ai_addr,
+                                     found->ai_addrlen,
+                                     text.data(),
+                                     text.size(),
+                                     nullptr,
+                                     0,
+                                     NI_NUMERICHOST) != 0) {
+        return Error{Blame::node,
+                     "node " + node + ": its NodeAddr " + address + " has no address (" +
+                         ::gai_strerror(failed) + ")"};
+    }
+    return std::string{text.data()};
+}
+
+std::string text_or_empty(const char* text) {
+    return text == nullptr ? std::string{} : text;
+}
+
+Result<SlurmAnswer> resolve(const std::string& list) {
+    const auto names = expand(list);
+    if (!names) {
+        return names.error();
+    }
+    node_info_msg_t* loaded = nullptr;
+    if (::slurm_load_node(0, &loaded, SHOW_ALL) != SLURM_SUCCESS) {
+        return no_answer("the addresses of the job's nodes");
+    }
+    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
+    std::unordered_map<std::string, std::string> addresses;
+    for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
+        const node_info_t& node = nodes->node_array[i];
+        addresses[text_or_empty(node.name)] = text_or_empty(node.node_addr);
+    }
+    std::vector<SlurmNode> resolved;
+    for (const std::string& name : *names) {
+        const auto found = addresses.find(name);
+        const std::string given = found == addresses.end() ? std::string{} : found->second;
+        auto address = numeric(name, given.empty() ? name : given);
+        if (!address) {
+            return std::move(address).error();
+        }
+        resolved.push_back({.name = name, .address = std::move(*address)});
+    }
+    return SlurmAnswer{std::move(resolved)};
+}
+
+std::string_view word_of(std::uint32_t state) {
+    constexpr std::array<std::string_view, JOB_END> kWords{"PENDING",
+                                                           "RUNNING",
+                                                           "SUSPENDED",
+                                                           "COMPLETED",
+                                                           "CANCELLED",
+                                                           "FAILED",
+                                                           "TIMEOUT",
+                                                           "NODE_FAIL",
+                                                           "PREEMPTED",
+                                                           "BOOT_FAIL",
+                                                           "DEADLINE",
+                                                           "OUT_OF_MEMORY"};
+    const std::uint32_t base = state & JOB_STATE_BASE;
+    if (base == JOB_PENDING && (state & JOB_REQUEUE) != 0) {
+        return "REQUEUED";
+    }
+    return base < kWords.size() ? kWords[base] : "UNKNOWN";
+}
+
+SlurmJob describe(const slurm_job_info_t& job) {
+    constexpr std::uint32_t kLeaving = JOB_COMPLETING | JOB_REQUEUE | JOB_REQUEUE_HOLD |
+                                       JOB_SPECIAL_EXIT | JOB_STOPPED | JOB_REVOKED;
+    const std::uint32_t state = job.job_state;
+    const bool alive = (state & JOB_STATE_BASE) == JOB_RUNNING && (state & kLeaving) == 0;
+    return {.state = alive ? SlurmJobState::alive : SlurmJobState::ended,
+            .restart_count = job.restart_cnt,
+            .word = std::string{word_of(state)}};
+}
+
+Result<SlurmAnswer> job_state(std::uint32_t job_id) {
+    job_info_msg_t* loaded = nullptr;
+    const int done = ::slurm_load_job(&loaded, job_id, SHOW_ALL | SHOW_LOCAL);
+    const int cause = errno;
+    const std::unique_ptr<job_info_msg_t, JobsFree> jobs{loaded};
+    if (done != SLURM_SUCCESS && cause != ESLURM_INVALID_JOB_ID) {
+        errno = cause;
+        return no_answer("the job's state");
+    }
+    // An array's job id brings all its tasks.
+    for (std::uint32_t i = 0; done == SLURM_SUCCESS && i < jobs->record_count; ++i) {
+        if (jobs->job_array[i].job_id == job_id) {
+            return SlurmAnswer{describe(jobs->job_array[i])};
+        }
+    }
+    return SlurmAnswer{
+        SlurmJob{.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"}};
+}
+
+Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
+    ::slurm_init(nullptr);
+    if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
+        const auto names = expand(ask->node_list);
+        if (!names) {
+            return names.error();
+        }
+        std::vector<SlurmNode> nodes;
+        for (const std::string& name : *names) {
+            nodes.push_back({.name = name, .address = {}});
+        }
+        return SlurmAnswer{std::move(nodes)};
+    }
+    if (const auto* ask = std::get_if<ResolveQuestion>(&question)) {
+        return resolve(ask->node_list);
+    }
+    return job_state(std::get<JobStateQuestion>(question).job_id);
+}
+
+bool send_all(int fd, Bytes bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes = bytes.subspan(sent < 0 ? 0 : static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+bool tell(int fd, const Result<SlurmAnswer>& answer) {
+    ByteWriter out;
+    out.blob(encode_slurm_answer(answer));
+    return send_all(fd, out.view());
+}
+
+Result<SlurmQuestion> read_question(int fd) {
+    std::vector<std::byte> bytes(kLengthBytes);
+    for (std::size_t have = 0; have < bytes.size();) {
+        const ssize_t got = ::recv(fd, &bytes[have], bytes.size() - have, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return Error{Blame::internal, "the question did not come"};
+        }
+        have += static_cast<std::size_t>(got);
+        if (have == kLengthBytes && bytes.size() == kLengthBytes) {
+            const std::size_t length = ByteReader{bytes}.u32();
+            bytes.resize(kLengthBytes + std::min(length, kQuestionMax));
+        }
+    }
+    return decode_question(Bytes{bytes}.subspan(kLengthBytes));
+}
+
+/// What the child needs when libslurm ends it: where to answer, and what libslurm has
+/// complained of.
+struct LastWords {
+    int answer_fd;
+    int complaints_fd;
+};
+
+/// The last line of it, without "error: " or "fatal: ".
+std::string last_complaint(int fd) {
+    std::array<char, kSentenceMax> buffer{};
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    const off_t from =
+        size > static_cast<off_t>(buffer.size()) ? size - static_cast<off_t>(buffer.size()) : 0;
+    const ssize_t got = size > 0 ? ::pread(fd, buffer.data(), buffer.size(), from) : 0;
+    std::string text(buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    text.erase(text.find_last_not_of(" \n") + 1);
+    text.erase(0, text.rfind('\n') + 1);
+    for (const std::string_view word : {"fatal: ", "error: "}) {
+        const std::size_t at = text.find(word);
+        text.erase(0, at == std::string::npos ? 0 : at + word.size());
+    }
+    return text;
+}
+
+/// libslurm's fatal() calls exit(): this is where that leads.
+void on_fatal(int status, void* argument) {
+    static_cast<void>(status);
+    const auto* words = static_cast<const LastWords*>(argument);
+    const std::string complaint = last_complaint(words->complaints_fd);
+    static_cast<void>(tell(
+        words->answer_fd,
+        Error{Blame::node,
+              "Slurm's library gave up (" +
+                  (complaint.empty() ? std::string{"it does not say why"} : complaint) + ")"}));
+}
+
+// ---- Both parts'.
+
+void write_nodes(ByteWriter& out, const std::vector<SlurmNode>& nodes) {
+    out.u8(static_cast<std::uint8_t>(Told::nodes))
+        .u32(static_cast<std::uint32_t>(nodes.size()));
+    for (const SlurmNode& node : nodes) {
+        out.text(node.name).text(node.address);
+    }
+}
+
+std::vector<SlurmNode> read_nodes(ByteReader& reader) {
+    std::vector<SlurmNode> nodes;
+    const std::size_t count = reader.u32();
+    if (count > kNodesMax) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        std::string name = reader.text(kNameMax);
+        std::string address = reader.text(kNameMax);
+        nodes.push_back({.name = std::move(name), .address = std::move(address)});
+    }
+    return nodes;
+}
+
+SlurmJob read_job(ByteReader& reader) {
+    SlurmJob job;
+    const std::uint8_t state = reader.u8();
+    job.state = static_cast<SlurmJobState>(state);
+    job.restart_count = reader.u32();
+    job.word = reader.text(kNameMax);
+    if (state > static_cast<std::uint8_t>(SlurmJobState::absent)) {
+        reader.fail();
+    }
+    return job;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_question(const SlurmQuestion& question) {
+    ByteWriter out;
+    if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
+        out.u8(static_cast<std::uint8_t>(Ask::expand)).text(ask->node_list);
+    } else if (const auto* resolve_ask = std::get_if<ResolveQuestion>(&question)) {
+        out.u8(static_cast<std::uint8_t>(Ask::resolve)).text(resolve_ask->node_list);
+    } else {
+        out.u8(static_cast<std::uint8_t>(Ask::job));
+        out.u32(std::get<JobStateQuestion>(question).job_id);
+    }
+    return out.take();
+}
+
+Result<SlurmQuestion> decode_question(Bytes message) {
+    ByteReader reader{message};
+    SlurmQuestion question;
+    switch (static_cast<Ask>(reader.u8())) {
+        case Ask::expand:
+            question = ExpandQuestion{reader.text(kQuestionMax)};
+            break;
+        case Ask::resolve:
+            question = ResolveQuestion{reader.text(kQuestionMax)};
+            break;
+        case Ask::job:
+            question = JobStateQuestion{reader.u32()};
+            break;
+        default:
+            reader.fail();
+            break;
+    }
+    if (!reader.finished()) {
+        return Error{Blame::internal, "a question to Slurm that is none"};
+    }
+    return question;
+}
+
+std::vector<std::byte> encode_slurm_answer(const Result<SlurmAnswer>& answer) {
+    ByteWriter out;
+    if (!answer) {
+        out.u8(static_cast<std::uint8_t>(Told::error));
+        out.u8(static_cast<std::uint8_t>(answer.error().blame()));
+        out.text(std::string_view{answer.error().sentence()}.substr(0, kSentenceMax));
+    } else if (const auto* nodes = std::get_if<std::vector<SlurmNode>>(&*answer)) {
+        write_nodes(out, *nodes);
+    } else {
+        const auto& job = std::get<SlurmJob>(*answer);
+        out.u8(static_cast<std::uint8_t>(Told::job)).u8(static_cast<std::uint8_t>(job.state));
+        out.u32(job.restart_count).text(job.word);
+    }
+    return out.take();
+}
+
+Result<SlurmAnswer> decode_slurm_answer(Bytes message) {
+    const Error nonsense{Blame::internal, "the Slurm query answers nonsense"};
+    ByteReader reader{message};
+    SlurmAnswer answer;
+    switch (static_cast<Told>(reader.u8())) {
+        case Told::error: {
+            const std::uint8_t blame = reader.u8();
+            std::string sentence = reader.text(kSentenceMax);
+            const bool good =
+                reader.finished() && blame <= static_cast<std::uint8_t>(Blame::internal);
+            return good ? Error{static_cast<Blame>(blame), std::move(sentence)} : nonsense;
+        }
+        case Told::nodes:
+            answer = read_nodes(reader);
+            break;
+        case Told::job:
+            answer = read_job(reader);
+            break;
+        default:
+            reader.fail();
+            break;
+    }
+    if (!reader.finished()) {
+        return nonsense;
+    }
+    return answer;
+}
+
+int run_slurm_query(int fd) {
+    // A bound that holds even inside a call that never returns.
+    ::alarm(static_cast<unsigned>(
+        std::chrono::duration_cast<std::chrono::seconds>(kSlurmAnswerMax).count()));
+    const auto question = read_question(fd);
+    if (!question) {
+        return 1;
+    }
+    LastWords words{.answer_fd = fd,
+                    .complaints_fd = ::memfd_create("complaints", MFD_CLOEXEC)};
+    if (words.complaints_fd >= 0) {
+        ::dup2(words.complaints_fd, STDERR_FILENO);
+    }
+    ::on_exit(on_fatal, &words);
+    return tell(fd, ask_slurm(*question)) ? 0 : 1;
+}
+
+Result<SlurmQuery> SlurmQuery::start(Spawner& spawner,
+                                     std::uint32_t role,
+                                     const SlurmQuestion& question,
+                                     Instant now) {
+    auto child = spawner.start_role(role, SOCK_STREAM);
+    if (!child) {
+        return std::move(child).error();
+    }
+    ByteWriter message;
+    message.blob(encode_question(question));
+    // A node list fits an empty socket's buffer; one that does not is none that Slurm made.
+    const ssize_t sent =
+        ::send(child->socket.get(), message.view().data(), message.size(), MSG_NOSIGNAL);
+    if (sent != static_cast<ssize_t>(message.size())) {
+        return Error{Blame::internal, "the list of nodes is too long"};
+    }
+    return SlurmQuery{std::move(child->socket),
+                      now + kSlurmAnswerMax + std::chrono::seconds{1}};
+}
+
+void SlurmQuery::on_readable() {
+    std::array<std::byte, 65'536> chunk{};
+    while (!answer_) {
+        const ssize_t got = ::recv(socket_.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 && errno == EAGAIN) {
+            return;
+        }
+        if (got <= 0 || received_.size() > kAnswerMax) {
+            answer_ = Error{Blame::node, "Slurm does not answer; is slurmctld reachable?"};
+            return;
+        }
+        received_.insert(received_.end(), chunk.begin(), chunk.begin() + got);
+        ByteReader reader{received_};
+        const Bytes whole = reader.blob(kAnswerMax);
+        if (reader.ok()) {
+            answer_ = decode_slurm_answer(whole);
+        }
+    }
+}
+
+void SlurmQuery::on_time(Instant now) {
+    if (!answer_ && now >= deadline_) {
+        answer_ = Error{Blame::node, "Slurm does not answer; is slurmctld reachable?"};
+    }
+}
+
+}  // namespace stage
