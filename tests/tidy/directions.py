@@ -44,7 +44,7 @@ LIBRARY = {
     "rdma/": ["transport/verbs"],
     "pmix": ["pmix", "pmix/host"],
     "slurm/": ["spank", "stager/daemon/slurm_query."],
-    "munge.h": ["stager/link", "pmix/host"],
+    "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],
     "catch2/": [],
 }
 
