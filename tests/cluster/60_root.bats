@@ -15,7 +15,7 @@ squash() {
   install -d -m 700 -o 2001 -g 2001 "$WORK/real" "$WORK/squash"
   local host
   for host in login "${NODES[@]}"; do
-    lab on "$host" -u alice bindfs "$T/real" "$T/squash" || skip "no FUSE on this machine"
+    lab on "$host" -u alice bindfs --no-allow-other "$T/real" "$T/squash" || skip "no FUSE on this machine"
   done
   run ! lab on n1 ls "$T/squash"   # that it refuses root is what the test rests on
 }
