@@ -1,0 +1,200 @@
+// Is a job's directory gone with everything in it, and nothing outside of it touched?
+#include "stager/spawn/remove_tree.h"
+
+#include "tests/unit/spawn/spawn_world.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace stage;
+using Kind = SpawnEvent::Kind;
+
+namespace {
+
+const UserIdentity kUser{.uid = kSomebody, .gid = kSomebody, .name = {}};
+
+bool exists(const std::string& path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0;
+}
+
+void write_file(const std::string& path) {
+    std::ofstream{path} << "content";
+    REQUIRE(exists(path));
+}
+
+/// StageRoot with a job's directory 42 in it, and a place outside.
+class StageRoot {
+  public:
+    StageRoot() {
+        REQUIRE(::mkdtemp(base_.data()) != nullptr);
+        REQUIRE(::chmod(base_.c_str(), 0755) == 0);
+        for (const std::string& path : {root(), job(), outside()}) {
+            REQUIRE(::mkdir(path.c_str(), 0755) == 0);
+        }
+        if (::geteuid() == 0) {
+            REQUIRE(::chown(job().c_str(), kSomebody, kSomebody) == 0);
+        }
+        fd_.reset(::open(root().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        REQUIRE(fd_);
+    }
+    StageRoot(const StageRoot&) = delete;
+    StageRoot& operator=(const StageRoot&) = delete;
+    ~StageRoot() {
+        const UniqueFd base{::open(base_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+        static_cast<void>(empty_directory(base.get()));
+        ::rmdir(base_.c_str());
+    }
+    [[nodiscard]] std::string root() const { return base_ + "/root"; }
+    [[nodiscard]] std::string job() const { return base_ + "/root/42"; }
+    [[nodiscard]] std::string outside() const { return base_ + "/outside"; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+    /// Runs `script` in the job's directory as its user.
+    void as_user(const std::string& script) const {
+        SpawnWorld world;
+        ProgramRequest program = SpawnWorld::shell("set -e; cd " + job() + "; " + script);
+        if (::geteuid() == 0) {
+            program.user = kUser;
+        }
+        REQUIRE(world.spawner().start(program, {}));
+        world.next(Kind::started);
+        REQUIRE(world.next(Kind::ended).status_text() == "exit status 0");
+    }
+    Status remove(std::vector<std::string> path = {"42"}) const {
+        return remove_tree(fd_.get(), {.path = std::move(path), .user = kUser});
+    }
+
+  private:
+    std::string base_ = "/tmp/stagecast-remove-XXXXXX";
+    UniqueFd fd_;
+};
+
+std::string sentence_of(const Status& status) {
+    return status ? std::string{"(removed)"} : status.error().sentence();
+}
+
+}  // namespace
+
+TEST_CASE("a job's directory goes with all that its user made") {
+    const StageRoot stage;
+    stage.as_user(
+        "mkdir -p a/b/c closed/in readonly; echo x >a/b/c/f; echo x >closed/in/f; echo x "
+        ">readonly/f; "
+        "mkfifo pipe; ln -s /etc/passwd link; ln f2 2>/dev/null || :; echo x >'odd\n name'; "
+        "chmod 000 closed/in closed; chmod 555 readonly; chmod 100 a/b");
+    CHECK(sentence_of(stage.remove()) == "(removed)");
+    CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("what is not there needs no removal") {
+    const StageRoot stage;
+    CHECK(stage.remove({"43"}));
+    CHECK(stage.remove({"42", "step.0"}));
+    CHECK(exists(stage.job()));
+}
+
+TEST_CASE("a step's directory goes, its job's stays") {
+    const StageRoot stage;
+    stage.as_user("mkdir step.0 step.1; echo x >step.0/f");
+    CHECK(stage.remove({"42", "step.0"}));
+    CHECK_FALSE(exists(stage.job() + "/step.0"));
+    CHECK(exists(stage.job() + "/step.1"));
+}
+
+TEST_CASE("links lead nowhere") {
+    const StageRoot stage;
+    write_file(stage.outside() + "/precious");
+    SECTION("in the directory") {
+        stage.as_user("ln -s " + stage.outside() + " dir; ln -s " + stage.outside() +
+                      "/precious file");
+        CHECK(stage.remove());
+        CHECK_FALSE(exists(stage.job()));
+    }
+    SECTION("in its place") {
+        REQUIRE(::rmdir(stage.job().c_str()) == 0);
+        REQUIRE(::symlink(stage.outside().c_str(), stage.job().c_str()) == 0);
+        CHECK_FALSE(stage.remove());
+    }
+    SECTION("on the way") {
+        stage.as_user("ln -s " + stage.outside() + " step.0");
+        REQUIRE(::mkdir((stage.outside() + "/x").c_str(), 0755) == 0);
+        CHECK_FALSE(stage.remove({"42", "step.0", "x"}));
+        CHECK(exists(stage.outside() + "/x"));
+    }
+    CHECK(exists(stage.outside() + "/precious"));
+}
+
+TEST_CASE("what others left in it is removed by root") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot stage;
+    stage.as_user("mkdir -p deep/er; ln -s /etc deep/link");
+    REQUIRE(::mkdir((stage.job() + "/deep/roots").c_str(), 0700) == 0);
+    write_file(stage.job() + "/deep/roots/file");
+    write_file(stage.job() + "/deep/er/file");
+    CHECK(sentence_of(stage.remove()) == "(removed)");
+    CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("a tree deeper than descriptors or paths reach is removed") {
+    const StageRoot stage;
+    stage.as_user(
+        "i=0; while [ $i -lt 3000 ]; do mkdir d; cd -P d 2>/dev/null || break; i=$((i+1)); "
+        "done");
+    const UniqueFd none{};
+    CHECK(sentence_of(stage.remove()) == "(removed)");
+    CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("a directory with very many subdirectories is removed") {
+    const StageRoot stage;
+    for (int i = 0; i < 10'000; ++i) {
+        const std::string path = stage.job() + "/" + std::to_string(i);
+        REQUIRE(::mkdir(path.c_str(), 0755) == 0);
+        REQUIRE(::mkdir((path + "/x").c_str(), 0755) == 0);
+    }
+    CHECK(sentence_of(stage.remove()) == "(removed)");
+    CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("a mount in it is not entered, and named") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot stage;
+    const std::string mount = stage.job() + "/a/mnt";
+    stage.as_user("mkdir -p a/mnt; echo x >other");
+    if (::mount(stage.outside().c_str(), mount.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+        WARN("skipped: no mounts here");
+        return;
+    }
+    write_file(stage.outside() + "/precious");
+    const Status removed = stage.remove();
+    CHECK(sentence_of(removed) == "42: a/mnt is a mount point; unmount it");
+    CHECK(exists(stage.outside() + "/precious"));
+    CHECK_FALSE(exists(stage.job() + "/other"));
+    REQUIRE(::umount2(mount.c_str(), MNT_DETACH) == 0);
+    CHECK(stage.remove());
+    CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("the spawner removes, as the user and in the background") {
+    const StageRoot stage;
+    stage.as_user("mkdir a; echo x >a/f");
+    SpawnWorld world;
+    const auto id = world.spawner().remove_tree(stage.fd(), {.path = {"42"}, .user = kUser});
+    REQUIRE(id);
+    CHECK(world.next(Kind::started).id == *id);
+    const SpawnEvent ended = world.next(Kind::ended);
+    CHECK(ended.status == 0);
+    CHECK(ended.sentence.empty());
+    CHECK_FALSE(exists(stage.job()));
+}
