@@ -65,6 +65,7 @@ Status FileSink::take_manifest() {
     manifest_ = *std::move(manifest);
     first_file_block_ = manifest_->own_block_count();
     missing_ = manifest_->block_count() - first_file_block_;
+    bytes_expected_ = manifest_->file_bytes();
     leaves_.resize(missing_);
     held_.resize(missing_);
     targets_.resize(manifest_->entries.size());

@@ -12,6 +12,7 @@
 #include "stager/files/digest.h"
 #include "stager/files/target_file.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,8 +56,10 @@ class FileSink final : public BlockSink {
     [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
     /// Of all file blocks. After finish().
     [[nodiscard]] std::string digest() const { return digest_of(leaves_); }
-    /// Bytes of files that are held so far, and how many there are.
+    /// Bytes of files that are held so far.
     [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
+    /// And how many there will be; 0 while that is not known. From any thread.
+    [[nodiscard]] std::uint64_t bytes_expected() const { return bytes_expected_; }
 
   private:
     struct Target {
@@ -90,6 +93,7 @@ class FileSink final : public BlockSink {
     std::vector<bool> held_;         ///< Likewise.
     std::size_t missing_ = 0;        ///< File blocks not held yet.
     std::uint64_t bytes_held_ = 0;
+    std::atomic<std::uint64_t> bytes_expected_{0};
 };
 
 }  // namespace stage

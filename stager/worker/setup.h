@@ -152,13 +152,13 @@ using FromWorker = std::variant<WorkerProgress, WorkerCard, WorkerOutcome, Worke
 [[nodiscard]] Status send_to_peer(int fd, Bytes message);
 
 /// What a look at the socket gave.
-struct Received {
+struct PeerMessage {
     enum class Kind : unsigned char { message, nothing_yet, closed } kind = Kind::nothing_yet;
     std::vector<std::byte> message;
 };
 
 /// Takes one message of at most `limit` bytes. Waits only if the socket blocks. Fails on a
 /// datagram that is no message of ours; descriptors that a stranger sends are closed.
-[[nodiscard]] Result<Received> receive_from_peer(int fd, std::size_t limit);
+[[nodiscard]] Result<PeerMessage> receive_from_peer(int fd, std::size_t limit);
 
 }  // namespace stage

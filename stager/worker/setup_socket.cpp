@@ -112,12 +112,12 @@ UniqueFd first_descriptor(msghdr& head) {
     return first;
 }
 
-Result<Received> unpack(Bytes datagram, const UniqueFd& file, std::size_t limit) {
+Result<PeerMessage> unpack(Bytes datagram, const UniqueFd& file, std::size_t limit) {
     ByteReader reader{datagram};
     const auto carriage = static_cast<Carriage>(reader.u8());
     if (carriage == Carriage::inside && reader.ok() && reader.left() <= limit) {
         const Bytes message = reader.raw(reader.left());
-        return Received{Received::Kind::message, {message.begin(), message.end()}};
+        return PeerMessage{PeerMessage::Kind::message, {message.begin(), message.end()}};
     }
     const std::uint64_t length = reader.u64();
     if (carriage != Carriage::memfd || !reader.finished() || length > limit || !file) {
@@ -127,7 +127,7 @@ Result<Received> unpack(Bytes datagram, const UniqueFd& file, std::size_t limit)
     if (!message) {
         return std::move(message).error();
     }
-    return Received{Received::Kind::message, std::move(*message)};
+    return PeerMessage{PeerMessage::Kind::message, std::move(*message)};
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ Status send_to_peer(int fd, Bytes message) {
     return send_datagram(fd, writer.view(), file->get());
 }
 
-Result<Received> receive_from_peer(int fd, std::size_t limit) {
+Result<PeerMessage> receive_from_peer(int fd, std::size_t limit) {
     std::vector<std::byte> room(std::max(kMaxDatagram + 1, kMemfdHead));
     iovec part{room.data(), room.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
@@ -161,16 +161,16 @@ Result<Received> receive_from_peer(int fd, std::size_t limit) {
     } while (count < 0 && errno == EINTR);
     if (count < 0) {
         if (errno == EAGAIN) {
-            return Received{Received::Kind::nothing_yet, {}};
+            return PeerMessage{PeerMessage::Kind::nothing_yet, {}};
         }
         if (errno == ECONNRESET) {
-            return Received{Received::Kind::closed, {}};
+            return PeerMessage{PeerMessage::Kind::closed, {}};
         }
         return internal_errno("reading the control socket");
     }
     const UniqueFd file = first_descriptor(head);
     if (count == 0) {
-        return Received{Received::Kind::closed, {}};
+        return PeerMessage{PeerMessage::Kind::closed, {}};
     }
     if ((static_cast<unsigned>(head.msg_flags) & static_cast<unsigned>(MSG_TRUNC)) != 0) {
         return Error{Blame::internal, "a control datagram is too long"};

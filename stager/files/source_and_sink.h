@@ -1,0 +1,33 @@
+// How does the source's own node get its destination?
+//
+// From the same reads: every block goes to the local sink when it is first read, so that a file
+// is read once, and what the group gets is what this node gets.
+#pragma once
+
+#include "stager/files/file_sink.h"
+#include "stager/files/file_source.h"
+
+namespace stage {
+
+class SourceAndSink final : public BlockSource {
+  public:
+    /// Both must outlive this.
+    SourceAndSink(FileSource& source, FileSink& sink) : source_{source}, sink_{sink} {}
+
+    [[nodiscard]] std::uint32_t block_count() const override { return source_.block_count(); }
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override {
+        return source_.block_length(block);
+    }
+    [[nodiscard]] Result<std::uint32_t> read(BlockIndex block, MutableBytes room) override;
+    [[nodiscard]] Status finish() override;
+
+  private:
+    FileSource& source_;
+    FileSink& sink_;
+    std::uint32_t next_ = 0;  ///< The first block that was not read yet.
+};
+
+/// For a group of one: from the source to its sink, to the end.
+[[nodiscard]] Status copy_alone(SourceAndSink& object);
+
+}  // namespace stage

@@ -1,0 +1,50 @@
+// How does a worker talk with its daemon while it does something else?
+//
+// The daemon's messages are read when they come; what ends the work becomes an error. What the
+// worker says goes out at once, or, if it is only progress and the daemon is slow, not at all.
+#pragma once
+
+#include "pmix/given_directory.h"
+#include "stager/worker/interrupts.h"
+#include "stager/worker/setup.h"
+#include "transport/base/unique_fd.h"
+
+#include <optional>
+
+namespace stage {
+
+class ControlSocket final : public CardCarrier {
+  public:
+    /// Makes `socket` non-blocking. `interrupts` hears of it; both must outlive it.
+    [[nodiscard]] Status open(UniqueFd socket, Interrupts& interrupts);
+
+    /// Waits for SETUP, the first message.
+    [[nodiscard]] Result<WorkerSetup> setup(std::chrono::milliseconds longest);
+
+    [[nodiscard]] Status give(Bytes card) override;
+    [[nodiscard]] Result<std::vector<std::byte>> take(
+        std::chrono::milliseconds longest) override;
+
+    /// Lost if the daemon is slow.
+    void say(const WorkerProgress& progress);
+    /// Waits a bounded time for room.
+    [[nodiscard]] Status say(const FromWorker& message);
+
+    /// The daemon said that the group has its verdict.
+    [[nodiscard]] bool is_released() const { return is_released_; }
+
+  private:
+    /// Reads one message. An error ends the work: ABORT, the daemon's end, nonsense.
+    [[nodiscard]] Status read();
+    /// Waits until `done()`.
+    template <class Done>
+    [[nodiscard]] Status wait_for(std::chrono::milliseconds longest, Done done);
+
+    UniqueFd socket_;
+    Interrupts* interrupts_ = nullptr;
+    std::optional<WorkerSetup> setup_;
+    std::optional<std::vector<std::byte>> cards_;
+    bool is_released_ = false;
+};
+
+}  // namespace stage

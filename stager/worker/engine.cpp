@@ -1,0 +1,214 @@
+#include "stager/worker/engine.h"
+
+#include "stager/config/config.h"
+#include "stager/worker/engine_group.h"
+#include "stager/worker/statistics.h"
+#include "stager/worker/wiring.h"
+#include "transport/udp/sockets.h"
+
+#include <boost/filesystem.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace stage {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr std::chrono::seconds kReadyTimeout{5};
+constexpr std::chrono::seconds kLinger{60};
+constexpr std::uint32_t kSocketBuffer = 16U << 20U;
+
+/// What interrupts the engine ends the session.
+class EngineWatcher final : public Watcher {
+  public:
+    explicit EngineWatcher(Interrupts& interrupts) : interrupts_{interrupts} {}
+
+    void on_progress(const core::Outcome& /*outcome*/) override {}
+    [[nodiscard]] int descriptor() const override { return interrupts_.descriptor(); }
+    [[nodiscard]] Status on_readable() override { return interrupts_.check(); }
+
+  private:
+    Interrupts& interrupts_;
+};
+
+/// The destination that --dest= names: any place that the caller may write.
+TargetPlace place_of(const std::string& destination, const std::string& name) {
+    boost::system::error_code ignored;
+    const boost::filesystem::path path{destination};
+    TargetPlace place;
+    if (destination.ends_with('/') || boost::filesystem::is_directory(path, ignored)) {
+        place.root = destination;
+        place.below = name;
+        return place;
+    }
+    place.root = path.parent_path().string();
+    place.below = path.filename().string();
+    return place;
+}
+
+SinkConfig sink_config(const EngineOptions& options, const EngineGroup& group) {
+    SinkConfig config;
+    config.writer = {.job = "0",
+                     .rank = group.own.value(),
+                     .group_size = static_cast<std::uint32_t>(group.size)};
+    config.order_of =
+        [destination = options.destination](const ManifestEntry& entry) -> Result<SinkOrder> {
+        SinkOrder order;
+        order.target.place = place_of(destination, entry.name);
+        order.target.existing = Existing::overwrite;
+        return order;
+    };
+    return config;
+}
+
+/// What can't begin takes part all the same, to tell the others why.
+Work work_of(const EngineOptions& options, const EngineGroup& group) {
+    const bool is_source = group.own == options.root;
+    if (!is_source && options.destination.empty()) {
+        return Work::refusing(Error{Blame::user, "no --dest= was given here"}, false);
+    }
+    if (!is_source) {
+        return Work::receiving(sink_config(options, group));
+    }
+    std::optional<SinkConfig> sink;
+    if (!options.destination.empty()) {
+        sink = sink_config(options, group);
+    }
+    Result<Work> work =
+        Work::sending({{.spec = 0, .path = options.source, .line = {}, .is_optional = false}},
+                      0,
+                      std::move(sink));
+    return work ? *std::move(work) : Work::refusing(std::move(work).error(), true);
+}
+
+/// The group's address and port: drawn alike by all members, from the defaults' ranges.
+Result<Address> group_address(std::uint64_t draw) {
+    const Config site = default_config();
+    const GroupAddress number = site.group_at(draw % site.group_count());
+    const std::uint32_t ports = 1U + site.data_port_range.last - site.data_port_range.first;
+    const auto port =
+        static_cast<std::uint16_t>(site.data_port_range.first + (draw >> 32U) % ports);
+    ByteWriter octets;
+    octets.u32(number);
+    const std::optional<IpAddress> address = ip_from_bytes(octets.view());
+    invariant(address.has_value(), "four bytes are an address");
+    return Address{.ip = *address, .port = port};
+}
+
+Result<UniqueFd> open_peer(const EngineGroup& group, const udp::SocketOptions& options) {
+    const auto ports = default_config().data_port_range;
+    return udp::open_peer_socket(
+        Address{.ip = group.address, .port = 0}, {ports.first, ports.last}, options);
+}
+
+/// Everything between knowing the members and the first packet.
+struct Ready {
+    BroadcastConfig config;
+    BroadcastSockets sockets;
+    CardTable cards;
+    std::uint32_t receive_buffer = 0;
+};
+
+Result<Ready> connect(const EngineOptions& options,
+                      EngineGroup& group,
+                      Interrupts& interrupts) {
+    Ready ready;
+    if (group.size == 1) {
+        ready.config.members.resize(1);
+        return ready;
+    }
+    const udp::SocketOptions sockets{.interface = group.interface,
+                                     .buffer_bytes = kSocketBuffer,
+                                     .force_buffer = ::geteuid() == 0};
+    Result<UniqueFd> peer = open_peer(group, sockets);
+    if (!peer) {
+        return std::move(peer).error();
+    }
+    Result<Card> card = make_card(group.own, "", peer->get());
+    if (!card) {
+        return std::move(card).error();
+    }
+    if (Status put = put_key(group, *card); !put) {
+        return std::move(put).error();
+    }
+    Result<Wired> wired = wire_up(*group.directory, *card, options.timeout, interrupts);
+    if (!wired) {
+        return std::move(wired).error();
+    }
+    if (Status taken = take_key(wired->cards, group); !taken) {
+        return std::move(taken).error();
+    }
+    Result<BroadcastConfig> config = broadcast_among(wired->cards, group.own, options.root);
+    const Result<Address> address = group_address(wired->agreement.draw);
+    if (!config || !address) {
+        return config ? address.error() : std::move(config).error();
+    }
+    ready.config = *std::move(config);
+    ready.config.group = *address;
+    ready.config.protection = options.protection;
+    ready.config.group_key = group.key;
+    ready.config.session = wired->agreement.session;
+    ready.config.mtu = careful_mtu(group.interface);
+    ready.config.rate_bits_per_s = options.rate_max;
+    ready.config.ready_timeout = kReadyTimeout;
+    ready.config.stall_timeout = options.stall_timeout;
+    ready.config.linger = kLinger;
+    Result<UniqueFd> group_socket = udp::open_group_socket(*address, sockets);
+    if (!group_socket) {
+        return std::move(group_socket).error();
+    }
+    ready.receive_buffer = udp::receive_buffer_bytes(group_socket->get());
+    ready.sockets = {.group = *std::move(group_socket), .peer = *std::move(peer)};
+    ready.cards = std::move(wired->cards);
+    return ready;
+}
+
+int fail(const std::string& sentence) {
+    static_cast<void>(std::fprintf(stderr, "stagecast-worker: %s\n", sentence.c_str()));
+    return kFailed;
+}
+
+/// "rank 3 (10.77.1.4): /nowhere/x: No such file or directory; ..."
+std::string told_by(const core::Outcome& outcome, const Ready& ready, Rank own) {
+    const std::string why =
+        outcome.why ? outcome.why->sentence() : "the broadcast ended without saying why";
+    const bool is_ours =
+        outcome.culprit == own || outcome.culprit.index() >= ready.cards.size();
+    return is_ours ? why : describe(ready.cards[outcome.culprit.index()]) + ": " + why;
+}
+
+}  // namespace
+
+int run_engine(const Logger& log, const EngineOptions& options, Interrupts& interrupts) {
+    if (Status timed = interrupts.limit(options.timeout); !timed) {
+        return fail(timed.error().sentence());
+    }
+    Result<EngineGroup> group = find_group(options, interrupts);
+    if (!group) {
+        return fail(group.error().sentence());
+    }
+    Work work = work_of(options, *group);
+    Result<Ready> ready = connect(options, *group, interrupts);
+    if (!ready) {
+        return fail(ready.error().sentence());
+    }
+    log.debug("wired up", {{"members", group->size}, {"interface", group->interface}});
+    EngineWatcher watcher{interrupts};
+    const BroadcastReport report = work.run(ready->config, std::move(ready->sockets), watcher);
+    const Measured measured{
+        .rank = group->own, .members = group->size, .receive_buffer = ready->receive_buffer};
+    static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));
+    if (std::fflush(stdout) != 0) {
+        return fail("stdout can't be written");
+    }
+    const core::Outcome& outcome = report.outcome;
+    if (outcome.phase == core::Phase::released && !outcome.why) {
+        return kDone;
+    }
+    return fail(told_by(outcome, *ready, group->own));
+}
+
+}  // namespace stage

@@ -1,0 +1,157 @@
+#include "stager/worker/engine_group.h"
+
+#include "pmix/host_file.h"
+#include "pmix/key_credential.h"
+#include "pmix/static_directory.h"
+#include "stager/config/config.h"
+#include "stager/worker/key_file.h"
+#include "transport/udp/sockets.h"
+
+#ifndef STAGE_WITHOUT_PMIX
+#include "pmix/pmix_directory.h"
+#endif
+
+#include <sys/socket.h>
+
+namespace stage {
+namespace {
+
+Status read_key(const EngineOptions& options, EngineGroup& group) {
+    if (options.protection == seal::Protection::none) {
+        group.has_key = true;
+        return {};
+    }
+    if (options.key_file.empty()) {
+        return {};
+    }
+    Result<seal::GroupKey> key = read_key_file(options.key_file);
+    if (!key) {
+        return std::move(key).error();
+    }
+    group.key = *key;
+    group.has_key = true;
+    return {};
+}
+
+Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup group) {
+    Result<HostList> hosts = read_host_file(options.hosts);
+    if (!hosts) {
+        return std::move(hosts).error();
+    }
+    if (options.rank.index() >= hosts->size() || options.root.index() >= hosts->size()) {
+        return Error{Blame::user,
+                     "--rank= and --root= are lines of " + options.hosts + ", which has " +
+                         std::to_string(hosts->size())};
+    }
+    group.own = options.rank;
+    group.size = hosts->size();
+    group.address = (*hosts)[group.own.index()];
+    if (group.interface.empty() && group.size > 1) {
+        Result<std::string> interface =
+            udp::interface_of(Address{.ip = group.address, .port = 0});
+        if (!interface) {
+            return std::move(interface).error();
+        }
+        group.interface = *std::move(interface);
+    }
+    StaticDirectory::Group members;
+    members.hosts = *std::move(hosts);
+    members.own = group.own;
+    members.port = options.port;
+    if (options.protection != seal::Protection::none) {
+        members.key.assign(group.key.begin(), group.key.end());
+    }
+    group.directory = std::make_unique<StaticDirectory>(std::move(members));
+    return group;
+}
+
+#ifndef STAGE_WITHOUT_PMIX
+/// The site's word on where multicast may go; PMIx does not tell addresses.
+Result<std::string> site_interface() {
+    const Result<Config> config = load_config(std::string{kConfigPath});
+    if (config && !config->interfaces.empty()) {
+        return config->interfaces.front();
+    }
+    return Error{Blame::user, "no network interface is named"}.remedy(
+        "give --interface=, or ask for one in stagecast.conf");
+}
+
+Result<EngineGroup> group_of_pmix(const EngineOptions& options,
+                                  EngineGroup group,
+                                  Interrupts& interrupts) {
+    auto directory = PmixDirectory::open(
+        {.longest = options.timeout, .interrupt_fd = interrupts.descriptor()}, {});
+    if (!directory) {
+        Status reason = interrupts.check();
+        return reason ? std::move(directory).error() : std::move(reason).error();
+    }
+    group.own = (*directory)->rank();
+    group.size = (*directory)->size();
+    if (options.root.index() >= group.size) {
+        return Error{Blame::user, "--root= is none of the ranks that PMIx tells"};
+    }
+    if (group.interface.empty()) {
+        Result<std::string> interface = site_interface();
+        if (!interface) {
+            return std::move(interface).error();
+        }
+        group.interface = *std::move(interface);
+    }
+    const Result<Address> address = udp::interface_address(group.interface, AF_INET);
+    if (!address) {
+        return address.error();
+    }
+    group.address = address->ip;
+    group.directory = *std::move(directory);
+    return group;
+}
+#endif
+
+}  // namespace
+
+Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interrupts) {
+    EngineGroup group;
+    group.interface = options.interface;
+    if (Status read = read_key(options, group); !read) {
+        return std::move(read).error();
+    }
+    if (!options.hosts.empty()) {
+        return group_of_hosts(options, std::move(group));
+    }
+#ifdef STAGE_WITHOUT_PMIX
+    static_cast<void>(interrupts);
+#else
+    if (PmixDirectory::is_offered()) {
+        return group_of_pmix(options, std::move(group), interrupts);
+    }
+#endif
+    return Error{Blame::user, "neither --hosts= nor PMIx says who the members are"}.remedy(
+        "give --hosts=, or start by srun --mpi=pmix");
+}
+
+Status put_key(const EngineGroup& group, Card& own) {
+    if (group.has_key || group.own.value() != 0 || group.size == 1) {
+        return {};
+    }
+    Result<std::string> credential = seal_card_key(draw_card_key());
+    if (!credential) {
+        return std::move(credential).error();
+    }
+    own.key_credential = *std::move(credential);
+    return {};
+}
+
+Status take_key(const CardTable& cards, EngineGroup& group) {
+    if (group.has_key) {
+        return {};
+    }
+    const Result<CardKey> key = open_card_key(cards.front().key_credential);
+    if (!key) {
+        return key.error();
+    }
+    group.key = *key;
+    group.has_key = true;
+    return {};
+}
+
+}  // namespace stage

@@ -1,0 +1,78 @@
+// stagecast-worker: who started it, and so what does it do?
+//
+// stagecastd leaves its control socket at descriptor 3 and says so in the environment; whoever
+// else starts it, says on the command line what to bring where.
+#include "stager/worker/engine.h"
+#include "stager/worker/setup.h"
+#include "stager/worker/under_daemon.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+
+namespace stage {
+namespace {
+
+constexpr const char* kVersion = "0.1.0";
+
+bool is_under_daemon(int argument_count) {
+    const char* told = std::getenv("STAGECAST_CONTROL_FD");
+    int type = 0;
+    socklen_t length = sizeof type;
+    return argument_count <= 1 && told != nullptr && std::string_view{told} == "3" &&
+           ::getsockopt(kWorkerControlFd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
+           type == SOCK_SEQPACKET;
+}
+
+/// A stage of many files holds many open.
+void allow_many_files() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+    }
+}
+
+std::string working_directory() {
+    std::string room(PATH_MAX, '\0');
+    return ::getcwd(room.data(), room.size()) == nullptr ? "/" : room.c_str();
+}
+
+int run(const std::vector<std::string>& arguments, bool under_daemon) {
+    const Logger log = Logger::to_stderr("stagecast-worker", LogLevel::info);
+    Result<Interrupts> interrupts = Interrupts::make();
+    if (!interrupts) {
+        log.error("the worker can't begin", {{"why", interrupts.error().sentence()}});
+        return EX_OSERR;
+    }
+    allow_many_files();
+    if (under_daemon) {
+        return run_under_daemon(log, *interrupts);
+    }
+    const Result<EngineOptions> options = parse_engine_options(arguments, working_directory());
+    if (!options) {
+        static_cast<void>(
+            std::fprintf(stderr, "stagecast-worker: %s\n", options.error().sentence().c_str()));
+        return EX_USAGE;
+    }
+    if (options->wants_help || options->wants_version) {
+        const std::string text = options->wants_help
+                                     ? engine_help()
+                                     : std::string{"stagecast-worker "} + kVersion + '\n';
+        return std::fputs(text.c_str(), stdout) < 0 ? EX_IOERR : EX_OK;
+    }
+    return run_engine(log, *options, *interrupts);
+}
+
+}  // namespace
+}  // namespace stage
+
+int main(int argc, char** argv) {
+    const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
+    return stage::run(arguments, stage::is_under_daemon(argc));
+}

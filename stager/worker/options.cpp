@@ -1,0 +1,202 @@
+// g++ 12 sees a null pointer in the code that Boost's typed_value generates here; there is
+// none.
+#pragma GCC diagnostic ignored "-Wnull-dereference"
+
+#include "stager/worker/options.h"
+
+#include "stager/config/value.h"
+
+#include <boost/program_options.hpp>
+
+#include <limits>
+#include <sstream>
+
+namespace stage {
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description described() {
+    po::options_description table{"Options", 96};
+    // clang-format off
+    table.add_options()
+        ("hosts", po::value<std::string>(), "file of the members' addresses, one a line; the "
+         "line, from 0, is the rank. Without it PMIx (srun --mpi=pmix, mpirun) says who we are")
+        ("rank", po::value<std::string>(), "this member's line in the file of hosts")
+        ("root", po::value<std::string>()->default_value("0"), "rank of the member that has the file")
+        ("source", po::value<std::string>(), "file to send; at the root, and ignored elsewhere "
+         "under PMIx")
+        ("dest", po::value<std::string>(), "where the file goes here; a path that ends in / or is "
+         "a directory gets the source's name added. What is there is replaced")
+        ("transport", po::value<std::string>()->default_value("auto"), "auto or udp")
+        ("interface", po::value<std::string>(), "network interface for the multicast; default: "
+         "the one with our address in the file of hosts")
+        ("port", po::value<std::string>()->default_value("6830"), "TCP port at rank 0 where the "
+         "members meet")
+        ("rate-max", po::value<std::string>(), "fastest to send: 400mbit, 1gbit, 25MB/s")
+        ("protection", po::value<std::string>()->default_value("encrypt"), "encrypt, auth or none")
+        ("key-file", po::value<std::string>(), "file of 32 bytes (or 64 hexadecimal digits), the "
+         "same for all members and readable by nobody else; not needed with --protection=none")
+        ("timeout", po::value<std::string>()->default_value("600"), "seconds for the whole of it")
+        ("stall-timeout", po::value<std::string>()->default_value("30"), "seconds without progress")
+        ("help", "this text")
+        ("version", "the program's version");
+    // clang-format on
+    return table;
+}
+
+Error misuse(const std::string& what) {
+    return Error{Blame::user, what}.remedy("see stagecast-worker --help");
+}
+
+std::string absolute(const std::string& path, const std::string& directory) {
+    return path.empty() || path.starts_with('/') ? path : directory + '/' + path;
+}
+
+/// One option's text, and whether all of it could be read so far.
+class Values {
+  public:
+    explicit Values(const po::variables_map& map) : map_{map} {}
+
+    [[nodiscard]] std::string text(const char* name) const {
+        return map_.count(name) == 0 ? std::string{} : map_[name].as<std::string>();
+    }
+    template <class Number>
+    void number(const char* name, Number& target) {
+        const auto value = read_count(text(name));
+        take(name, value && *value <= std::numeric_limits<typename Rep<Number>::type>::max());
+        if (value) {
+            target = Number{static_cast<typename Rep<Number>::type>(*value)};
+        }
+    }
+    void time(const char* name, std::chrono::milliseconds& target) {
+        const auto value = read_seconds(text(name));
+        take(name, value && value->count() > 0);
+        target =
+            std::chrono::duration_cast<std::chrono::milliseconds>(value.value_or(Duration{}));
+    }
+    void take(const char* name, bool is_right) {
+        if (!is_right && wrong_.empty()) {
+            wrong_ = std::string{"--"} + name + "=" + text(name) + " makes no sense";
+        }
+    }
+    [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+  private:
+    template <class Number>
+    struct Rep {
+        using type = Number;
+    };
+    template <class Tag, class Inner>
+    struct Rep<Ordinal<Tag, Inner>> {
+        using type = Inner;
+    };
+
+    const po::variables_map& map_;
+    std::string wrong_;
+};
+
+Result<EngineOptions> read(const po::variables_map& map, const std::string& directory) {
+    EngineOptions options;
+    Values values{map};
+    options.hosts = absolute(values.text("hosts"), directory);
+    options.source = absolute(values.text("source"), directory);
+    options.destination = absolute(values.text("dest"), directory);
+    options.key_file = absolute(values.text("key-file"), directory);
+    options.interface = values.text("interface");
+    if (!options.hosts.empty()) {
+        values.number("rank", options.rank);
+    }
+    values.number("root", options.root);
+    values.number("port", options.port);
+    values.take("port", options.port != 0);
+    values.time("timeout", options.timeout);
+    values.time("stall-timeout", options.stall_timeout);
+    const std::string transport = values.text("transport");
+    values.take("transport", transport == "auto" || transport == "udp");
+    if (map.count("rate-max") != 0) {
+        const auto rate = read_rate(values.text("rate-max"));
+        values.take("rate-max", rate && *rate > 0);
+        options.rate_max = rate.value_or(0) * 8;
+    }
+    const Result<seal::Protection> protection =
+        seal::read_protection(values.text("protection"));
+    values.take("protection", protection.ok());
+    if (!values.wrong().empty()) {
+        return misuse(values.wrong());
+    }
+    options.protection = *protection;
+    return options;
+}
+
+/// What no single option can say.
+Status check_together(const EngineOptions& options) {
+    if (options.source.empty() && options.destination.empty()) {
+        return misuse("neither --source= nor --dest= is given");
+    }
+    if (options.hosts.empty()) {
+        return {};
+    }
+    if (options.rank == options.root && options.source.empty()) {
+        return misuse("the root needs --source=");
+    }
+    if (options.rank != options.root && options.destination.empty()) {
+        return misuse("a member that is not the root needs --dest=");
+    }
+    if (options.key_file.empty() && options.protection != seal::Protection::none) {
+        return misuse("--key-file= is needed, unless --protection=none");
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<EngineOptions> parse_engine_options(const std::vector<std::string>& arguments,
+                                           const std::string& directory) {
+    po::variables_map map;
+    try {  // Boost's way to say that a command line is wrong.
+        const po::options_description table = described();
+        const po::positional_options_description none;
+        po::store(po::command_line_parser{arguments}.options(table).positional(none).run(),
+                  map);
+        po::notify(map);
+    } catch (const po::error& wrong) {
+        return misuse(wrong.what());
+    }
+    if (map.count("help") != 0 || map.count("version") != 0) {
+        EngineOptions options;
+        options.wants_help = map.count("help") != 0;
+        options.wants_version = map.count("version") != 0;
+        return options;
+    }
+    Result<EngineOptions> options = read(map, directory);
+    if (!options) {
+        return options;
+    }
+    if (Status sound = check_together(*options); !sound) {
+        return std::move(sound).error();
+    }
+    return options;
+}
+
+std::string engine_help() {
+    std::ostringstream text;
+    text << "stagecast-worker: brings a file to a group of hosts at once, without daemon or "
+            "Slurm.\n"
+            "\n"
+            "  stagecast-worker --hosts=FILE --rank=0 --source=PATH --key-file=KEY      on the "
+            "source\n"
+            "  stagecast-worker --hosts=FILE --rank=K --dest=PATH --key-file=KEY        "
+            "elsewhere\n"
+            "  srun --mpi=pmix stagecast-worker --source=PATH --dest=PATH               in a "
+            "job\n"
+            "\n"
+            "Exit code 0: every host of the group has the whole, verified file. One line of "
+            "JSON on\n"
+            "stdout tells how; what went wrong is a sentence on stderr. 64: wrong use.\n"
+            "\n"
+         << described();
+    return text.str();
+}
+
+}  // namespace stage

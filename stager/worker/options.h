@@ -1,0 +1,42 @@
+// What does the engine's command line say?
+//
+// One table of options (Boost.Program_options) that also prints --help. Every value is checked
+// here, with a sentence that names the option, so that the engine gets nothing it must doubt.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+#include "transport/seal/keys.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+struct EngineOptions {
+    bool wants_help = false;
+    bool wants_version = false;
+    std::string hosts;        ///< A file of addresses; empty: PMIx says who the members are.
+    Rank rank;                ///< With `hosts`.
+    Rank root;                ///< Who has the file.
+    std::string source;       ///< Absolute; only at the root.
+    std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
+    std::string interface;    ///< Empty: the one that has the own address.
+    std::uint16_t port = 0;   ///< TCP, where rank 0 meets the others.
+    std::uint64_t rate_max = 0;  ///< Bits per second; 0: not told.
+    seal::Protection protection = seal::Protection::encrypt;
+    std::chrono::milliseconds timeout{0};
+    std::chrono::milliseconds stall_timeout{0};
+    std::string key_file;
+};
+
+/// `arguments` without the program's name; `directory` makes relative paths absolute. An error
+/// is the caller's misuse (exit code 64).
+[[nodiscard]] Result<EngineOptions> parse_engine_options(
+    const std::vector<std::string>& arguments, const std::string& directory);
+
+[[nodiscard]] std::string engine_help();
+
+}  // namespace stage

@@ -1,0 +1,203 @@
+#include "stager/worker/orders.h"
+
+#include "stager/files/disk_error.h"
+#include "transport/base/codec.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+namespace {
+
+/// A list longer than this is not a list of files for one job, bytes.
+constexpr std::uint64_t kMaxListBytes = 4U << 20U;
+
+Result<std::string> read_list(const std::string& path) {
+    const Result<SourceFile> file = SourceFile::open(path);
+    if (!file) {
+        return file.error();
+    }
+    if (file->size() > kMaxListBytes) {
+        return Error{Blame::user, path + ": a list of files has at most 4 MiB"};
+    }
+    std::string text(file->size(), '\0');
+    const auto room = std::as_writable_bytes(std::span{text.data(), text.size()});
+    if (Status done = file->read(0, room); !done) {
+        return std::move(done).error();
+    }
+    return text;
+}
+
+/// A list's flags hold for each of its lines.
+StageSpec with_flags_of(const StageSpec& list, StageSpec line) {
+    line.existing = line.existing == Existing::refuse ? list.existing : line.existing;
+    line.is_optional = line.is_optional || list.is_optional;
+    line.is_temporary = line.is_temporary || list.is_temporary;
+    line.is_durable = line.is_durable || list.is_durable;
+    return line;
+}
+
+/// The rest of `path` below `root`; empty if it is not below it.
+std::string_view below(std::string_view path, std::string_view root) {
+    const std::string_view bare = root == "/" ? "" : root;
+    const bool is_below =
+        path.starts_with(bare) && path.size() > bare.size() + 1 && path[bare.size()] == '/';
+    return is_below ? path.substr(bare.size() + 1) : std::string_view{};
+}
+
+Error outside(const std::string& path, const std::vector<std::string>& roots) {
+    std::string allowed;
+    for (const std::string& root : roots) {
+        allowed += (allowed.empty() ? "" : ", ") + root;
+    }
+    Error error{Blame::user, path + ": absolute destinations are not allowed there"};
+    return std::move(error).remedy(allowed.empty() ? "use a relative one"
+                                                   : "this site allows them below " + allowed);
+}
+
+}  // namespace
+
+Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
+    Result<std::vector<StageSpec>> parsed = parse_serialized(specs);
+    if (!parsed) {
+        return std::move(parsed).error();
+    }
+    Orders orders{*std::move(parsed), std::move(places)};
+    for (const StageSpec& spec : orders.specs_) {
+        const Result<TargetPlace> place =
+            spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec);
+        if (!place) {
+            return place.error();
+        }
+    }
+    return orders;
+}
+
+Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
+    const Result<Destination> destination = destination_of(spec);
+    if (!destination) {
+        return destination.error();
+    }
+    TargetPlace place;
+    if (!destination->is_absolute) {
+        place.root = places_.stage_dir;
+        place.below = places_.dest_subdir.empty()
+                          ? destination->path
+                          : places_.dest_subdir + '/' + destination->path;
+        place.makes_directories = true;
+        return place;
+    }
+    for (const std::string& root : places_.dest_roots) {
+        const std::string_view rest = below(destination->path, root);
+        if (!rest.empty() && root.size() > place.root.size()) {
+            place.root = root;
+            place.below = rest;
+        }
+    }
+    if (place.root.empty()) {
+        return outside(destination->path, places_.dest_roots);
+    }
+    place.refuses_network = true;
+    return place;
+}
+
+Result<std::vector<SourceOrder>> Orders::sources() const {
+    std::vector<SourceOrder> orders;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+        const auto index = static_cast<std::uint16_t>(i);
+        if (!specs_[i].is_list) {
+            orders.push_back({.spec = index,
+                              .path = specs_[i].source,
+                              .line = {},
+                              .is_optional = specs_[i].is_optional});
+            continue;
+        }
+        if (Status added = add_lines(index, orders); !added) {
+            return std::move(added).error();
+        }
+    }
+    return orders;
+}
+
+Status Orders::add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const {
+    const StageSpec& list = specs_[index];
+    const Result<std::string> text = read_list(list.source);
+    if (!text) {
+        return text.error();
+    }
+    std::string_view rest = *text;
+    for (std::size_t number = 1; !rest.empty(); ++number) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (line.empty() || line.front() == '#') {
+            continue;
+        }
+        const std::string where = list.source + ", line " + std::to_string(number);
+        Result<StageSpec> spec = parse_spec(line);
+        if (!spec) {
+            return std::move(spec).error().within(where);
+        }
+        if (spec->is_list) {
+            return Error{Blame::user, where + ": a list can't name another list"};
+        }
+        if (!places_.work_dir.starts_with('/')) {
+            return Error{Blame::internal, where + ": the job's working directory is not known"};
+        }
+        const std::array one{
+            with_flags_of(list, made_absolute(*std::move(spec), places_.work_dir))};
+        Result<std::string> serial = serialize(one);
+        if (!serial) {
+            return std::move(serial).error().within(where);
+        }
+        orders.push_back({.spec = index,
+                          .path = one[0].source,
+                          .line = *std::move(serial),
+                          .is_optional = one[0].is_optional});
+    }
+    return {};
+}
+
+Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
+    if (entry.spec >= specs_.size() || specs_[entry.spec].is_list == entry.line.empty()) {
+        return Error{Blame::internal, "the manifest has a file that nobody asked for"};
+    }
+    StageSpec spec = specs_[entry.spec];
+    if (spec.is_list) {
+        const Result<std::vector<StageSpec>> line = parse_serialized(entry.line);
+        if (!line || line->size() != 1 || line->front().is_list) {
+            return Error{Blame::internal, "the manifest has a line that is none of a list"};
+        }
+        spec = line->front();
+    }
+    Result<TargetPlace> place = place_of(spec);
+    if (!place) {
+        return std::move(place).error();
+    }
+    SinkOrder order;
+    // What lies in the job's own directory is the job's: a requeued one may find its own there.
+    order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
+    order.target.place = *std::move(place);
+    order.target.is_durable = spec.is_durable;
+    order.is_optional = spec.is_optional;
+    order.is_temporary = spec.is_temporary;
+    return order;
+}
+
+std::string Orders::base() const {
+    return places_.dest_subdir.empty() ? places_.stage_dir
+                                       : places_.stage_dir + '/' + places_.dest_subdir;
+}
+
+std::vector<std::string> Orders::paths(const FileSink& sink) const {
+    std::vector<std::string> paths(specs_.size());
+    if (!sink.manifest()) {
+        return paths;
+    }
+    for (std::size_t i = 0; i < sink.manifest()->entries.size(); ++i) {
+        const std::size_t spec = sink.manifest()->entries[i].spec;
+        paths[spec] = specs_[spec].is_list ? base() : sink.path(i);
+    }
+    return paths;
+}
+
+}  // namespace stage

@@ -1,0 +1,57 @@
+// What do a job's specs ask of this node's disk?
+//
+// The source reads the specs (and opens their lists, as the user); every member turns the
+// entries of the manifest back into places: a relative destination lies below the stage
+// directory, an absolute one below one of the site's DestRoots. The specs are the user's to
+// forge, a list's lines in the manifest come from the source's worker: both are judged here, on
+// each node.
+#pragma once
+
+#include "stager/control/destination.h"
+#include "stager/control/spec_list.h"
+#include "stager/files/file_sink.h"
+#include "stager/files/file_source.h"
+
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// Where this node lets files go.
+struct OrderPlaces {
+    std::string stage_dir;                ///< Absolute.
+    std::string dest_subdir;              ///< Below it; "" or "step.N".
+    std::vector<std::string> dest_roots;  ///< Absolute, without a final slash ("/" is one).
+    std::string work_dir;                 ///< Relative sources of a list lie below it.
+};
+
+class Orders {
+  public:
+    /// Checks the specs against what can be checked without a disk: that absolute destinations
+    /// lie below a root, too.
+    [[nodiscard]] static Result<Orders> parse(std::string_view specs, OrderPlaces places);
+
+    /// What the source has to read: each spec's file, each line of each list.
+    [[nodiscard]] Result<std::vector<SourceOrder>> sources() const;
+
+    /// Where an entry of the manifest goes.
+    [[nodiscard]] Result<SinkOrder> target_of(const ManifestEntry& entry) const;
+
+    /// Where ".stagecast" is: the stage directory, or the step's below it.
+    [[nodiscard]] std::string base() const;
+
+    /// By spec: where its file is; the base for a list; "" for a file that is not here.
+    [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
+
+  private:
+    Orders(std::vector<StageSpec> specs, OrderPlaces places)
+        : specs_{std::move(specs)}, places_{std::move(places)} {}
+
+    [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
+    [[nodiscard]] Status add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const;
+
+    std::vector<StageSpec> specs_;
+    OrderPlaces places_;
+};
+
+}  // namespace stage

@@ -1,0 +1,59 @@
+#include "stager/worker/statistics.h"
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+double in_seconds(Duration time) {
+    return std::chrono::duration<double>{time}.count();
+}
+
+/// To the microsecond: more digits only look like more.
+double rounded(double seconds) {
+    return std::round(seconds * 1e6) / 1e6;
+}
+
+/// The time of day at which this member held the files.
+nlohmann::json held_at(const BroadcastReport& report) {
+    if (!report.held_after) {
+        return nullptr;
+    }
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const Duration ago = report.ran - *report.held_after;
+    return rounded(std::chrono::duration<double>{now}.count() - in_seconds(ago));
+}
+
+}  // namespace
+
+std::string statistics_line(const Measured& measured,
+                            const Work& work,
+                            const BroadcastReport& report) {
+    const bool holds = report.held_after.has_value();
+    const double seconds = in_seconds(report.held_after.value_or(report.ran));
+    const std::uint64_t bytes = holds ? work.bytes_expected() : 0;
+    nlohmann::ordered_json line;
+    line["rank"] = measured.rank.value();
+    line["members"] = measured.members;
+    line["bytes"] = bytes;
+    line["seconds"] = rounded(seconds);
+    line["group_seconds"] = rounded(in_seconds(report.ran));
+    line["held_at"] = held_at(report);
+    line["goodput_mbps"] =
+        seconds > 0 ? rounded(static_cast<double>(bytes) * 8 / 1e6 / seconds) : 0.0;
+    line["packets_sent"] = report.driver.packets_sent;
+    line["packets_received"] = report.driver.packets_received;
+    line["packets_lost"] = report.outcome.packets_lost;
+    line["packets_repaired"] = report.outcome.packets_repaired;
+    line["packets_rejected"] = report.refused.refused();
+    line["packets_overflowed"] = report.driver.socket_overflow;
+    line["receive_buffer"] = measured.receive_buffer;
+    line["transport"] = report.transport;
+    line["digest"] = holds ? work.digest() : "";
+    // A name of a transport is ours; still, nothing may throw here.
+    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace stage

@@ -1,0 +1,288 @@
+#include "stager/worker/under_daemon.h"
+
+#include "stager/worker/control_socket.h"
+#include "stager/worker/orders.h"
+#include "stager/worker/statistics.h"
+#include "stager/worker/wiring.h"
+#include "transport/udp/sockets.h"
+
+#ifndef STAGE_WITHOUT_PMIX
+#include "pmix/pmix_directory.h"
+#endif
+
+#include <memory>
+
+namespace stage {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kSetupPatience = seconds{60};
+constexpr milliseconds kDefaultPatience = seconds{600};
+constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
+
+milliseconds or_default(milliseconds time, milliseconds instead) {
+    return time.count() > 0 ? time : instead;
+}
+
+std::string job_name(const StageKey& key) {
+    std::string name = std::to_string(key.job_id);
+    return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
+}
+
+/// One stage of one member, from SETUP to RELEASED.
+class Stage final : public Watcher {
+  public:
+    Stage(const Logger& log, Interrupts& interrupts, ControlSocket& control, WorkerSetup setup)
+        : log_{log}, interrupts_{interrupts}, control_{control}, setup_{std::move(setup)} {}
+
+    /// Everything until the files are here or can't be; the error is not told yet.
+    [[nodiscard]] Status run();
+    /// Tells the daemon of a failure, unless it knows the outcome already.
+    void tell_failure(const Error& why, Rank culprit);
+
+    [[nodiscard]] Rank own() const { return setup_.rank; }
+
+    void on_progress(const core::Outcome& outcome) override;
+    [[nodiscard]] int descriptor() const override { return interrupts_.descriptor(); }
+    [[nodiscard]] Status on_readable() override;
+
+  private:
+    [[nodiscard]] Status begin_work();
+    [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
+    [[nodiscard]] Result<BroadcastConfig> connect();
+    [[nodiscard]] SinkConfig sink_config() const;
+    void tell_held();
+    [[nodiscard]] Status tell_end(const BroadcastReport& report);
+
+    const Logger& log_;
+    Interrupts& interrupts_;
+    ControlSocket& control_;
+    WorkerSetup setup_;
+    std::optional<Orders> orders_;
+    std::optional<Work> work_;
+    BroadcastSockets sockets_{UniqueFd{kWorkerGroupFd}, UniqueFd{kWorkerUnicastFd}};
+    bool has_told_ = false;
+    core::Phase told_phase_ = core::Phase::wiring;
+    std::chrono::steady_clock::time_point told_at_;
+};
+
+Status Stage::begin_work() {
+    Result<Orders> orders = Orders::parse(setup_.specs,
+                                          {.stage_dir = setup_.stage_dir,
+                                           .dest_subdir = setup_.dest_subdir,
+                                           .dest_roots = setup_.dest_roots,
+                                           .work_dir = setup_.work_dir});
+    if (!orders) {
+        return std::move(orders).error();
+    }
+    orders_ = *std::move(orders);
+    if (setup_.rank != setup_.source) {
+        work_ = Work::receiving(sink_config());
+        return {};
+    }
+    Result<std::vector<SourceOrder>> sources = orders_->sources();
+    if (!sources) {
+        return std::move(sources).error();
+    }
+    Result<Work> work = Work::sending(*sources, setup_.max_bytes, sink_config());
+    if (!work) {
+        return std::move(work).error();
+    }
+    work_ = *std::move(work);
+    return {};
+}
+
+SinkConfig Stage::sink_config() const {
+    SinkConfig config;
+    config.writer = {.job = job_name(setup_.key),
+                     .rank = setup_.rank.value(),
+                     .group_size = static_cast<std::uint32_t>(setup_.nodes.size())};
+    config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
+    config.list_directory = orders_->base();
+    return config;
+}
+
+Result<std::unique_ptr<Directory>> Stage::open_directory() {
+    if (setup_.cards_follow) {
+        return std::unique_ptr<Directory>{
+            std::make_unique<GivenDirectory>(control_, setup_.nodes.size())};
+    }
+#ifdef STAGE_WITHOUT_PMIX
+    return Error{Blame::node, "this stagecast was built without PMIx"};
+#else
+    const milliseconds longest = or_default(setup_.connect_timeout, kDefaultPatience);
+    auto directory =
+        PmixDirectory::open({.longest = longest, .interrupt_fd = interrupts_.descriptor()}, {});
+    if (!directory) {
+        Status reason = interrupts_.check();
+        return reason ? std::move(directory).error() : std::move(reason).error();
+    }
+    if ((*directory)->rank() != setup_.rank || (*directory)->size() != setup_.nodes.size()) {
+        return Error{Blame::internal, "PMIx and stagecastd do not agree on who we are"};
+    }
+    return std::unique_ptr<Directory>{*std::move(directory)};
+#endif
+}
+
+/// The cards of all, and what SETUP says of the rest.
+Result<BroadcastConfig> Stage::connect() {
+    if (setup_.nodes.size() == 1) {
+        BroadcastConfig alone;
+        alone.members.resize(1);
+        return alone;
+    }
+    const Result<Card> card =
+        make_card(setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get());
+    if (!card) {
+        return card.error();
+    }
+    Result<std::unique_ptr<Directory>> directory = open_directory();
+    if (!directory) {
+        return std::move(directory).error();
+    }
+    const Result<Wired> wired = wire_up(
+        **directory, *card, or_default(setup_.stage_timeout, kDefaultPatience), interrupts_);
+    if (!wired) {
+        return wired.error();
+    }
+    if (wired->cards.size() != setup_.nodes.size()) {
+        return Error{Blame::internal, "the cards are not those of this stage's nodes"};
+    }
+    Result<BroadcastConfig> config = broadcast_among(wired->cards, setup_.rank, setup_.source);
+    const Result<Address> group = Address::parse(setup_.group_address, setup_.group_port);
+    if (!config || !group) {
+        return config ? group.error() : std::move(config).error();
+    }
+    config->group = *group;
+    config->protection = static_cast<seal::Protection>(setup_.protection);
+    config->group_key = setup_.group_key;
+    config->session = setup_.session;
+    config->mtu = careful_mtu(setup_.interface);
+    config->rate_bits_per_s = setup_.rate_max;
+    config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
+    config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
+    config->linger = or_default(setup_.linger, seconds{60});
+    return config;
+}
+
+Status Stage::run() {
+    if (Status timed = interrupts_.limit(setup_.stage_timeout); !timed) {
+        return timed;
+    }
+    if (Status begun = begin_work(); !begun) {
+        return begun;
+    }
+    Result<BroadcastConfig> config = connect();
+    if (!config) {
+        return std::move(config).error();
+    }
+    const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
+    return tell_end(report);
+}
+
+Status Stage::tell_end(const BroadcastReport& report) {
+    const bool is_good = report.outcome.phase == core::Phase::released && !report.outcome.why;
+    if (is_good && !has_told_) {
+        tell_held();
+    }
+    if (!is_good && !control_.is_released()) {
+        const Error why = report.outcome.why.value_or(
+            Error{Blame::internal, "the broadcast ended without saying why"});
+        tell_failure(why, report.outcome.culprit);
+        log_.info("the broadcast failed", {{"why", why.sentence()}});
+    }
+    const std::string statistics = statistics_line(
+        {.rank = setup_.rank, .members = setup_.nodes.size(), .receive_buffer = 0},
+        *work_,
+        report);
+    return control_.say(FromWorker{WorkerReleased{statistics}});
+}
+
+void Stage::on_progress(const core::Outcome& outcome) {
+    if (outcome.phase == core::Phase::holding && !has_told_) {
+        tell_held();
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (outcome.phase == told_phase_ && now - told_at_ < kProgressEvery) {
+        return;
+    }
+    told_phase_ = outcome.phase;
+    told_at_ = now;
+    WorkerProgress progress;
+    progress.bytes = outcome.bytes_held;
+    progress.bytes_total = work_->bytes_expected();
+    if (outcome.phase == core::Phase::moving) {
+        progress.phase = WorkerPhase::transfer;
+    } else if (outcome.phase != core::Phase::wiring) {
+        progress.phase = WorkerPhase::serve;
+    }
+    control_.say(progress);
+}
+
+Status Stage::on_readable() {
+    if (Status looked = interrupts_.check(); !looked) {
+        return looked;
+    }
+    // The group has its verdict: what there was to serve is over.
+    return control_.is_released() ? Status{Error{Blame::node, "released", ECANCELED}}
+                                  : Status{};
+}
+
+/// The files are under their names here. Called once the disk thread has finished them.
+void Stage::tell_held() {
+    WorkerOutcome outcome;
+    outcome.state = VerdictState::ok;
+    outcome.culprit = setup_.rank;
+    outcome.paths = orders_->paths(*work_->sink());
+    outcome.statistics = "{}";
+    for (const Error& trouble : work_->sink()->troubles()) {
+        outcome.state = VerdictState::partial;
+        outcome.blame = trouble.blame();
+        outcome.sentence += (outcome.sentence.empty() ? "" : "; ") + trouble.sentence();
+    }
+    has_told_ = true;
+    if (Status said = control_.say(FromWorker{outcome}); !said) {
+        log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+    }
+}
+
+void Stage::tell_failure(const Error& why, Rank culprit) {
+    if (std::exchange(has_told_, true)) {
+        return;
+    }
+    WorkerOutcome outcome;
+    outcome.state = VerdictState::failed;
+    outcome.blame = why.blame();
+    outcome.sentence = why.sentence();
+    outcome.culprit = culprit;
+    outcome.statistics = "{}";
+    if (Status said = control_.say(FromWorker{outcome}); !said) {
+        log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+    }
+}
+
+}  // namespace
+
+int run_under_daemon(const Logger& log, Interrupts& interrupts) {
+    ControlSocket control;
+    if (Status opened = control.open(UniqueFd{kWorkerControlFd}, interrupts); !opened) {
+        log.error("no control socket", {{"why", opened.error().sentence()}});
+        return 1;
+    }
+    Result<WorkerSetup> setup = control.setup(kSetupPatience);
+    if (!setup) {
+        log.error("no setup came", {{"why", setup.error().sentence()}});
+        return 1;
+    }
+    Stage stage{log, interrupts, control, *std::move(setup)};
+    if (Status done = stage.run(); !done) {
+        stage.tell_failure(done.error(), stage.own());
+        log.info("this stage failed", {{"why", done.error().sentence()}});
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace stage

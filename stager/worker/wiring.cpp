@@ -1,0 +1,83 @@
+#include "stager/worker/wiring.h"
+
+#include "transport/udp/sockets.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr std::uint32_t kEthernetMtu = 1500;
+
+Error no_chance() {
+    return Error::from_errno(Blame::node, "drawing random bytes");
+}
+
+}  // namespace
+
+bool fill_with_chance(MutableBytes room) {
+    // Up to 256 bytes come whole once the kernel's pool is ready.
+    return ::getrandom(room.data(), room.size(), 0) == static_cast<ssize_t>(room.size());
+}
+
+Result<Card> make_card(Rank own, const std::string& node, int peer_socket) {
+    const Result<Address> bound = udp::bound_address(peer_socket);
+    if (!bound) {
+        return bound.error();
+    }
+    if (bound->ip.is_any()) {
+        return Error{Blame::internal, "the data socket is bound to no address of this node"};
+    }
+    Card card;
+    card.rank = own;
+    card.address = bound->ip;
+    card.port = bound->port;
+    card.node = node.substr(0, kMaxCardNameBytes);
+    if (!fill_with_chance(card.incarnation)) {
+        return no_chance();
+    }
+    return card;
+}
+
+Result<Wired> wire_up(Directory& directory,
+                      const Card& own,
+                      std::chrono::milliseconds longest,
+                      Interrupts& interrupts) {
+    if (Status published = directory.publish(own); !published) {
+        return std::move(published).error();
+    }
+    Result<CardTable> cards =
+        directory.collect({.longest = longest, .interrupt_fd = interrupts.descriptor()});
+    if (!cards) {
+        Status reason = interrupts.check();
+        return reason ? std::move(cards).error() : std::move(reason).error();
+    }
+    Result<Agreement> agreement = agree(*cards, directory.context_id());
+    if (!agreement) {
+        return std::move(agreement).error();
+    }
+    return Wired{*std::move(cards), *agreement};
+}
+
+Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank source) {
+    BroadcastConfig config;
+    config.own = own;
+    config.source = source;
+    for (const Card& card : cards) {
+        config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
+                                  .incarnation = card.incarnation});
+    }
+    if (!fill_with_chance(std::as_writable_bytes(std::span{&config.seed, 1}))) {
+        return no_chance();
+    }
+    return config;
+}
+
+std::uint32_t careful_mtu(const std::string& interface) {
+    const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
+    return mtu ? std::min(*mtu, kEthernetMtu) : kEthernetMtu;
+}
+
+}  // namespace stage

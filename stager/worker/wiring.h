@@ -1,0 +1,42 @@
+// How does a member get from its sockets to a broadcast with everybody?
+//
+// It makes its card, a directory brings all cards, and what the table and the keys determine
+// becomes the broadcast's configuration. Whoever started the worker chose the directory.
+#pragma once
+
+#include "pmix/agreement.h"
+#include "pmix/directory.h"
+#include "stager/worker/interrupts.h"
+#include "transport/run/broadcast.h"
+
+#include <string>
+
+namespace stage {
+
+/// This process's card: a fresh incarnation, and where `peer_socket` is bound.
+[[nodiscard]] Result<Card> make_card(Rank own, const std::string& node, int peer_socket);
+
+struct Wired {
+    CardTable cards;
+    Agreement agreement;
+};
+
+/// Publishes `own` and collects all. What `interrupts` has to say ends it.
+[[nodiscard]] Result<Wired> wire_up(Directory& directory,
+                                    const Card& own,
+                                    std::chrono::milliseconds longest,
+                                    Interrupts& interrupts);
+
+/// Who the members are; the rest of the configuration is the caller's.
+[[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
+                                                      Rank own,
+                                                      Rank source);
+
+/// The MTU to be used where this member leaves by `interface`: no more than every Ethernet
+/// carries, since nobody has told what the others' carry.
+[[nodiscard]] std::uint32_t careful_mtu(const std::string& interface);
+
+/// Bytes that nobody can guess.
+[[nodiscard]] bool fill_with_chance(MutableBytes room);
+
+}  // namespace stage

@@ -1,0 +1,99 @@
+#include "stager/worker/work.h"
+
+#include "stager/files/refusal.h"
+
+#include <chrono>
+
+namespace stage {
+
+Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
+                           std::uint64_t bytes_max,
+                           std::optional<SinkConfig> sink) {
+    Work work;
+    Result<std::unique_ptr<FileSource>> files = FileSource::open(orders, bytes_max);
+    if (!files) {
+        return std::move(files).error();
+    }
+    work.files_ = *std::move(files);
+    if (sink) {
+        sink->identity_of = [source = work.files_.get()](std::size_t index) {
+            return source->identity(index);
+        };
+        work.sink_ = std::make_unique<FileSink>(*std::move(sink));
+        work.both_ = std::make_unique<SourceAndSink>(*work.files_, *work.sink_);
+    }
+    return work;
+}
+
+Work Work::receiving(SinkConfig sink) {
+    Work work;
+    work.sink_ = std::make_unique<FileSink>(std::move(sink));
+    return work;
+}
+
+Work Work::refusing(Error why, bool is_source) {
+    Work work;
+    if (is_source) {
+        work.refusing_source_ = std::make_unique<RefusingSource>(std::move(why));
+    } else {
+        work.refusing_sink_ = std::make_unique<RefusingSink>(std::move(why));
+    }
+    return work;
+}
+
+BroadcastReport Work::run(const BroadcastConfig& config,
+                          BroadcastSockets sockets,
+                          Watcher& watcher) {
+    if (config.members.size() == 1) {
+        return run_alone();
+    }
+    if (refusing_sink_) {
+        return receive_broadcast(config, std::move(sockets), *refusing_sink_, watcher);
+    }
+    if (refusing_source_) {
+        return send_broadcast(config, std::move(sockets), *refusing_source_, watcher);
+    }
+    if (both_) {
+        return send_broadcast(config, std::move(sockets), *both_, watcher);
+    }
+    if (files_) {
+        return send_broadcast(config, std::move(sockets), *files_, watcher);
+    }
+    return receive_broadcast(config, std::move(sockets), *sink_, watcher);
+}
+
+BroadcastReport Work::run_alone() {
+    const auto start = std::chrono::steady_clock::now();
+    Status done;
+    if (both_) {
+        done = copy_alone(*both_);
+    } else if (!files_) {
+        done = Error{Blame::user, "the only member of a group is its source"};
+    }
+    BroadcastReport report;
+    report.transport = "none";
+    report.ran = std::chrono::steady_clock::now() - start;
+    report.outcome.phase = done ? core::Phase::released : core::Phase::failed;
+    if (done) {
+        report.held_after = report.ran;
+    } else {
+        report.outcome.why = std::move(done).error();
+    }
+    return report;
+}
+
+std::uint64_t Work::bytes_expected() const {
+    if (files_) {
+        return files_->manifest().file_bytes();
+    }
+    return sink_ ? sink_->bytes_expected() : 0;
+}
+
+std::string Work::digest() const {
+    if (files_) {
+        return files_->digest();
+    }
+    return sink_ ? sink_->digest() : std::string{};
+}
+
+}  // namespace stage

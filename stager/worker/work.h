@@ -1,0 +1,52 @@
+// What does this member do with files while the broadcast runs?
+//
+// It reads them (the source), writes them, does both from one read, or, when it can't even
+// begin, tells the group why.
+#pragma once
+
+#include "stager/files/source_and_sink.h"
+#include "transport/run/broadcast.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+class Work {
+  public:
+    /// The source's: opens the files. `sink`: where its own node's copies go, if it has any.
+    [[nodiscard]] static Result<Work> sending(const std::vector<SourceOrder>& orders,
+                                              std::uint64_t bytes_max,
+                                              std::optional<SinkConfig> sink);
+    [[nodiscard]] static Work receiving(SinkConfig sink);
+    /// Ends the group with `why`.
+    [[nodiscard]] static Work refusing(Error why, bool is_source);
+
+    /// Takes part in the broadcast; in a group of one, copies alone.
+    [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
+                                      BroadcastSockets sockets,
+                                      Watcher& watcher);
+
+    /// Where files are written here, or null.
+    [[nodiscard]] const FileSink* sink() const { return sink_.get(); }
+    /// Bytes of all files; 0 while they are not known. From any thread.
+    [[nodiscard]] std::uint64_t bytes_expected() const;
+    /// Once run() has ended well.
+    [[nodiscard]] std::string digest() const;
+
+  private:
+    Work() = default;
+
+    [[nodiscard]] BroadcastReport run_alone();
+
+    // Members refer to earlier ones.
+    std::unique_ptr<FileSource> files_;
+    std::unique_ptr<FileSink> sink_;
+    std::unique_ptr<SourceAndSink> both_;
+    std::unique_ptr<BlockSource> refusing_source_;
+    std::unique_ptr<BlockSink> refusing_sink_;
+};
+
+}  // namespace stage
