@@ -150,7 +150,9 @@ TEST_CASE("a tree deeper than descriptors or paths reach is removed") {
     UniqueFd here{::open(stage.job().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     for (int depth = 0; depth < 3000; ++depth) {
         REQUIRE(::mkdirat(here.get(), "d", 0755) == 0);
-        static_cast<void>(::fchownat(here.get(), "d", kSomebody, kSomebody, 0));
+        if (::geteuid() == 0) {
+            REQUIRE(::fchownat(here.get(), "d", kSomebody, kSomebody, 0) == 0);
+        }
         here.reset(::openat(here.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         REQUIRE(here);
     }
