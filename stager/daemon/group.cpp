@@ -245,9 +245,15 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
         }
         return;
     }
-    std::vector<std::byte> bytes = concatenated(all);
-    if (kind == Collective::group) {
+    std::vector<std::byte> bytes;
+    if (kind == Collective::fence) {
+        bytes = concatenated(all);
+    } else if (kind == Collective::group) {
         bytes = ByteWriter{}.u64(seat_.context_base + sequence).take();
+    } else {
+        ByteWriter writer;
+        put_contributions(writer, all);
+        bytes = writer.take();
     }
     send_below(ResultMessage{kind, sequence, bytes});
     commands_.emplace_back(group::Deliver{kind, sequence, std::move(bytes)});

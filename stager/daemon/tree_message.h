@@ -27,6 +27,7 @@ enum class Collective : std::uint8_t {
     fence = 1,    ///< Opaque bytes of each node's PMIx host; all of them, in rank order.
     group = 2,    ///< Nothing from each; a context id for all, 64 bits.
     outcome = 3,  ///< What each node's worker came to; ends in VERDICT.
+    cards = 4,    ///< Each worker's card; all of them, as contributions, in rank order.
 };
 
 struct SetupMessage {

@@ -1,0 +1,212 @@
+#include "stager/daemon/control_server.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr std::size_t kMaxStrangers = 16;
+constexpr std::size_t kMaxConnections = 4096;  ///< Root's too: waiting plugins, one a stage.
+/// To say the whole request, and to take the whole answer.
+constexpr Duration kTalkMax = std::chrono::seconds{5};
+constexpr std::size_t kReadBytes = 16U << 10U;
+
+Result<UniqueFd> listen_at(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        return Error{Blame::node, path + " is too long for a socket"};
+    }
+    std::copy(path.begin(), path.end(), &address.sun_path[0]);
+    UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    static_cast<void>(::unlink(path.c_str()));
+    if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::chmod(path.c_str(), 0666) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+        return Error::from_errno(Blame::node, "listening at " + path);
+    }
+    return fd;
+}
+
+/// The uid at the other end when it connected.
+uid_t peer_uid(int fd) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    const bool known = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
+    return known ? peer.uid : static_cast<uid_t>(-1);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path,
+                                                           Loop& loop,
+                                                           const Logger& log,
+                                                           Counters& counters,
+                                                           OnRequest on_request) {
+    auto socket = listen_at(path);
+    if (!socket) {
+        return socket.error();
+    }
+    std::unique_ptr<ControlServer> server{new ControlServer{path, loop, log, counters}};
+    server->socket_ = std::move(*socket);
+    server->on_request_ = std::move(on_request);
+    const Status watched = loop.watch(
+        server->socket_.get(), EPOLLIN, [self = server.get()](auto) { self->on_connect(); });
+    if (!watched) {
+        return watched.error();
+    }
+    return server;
+}
+
+ControlServer::ControlServer(std::string path,
+                             Loop& loop,
+                             const Logger& log,
+                             Counters& counters)
+    : path_{std::move(path)}, loop_{loop}, log_{log}, counters_{counters} {
+}
+
+ControlServer::~ControlServer() {
+    while (!connections_.empty()) {
+        drop(connections_.begin()->first);
+    }
+    loop_.forget(socket_.get());
+    static_cast<void>(::unlink(path_.c_str()));
+}
+
+std::size_t ControlServer::strangers() const {
+    return static_cast<std::size_t>(
+        std::count_if(connections_.begin(), connections_.end(), [](const auto& one) {
+            return !one.second.is_root;
+        }));
+}
+
+void ControlServer::on_connect() {
+    UniqueFd fd{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (!fd) {
+        return;
+    }
+    const bool is_root = peer_uid(fd.get()) == 0;
+    const bool full =
+        is_root ? connections_.size() >= kMaxConnections : strangers() >= kMaxStrangers;
+    if (full) {
+        ++counters_.control_refused;
+        return;
+    }
+    const ConnectionId id = ++last_;
+    const Status watched =
+        loop_.watch(fd.get(), EPOLLIN, [this, id](auto events) { on_ready(id, events); });
+    if (!watched) {
+        return;
+    }
+    Connection& connection = connections_[id];
+    connection.fd = std::move(fd);
+    connection.is_root = is_root;
+    connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
+}
+
+void ControlServer::on_ready(ConnectionId id, std::uint32_t events) {
+    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+        read_request(id);
+    }
+    if ((events & EPOLLOUT) != 0) {
+        write_some(id);
+    }
+}
+
+void ControlServer::read_request(ConnectionId id) {
+    Connection& connection = connections_.at(id);
+    std::array<std::byte, kReadBytes> buffer{};
+    const ssize_t count = ::read(connection.fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    // One who has asked has nothing more to say, whatever the answer waits for.
+    if (count <= 0 || connection.asked) {
+        drop(id);
+        return;
+    }
+    const Status fed =
+        connection.reader.feed(Bytes{buffer}.first(static_cast<std::size_t>(count)));
+    const auto message = fed ? connection.reader.next() : std::nullopt;
+    if (!fed) {
+        refuse(id, fed.error().sentence());
+    } else if (message) {
+        take_request(id, *message);
+    }
+}
+
+void ControlServer::take_request(ConnectionId id, Bytes message) {
+    Connection& connection = connections_.at(id);
+    connection.asked = true;
+    loop_.cancel(connection.timer);
+    auto request = decode_request(message);
+    if (!request) {
+        refuse(id, request.error().sentence());
+    } else if (!connection.is_root && !std::holds_alternative<PingRequest>(*request)) {
+        refuse(id, "only root may ask that");
+    } else {
+        on_request_(id, std::move(*request));
+    }
+}
+
+void ControlServer::refuse(ConnectionId id, const std::string& why) {
+    ++counters_.control_refused;
+    log_.warn("a request on the control socket was refused; see which process sends it",
+              {{"why", why}, {"refused_total", counters_.control_refused}});
+    answer(id, Refused{.blame = Blame::internal, .sentence = why});
+}
+
+void ControlServer::answer(ConnectionId id, const Answer& answer) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) {
+        return;
+    }
+    Connection& connection = found->second;
+    connection.out = framed(encode(answer));
+    loop_.cancel(connection.timer);
+    connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
+    write_some(id);
+}
+
+void ControlServer::write_some(ConnectionId id) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end() || found->second.out.empty()) {
+        return;
+    }
+    Connection& connection = found->second;
+    const ssize_t count = ::send(connection.fd.get(),
+                                 connection.out.data(),
+                                 connection.out.size(),
+                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno != EAGAIN && errno != EINTR) {
+        drop(id);
+        return;
+    }
+    connection.out.erase(connection.out.begin(),
+                         connection.out.begin() + std::max<ssize_t>(count, 0));
+    if (connection.out.empty()) {
+        drop(id);
+        return;
+    }
+    static_cast<void>(loop_.watch(connection.fd.get(),
+                                  EPOLLIN | EPOLLOUT,
+                                  [this, id](auto events) { on_ready(id, events); }));
+}
+
+void ControlServer::drop(ConnectionId id) {
+    const auto found = connections_.find(id);
+    if (found != connections_.end()) {
+        loop_.cancel(found->second.timer);
+        loop_.forget(found->second.fd.get());
+        connections_.erase(found);
+    }
+}
+
+}  // namespace stage

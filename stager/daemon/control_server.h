@@ -1,0 +1,70 @@
+// Who asks on the node's own socket, and may they?
+//
+// Each connection is one request and one answer (control/message.h). Root, by SO_PEERCRED, may
+// ask anything, others PING. Strangers can hold few connections and not for long, so they can
+// never keep root's prolog out.
+#pragma once
+
+#include "stager/control/frame.h"
+#include "stager/control/message.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "transport/base/log.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace stage {
+
+class ControlServer {
+  public:
+    using ConnectionId = std::uint64_t;
+    using OnRequest = std::function<void(ConnectionId, Request)>;
+
+    /// Listens at `path`, replacing a socket that a dead daemon left. All that is handed in
+    /// must outlive it.
+    static Result<std::unique_ptr<ControlServer>> open(const std::string& path,
+                                                       Loop& loop,
+                                                       const Logger& log,
+                                                       Counters& counters,
+                                                       OnRequest on_request);
+    ControlServer(const ControlServer&) = delete;
+    ControlServer& operator=(const ControlServer&) = delete;
+    ~ControlServer();
+
+    /// The answer to what on_request told; a connection that is gone is ignored.
+    void answer(ConnectionId connection, const Answer& answer);
+
+  private:
+    struct Connection {
+        UniqueFd fd;
+        bool is_root = false;
+        FrameReader reader{kMaxMessageBytes};
+        std::vector<std::byte> out;
+        Loop::TimerId timer = 0;
+        bool asked = false;
+    };
+
+    ControlServer(std::string path, Loop& loop, const Logger& log, Counters& counters);
+    void on_connect();
+    void on_ready(ConnectionId id, std::uint32_t events);
+    void read_request(ConnectionId id);
+    void take_request(ConnectionId id, Bytes message);
+    void write_some(ConnectionId id);
+    void refuse(ConnectionId id, const std::string& why);
+    void drop(ConnectionId id);
+    [[nodiscard]] std::size_t strangers() const;
+
+    std::string path_;
+    Loop& loop_;
+    const Logger& log_;
+    Counters& counters_;
+    OnRequest on_request_;
+    UniqueFd socket_;
+    ConnectionId last_ = 0;
+    std::map<ConnectionId, Connection> connections_;
+};
+
+}  // namespace stage

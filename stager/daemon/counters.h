@@ -1,0 +1,22 @@
+// How often did what should be rare happen?
+//
+// Since the daemon's start. Logged at its end, and with each stage's line where they changed.
+#pragma once
+
+#include <cstdint>
+
+namespace stage {
+
+struct Counters {
+    std::uint64_t stages_begun = 0;
+    std::uint64_t stages_ok = 0;
+    std::uint64_t stages_failed = 0;
+    std::uint64_t control_refused = 0;    ///< Not root, or no sense in it.
+    std::uint64_t links_refused = 0;      ///< Strangers at the TCP port.
+    std::uint64_t messages_refused = 0;   ///< Of a daemon that may not say that.
+    std::uint64_t hosts_replaced = 0;     ///< PMIx hosts that were wedged or died.
+    std::uint64_t workers_killed = 0;     ///< That did not leave in time.
+    std::uint64_t directories_swept = 0;  ///< Left by jobs that nobody ended.
+};
+
+}  // namespace stage

@@ -1,0 +1,174 @@
+#include "stager/daemon/daemon.h"
+
+#include "stager/daemon/run_directory.h"
+
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace stage {
+namespace {
+
+/// From SIGTERM until the end, whoever has not been told by then.
+constexpr Duration kStopMax = std::chrono::seconds{3};
+
+}  // namespace
+
+Result<std::unique_ptr<Daemon>> Daemon::make(const Config& config,
+                                             const Logger& log,
+                                             Spawner spawner) {
+    auto loop = Loop::open();
+    if (!loop) {
+        return loop.error();
+    }
+    std::unique_ptr<Daemon> daemon{new Daemon{config, log, std::move(*loop)}};
+    const Status opened = daemon->open(std::move(spawner));
+    if (!opened) {
+        return opened.error();
+    }
+    return daemon;
+}
+
+Daemon::Daemon(const Config& config, const Logger& log, Loop loop)
+    : config_{config}, log_{log}, loop_{std::move(loop)} {
+    links_.node_name = config.node_name;
+    links_.connect_timeout = config.connect_timeout;
+    links_.accept_timeout = config.connect_timeout;
+    if (config.slurm_user) {
+        links_.trusted_uids.push_back(*config.slurm_user);
+    }
+}
+
+Daemon::~Daemon() {
+    if (signals_) {
+        loop_.forget(signals_.get());
+    }
+}
+
+Status Daemon::open(Spawner spawner) {
+    auto lock = lock_run_directory(config_.run_dir);
+    if (!lock) {
+        return lock.error();
+    }
+    lock_ = std::move(*lock);
+    const auto root = open_stage_root(config_.stage_root, config_.allow_ram_stage_root);
+    if (!root) {
+        return root.error();
+    }
+    auto children = Children::open(loop_, std::move(spawner), [this](const Error& error) {
+        log_.error("the spawner is gone; stagecastd ends, start it again",
+                   {{"why", error.sentence()}});
+        exit_status_ = 1;
+        loop_.stop();
+    });
+    if (!children) {
+        return children.error();
+    }
+    children_ = std::move(*children);
+    auto verdicts = VerdictStore::open(config_.run_dir + "/jobs");
+    if (!verdicts) {
+        return verdicts.error();
+    }
+    verdicts_.emplace(std::move(*verdicts));
+    auto hosts = HostPool::open(loop_,
+                                *children_,
+                                log_,
+                                {.program = config_.libexec_dir + "/stagecast-pmix-host",
+                                 .directory = config_.run_dir + "/hosts",
+                                 .directory_fd = -1},
+                                config_.spare_hosts);
+    if (!hosts) {
+        return hosts.error();
+    }
+    hosts_ = std::move(*hosts);
+    munge_.emplace(loop_, *children_, log_, kRoleMunge);
+    loop_.before_wait([this] { munge_->before_wait(); });
+    services_.emplace(Services{.loop = loop_,
+                               .log = log_,
+                               .config = config_,
+                               .counters = counters_,
+                               .children = *children_,
+                               .hosts = *hosts_,
+                               .verdicts = *verdicts_,
+                               .links = links_,
+                               .credentials = munge_->client()});
+    registry_.emplace(*services_);
+    auto incoming = Incoming::open(
+        *services_, [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
+            registry_->on_setup(setup, std::move(link));
+        });
+    if (!incoming) {
+        return incoming.error();
+    }
+    incoming_ = std::move(*incoming);
+    auto control = ControlServer::open(
+        config_.run_dir + "/stagecastd.sock",
+        loop_,
+        log_,
+        counters_,
+        [this](ControlServer::ConnectionId id, const Request& request) {
+            registry_->on_request(
+                request, [this, id](const Answer& answer) { control_->answer(id, answer); });
+        });
+    if (!control) {
+        return control.error();
+    }
+    control_ = std::move(*control);
+    return watch_signals();
+}
+
+Status Daemon::watch_signals() {
+    sigset_t mask{};
+    ::sigemptyset(&mask);
+    ::sigaddset(&mask, SIGTERM);
+    ::sigaddset(&mask, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+    signals_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) {
+        return Error::from_errno(Blame::node, "signalfd");
+    }
+    return loop_.watch(signals_.get(), EPOLLIN, [this](auto) { on_signal(); });
+}
+
+void Daemon::on_signal() {
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof info) != sizeof info || stopping_) {
+        return;
+    }
+    stopping_ = true;
+    log_.info("stopping; running stages fail");
+    notify_service_manager("STOPPING=1");
+    loop_.after(kStopMax, [this] { loop_.stop(); });
+    // A moment more, so that what was said last has left.
+    registry_->break_off("stagecastd was stopped here", [this] {
+        loop_.after(std::chrono::milliseconds{100}, [this] { loop_.stop(); });
+    });
+}
+
+int Daemon::run() {
+    registry_->sweep();
+    log_.info("ready",
+              {{"port", config_.port}, {"socket", config_.run_dir + "/stagecastd.sock"}});
+    notify_service_manager("READY=1");
+    loop_.run();
+    log_counters();
+    return exit_status_;
+}
+
+void Daemon::log_counters() const {
+    log_.info("stopped",
+              {{"stages_begun", counters_.stages_begun},
+               {"stages_ok", counters_.stages_ok},
+               {"stages_failed", counters_.stages_failed},
+               {"control_refused", counters_.control_refused},
+               {"links_refused", incoming_->strangers_total()},
+               {"messages_refused", counters_.messages_refused},
+               {"hosts_replaced", counters_.hosts_replaced},
+               {"workers_killed", counters_.workers_killed},
+               {"directories_swept", counters_.directories_swept}});
+}
+
+}  // namespace stage

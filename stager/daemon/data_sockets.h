@@ -1,0 +1,28 @@
+// Which sockets does a worker need that a user may not make?
+//
+// One in the multicast group, on the site's interface and no other, and one of the node's own,
+// in the site's port range; both larger than rmem_max allows. The daemon opens, binds, joins
+// and sizes them as root (transport/udp/sockets.h) and hands them over; the worker needs no
+// right for any of it.
+#pragma once
+
+#include "stager/config/config.h"
+#include "transport/base/address.h"
+#include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
+
+#include <string>
+
+namespace stage {
+
+struct DataSockets {
+    UniqueFd group;
+    UniqueFd unicast;
+    std::string interface;
+};
+
+/// On the first interface of the configuration that has an address of the group's family.
+/// `group`: with its port. Fails (Blame::node) naming the key of stagecast.conf to look at.
+[[nodiscard]] Result<DataSockets> open_data_sockets(const Config& config, const Address& group);
+
+}  // namespace stage

@@ -1,0 +1,58 @@
+// Where does a job find a PMIx host that is ready at once?
+//
+// A few are started before there is a job (SpareHosts), because a cold start costs 100 ms on
+// the path of every rank. One that is taken is replaced; one that can't start is tried again,
+// not too often.
+#pragma once
+
+#include "stager/daemon/pmix_host.h"
+#include "transport/base/log.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace stage {
+
+class HostPool {
+  public:
+    using HostPointer = std::unique_ptr<PmixHost>;
+    using OnHost = std::function<void(Result<HostPointer>)>;
+
+    static Result<std::unique_ptr<HostPool>> open(
+        Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares);
+    HostPool(const HostPool&) = delete;
+    HostPool& operator=(const HostPool&) = delete;
+    ~HostPool();
+
+    /// A host that has said READY, later, from the loop; or why there is none.
+    void take(OnHost on_host);
+
+  private:
+    struct Starting {
+        HostPointer host;
+        Loop::TimerId timer = 0;
+    };
+
+    HostPool(Loop& loop, Children& children, const Logger& log, HostPlace place);
+    void refill();
+    void start_one();
+    void on_ready(PmixHost* host);
+    void on_failed(PmixHost* host, const std::string& why);
+    void serve();
+    [[nodiscard]] HostPointer take_starting(PmixHost* host);
+
+    Loop& loop_;
+    Children& children_;
+    const Logger& log_;
+    HostPlace place_;
+    UniqueFd directory_;
+    std::size_t spares_ = 0;
+    std::uint64_t number_ = 0;
+    std::vector<Starting> starting_;
+    std::deque<HostPointer> ready_;
+    std::deque<OnHost> waiting_;
+    Loop::TimerId retry_ = 0;
+};
+
+}  // namespace stage

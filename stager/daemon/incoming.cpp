@@ -1,0 +1,106 @@
+#include "stager/daemon/incoming.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// From being trusted to SETUP, which a daemon sends at once.
+constexpr Duration kSetupMax = std::chrono::seconds{5};
+
+}  // namespace
+
+Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, OnSetup on_setup) {
+    auto listener = Listener::open(
+        services.config.port, services.links, services.credentials, services.log);
+    if (!listener) {
+        return listener.error();
+    }
+    std::unique_ptr<Incoming> incoming{
+        new Incoming{services, std::move(*listener), std::move(on_setup)}};
+    const Status watched =
+        services.loop.watch(incoming->listener_.fd(), EPOLLIN, [self = incoming.get()](auto) {
+            self->on_connect();
+        });
+    if (!watched) {
+        return watched.error();
+    }
+    return incoming;
+}
+
+Incoming::Incoming(Services& services, Listener listener, OnSetup on_setup)
+    : services_{services}, listener_{std::move(listener)}, on_setup_{std::move(on_setup)} {
+}
+
+Incoming::~Incoming() {
+    services_.loop.forget(listener_.fd());
+    for (const Guest& guest : guests_) {
+        services_.loop.cancel(guest.timer);
+    }
+}
+
+void Incoming::on_connect() {
+    for (auto& link : listener_.accept(services_.loop.now())) {
+        auto driven = std::make_unique<DrivenLink>(services_.loop, std::move(link), [] {});
+        const DrivenLink* key = driven.get();
+        driven->set_on_change([this, key] { on_change(key); });
+        guests_.push_back({.link = std::move(driven), .settled = false, .timer = 0});
+    }
+    // Some may have been closed to make place.
+    for (const Guest& guest : guests_) {
+        guest.link->look();
+    }
+}
+
+void Incoming::on_change(const DrivenLink* link) {
+    const auto guest = std::find_if(guests_.begin(), guests_.end(), [&](const Guest& one) {
+        return one.link.get() == link;
+    });
+    if (guest == guests_.end()) {
+        return;
+    }
+    const Link::State state = guest->link->link().state();
+    const bool is_new = state == Link::State::open || state == Link::State::closed;
+    if (is_new && !guest->settled) {
+        guest->settled = true;
+        listener_.settle(guest->link->link(), services_.loop.now());
+        guest->timer = services_.loop.after(kSetupMax, [this, link] {
+            for (auto one = guests_.begin(); one != guests_.end(); ++one) {
+                if (one->link.get() == link) {
+                    remove(one);
+                    return;
+                }
+            }
+        });
+    }
+    const auto frame = guest->link->link().receive();
+    if (frame) {
+        on_frame(guest, *frame);
+    } else if (state == Link::State::closed) {
+        remove(guest);
+    }
+}
+
+void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
+    auto message = decode_tree_message(frame);
+    auto* setup = message ? std::get_if<SetupMessage>(&*message) : nullptr;
+    if (setup == nullptr) {
+        ++services_.counters.messages_refused;
+        services_.log.warn("another daemon's first word was no SETUP; is its version ours?",
+                           {{"node", guest->link->link().peer_name()}});
+        remove(guest);
+        return;
+    }
+    std::unique_ptr<DrivenLink> link = std::move(guest->link);
+    remove(guest);
+    on_setup_(std::move(*setup), std::move(link));
+}
+
+void Incoming::remove(std::list<Guest>::iterator guest) {
+    services_.loop.cancel(guest->timer);
+    guests_.erase(guest);
+}
+
+}  // namespace stage

@@ -1,0 +1,234 @@
+#include "stager/daemon/job_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace stage {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+struct FileSystem {
+    long magic;
+    const char* name;
+};
+/// Where a file would fill memory, or cross the network that it came from.
+constexpr std::array<FileSystem, 14> kUnfit{{{TMPFS_MAGIC, "tmpfs"},
+                                             {RAMFS_MAGIC, "ramfs"},
+                                             {OVERLAYFS_SUPER_MAGIC, "overlay"},
+                                             {NFS_SUPER_MAGIC, "NFS"},
+                                             {SMB_SUPER_MAGIC, "SMB"},
+                                             {0xff534d42L, "CIFS"},
+                                             {0xfe534d42L, "SMB2"},
+                                             {0x0bd00bd0L, "Lustre"},
+                                             {0x47504653L, "GPFS"},
+                                             {0x19830326L, "BeeGFS"},
+                                             {0x20030528L, "OrangeFS"},
+                                             {0x00c36400L, "Ceph"},
+                                             {AFS_SUPER_MAGIC, "AFS"},
+                                             {V9FS_MAGIC, "9p"}}};
+
+std::string text_of(std::uint32_t number) {
+    return std::to_string(number);
+}
+
+Error unfit(const std::string& path, const std::string& why, const std::string& remedy) {
+    return Error{Blame::node, "StageRoot: " + path + " " + why}.remedy(remedy);
+}
+
+/// Nobody but root can rename or replace what is in it.
+Status check_component(int fd, const std::string& path, bool is_last) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) {
+        return Error::from_errno(Blame::node, "StageRoot: " + path);
+    }
+    if (status.st_uid != 0) {
+        return unfit(path, "does not belong to root", "chown root it, or name another");
+    }
+    const bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    const bool sticky = (status.st_mode & S_ISVTX) != 0;
+    if (others_write && (is_last || !sticky)) {
+        return unfit(path, "can be written by others than root", "chmod go-w it");
+    }
+    return {};
+}
+
+Status check_file_system(int fd, const std::string& path) {
+    struct statfs about {};
+    if (::fstatfs(fd, &about) != 0) {
+        return Error::from_errno(Blame::node, "StageRoot: " + path);
+    }
+    for (const FileSystem& one : kUnfit) {
+        if (static_cast<std::uint32_t>(about.f_type) == static_cast<std::uint32_t>(one.magic)) {
+            return unfit(path,
+                         std::string{"is on "} + one.name + ", not on a local disk",
+                         "name another, or set AllowRamStageRoot=yes");
+        }
+    }
+    return {};
+}
+
+Result<UniqueFd> open_component(int above, const std::string& name, const std::string& path) {
+    UniqueFd fd{::openat(above, name.c_str(), kDirectory)};
+    if (fd) {
+        return fd;
+    }
+    if (errno == ELOOP || errno == ENOTDIR) {
+        return unfit(path, "is a symbolic link or no directory", "name the real directory");
+    }
+    return Error::from_errno(Blame::node, "StageRoot: " + path);
+}
+
+/// The directory's owner, if `name` below `above` is a real directory.
+std::optional<Owner> directory_owner(int above, const std::string& name) {
+    const UniqueFd fd{::openat(above, name.c_str(), kDirectory)};
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) {
+        return std::nullopt;
+    }
+    return Owner{status.st_uid, status.st_gid};
+}
+
+/// This thread's file accesses are `owner`'s for as long as it lives.
+class ActingAs {
+  public:
+    explicit ActingAs(Owner owner) {
+        ::setfsgid(owner.gid);
+        ::setfsuid(owner.uid);
+    }
+    ActingAs(const ActingAs&) = delete;
+    ActingAs& operator=(const ActingAs&) = delete;
+    ~ActingAs() {
+        ::setfsuid(::geteuid());
+        ::setfsgid(::getegid());
+    }
+};
+
+}  // namespace
+
+Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram) {
+    if (path.empty() || path.front() != '/') {
+        return unfit(path, "is not an absolute path", "name a directory of root's");
+    }
+    UniqueFd at{::open("/", kDirectory)};
+    if (!at) {
+        return Error::from_errno(Blame::node, "opening /");
+    }
+    std::size_t from = 1;
+    while (from < path.size()) {
+        const std::size_t slash = std::min(path.find('/', from), path.size());
+        const std::string name = path.substr(from, slash - from);
+        from = slash + 1;
+        if (name.empty()) {
+            continue;
+        }
+        const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
+        const std::string so_far = path.substr(0, slash);
+        if (is_last && ::mkdirat(at.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+            return Error::from_errno(Blame::node, "making StageRoot " + so_far);
+        }
+        auto next = open_component(at.get(), name, so_far);
+        if (!next) {
+            return next;
+        }
+        const Status fit = check_component(next->get(), so_far, is_last);
+        if (!fit) {
+            return fit.error();
+        }
+        at = std::move(*next);
+    }
+    const Status fit = allow_ram ? Status{} : check_file_system(at.get(), path);
+    if (!fit) {
+        return fit.error();
+    }
+    return at;
+}
+
+std::vector<std::string> directory_names(std::uint32_t job_id, std::uint32_t step_id) {
+    std::vector<std::string> names{text_of(job_id)};
+    if (step_id != kWholeJob) {
+        names.push_back("step." + text_of(step_id));
+    }
+    return names;
+}
+
+Status make_job_directory(int root, std::uint32_t job_id, Owner owner) {
+    const std::string name = text_of(job_id);
+    if (::mkdirat(root, name.c_str(), 0700) == 0) {
+        // Root's, in a directory that only root can write: nobody can have exchanged it.
+        const UniqueFd fd{::openat(root, name.c_str(), kDirectory)};
+        if (!fd || ::fchown(fd.get(), owner.uid, owner.gid) != 0 ||
+            ::fchmod(fd.get(), 0700) != 0) {
+            return Error::from_errno(Blame::node, "making the job's directory " + name);
+        }
+        return {};
+    }
+    if (errno != EEXIST) {
+        return Error::from_errno(Blame::node, "making the job's directory " + name);
+    }
+    const auto found = directory_owner(root, name);
+    if (!found || found->uid != owner.uid) {
+        return Error{Blame::node,
+                     "the job's directory " + name + " is there already, and somebody else's",
+                     EEXIST}
+            .remedy("remove it");
+    }
+    return {};
+}
+
+Status make_step_directory(int root, std::uint32_t job_id, std::uint32_t step_id, Owner owner) {
+    const auto names = directory_names(job_id, step_id);
+    const UniqueFd job{::openat(root, names.at(0).c_str(), kDirectory)};
+    if (!job) {
+        return Error::from_errno(Blame::node, "opening the job's directory " + names.at(0));
+    }
+    const std::string& name = names.at(1);
+    const ActingAs user{owner};
+    if (::mkdirat(job.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
+        return Error::from_errno(Blame::user, "making $STAGECAST_DIR/" + name);
+    }
+    const auto found = directory_owner(job.get(), name);
+    if (!found || found->uid != owner.uid) {
+        return Error{Blame::user,
+                     "$STAGECAST_DIR/" + name + " is there already, and no directory of yours"}
+            .remedy("remove it");
+    }
+    return {};
+}
+
+std::optional<Owner> owner_of(int root, std::uint32_t job_id) {
+    return directory_owner(root, text_of(job_id));
+}
+
+std::vector<DirectoryEntry> numbered_directories(int directory) {
+    std::vector<DirectoryEntry> entries;
+    const int copy = ::openat(directory, ".", kDirectory);
+    const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
+                                                   ::closedir};
+    if (!list) {
+        UniqueFd{copy}.reset();
+        return entries;
+    }
+    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
+        const std::string name{&entry->d_name[0]};
+        if (name.find_first_not_of("0123456789") != std::string::npos) {
+            continue;
+        }
+        const auto owner = directory_owner(directory, name);
+        if (owner) {
+            entries.push_back({name, *owner});
+        }
+    }
+    return entries;
+}
+
+}  // namespace stage

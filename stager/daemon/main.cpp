@@ -1,0 +1,108 @@
+// What is stagecastd?
+//
+// One per node, root, in the foreground: `stagecastd [-c FILE]`, logging to stderr. `-C` checks
+// the configuration and ends, `-p` prints it. Before anything else it forks its spawner, whose
+// children then inherit nothing.
+#include "stager/config/config.h"
+#include "stager/daemon/daemon.h"
+#include "stager/daemon/slurm_query.h"
+#include "stager/link/munge_client.h"
+#include "stager/spawn/spawner.h"
+#include "transport/base/log.h"
+
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+namespace stage {
+namespace {
+
+struct Options {
+    std::string config{kConfigPath};
+    bool config_given = false;
+    bool check_only = false;
+    bool print = false;
+};
+
+constexpr const char* kUsage =
+    "usage: stagecastd [-c FILE] [-C] [-p]\n"
+    "  -c FILE  the configuration, else /etc/stagecast/stagecast.conf\n"
+    "  -C       check it and end\n"
+    "  -p       print it with its help and end\n";
+
+bool read_options(int argc, char** argv, Options& options) {
+    int letter = 0;
+    while ((letter = ::getopt(argc, argv, "c:Cp")) != -1) {  // NOLINT(concurrency-mt-unsafe)
+        switch (letter) {
+            case 'c':
+                options.config = ::optarg;
+                options.config_given = true;
+                break;
+            case 'C':
+                options.check_only = true;
+                break;
+            case 'p':
+                options.print = true;
+                break;
+            default:
+                return false;
+        }
+    }
+    return ::optind == argc;
+}
+
+/// A site that has written nothing gets the defaults, unless it has named a file.
+Result<Config> read_config(const Options& options) {
+    auto config = load_config(options.config);
+    if (!config && config.error().cause() == ENOENT && !options.config_given) {
+        return default_config();
+    }
+    return config;
+}
+
+int serve(const Config& config) {
+    const Logger log = Logger::to_stderr("stagecastd", config.log_level);
+    if (::geteuid() != 0) {
+        log.error("stagecastd must be root");
+        return EX_NOPERM;
+    }
+    auto spawner = Spawner::fork({.roles = {[socket = config.munge_socket](int fd) {
+                                                return run_munge_helper(fd, socket);
+                                            },
+                                            [](int fd) { return run_slurm_query(fd); }},
+                                  .cgroup = own_cgroup()});
+    if (!spawner) {
+        log.error(spawner.error().sentence());
+        return EX_OSERR;
+    }
+    auto daemon = Daemon::make(config, log, std::move(*spawner));
+    if (!daemon) {
+        log.error(daemon.error().sentence());
+        return EX_CONFIG;
+    }
+    return (*daemon)->run();
+}
+
+}  // namespace
+}  // namespace stage
+
+int main(int argc, char** argv) {
+    using namespace stage;
+    Options options;
+    if (!read_options(argc, argv, options)) {
+        static_cast<void>(std::fputs(kUsage, stderr));
+        return EX_USAGE;
+    }
+    const auto config = read_config(options);
+    if (!config) {
+        Logger::to_stderr("stagecastd", LogLevel::info).error(config.error().sentence());
+        return EX_CONFIG;
+    }
+    if (options.print) {
+        static_cast<void>(std::fputs(print_config(*config).c_str(), stdout));
+        return EX_OK;
+    }
+    return options.check_only ? EX_OK : serve(*config);
+}

@@ -1,0 +1,420 @@
+#include "stager/daemon/node_run.h"
+
+#include "pmix/business_card.h"
+#include "stager/daemon/data_sockets.h"
+#include "stager/daemon/job_directory.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// From ABORT until SIGKILL: the worker removes its temporary files.
+constexpr Duration kAbortMax = std::chrono::seconds{3};
+/// From RELEASE until SIGKILL.
+constexpr Duration kReleaseMax = std::chrono::seconds{10};
+constexpr int kWorkerOomScore = 600;
+constexpr std::chrono::milliseconds kShortest{1};
+
+std::string text_of(const StageKey& key) {
+    const std::string step =
+        key.step_id == kWholeJob ? std::string{"job"} : std::to_string(key.step_id);
+    return std::to_string(key.job_id) + "." + step + "." + std::to_string(key.restart);
+}
+
+std::chrono::milliseconds in_ms(Duration duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
+}
+
+}  // namespace
+
+NodeRun::NodeRun(Services& services, NodeRunOwner& owner, Order order)
+    : services_{services},
+      owner_{owner},
+      order_{std::move(order)},
+      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
+      kill_alarm_{services.loop, [this] {
+                      ++services_.counters.workers_killed;
+                      services_.children.kill(worker_pid_, SIGKILL);
+                  }} {
+}
+
+NodeRun::~NodeRun() {
+    drop_worker();
+}
+
+void NodeRun::begin(int root) {
+    make_directory(root);
+    if (!failed_) {
+        open_sockets();
+    }
+    if (failed_) {
+        return;
+    }
+    if (order_.plan.cards_follow) {
+        start_worker({});
+    } else {
+        take_host();
+    }
+}
+
+void NodeRun::make_directory(int root) {
+    const StageKey& key = order_.request.key;
+    const Owner owner{order_.request.uid, order_.request.gid};
+    Status made = make_job_directory(root, key.job_id, owner);
+    if (made && key.step_id != kWholeJob) {
+        made = make_step_directory(root, key.job_id, key.step_id, owner);
+    }
+    if (!made) {
+        fail(made.error().blame(), made.error().sentence());
+    }
+    directory_ = services_.config.stage_root + "/" + std::to_string(key.job_id);
+}
+
+void NodeRun::open_sockets() {
+    const auto group = Address::parse(order_.plan.group_address, order_.plan.group_port);
+    if (!group) {
+        fail(Blame::internal, group.error().sentence());
+        return;
+    }
+    auto sockets = open_data_sockets(services_.config, *group);
+    if (!sockets) {
+        fail(sockets.error().blame(), sockets.error().sentence());
+        return;
+    }
+    group_socket_ = std::move(sockets->group);
+    unicast_socket_ = std::move(sockets->unicast);
+    interface_ = std::move(sockets->interface);
+}
+
+// -------------------------------------------------------------------------------------------
+// host
+
+void NodeRun::take_host() {
+    waits_for_host_ = true;
+    services_.hosts.take(
+        [this, alive = std::weak_ptr<bool>{alive_}](Result<HostPool::HostPointer> host) {
+            if (!alive.expired()) {
+                on_host(std::move(host));
+            }
+        });
+}
+
+void NodeRun::on_host(Result<HostPool::HostPointer> host) {
+    waits_for_host_ = false;
+    if (phase_ == Phase::over || failed_) {
+        tell_if_gone();
+        return;
+    }
+    if (!host) {
+        fail(host.error().blame(), host.error().sentence());
+        return;
+    }
+    host_ = std::move(*host);
+    host_->own([this](FromHost message) { on_host_message(std::move(message)); },
+               [this](const std::string& why) { replace_host(why); });
+    HostJob job;
+    job.uid = order_.request.uid;
+    job.gid = order_.request.gid;
+    job.name_space = "stagecast." + text_of(order_.request.key);
+    job.rank = order_.self;
+    for (const StagePlan::Node& node : order_.plan.nodes) {
+        job.nodes.push_back(node.name);
+    }
+    host_alarm_.set(services_.loop.now() + kHostEnvMax);
+    host_->send(job);
+}
+
+void NodeRun::on_host_message(FromHost message) {
+    if (auto* env = std::get_if<HostEnv>(&message)) {
+        if (phase_ == Phase::preparing) {
+            start_worker(std::move(env->variables));
+            host_alarm_.set(services_.loop.now() + kHostConnectMax);
+        }
+    } else if (std::holds_alternative<HostConnected>(message)) {
+        host_alarm_.set(std::nullopt);
+    } else if (auto* fence = std::get_if<HostFenceUp>(&message)) {
+        part_left_ = true;
+        owner_.on_fence_part(fence->sequence, std::move(fence->data));
+    } else if (const auto* group = std::get_if<HostGroupUp>(&message)) {
+        part_left_ = true;
+        owner_.on_group_part(group->sequence);
+    } else if (std::holds_alternative<HostFinalized>(message)) {
+        phase_ = phase_ == Phase::wiring ? Phase::wired : phase_;
+        drop_host();
+    } else if (const auto* failed = std::get_if<HostFailed>(&message)) {
+        replace_host(failed->sentence);
+    }
+}
+
+/// Strangers can wedge a PMIx host, not a second one at once: they do not know where it is yet.
+void NodeRun::replace_host(const std::string& why) {
+    drop_host();
+    if (phase_ != Phase::preparing && phase_ != Phase::wiring) {
+        return;
+    }
+    ++services_.counters.hosts_replaced;
+    services_.log.warn("a PMIx host was lost; are strangers at its loopback port?",
+                       {{"job", order_.request.key.job_id},
+                        {"why", why},
+                        {"replaced_total", services_.counters.hosts_replaced}});
+    if (host_replaced_ || part_left_) {
+        fail(Blame::node, "its PMIx host was lost twice or too late: " + why);
+        return;
+    }
+    host_replaced_ = true;
+    drop_worker();
+    phase_ = Phase::preparing;
+    open_sockets();
+    if (!failed_) {
+        take_host();
+    }
+}
+
+void NodeRun::drop_host() {
+    host_alarm_.set(std::nullopt);
+    if (host_) {
+        // Not from within its own callback.
+        host_->own(nullptr, nullptr);
+        services_.loop.defer([host = std::shared_ptr<PmixHost>{std::move(host_)}] {});
+        host_.reset();
+    }
+    tell_if_gone();
+}
+
+// -----------------------------------------------------------------------------------------
+// worker
+
+void NodeRun::start_worker(std::vector<std::string> environment) {
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
+        0) {
+        fail(Blame::node, Error::from_errno(Blame::node, "socketpair").sentence());
+        return;
+    }
+    worker_socket_.reset(pair[0]);
+    const UniqueFd theirs{pair[1]};
+    environment.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
+    environment.emplace_back("HOME=/");
+    environment.emplace_back("LC_ALL=C");
+    environment.emplace_back("STAGECAST_CONTROL_FD=" + std::to_string(kWorkerControlFd));
+    const ProgramRequest program{
+        .path = services_.config.libexec_dir + "/stagecast-worker",
+        .arguments = {"stagecast-worker"},
+        .environment = std::move(environment),
+        .user = UserIdentity{order_.request.uid, order_.request.gid, {}},
+        .umask = 022,
+        .oom_score_adj = kWorkerOomScore,
+        .group = "stage-" + text_of(order_.request.key)};
+    const auto id = services_.children.start(
+        program,
+        {theirs.get(), group_socket_.get(), unicast_socket_.get()},
+        [this, alive = std::weak_ptr<bool>{alive_}](const SpawnEvent& event) {
+            if (!alive.expired()) {
+                on_worker_event(event);
+            }
+        });
+    if (!id) {
+        fail(Blame::node, id.error().sentence());
+        return;
+    }
+    group_socket_.reset();  // The worker alone listens.
+    unicast_socket_.reset();
+    worker_id_ = *id;
+    worker_alive_ = true;
+    phase_ = Phase::wiring;
+    static_cast<void>(services_.loop.watch(
+        worker_socket_.get(), EPOLLIN, [this](auto) { on_worker_readable(); }));
+    tell_worker(setup());
+}
+
+WorkerSetup NodeRun::setup() const {
+    const Config& config = services_.config;
+    const StagePlan& plan = order_.plan;
+    WorkerSetup setup;
+    setup.key = order_.request.key;
+    setup.rank = order_.self;
+    setup.source = Rank{0};
+    for (const StagePlan::Node& node : plan.nodes) {
+        setup.nodes.push_back(node.name);
+    }
+    setup.specs = order_.request.specs;
+    setup.work_dir = order_.request.work_dir;
+    setup.stage_dir = directory_;
+    setup.dest_subdir =
+        setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
+    setup.dest_roots = config.dest_roots;
+    setup.max_bytes = config.max_bytes;
+    setup.session = plan.session;
+    setup.group_key = plan.group_key;
+    setup.group_address = plan.group_address;
+    setup.group_port = plan.group_port;
+    setup.interface = interface_;
+    setup.protection = plan.protection;
+    setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
+    setup.transport = config.transport == Transport::udp ? "udp" : "auto";
+    setup.stage_timeout = std::max(in_ms(order_.deadline - services_.loop.now()), kShortest);
+    setup.stall_timeout = in_ms(config.stall_timeout);
+    setup.connect_timeout = in_ms(config.stage_timeout);
+    setup.linger = in_ms(config.stall_timeout);
+    setup.cards_follow = plan.cards_follow;
+    return setup;
+}
+
+void NodeRun::tell_worker(const ToWorker& message) {
+    if (!worker_alive_) {
+        return;
+    }
+    const Status sent = send_to_peer(worker_socket_.get(), encode_to_worker(message));
+    if (!sent && sent.error().cause() != EPIPE) {  // Of a dead one the spawner tells.
+        services_.children.kill(worker_pid_, SIGKILL);
+    }
+}
+
+void NodeRun::on_worker_event(const SpawnEvent& event) {
+    if (event.id != worker_id_) {
+        return;  // One that was replaced.
+    }
+    if (event.kind == SpawnEvent::Kind::started) {
+        worker_pid_ = event.pid;
+        owner_.on_started();
+        return;
+    }
+    on_worker_readable();  // Its last words.
+    worker_alive_ = false;
+    drop_worker();
+    if (!outcome_seen_ && phase_ != Phase::over) {
+        fail(Blame::node,
+             event.kind == SpawnEvent::Kind::failed
+                 ? "stagecast-worker could not be started: " + event.sentence
+                 : "stagecast-worker ended before its work: " + event.status_text());
+    }
+    drop_host();
+}
+
+void NodeRun::on_worker_readable() {
+    while (worker_socket_) {
+        auto received = receive_from_peer(worker_socket_.get(), kMaxFromWorker);
+        if (received && received->kind == PeerMessage::Kind::nothing_yet) {
+            return;
+        }
+        if (received && received->kind == PeerMessage::Kind::closed) {
+            services_.loop.forget(worker_socket_.get());
+            return;
+        }
+        auto message = received ? decode_from_worker(received->message)
+                                : Result<FromWorker>{received.error()};
+        if (!message) {
+            services_.children.kill(worker_pid_, SIGKILL);
+            fail(Blame::internal, "stagecast-worker: " + message.error().sentence());
+            return;
+        }
+        on_worker_message(std::move(*message));
+    }
+}
+
+void NodeRun::on_worker_message(FromWorker message) {
+    if (const auto* progress = std::get_if<WorkerProgress>(&message)) {
+        progress_ = *progress;
+    } else if (auto* card = std::get_if<WorkerCard>(&message)) {
+        if (order_.plan.cards_follow && !std::exchange(part_left_, true)) {
+            owner_.on_card(std::move(card->card));
+        }
+    } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
+        if (!std::exchange(outcome_seen_, true)) {
+            statistics_ = outcome->statistics;
+            owner_.on_outcome(std::move(*outcome));
+        }
+    } else if (auto* released = std::get_if<WorkerReleased>(&message)) {
+        statistics_ = std::move(released->statistics);
+    }
+}
+
+// ------------------------------------------------------------------------------ what the stage
+// says
+
+void NodeRun::fence_result(std::uint32_t sequence, std::vector<std::byte> bytes) {
+    if (host_) {
+        host_->send(HostFenceDown{sequence, std::move(bytes)});
+    }
+}
+
+void NodeRun::group_result(std::uint32_t sequence, std::uint64_t context_id) {
+    if (host_) {
+        host_->send(HostGroupDown{sequence, context_id});
+    }
+}
+
+void NodeRun::cards(std::vector<std::byte> table) {
+    tell_worker(WorkerCards{std::move(table)});
+}
+
+void NodeRun::abort(Blame blame, const std::string& sentence) {
+    phase_ = Phase::over;
+    if (host_) {
+        host_->send(HostAbort{});
+    }
+    if (!std::exchange(aborted_, true)) {
+        tell_worker(WorkerAbort{blame, sentence});
+        kill_worker_after(kAbortMax);
+    }
+    if (!worker_alive_) {
+        drop_host();
+    }
+}
+
+void NodeRun::release() {
+    if (phase_ == Phase::over) {
+        return;
+    }
+    phase_ = Phase::over;
+    tell_worker(WorkerRelease{});
+    kill_worker_after(kReleaseMax);
+    if (!worker_alive_) {
+        drop_host();
+    }
+}
+
+void NodeRun::kill_worker_after(Duration patience) {
+    if (worker_alive_) {
+        kill_alarm_.set(services_.loop.now() + patience);
+    }
+}
+
+void NodeRun::drop_worker() {
+    kill_alarm_.set(std::nullopt);
+    if (worker_socket_) {
+        services_.loop.forget(worker_socket_.get());
+        worker_socket_.reset();
+    }
+    if (worker_alive_) {
+        services_.children.kill(worker_pid_, SIGKILL);
+        worker_alive_ = false;
+    }
+    worker_id_ = 0;
+    worker_pid_ = -1;
+}
+
+void NodeRun::fail(Blame blame, const std::string& sentence) {
+    if (phase_ != Phase::over && !outcome_seen_ && !std::exchange(failed_, true)) {
+        owner_.on_run_failed(blame, sentence);
+    }
+}
+
+void NodeRun::tell_if_gone() {
+    if (phase_ == Phase::over && is_gone() && !std::exchange(told_gone_, true)) {
+        services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+            if (!alive.expired()) {
+                owner_.on_gone();
+            }
+        });
+    }
+}
+
+}  // namespace stage

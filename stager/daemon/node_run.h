@@ -1,0 +1,118 @@
+// What does one node do for a stage once it may?
+//
+// The job's directory, the worker's sockets, a PMIx host, the worker itself, in this order;
+// then it carries words between worker, host and stage. It decides nothing: the stage is told,
+// and says abort or release. A host that is wedged or dies before this node's card has left is
+// replaced once, and the worker with it.
+#pragma once
+
+#include "stager/daemon/plan.h"
+#include "stager/daemon/services.h"
+#include "stager/worker/setup.h"
+
+#include <memory>
+#include <optional>
+
+namespace stage {
+
+/// What a run tells its stage, from the loop or from within its calls.
+class NodeRunOwner {
+  public:
+    NodeRunOwner() = default;
+    NodeRunOwner(const NodeRunOwner&) = delete;
+    NodeRunOwner& operator=(const NodeRunOwner&) = delete;
+    virtual ~NodeRunOwner() = default;
+
+    virtual void on_started() = 0;
+    virtual void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) = 0;
+    virtual void on_group_part(std::uint32_t sequence) = 0;
+    virtual void on_card(std::vector<std::byte> card) = 0;
+    virtual void on_outcome(WorkerOutcome outcome) = 0;
+    /// It can't go on, or the worker ended before its outcome.
+    virtual void on_run_failed(Blame blame, const std::string& sentence) = 0;
+    /// No process of this run is left.
+    virtual void on_gone() = 0;
+};
+
+class NodeRun {
+  public:
+    struct Order {
+        StageRequest request;
+        StagePlan plan;
+        Rank self;
+        Instant deadline;
+    };
+
+    /// `owner` outlives it.
+    NodeRun(Services& services, NodeRunOwner& owner, Order order);
+    NodeRun(const NodeRun&) = delete;
+    NodeRun& operator=(const NodeRun&) = delete;
+    /// Kills what is left.
+    ~NodeRun();
+
+    /// Everything from the directory on. `root`: StageRoot, borrowed for the call.
+    void begin(int root);
+
+    void fence_result(std::uint32_t sequence, std::vector<std::byte> bytes);
+    void group_result(std::uint32_t sequence, std::uint64_t context_id);
+    void cards(std::vector<std::byte> table);
+    /// The worker stops and removes what it has not finished, or is killed soon.
+    void abort(Blame blame, const std::string& sentence);
+    /// Nobody needs the worker's repairs any more.
+    void release();
+
+    [[nodiscard]] bool is_gone() const { return !host_ && !worker_alive_ && !waits_for_host_; }
+    [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
+    [[nodiscard]] const std::string& last_statistics() const { return statistics_; }
+
+  private:
+    enum class Phase : unsigned char { preparing, wiring, wired, over };
+
+    void make_directory(int root);
+    void open_sockets();
+    void take_host();
+    void on_host(Result<HostPool::HostPointer> host);
+    void on_host_message(FromHost message);
+    void replace_host(const std::string& why);
+    void drop_host();
+    void start_worker(std::vector<std::string> environment);
+    void on_worker_event(const SpawnEvent& event);
+    void on_worker_readable();
+    void on_worker_message(FromWorker message);
+    void tell_worker(const ToWorker& message);
+    void kill_worker_after(Duration patience);
+    void drop_worker();
+    void fail(Blame blame, const std::string& sentence);
+    void tell_if_gone();
+    [[nodiscard]] WorkerSetup setup() const;
+
+    Services& services_;
+    NodeRunOwner& owner_;
+    Order order_;
+    Phase phase_ = Phase::preparing;
+    std::string directory_;
+    UniqueFd group_socket_;
+    UniqueFd unicast_socket_;
+    std::string interface_;
+
+    HostPool::HostPointer host_;
+    bool waits_for_host_ = false;
+    bool host_replaced_ = false;
+    bool part_left_ = false;  ///< This node's card is with the others: no second start.
+    Alarm host_alarm_;
+
+    UniqueFd worker_socket_;
+    SpawnId worker_id_ = 0;
+    pid_t worker_pid_ = -1;
+    bool worker_alive_ = false;
+    bool outcome_seen_ = false;
+    bool failed_ = false;
+    bool aborted_ = false;
+    Alarm kill_alarm_;
+    WorkerProgress progress_;
+    std::string statistics_;
+    bool told_gone_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stage

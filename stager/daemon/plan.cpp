@@ -1,0 +1,79 @@
+#include "stager/daemon/plan.h"
+
+#include "stager/daemon/host_list.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kMaxAddressBytes = 64;
+
+template <std::size_t Size>
+void take_array(ByteReader& reader, std::array<std::byte, Size>& array) {
+    const Bytes bytes = reader.raw(Size);
+    std::copy(bytes.begin(), bytes.end(), array.begin());
+}
+
+}  // namespace
+
+StagePlan::~StagePlan() {
+    ::OPENSSL_cleanse(group_key.data(), group_key.size());
+}
+
+std::vector<std::byte> encode(const StagePlan& plan) {
+    ByteWriter writer;
+    writer.raw(plan.session).raw(plan.group_key).raw(plan.digest);
+    writer.u16(plan.width).u64(plan.context_base);
+    writer.text(plan.group_address).u16(plan.group_port);
+    writer.u8(plan.protection).u64(plan.rate_max);
+    writer.u8(plan.cards_follow ? 1 : 0);
+    writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
+    for (const StagePlan::Node& node : plan.nodes) {
+        writer.text(node.name).text(node.address);
+    }
+    return writer.take();
+}
+
+Result<StagePlan> decode_plan(Bytes bytes) {
+    ByteReader reader{bytes};
+    StagePlan plan;
+    take_array(reader, plan.session);
+    take_array(reader, plan.group_key);
+    take_array(reader, plan.digest);
+    plan.width = reader.u16();
+    plan.context_base = reader.u64();
+    plan.group_address = reader.text(kMaxAddressBytes);
+    plan.group_port = reader.u16();
+    plan.protection = reader.u8();
+    plan.rate_max = reader.u64();
+    plan.cards_follow = reader.u8() != 0;
+    const std::size_t count = reader.u32();
+    if (count < 1 || count > kMaxNodes || plan.width < 1) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        std::string name = reader.text(kMaxNameBytes);
+        plan.nodes.push_back({std::move(name), reader.text(kMaxAddressBytes)});
+    }
+    if (!reader.finished()) {
+        return Error{Blame::node, "a malformed plan from another node's stagecastd"};
+    }
+    return plan;
+}
+
+std::array<std::byte, 32> digest_of(const StageRequest& request) {
+    ByteWriter writer;
+    writer.text(request.specs).text(request.node_list).u32(request.uid);
+    const Bytes bytes = writer.view();
+    std::array<std::byte, 32> digest{};
+    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
+             bytes.size(),
+             reinterpret_cast<unsigned char*>(digest.data()));
+    return digest;
+}
+
+}  // namespace stage

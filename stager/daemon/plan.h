@@ -1,0 +1,53 @@
+// What must all nodes of a stage have in common?
+//
+// The root draws it once the job is announced there, and it goes down the tree inside SETUP,
+// sealed: the session, its key, where packets go, and who is who. It says nothing about what to
+// stage or as whom: that comes from each node's own plugin, and the digest proves that root and
+// node were told the same.
+#pragma once
+
+#include "stager/control/message.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+struct StagePlan {
+    struct Node {
+        std::string name;
+        std::string address;  ///< Numeric, of any family.
+
+        bool operator==(const Node&) const = default;
+    };
+
+    std::array<std::byte, 16> session{};
+    std::array<std::byte, 32> group_key{};
+    std::array<std::byte, 32> digest{};
+    std::uint16_t width = 1;         ///< Of the tree.
+    std::uint64_t context_base = 0;  ///< Of PMIx groups.
+    std::string group_address;       ///< Numeric; empty: no multicast.
+    std::uint16_t group_port = 0;
+    std::uint8_t protection = 0;  ///< As in stager/worker/setup.h.
+    std::uint64_t rate_max = 0;   ///< Bits per second.
+    bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
+    std::vector<Node> nodes;      ///< By rank.
+
+    StagePlan() = default;
+    StagePlan(const StagePlan&) = default;
+    StagePlan& operator=(const StagePlan&) = default;
+    ~StagePlan();  ///< Wipes the key.
+
+    bool operator==(const StagePlan&) const = default;
+};
+
+[[nodiscard]] std::vector<std::byte> encode(const StagePlan& plan);
+/// Fails (Blame::node) on anything but one whole plan.
+[[nodiscard]] Result<StagePlan> decode_plan(Bytes bytes);
+
+/// Of what root and node must agree on: specs, node list, owner. SHA-256.
+[[nodiscard]] std::array<std::byte, 32> digest_of(const StageRequest& request);
+
+}  // namespace stage

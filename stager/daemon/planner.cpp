@@ -1,0 +1,79 @@
+#include "stager/daemon/planner.h"
+
+#include <array>
+
+namespace stage {
+namespace {
+
+/// As stager/worker/setup.h counts them.
+std::uint8_t protection_number(Protection protection) {
+    switch (protection) {
+        case Protection::encrypt:
+            return 0;
+        case Protection::auth:
+            return 1;
+        case Protection::none:
+            return 2;
+    }
+    return 0;
+}
+
+std::string dotted(GroupAddress address) {
+    std::string text;
+    for (unsigned shift = 32; shift > 0; shift -= 8) {
+        text += (text.empty() ? "" : ".") + std::to_string((address >> (shift - 8)) & 0xffU);
+    }
+    return text;
+}
+
+}  // namespace
+
+StagePlan draw_plan(const Config& config, const StageRequest& request) {
+    StagePlan plan;
+    plan.session = random_value<std::array<std::byte, 16>>();
+    plan.group_key = random_value<std::array<std::byte, 32>>();
+    plan.digest = digest_of(request);
+    plan.width = static_cast<std::uint16_t>(config.tree_width);
+    plan.context_base = random_value<std::uint64_t>();
+    const auto draw = random_value<std::uint64_t>();
+    plan.group_address = dotted(config.group_at(draw % config.group_count()));
+    const auto& ports = config.data_port_range;
+    const unsigned port_count = static_cast<unsigned>(ports.last - ports.first) + 1U;
+    const auto port_draw = random_value<std::uint32_t>();
+    plan.group_port = static_cast<std::uint16_t>(ports.first + port_draw % port_count);
+    plan.protection = protection_number(config.protection);
+    plan.rate_max = config.rate_max * 8;
+    return plan;
+}
+
+void Planner::make(const StageRequest& request,
+                   std::vector<std::string> names,
+                   OnPlan on_plan) {
+    asker_.ask(
+        ResolveQuestion{request.node_list},
+        [this, request, names = std::move(names), call = std::move(on_plan)](
+            const Result<SlurmAnswer>& answer) { call(complete(request, names, answer)); });
+}
+
+Result<StagePlan> Planner::complete(const StageRequest& request,
+                                    const std::vector<std::string>& names,
+                                    const Result<SlurmAnswer>& answer) const {
+    if (!answer) {
+        return Error{answer.error()}.within("looking up the nodes' addresses");
+    }
+    const auto* nodes = std::get_if<std::vector<SlurmNode>>(&*answer);
+    if (nodes == nullptr || nodes->size() != names.size()) {
+        return Error{Blame::internal, "Slurm counts other nodes in " + request.node_list};
+    }
+    StagePlan plan = draw_plan(services_.config, request);
+    plan.cards_follow = names.size() >= kCardsFollowFrom;
+    for (std::size_t rank = 0; rank < names.size(); ++rank) {
+        if (nodes->at(rank).name != names[rank]) {
+            return Error{Blame::internal, "Slurm orders other nodes in " + request.node_list};
+        }
+        plan.nodes.push_back({names[rank], nodes->at(rank).address});
+    }
+    return plan;
+}
+
+}  // namespace stage

@@ -1,0 +1,177 @@
+#include "stager/daemon/registry.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr const char* kVersion = "0.1.0";
+
+bool covers(std::uint32_t asked_step, std::uint32_t step) {
+    return asked_step == kWholeJob || asked_step == step;
+}
+
+}  // namespace
+
+Registry::Registry(Services& services)
+    : services_{services},
+      cleaner_{services,
+               [this] { return stage_root(); },
+               [this](std::uint32_t job_id) { return is_here(job_id); }} {
+}
+
+// ---------------------------------------------------------------------------------------
+// requests
+
+void Registry::on_request(const Request& request, Answer answer) {
+    if (const auto* staging = std::get_if<StageRequest>(&request)) {
+        on_stage(*staging, std::move(answer));
+    } else if (const auto* query = std::get_if<QueryRequest>(&request)) {
+        on_query(query->key, answer);
+    } else if (const auto* end = std::get_if<EndRequest>(&request)) {
+        on_end(*end);
+        answer(Ack{});
+    } else {
+        answer(Pong{.version = kVersion});
+    }
+}
+
+void Registry::on_stage(const StageRequest& request, Answer answer) {
+    if (services_.links.node_name.empty()) {
+        services_.links.node_name = request.node_name;
+    }
+    // Known from before this daemon, or settled and dropped: it is not staged again.
+    if (stages_.count(request.key) == 0) {
+        const auto known = services_.verdicts.load(request.key);
+        if (known) {
+            answer(*known);
+            return;
+        }
+    }
+    to_clean_.erase({request.key.job_id, request.key.step_id});
+    stage_of(request.key).announce(request, [call = std::move(answer)](const Verdict& verdict) {
+        call(verdict);
+    });
+}
+
+void Registry::on_query(const StageKey& key, const Answer& answer) {
+    const auto found = stages_.find(key);
+    if (found != stages_.end()) {
+        found->second->await_verdict([answer](const Verdict& verdict) { answer(verdict); });
+        return;
+    }
+    answer(services_.verdicts.load(key).value_or(Verdict{}));
+}
+
+void Registry::on_end(const EndRequest& request) {
+    for (const auto& [key, stage] : stages_) {
+        if (key.job_id == request.job_id && covers(request.step_id, key.step_id)) {
+            stage->end();
+        }
+    }
+    to_clean_.insert({request.job_id, request.step_id});
+    clean_if_possible(request.job_id, request.step_id);
+}
+
+// ----------------------------------------------------------------------------------- other
+// daemons
+
+void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
+    const std::string node = link->link().peer_name();
+    const auto plan = decode_plan(setup.plan);
+    const bool is_known = stages_.count(setup.key) > 0;
+    if (!plan || (!is_known && held() >= kMaxHeld)) {
+        ++services_.counters.messages_refused;
+        services_.log.warn("a SETUP of another daemon was refused; is its version ours?",
+                           {{"node", node},
+                            {"job", setup.key.job_id},
+                            {"why", plan ? "too many stages are held" : "malformed"}});
+        return;
+    }
+    if (!stage_of(setup.key).set_up(setup, *plan, std::move(link))) {
+        ++services_.counters.messages_refused;
+        services_.log.warn("a SETUP does not fit its stage; do both nodes have one slurm.conf?",
+                           {{"node", node}, {"job", setup.key.job_id}});
+        on_change(setup.key);
+    }
+}
+
+// -----------------------------------------------------------------------------------------
+// stages
+
+Stage& Registry::stage_of(const StageKey& key) {
+    std::unique_ptr<Stage>& stage = stages_[key];
+    if (!stage) {
+        stage = std::make_unique<Stage>(
+            services_, key, [this] { return stage_root(); }, [this, key] { on_change(key); });
+    }
+    return *stage;
+}
+
+void Registry::on_change(StageKey key) {
+    const auto found = stages_.find(key);
+    if (found != stages_.end() && found->second->is_quiet()) {
+        stages_.erase(found);
+    }
+    clean_if_possible(key.job_id, key.step_id);
+    clean_if_possible(key.job_id, kWholeJob);
+    const bool open = std::any_of(
+        stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_open(); });
+    if (on_empty_ && !open) {
+        services_.loop.defer(std::exchange(on_empty_, nullptr));
+    }
+}
+
+/// Nobody may be at work where it is removed.
+void Registry::clean_if_possible(std::uint32_t job_id, std::uint32_t step_id) {
+    if (to_clean_.count({job_id, step_id}) > 0 && !has_process(job_id, step_id)) {
+        to_clean_.erase({job_id, step_id});
+        cleaner_.remove(job_id, step_id);
+    }
+}
+
+bool Registry::has_process(std::uint32_t job_id, std::uint32_t step_id) const {
+    return std::any_of(stages_.begin(), stages_.end(), [&](const auto& one) {
+        return one.first.job_id == job_id && covers(step_id, one.first.step_id) &&
+               one.second->has_process();
+    });
+}
+
+bool Registry::is_here(std::uint32_t job_id) const {
+    return std::any_of(stages_.begin(), stages_.end(), [&](const auto& one) {
+        return one.first.job_id == job_id;
+    });
+}
+
+std::size_t Registry::held() const {
+    return static_cast<std::size_t>(std::count_if(
+        stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_held(); }));
+}
+
+Result<int> Registry::stage_root() {
+    const Config& config = services_.config;
+    auto root = open_stage_root(config.stage_root, config.allow_ram_stage_root);
+    if (!root) {
+        return root.error();
+    }
+    root_ = std::move(*root);
+    return root_.get();
+}
+
+void Registry::break_off(const std::string& sentence, OnEmpty on_empty) {
+    on_empty_ = std::move(on_empty);
+    std::vector<StageKey> keys;
+    for (const auto& [key, stage] : stages_) {
+        keys.push_back(key);
+    }
+    for (const StageKey& key : keys) {
+        stages_.at(key)->break_off(sentence);
+    }
+    if (keys.empty()) {
+        services_.loop.defer(std::exchange(on_empty_, nullptr));
+    } else {
+        on_change(keys.front());
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,59 @@
+// Which stages live on this node, and who asks for which?
+//
+// One entry per (job, step, restart). Requests of the plugin and SETUPs of other daemons find
+// their stage here, or make it. A settled stage that nobody needs any more is dropped: what is
+// left of it is its stored verdict and its directory, which END removes.
+#pragma once
+
+#include "stager/daemon/cleaner.h"
+#include "stager/daemon/control_server.h"
+#include "stager/daemon/stage.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace stage {
+
+/// Stages that other daemons have set up and no plugin has announced; one more is refused.
+inline constexpr std::size_t kMaxHeld = 256;
+
+class Registry {
+  public:
+    using Answer = std::function<void(const stage::Answer&)>;
+    using OnEmpty = std::function<void()>;
+
+    /// `services` outlives it.
+    explicit Registry(Services& services);
+
+    void on_request(const Request& request, Answer answer);
+    void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
+
+    /// Looks for what an earlier daemon left.
+    void sweep() { cleaner_.sweep(); }
+    /// All open stages fail with this sentence; `on_empty` when the others know, or at once.
+    void break_off(const std::string& sentence, OnEmpty on_empty);
+
+  private:
+    void on_stage(const StageRequest& request, Answer answer);
+    void on_query(const StageKey& key, const Answer& answer);
+    void on_end(const EndRequest& request);
+    void on_change(StageKey key);
+    Stage& stage_of(const StageKey& key);
+    void clean_if_possible(std::uint32_t job_id, std::uint32_t step_id);
+    [[nodiscard]] bool is_here(std::uint32_t job_id) const;
+    [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
+    [[nodiscard]] std::size_t held() const;
+    Result<int> stage_root();
+
+    Services& services_;
+    UniqueFd root_;
+    Cleaner cleaner_;
+    std::map<StageKey, std::unique_ptr<Stage>> stages_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> to_clean_;  ///< Job, step.
+    OnEmpty on_empty_;
+};
+
+}  // namespace stage

@@ -1,0 +1,45 @@
+// What does every stage of this daemon share?
+//
+// Borrowed by stages and by the parts of a stage; all of it outlives them.
+#pragma once
+
+#include "stager/config/config.h"
+#include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/host_pool.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/verdict_store.h"
+#include "stager/link/link.h"
+#include "transport/base/log.h"
+
+#include <sys/random.h>
+
+namespace stage {
+
+/// The spawner's roles, by number.
+inline constexpr std::uint32_t kRoleMunge = 0;
+inline constexpr std::uint32_t kRoleSlurmQuery = 1;
+
+struct Services {
+    Loop& loop;
+    const Logger& log;
+    const Config& config;
+    Counters& counters;
+    Children& children;
+    HostPool& hosts;
+    VerdictStore& verdicts;
+    LinkPolicy& links;
+    Credentials& credentials;
+    std::size_t stages_running = 0;  ///< With processes on this node.
+};
+
+/// Fresh from getrandom(): keys, ids, draws.
+template <class Value>
+[[nodiscard]] Value random_value() {
+    Value value{};
+    const auto count = ::getrandom(&value, sizeof value, 0);
+    invariant(count == static_cast<ssize_t>(sizeof value), "the kernel gives random bytes");
+    return value;
+}
+
+}  // namespace stage

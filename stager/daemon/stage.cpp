@@ -1,0 +1,557 @@
+#include "stager/daemon/stage.h"
+
+#include "pmix/business_card.h"
+#include "stager/daemon/host_list.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+std::string seconds_of(Duration duration) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) +
+           " s";
+}
+
+std::string progress_of(const WorkerProgress& progress) {
+    constexpr std::uint64_t kMega = 1'000'000;
+    if (progress.phase == WorkerPhase::wire_up) {
+        return "the nodes were not wired up yet";
+    }
+    return std::to_string(progress.bytes / kMega) + " of " +
+           std::to_string(progress.bytes_total / kMega) + " MB were here";
+}
+
+}  // namespace
+
+Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on_change)
+    : services_{services},
+      key_{key},
+      stage_root_{std::move(stage_root)},
+      on_change_{std::move(on_change)},
+      planner_{services},
+      watch_{services, key, [this](const std::string& why) { stop_all(Blame::user, why); }},
+      links_{services, *this},
+      wait_alarm_{services.loop, [this] { on_late(); }},
+      group_alarm_{services.loop, [this] {
+                       group_->on_time(services_.loop.now());
+                       follow_group();
+                   }} {
+    ++services_.counters.stages_begun;
+}
+
+Stage::~Stage() {
+    if (counted_running_) {
+        --services_.stages_running;
+    }
+}
+
+// ------------------------------------------------------------------------------- what is asked
+// of it
+
+void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
+    await_verdict(std::move(on_verdict));
+    if (!request_) {
+        request_ = request;
+        times_.announced = services_.loop.now();
+        // If this daemon dies now, this is what the next one finds.
+        const Verdict broken{
+            .state = VerdictState::failed,
+            .blame = Blame::node,
+            .sentence = "node " + request.node_name +
+                        ": stagecastd was restarted while it staged; submit the job again",
+            .stage_dir = {},
+            .paths = {}};
+        if (!verdict_ && !services_.verdicts.save(key_, broken)) {
+            services_.log.warn("a verdict can't be stored; is RunDir full?",
+                               {{"job", key_.job_id}});
+        }
+    }
+    apply(StageEvent::announce);
+}
+
+void Stage::await_verdict(OnVerdict on_verdict) {
+    if (verdict_) {
+        on_verdict(*verdict_);
+    } else {
+        waiting_.push_back(std::move(on_verdict));
+    }
+}
+
+bool Stage::set_up(const SetupMessage& setup,
+                   const StagePlan& plan,
+                   std::unique_ptr<DrivenLink> link) {
+    const std::size_t to = setup.to.index();
+    const std::size_t from = setup.from.index();
+    const bool names_fit = to < plan.nodes.size() && from < plan.nodes.size() &&
+                           plan.nodes[from].name == link->link().peer_name() &&
+                           plan.nodes[to].name == link->link().called_name();
+    if (!names_fit || (plan_ && plan_->session != plan.session) ||
+        (group_ && group_->seat().self != setup.to)) {
+        return false;
+    }
+    const Instant now = services_.loop.now();
+    const bool is_new = !group_;
+    if (is_new) {
+        make_group(plan, setup.to, now + std::chrono::milliseconds{setup.remaining_ms});
+    }
+    if (!group_->on_parent(now, setup.from)) {
+        return false;
+    }
+    links_.take(setup.from, std::move(link));
+    follow_group();
+    if (is_new) {
+        apply(StageEvent::plan);
+    }
+    return true;
+}
+
+void Stage::end() {
+    reason_ = reason_.value_or(
+        Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
+    apply(StageEvent::end);
+}
+
+void Stage::break_off(const std::string& sentence) {
+    if (is_open()) {
+        stop_all(Blame::node, sentence);
+    }
+}
+
+bool Stage::is_quiet() const {
+    return !is_open() && !has_process() && (!group_ || group_->is_finished()) && links_.empty();
+}
+
+// -------------------------------------------------------------------------------- what is done
+// next
+
+void Stage::apply(StageEvent event) {
+    const StageStep step = next_step(state_, event);
+    services_.log.debug("stage step",
+                        {{"job", key_.job_id},
+                         {"state", to_string(state_)},
+                         {"event", to_string(event)},
+                         {"next", to_string(step.next)}});
+    state_ = step.next;
+    perform(step.action);
+    tell_change();
+}
+
+void Stage::perform(StageAction action) {
+    switch (action) {
+        case StageAction::nothing:
+        case StageAction::answer:
+            break;  // Whoever asks a settled stage has been answered already.
+        case StageAction::await_plan:
+            await_plan();
+            break;
+        case StageAction::hold:
+            wait_alarm_.set(services_.loop.now() + services_.config.announce_timeout);
+            break;
+        case StageAction::start:
+            start();
+            break;
+        case StageAction::report_outcome:
+            report_outcome();
+            break;
+        case StageAction::report_failure:
+            report_failure();
+            break;
+        case StageAction::give_up:
+            settle({.state = VerdictState::failed,
+                    .blame = reason_->blame,
+                    .sentence = "node " + name_of_self() + ": " + reason_->sentence});
+            break;
+        case StageAction::settle:
+            settle(*group_->verdict());
+            break;
+        case StageAction::abandon:
+            abandon();
+            break;
+        case StageAction::clean_up:
+            clean_up();
+            break;
+    }
+}
+
+void Stage::await_plan() {
+    const Config& config = services_.config;
+    if (!config.enabled) {
+        fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
+        return;
+    }
+    auto names = expand_host_list(request_->node_list);
+    const auto rank = names ? position_of(*names, request_->node_name) : std::nullopt;
+    if (!rank) {
+        fail(Blame::internal,
+             names ? "this node is not in the job's node list" : names.error().sentence());
+        return;
+    }
+    if (*rank != 0) {
+        const Tree tree{names->size(), config.tree_width};
+        const auto depth = tree.depth(Rank{static_cast<Rank::rep>(*rank)});
+        const Duration patience =
+            config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth);
+        wait_alarm_.set(services_.loop.now() + std::min(patience, config.stage_timeout));
+        return;
+    }
+    planner_.make(*request_, std::move(*names), [this](Result<StagePlan> plan) {
+        if (state_ != StageState::announced) {
+            return;
+        }
+        if (!plan) {
+            fail(plan.error().blame(), plan.error().sentence());
+            return;
+        }
+        make_group(
+            *plan, Rank{0}, *times_.announced + services_.config.stage_timeout - cushion());
+        apply(StageEvent::plan);
+        watch_.start();
+    });
+}
+
+/// Why the worker must not start, or nothing.
+std::optional<std::string> Stage::reason_against_start() const {
+    const std::size_t self = group_->seat().self.index();
+    if (!services_.config.enabled) {
+        return "staging is switched off here (Enabled=no in stagecast.conf)";
+    }
+    if (plan_->nodes.at(self).name != request_->node_name) {
+        return "the job's first node takes this node for " + plan_->nodes.at(self).name;
+    }
+    if (plan_->digest != digest_of(*request_)) {
+        return "the job asks for other files here than on node " + plan_->nodes.front().name;
+    }
+    if (services_.stages_running >= services_.config.max_stages_per_node) {
+        return "MaxStagesPerNode=" + std::to_string(services_.config.max_stages_per_node) +
+               " jobs are staging here already; try again later";
+    }
+    return std::nullopt;
+}
+
+void Stage::start() {
+    const auto reason = reason_against_start();
+    if (reason) {
+        fail(Blame::node, *reason);
+        return;
+    }
+    const auto root = stage_root_();
+    if (!root) {
+        fail(root.error().blame(), root.error().sentence());
+        return;
+    }
+    // Time enough for this node to say what it lacks before the root draws its verdict.
+    const Instant deadline =
+        std::min(*times_.announced + services_.config.stage_timeout - 2 * cushion(),
+                 group_deadline_ - cushion());
+    wait_alarm_.set(deadline);
+    counted_running_ = true;
+    ++services_.stages_running;
+    run_ = std::make_unique<NodeRun>(services_,
+                                     static_cast<NodeRunOwner&>(*this),
+                                     NodeRun::Order{.request = *request_,
+                                                    .plan = *plan_,
+                                                    .self = group_->seat().self,
+                                                    .deadline = deadline});
+    run_->begin(*root);
+}
+
+void Stage::report_outcome() {
+    wait_alarm_.set(std::nullopt);
+    times_.done = services_.loop.now();
+    const NodeOutcome outcome{.state = outcome_->state,
+                              .sentence = outcome_->sentence,
+                              .statistics = outcome_->statistics};
+    group_->contribute(services_.loop.now(), Collective::outcome, 0, encode(outcome));
+    follow_group();
+}
+
+void Stage::report_failure() {
+    wait_alarm_.set(std::nullopt);
+    const Failure reason = *reason_;
+    if (run_) {
+        run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
+    }
+    group_->fail(services_.loop.now(), reason);
+    follow_group();
+}
+
+void Stage::settle(const GroupVerdict& verdict) {
+    wait_alarm_.set(std::nullopt);
+    watch_.stop();
+    times_.settled = services_.loop.now();
+    Verdict own{.state = verdict.state,
+                .blame = verdict.blame,
+                .sentence = printable(verdict.sentence),
+                .stage_dir = {},
+                .paths = {}};
+    if (verdict.state != VerdictState::failed && outcome_) {
+        own.stage_dir = services_.config.stage_root + "/" + std::to_string(key_.job_id);
+        own.paths = outcome_->paths;
+    }
+    if (!fits(own)) {
+        own.paths.clear();
+    }
+    const bool failed = own.state == VerdictState::failed;
+    ++(failed ? services_.counters.stages_failed : services_.counters.stages_ok);
+    if (!services_.verdicts.save(key_, own)) {
+        services_.log.warn("a verdict can't be stored; is RunDir full?",
+                           {{"job", key_.job_id}});
+    }
+    if (run_ && failed) {
+        run_->abort(own.blame, own.sentence);
+    } else if (run_) {
+        run_->release();
+    }
+    if (group_ ? group_->seat().self == Rank{0} : times_.announced.has_value()) {
+        log_time_line(services_.log,
+                      {.key = key_,
+                       .nodes = plan_ ? plan_->nodes.size() : 1,
+                       .bytes = run_ ? run_->progress().bytes_total : 0,
+                       .outcome = own.state,
+                       .sentence = own.sentence},
+                      times_);
+    }
+    verdict_ = std::move(own);
+    for (const OnVerdict& answer : std::exchange(waiting_, {})) {
+        answer(*verdict_);
+    }
+}
+
+void Stage::abandon() {
+    const Failure reason = *reason_;
+    settle({.state = VerdictState::failed,
+            .blame = reason.blame,
+            .sentence = "node " + name_of_self() + ": " + reason.sentence});
+    if (group_) {
+        stop_all(reason.blame, reason.sentence);
+    }
+    clean_up();
+}
+
+void Stage::clean_up() {
+    services_.verdicts.forget(key_);
+    if (run_) {
+        run_->abort(Blame::user, "the job has ended");
+    }
+}
+
+void Stage::fail(Blame blame, std::string sentence) {
+    const Rank self = group_ ? group_->seat().self : Rank{0};
+    reason_ = Failure{self, blame, std::move(sentence)};
+    apply(StageEvent::failed);
+}
+
+/// Whatever this node has reported before: the group must not go on.
+void Stage::stop_all(Blame blame, const std::string& sentence) {
+    if (!group_) {
+        fail(blame, sentence);
+        return;
+    }
+    group_->fail(services_.loop.now(), blame, sentence);
+    group_->decide_now(services_.loop.now());
+    follow_group();
+}
+
+/// The time for what this state waits for is over.
+void Stage::on_late() {
+    const Config& config = services_.config;
+    if (state_ == StageState::announced) {
+        const auto names = expand_host_list(request_->node_list);
+        const std::string first = names ? names->front() : "?";
+        fail(
+            Blame::node,
+            "no word from stagecastd of node " + first +
+                ", the job's first; is it running, is stagecast.so loaded there, and does Port "
+                "let it through to here?");
+    } else if (state_ == StageState::held) {
+        fail(Blame::node,
+             "stagecast.so has not announced the job within AnnounceTimeout=" +
+                 seconds_of(config.announce_timeout) +
+                 "; is it in plugstack.conf there, and can it be loaded?");
+    } else {
+        fail(Blame::node,
+             "staging was not done within StageTimeout=" + seconds_of(config.stage_timeout) +
+                 ": " + (run_ ? progress_of(run_->progress()) : ""));
+    }
+}
+
+// ------------------------------------------------------------------------------------- from
+// the run
+
+void Stage::on_started() {
+    times_.started = times_.started.value_or(services_.loop.now());
+    apply(StageEvent::started);
+}
+
+void Stage::on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) {
+    group_->contribute(services_.loop.now(), Collective::fence, sequence, std::move(bytes));
+    follow_group();
+}
+
+void Stage::on_group_part(std::uint32_t sequence) {
+    group_->contribute(services_.loop.now(), Collective::group, sequence, {});
+    follow_group();
+}
+
+void Stage::on_card(std::vector<std::byte> card) {
+    group_->contribute(services_.loop.now(), Collective::cards, 0, std::move(card));
+    follow_group();
+}
+
+void Stage::on_outcome(WorkerOutcome outcome) {
+    outcome_ = std::move(outcome);
+    if (outcome_->state == VerdictState::failed) {
+        const bool others = outcome_->culprit.index() < plan_->nodes.size();
+        reason_ = Failure{others ? outcome_->culprit : group_->seat().self,
+                          outcome_->blame,
+                          outcome_->sentence};
+        apply(StageEvent::failed);
+    } else {
+        apply(StageEvent::done);
+    }
+}
+
+void Stage::on_run_failed(Blame blame, const std::string& sentence) {
+    fail(blame, sentence);
+}
+
+void Stage::on_gone() {
+    if (counted_running_) {
+        counted_running_ = false;
+        --services_.stages_running;
+    }
+    apply(StageEvent::gone);
+}
+
+// ---------------------------------------------------------------------------------- from the
+// others
+
+void Stage::on_link_up(Rank rank) {
+    group_->on_link_up(services_.loop.now(), rank);
+    follow_group();
+}
+
+void Stage::on_link_down(Rank rank, const std::string& why) {
+    group_->on_link_down(services_.loop.now(), rank, why);
+    follow_group();
+}
+
+void Stage::on_link_message(Rank rank, TreeMessage message) {
+    if (!group_->on_message(services_.loop.now(), rank, std::move(message))) {
+        ++services_.counters.messages_refused;
+        links_.hang_up(rank);
+        group_->on_link_down(services_.loop.now(), rank, "it said what it must not");
+    }
+    follow_group();
+}
+
+void Stage::on_links_gone() {
+    tell_change();
+}
+
+void Stage::make_group(const StagePlan& plan, Rank self, Instant deadline) {
+    plan_ = plan;
+    group_deadline_ = deadline;
+    times_.planned = services_.loop.now();
+    const Config& config = services_.config;
+    GroupSeat seat{.key = key_,
+                   .tree = Tree{plan.nodes.size(), plan.width},
+                   .self = self,
+                   .names = {},
+                   .places = {},
+                   .plan = encode(plan),
+                   .context_base = plan.context_base};
+    for (const StagePlan::Node& node : plan.nodes) {
+        seat.names.push_back(node.name);
+        seat.places.push_back(node.address + ":" + std::to_string(config.port));
+    }
+    GroupTimes times;
+    times.branch.connect_max = config.connect_timeout;
+    times.branch.silence_max = std::max<Duration>(config.connect_timeout, 3 * times.pulse);
+    group_.emplace(std::move(seat), times, services_.loop.now(), deadline);
+}
+
+void Stage::follow_group() {
+    if (std::exchange(following_, true)) {
+        return;  // Commands that a command brings about are next.
+    }
+    for (auto commands = group_->take_commands(); !commands.empty();
+         commands = group_->take_commands()) {
+        for (group::Command& command : commands) {
+            follow(std::move(command));
+        }
+    }
+    following_ = false;
+    group_alarm_.set(group_->deadline());
+    if (group_->is_finished()) {
+        tell_change();
+    }
+}
+
+void Stage::follow(group::Command command) {
+    if (const auto* connecting = std::get_if<group::Connect>(&command)) {
+        const StagePlan::Node& node = plan_->nodes.at(connecting->to.index());
+        const auto address = Address::parse(node.address, services_.config.port);
+        if (address) {
+            links_.connect(connecting->to, node.name, *address);
+        } else {
+            group_->on_link_down(
+                services_.loop.now(), connecting->to, address.error().sentence());
+        }
+    } else if (const auto* sending = std::get_if<group::Send>(&command)) {
+        links_.send(sending->to, sending->message);
+    } else if (const auto* hangup = std::get_if<group::Hangup>(&command)) {
+        links_.hang_up(hangup->to);
+    } else if (auto* result = std::get_if<group::Deliver>(&command)) {
+        deliver(std::move(*result));
+    } else if (std::holds_alternative<group::Settle>(command)) {
+        apply(StageEvent::verdict);
+    }
+}
+
+void Stage::deliver(group::Deliver result) {
+    if (!run_) {
+        return;
+    }
+    times_.wired = times_.wired.value_or(services_.loop.now());
+    ByteReader reader{result.bytes};
+    if (result.kind == Collective::fence) {
+        run_->fence_result(result.sequence, std::move(result.bytes));
+    } else if (result.kind == Collective::group) {
+        run_->group_result(result.sequence, reader.u64());
+    } else {
+        std::vector<std::vector<std::byte>> cards;
+        for (Contribution& one : take_contributions(reader, plan_->nodes.size())) {
+            cards.push_back(std::move(one.bytes));
+        }
+        run_->cards(join_cards(cards));
+    }
+}
+
+// ------------------------------------------------------------------------------------------
+// small
+
+void Stage::tell_change() {
+    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            const OnChange call = on_change_;  // It may destroy us.
+            call();
+        }
+    });
+}
+
+/// Between this node's last word and the root's, and between the root's and StageTimeout.
+Duration Stage::cushion() const {
+    return std::min<Duration>(std::chrono::seconds{2}, services_.config.stage_timeout / 8);
+}
+
+std::string Stage::name_of_self() const {
+    if (request_) {
+        return request_->node_name;
+    }
+    return plan_ ? plan_->nodes.at(group_->seat().self.index()).name : "?";
+}
+
+}  // namespace stage

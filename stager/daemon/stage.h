@@ -1,0 +1,118 @@
+// How does one stage on one node go from announcement to verdict?
+//
+// It puts the parts together and decides little: the table (lifecycle.h) says what comes next,
+// the group (group.h) what all nodes say, the run (node_run.h) what this node does, the links
+// (stage_links.h) carry. It lives until nobody needs it: settled or ended, no process, no link.
+#pragma once
+
+#include "stager/daemon/group.h"
+#include "stager/daemon/lifecycle.h"
+#include "stager/daemon/node_run.h"
+#include "stager/daemon/planner.h"
+#include "stager/daemon/stage_links.h"
+#include "stager/daemon/time_line.h"
+#include "stager/daemon/watch.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace stage {
+
+class Stage final : private NodeRunOwner, private StageLinksOwner {
+  public:
+    using OnVerdict = std::function<void(const Verdict&)>;
+    /// Something ended: ask is_quiet() and has_process() again. From the loop.
+    using OnChange = std::function<void()>;
+    /// StageRoot, or why it is unfit now. Borrowed for a call.
+    using StageRoot = std::function<Result<int>()>;
+
+    /// `services` outlives it.
+    Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on_change);
+    ~Stage() override;
+
+    /// The local plugin: the job is here. Answered once, when the verdict is known.
+    void announce(const StageRequest& request, OnVerdict on_verdict);
+    /// Another daemon's SETUP, and the link it came over. False: it is not for us.
+    [[nodiscard]] bool set_up(const SetupMessage& setup,
+                              const StagePlan& plan,
+                              std::unique_ptr<DrivenLink> link);
+    /// Answered once, when the verdict is known.
+    void await_verdict(OnVerdict on_verdict);
+    /// The job has ended here.
+    void end();
+    /// The daemon ends.
+    void break_off(const std::string& sentence);
+
+    [[nodiscard]] const StageKey& key() const { return key_; }
+    [[nodiscard]] bool is_quiet() const;
+    [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
+    [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
+    /// Set up by another daemon, not announced by the plugin.
+    [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
+
+  private:
+    void on_started() override;
+    void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) override;
+    void on_group_part(std::uint32_t sequence) override;
+    void on_card(std::vector<std::byte> card) override;
+    void on_outcome(WorkerOutcome outcome) override;
+    void on_run_failed(Blame blame, const std::string& sentence) override;
+    void on_gone() override;
+    void on_link_up(Rank rank) override;
+    void on_link_down(Rank rank, const std::string& why) override;
+    void on_link_message(Rank rank, TreeMessage message) override;
+    void on_links_gone() override;
+
+    void apply(StageEvent event);
+    void perform(StageAction action);
+    void await_plan();
+    void start();
+    void report_outcome();
+    void report_failure();
+    void settle(const GroupVerdict& verdict);
+    void abandon();
+    void clean_up();
+    void fail(Blame blame, std::string sentence);
+    void stop_all(Blame blame, const std::string& sentence);
+    void on_late();
+
+    void make_group(const StagePlan& plan, Rank self, Instant deadline);
+    void follow_group();
+    void follow(group::Command command);
+    void deliver(group::Deliver result);
+    void tell_change();
+    [[nodiscard]] std::optional<std::string> reason_against_start() const;
+    [[nodiscard]] Duration cushion() const;
+    [[nodiscard]] std::string name_of_self() const;
+
+    Services& services_;
+    StageKey key_;
+    StageRoot stage_root_;
+    OnChange on_change_;
+    StageState state_ = StageState::fresh;
+
+    std::optional<StageRequest> request_;
+    std::optional<StagePlan> plan_;
+    std::optional<Failure>
+        reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.
+    std::optional<WorkerOutcome> outcome_;
+    std::optional<Verdict> verdict_;
+    std::vector<OnVerdict> waiting_;
+    StageTimes times_;
+    bool counted_running_ = false;
+
+    Planner planner_;
+    Watch watch_;
+    StageLinks links_;
+    std::optional<Group> group_;
+    Instant group_deadline_{};
+    std::unique_ptr<NodeRun> run_;
+    Alarm wait_alarm_;  ///< For the plan, for the announcement, for the work: on_late().
+    Alarm group_alarm_;
+    bool following_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stage

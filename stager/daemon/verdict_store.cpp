@@ -1,0 +1,125 @@
+#include "stager/daemon/verdict_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+namespace stage {
+namespace {
+
+std::string name_of(const StageKey& key) {
+    return std::to_string(key.job_id) + "." + std::to_string(key.step_id) + "." +
+           std::to_string(key.restart);
+}
+
+std::optional<StageKey> key_of(const std::string& name) {
+    StageKey key;
+    int length = -1;
+    // NOLINTNEXTLINE(cert-err34-c): a name that does not come back the same is refused below.
+    if (std::sscanf(
+            name.c_str(), "%u.%u.%u%n", &key.job_id, &key.step_id, &key.restart, &length) !=
+            3 ||
+        name_of(key) != name) {
+        return std::nullopt;
+    }
+    return key;
+}
+
+bool write_all(int fd, Bytes bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+        if (count < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes = bytes.subspan(count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<VerdictStore> VerdictStore::open(const std::string& directory) {
+    if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+        return Error::from_errno(Blame::node, "making " + directory);
+    }
+    UniqueFd fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) {
+        return Error::from_errno(Blame::node, "opening " + directory);
+    }
+    if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return Error{Blame::node, directory + " can be written by others than root"}.remedy(
+            "chown root it and chmod 700 it");
+    }
+    return VerdictStore{std::move(fd)};
+}
+
+Status VerdictStore::save(const StageKey& key, const Verdict& verdict) {
+    const std::string name = name_of(key);
+    const std::string fresh = name + ".new";
+    const auto bytes = encode(Answer{verdict});
+    {
+        const UniqueFd file{::openat(directory_.get(),
+                                     fresh.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                                     0600)};
+        if (!file || !write_all(file.get(), bytes)) {
+            return Error::from_errno(Blame::node, "storing the verdict of job " + name);
+        }
+    }
+    if (::renameat(directory_.get(), fresh.c_str(), directory_.get(), name.c_str()) != 0) {
+        return Error::from_errno(Blame::node, "storing the verdict of job " + name);
+    }
+    return {};
+}
+
+std::optional<Verdict> VerdictStore::load(const StageKey& key) const {
+    const UniqueFd file{
+        ::openat(directory_.get(), name_of(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!file) {
+        return std::nullopt;
+    }
+    std::vector<std::byte> bytes(kMaxMessageBytes + 1);
+    std::size_t size = 0;
+    while (size < bytes.size()) {
+        const ssize_t count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+        if (count <= 0) {
+            break;
+        }
+        size += static_cast<std::size_t>(count);
+    }
+    const auto answer = decode_answer(Bytes{bytes}.first(size));
+    if (!answer || !std::holds_alternative<Verdict>(*answer)) {
+        return std::nullopt;
+    }
+    return std::get<Verdict>(*answer);
+}
+
+void VerdictStore::forget(const StageKey& key) {
+    static_cast<void>(::unlinkat(directory_.get(), name_of(key).c_str(), 0));
+}
+
+std::vector<StageKey> VerdictStore::all() const {
+    std::vector<StageKey> keys;
+    const int copy = ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
+                                                   ::closedir};
+    if (!list) {
+        UniqueFd{copy}.reset();
+        return keys;
+    }
+    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
+        const auto key = key_of(&entry->d_name[0]);
+        if (key) {
+            keys.push_back(*key);
+        }
+    }
+    return keys;
+}
+
+}  // namespace stage
