@@ -1,0 +1,112 @@
+"""A small machine for one test run: own mounts, own network, a munged, two users."""
+
+import ctypes
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+ALICE, BOB = 2001, 2002
+BUILD = os.environ.get("BUILD", "build")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def enter():
+    """Re-executes this program in new namespaces, where it may mount and listen as it likes."""
+    if os.environ.get("PMIX_TEST_WORLD") == "yes":
+        return
+    os.environ["PMIX_TEST_WORLD"] = "yes"
+    os.environ["BUILD"] = os.path.abspath(BUILD)
+    os.execvp("unshare", ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
+                          "--mount-proc", sys.executable, os.path.abspath(sys.argv[0]),
+                          *sys.argv[1:]])
+
+
+def set_up():
+    """Loopback, a private /run and /tmp, programs where every user may read them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        request = struct.pack("16sh22x", b"lo", 0x41)  # IFF_UP | IFF_RUNNING
+        fcntl.ioctl(s, 0x8914, request)
+    for place in ("/run", "/tmp"):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "test", place], check=True)
+
+
+def programs():
+    """Copies of host and probe, read before /tmp is hidden."""
+    names = ("stagecast-pmix-host", "pmix-probe")
+    return {name: open(os.path.join(BUILD, name), "rb").read() for name in names}
+
+
+def install(contents):
+    os.mkdir("/tmp/bin", 0o755)
+    paths = {}
+    for name, content in contents.items():
+        paths[name] = f"/tmp/bin/{name}"
+        with open(paths[name], "wb") as file:
+            file.write(content)
+        os.chmod(paths[name], 0o755)
+    return paths["stagecast-pmix-host"], paths["pmix-probe"]
+
+
+def start_munged():
+    os.mkdir("/run/munge", 0o755)
+    with open("/run/munge.key", "wb") as file:
+        file.write(os.urandom(64))
+    os.chmod("/run/munge.key", 0o600)
+    subprocess.run(
+        ["munged", "--force", "--num-threads=4", "--key-file=/run/munge.key",
+         "--socket=/run/munge/munge.socket.2", "--pid-file=/run/munge/munged.pid",
+         "--log-file=/run/munge/munged.log", "--seed-file=/run/munge/seed"], check=True)
+
+
+def gone(pid, seconds):
+    """Whether a process of ours has ended (or is only waiting to be reaped)."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+class Suite:
+    """TAP: one line a test, what went wrong below it."""
+
+    def __init__(self, only=""):
+        self.tests, self.failed, self.only = [], 0, only
+
+    def test(self, title):
+        def add(function):
+            if self.only in title:
+                self.tests.append((title, function))
+            return function
+        return add
+
+    def run(self):
+        print(f"1..{len(self.tests)}", flush=True)
+        for number, (title, function) in enumerate(self.tests, 1):
+            began = time.monotonic()
+            try:
+                note = function() or ""
+            except Exception as error:  # noqa: BLE001 - a test may fail in any way
+                self.failed += 1
+                print(f"not ok {number} {title}", flush=True)
+                for line in f"{type(error).__name__}: {error}".splitlines():
+                    print(f"# {line}", flush=True)
+                continue
+            if note.startswith("skip"):
+                print(f"ok {number} {title} # {note}", flush=True)
+            else:
+                print(f"ok {number} {title}", flush=True)
+                print(f"# {note + '; ' if note else ''}{time.monotonic() - began:.1f} s",
+                      flush=True)
+        return 1 if self.failed else 0
