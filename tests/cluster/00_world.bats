@@ -55,7 +55,7 @@ for i in range(200): s.sendto(b"x" * 1000, ("239.77.9.9", 7799))'
   wait_for 20 no_listener
 }
 
-no_listener() { ! pgrep -f /srv/listen.py; }
+no_listener() { ! lab on n1 pgrep -f /srv/listen.py && ! lab on n2 pgrep -f /srv/listen.py; }
 
 @test "what a test leaves behind is seen" {
   lab on n1 touch /tmp/forgotten

@@ -66,7 +66,7 @@ last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p
 @test "two files at one destination" {
   input one 10
   input two 10
-  refused 'same' --stage-file=one:x --stage-file=two:x
+  refused 'one destination' --stage-file=one:x --stage-file=two:x
 }
 
 @test "specs of more than 32 KiB" {
@@ -74,7 +74,7 @@ last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p
   local i
   input data 10
   for i in $(seq 200); do many+=("--stage-file=data:$(printf 'd%.0s' $(seq 190))$i"); done
-  refused '32 KiB' "${many[@]}"
+  refused '32768' "${many[@]}"
 }
 
 @test "one bad file among good ones" {

@@ -15,7 +15,7 @@ with_flags() {
 submission_says() {
   run as_alice sbatch --stage-file=data --wrap true
   [ "$status" != 0 ]
-  [[ $output =~ stagecast:.*PrologFlags.*$1 ]] || { echo "$output"; return 1; }
+  [[ $output == *stagecast:* && $output == *PrologFlags* && $output == *"$1"* ]] || { echo "$output"; return 1; }
   [ -z "$(lab exec squeue -h)" ]
 }
 

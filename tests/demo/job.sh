@@ -6,6 +6,10 @@
 
 LAB=$(dirname "${BASH_SOURCE[0]}")/../cluster/lab
 LAB_NAME=run-$$
+if [ -n "${BUILD:-}" ]; then   # as make knows it: relative to the repository
+  case $BUILD in /*) ;; *) BUILD=$(readlink -m "$(dirname "${BASH_SOURCE[0]}")/../../$BUILD") ;; esac
+  export STAGECAST_BUILD=$BUILD
+fi
 lab() { "$LAB" --name "$LAB_NAME" "$@"; }
 as_alice() { lab exec -u alice "$@" < /dev/null; }
 

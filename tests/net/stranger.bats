@@ -19,6 +19,8 @@ capture() {   # HOST: all its link carries, until engine_ends
   wait_for 10 grep -q 'listening on' "$WORK/$1.tcpdump"
 }
 
+no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
+
 @test "garbage at the group and at every port of it changes nothing, and is counted" {
   source_file 20000000
   group --rate-max=100mbit
@@ -52,7 +54,7 @@ capture() {   # HOST: all its link carries, until engine_ends
   group --rate-max=150mbit
   ends && received
   for node in login n0 n1; do lab on "$node" pkill -INT tcpdump; done
-  wait_for 10 bash -c "! pgrep -f 'tcpdump -i eth0 -U'"
+  for node in login n0 n1; do wait_for 10 no_tcpdump "$node"; done
   for node in login n0 n1; do
     [ "$(stat -c %s "$WORK/$node.pcap")" -gt 1000000 ]
     run ! grep -aq 'SECRET-OF-THE-FILE' "$WORK/$node.pcap"

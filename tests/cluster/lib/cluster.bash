@@ -13,11 +13,11 @@ lab() { "$LAB" --name "$CLUSTER" "$@"; }
 # cluster_up N [options of lab up]
 cluster_up() {
   local node
-  export CLUSTER CLUSTER_SIZE=$1
+  export CLUSTER CLUSTER_SIZE=$1 CLUSTER_DIR=''
   CLUSTER=t$$-$RANDOM
   lab up "$@" --owner "${STAGECAST_TESTS_OWNER:-$$}" || return 1
   cp "$CLUSTER_TESTS/lib/residue.sh" "$CLUSTER_TESTS/lib/rank.sh" "$(lab path)/srv/"
-  export CLUSTER_DIR ALICE
+  export ALICE
   CLUSTER_DIR=$(lab path)
   ALICE=$CLUSTER_DIR/home/alice
   cluster_nodes
@@ -36,17 +36,18 @@ cluster_nodes() {
 
 # The defaults of a test file; one with needs of its own calls these from its own functions.
 test_begins() {
+  [ -d "$CLUSTER_DIR" ] || { echo "the cluster is gone"; return 1; }
   cluster_nodes
   # Each test works in a directory of its own: /home/alice/N on the hosts, $WORK here.
   T=/home/alice/$BATS_TEST_NUMBER
   WORK=$ALICE/$BATS_TEST_NUMBER
   install -d -o 2001 -g 2001 "$WORK"
-  LOG_START=$(date +%s)
   log_mark
 }
 
 test_ends() {
   local clean=yes
+  [ -d "$CLUSTER_DIR" ] || return 1
   cluster_restored || clean=no
   if [ -z "${BATS_TEST_COMPLETED:-}" ] || [ "$clean" = no ]; then show_logs; fi
   rm -rf "$WORK"
@@ -110,11 +111,12 @@ residue_settled() {
 }
 
 # ---- waiting and logs -----------------------------------------------------------------------------------
-# wait_for SECONDS CMD...: polls until CMD succeeds; the last try decides.
+# wait_for SECONDS CMD...: polls until CMD succeeds; the last try decides. Without its cluster nothing will.
 wait_for() {
   local until=$((SECONDS + $1))
   shift
   while [ "$SECONDS" -lt "$until" ]; do
+    [ -d "$CLUSTER_DIR" ] || { echo "the cluster is gone"; return 1; }
     "$@" > /dev/null 2>&1 && return 0
     sleep 0.2
   done
