@@ -1,0 +1,89 @@
+// Does the engine's command line say what it should, and is the rest refused?
+#include "stager/worker/options.h"
+
+#include "stager/worker/key_file.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::Scratch;
+using namespace std::chrono_literals;
+
+std::string complaint(const std::vector<std::string>& arguments) {
+    const auto options = parse_engine_options(arguments, "/here");
+    return options ? "ok" : options.error().sentence();
+}
+
+}  // namespace
+
+TEST_CASE("a full command line is understood") {
+    const auto options = parse_engine_options({"--hosts=h",
+                                               "--rank=3",
+                                               "--root=1",
+                                               "--dest=out/",
+                                               "--key-file=/k",
+                                               "--interface=eth0",
+                                               "--rate-max=400mbit",
+                                               "--protection=auth",
+                                               "--timeout=1.5",
+                                               "--transport=udp"},
+                                              "/here");
+    REQUIRE(options);
+    CHECK(options->hosts == "/here/h");
+    CHECK(options->rank == Rank{3});
+    CHECK(options->root == Rank{1});
+    CHECK(options->destination == "/here/out/");
+    CHECK(options->rate_max == 400'000'000);
+    CHECK(options->protection == seal::Protection::auth);
+    CHECK(options->timeout == 1500ms);
+    CHECK(options->port == 6830);
+}
+
+TEST_CASE("a command line that makes no sense is answered with what is wrong") {
+    CHECK_THAT(complaint({}), Contains("neither --source= nor --dest="));
+    CHECK_THAT(complaint({"--hosts=h", "--rank=0", "--dest=x"}),
+               Contains("root needs --source="));
+    CHECK_THAT(complaint({"--hosts=h", "--rank=1", "--source=x"}), Contains("needs --dest="));
+    CHECK_THAT(complaint({"--hosts=h", "--rank=1", "--dest=x"}), Contains("--key-file="));
+    CHECK_THAT(complaint({"--hosts=h", "--dest=x"}), Contains("--rank="));
+    CHECK_THAT(complaint({"--rank=x", "--hosts=h", "--dest=x"}), Contains("--rank=x"));
+    CHECK_THAT(complaint({"--rank=70000", "--hosts=h", "--dest=x"}), Contains("--rank=70000"));
+    CHECK_THAT(complaint({"--source=x", "--rate-max=fast"}), Contains("--rate-max=fast"));
+    CHECK_THAT(complaint({"--source=x", "--protection=some"}), Contains("--protection=some"));
+    CHECK_THAT(complaint({"--source=x", "--timeout=0"}), Contains("--timeout=0"));
+    CHECK_THAT(complaint({"--source=x", "--transport=pigeon"}), Contains("--transport=pigeon"));
+    CHECK_THAT(complaint({"--sauce=x"}), Contains("sauce"));
+    CHECK_THAT(complaint({"x"}), Contains("--help"));
+    CHECK(complaint({"--help"}) == "ok");
+    CHECK_THAT(engine_help(), Contains("--rate-max") && Contains("Exit code 0"));
+}
+
+TEST_CASE("a key file is 32 bytes or their hexadecimal digits, and nobody else's") {
+    const Scratch scratch;
+    const auto key_of = [&](const std::string& content, mode_t mode) {
+        const std::string path = scratch.write("key", content);
+        REQUIRE(::chmod(path.c_str(), mode) == 0);
+        return read_key_file(path);
+    };
+    const auto raw = key_of(std::string(32, '\x5a'), 0600);
+    REQUIRE(raw);
+    std::string digits;
+    for (int i = 0; i < 32; ++i) {
+        digits += i % 2 == 0 ? "5a" : "5A";
+    }
+    CHECK(*key_of(digits, 0600) == *raw);
+    CHECK(*key_of(digits + '\n', 0400) == *raw);
+    CHECK_THAT(key_of(std::string(31, 'x'), 0600).error().sentence(), Contains("is no key"));
+    CHECK_THAT(key_of(digits + "00", 0600).error().sentence(), Contains("is no key"));
+    CHECK_THAT(key_of(std::string(64, 'g'), 0600).error().sentence(), Contains("is no key"));
+    CHECK_THAT(key_of(std::string(32, 'x'), 0640).error().sentence(), Contains("may read it"));
+    CHECK_THAT(read_key_file("/nowhere").error().sentence(), Contains("No such file"));
+}
+
+}  // namespace stage

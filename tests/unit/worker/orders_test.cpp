@@ -1,0 +1,147 @@
+// Do specs lead where the site allows, and nowhere else?
+#include "stager/worker/orders.h"
+
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::Scratch;
+
+const OrderPlaces kPlaces{.stage_dir = "/var/spool/stagecast/42",
+                          .dest_subdir = "",
+                          .dest_roots = {"/tmp", "/tmp/deep", "/scratch"},
+                          .work_dir = "/home/alice"};
+
+std::string serial(const std::vector<std::string>& options) {
+    std::vector<StageSpec> specs;
+    for (const std::string& option : options) {
+        const auto spec = parse_spec(option);
+        REQUIRE(spec);
+        specs.push_back(made_absolute(*spec, "/home/alice"));
+    }
+    const auto line = serialize(specs);
+    REQUIRE(line);
+    return *line;
+}
+
+Result<SinkOrder> target(const std::string& option, OrderPlaces places = kPlaces) {
+    const Result<Orders> orders = Orders::parse(serial({option}), std::move(places));
+    if (!orders) {
+        return orders.error();
+    }
+    ManifestEntry entry;
+    entry.name = "x";
+    return orders->target_of(entry);
+}
+
+std::string path_of(const std::string& option, OrderPlaces places = kPlaces) {
+    const Result<SinkOrder> order = target(option, std::move(places));
+    return order ? order->target.place.path() : order.error().sentence();
+}
+
+}  // namespace
+
+TEST_CASE("a destination is below the stage directory or a root") {
+    CHECK(path_of("/shared/in.dat") == "/var/spool/stagecast/42/in.dat");
+    CHECK(path_of("in.dat:a/b") == "/var/spool/stagecast/42/a/b");
+    CHECK(path_of("in.dat:a/") == "/var/spool/stagecast/42/a/in.dat");
+    CHECK(path_of("in.dat:/tmp/x") == "/tmp/x");
+    CHECK(target("in.dat:/tmp/deep/x")->target.place.root == "/tmp/deep");
+    CHECK(target("in.dat:/tmp/x")->target.place.refuses_network);
+    CHECK_FALSE(target("in.dat:/tmp/x")->target.place.makes_directories);
+    CHECK(target("in.dat")->target.place.makes_directories);
+
+    OrderPlaces step = kPlaces;
+    step.dest_subdir = "step.3";
+    CHECK(path_of("in.dat", step) == "/var/spool/stagecast/42/step.3/in.dat");
+    CHECK(path_of("in.dat:/tmp/x", step) == "/tmp/x");
+}
+
+TEST_CASE("an absolute destination outside of the roots is refused, and says what is allowed") {
+    for (const char* option : {"a:/etc/x", "a:/tmpx/y", "a:/tmp"}) {
+        CHECK_THAT(path_of(option), Contains("not allowed there; this site allows them below"));
+    }
+    OrderPlaces none = kPlaces;
+    none.dest_roots.clear();
+    CHECK_THAT(path_of("a:/tmp/x", none), Contains("use a relative one"));
+    OrderPlaces all = kPlaces;
+    all.dest_roots = {"/"};
+    CHECK(path_of("a:/etc/x", all) == "/etc/x");
+}
+
+TEST_CASE("forged specs are refused") {
+    for (const char* specs :
+         {"", "garbage", "1;", "1;-,/a,../../etc/passwd", "1;-,relative,"}) {
+        CHECK_FALSE(Orders::parse(specs, kPlaces));
+    }
+}
+
+TEST_CASE("flags reach the disk; below the stage directory everything is the job's") {
+    CHECK(target("a:/tmp/x:keep")->target.existing == Existing::keep);
+    CHECK(target("a:/tmp/x")->target.existing == Existing::refuse);
+    CHECK(target("a:x")->target.existing == Existing::overwrite);
+    CHECK(target("a:/tmp/x:durable")->target.is_durable);
+    CHECK(target("a:/tmp/x:temp")->is_temporary);
+    CHECK(target("a:/tmp/x:optional")->is_optional);
+}
+
+TEST_CASE("a manifest's entry that nobody asked for is refused") {
+    const Result<Orders> orders = Orders::parse(serial({"a", "b"}), kPlaces);
+    REQUIRE(orders);
+    ManifestEntry entry;
+    entry.spec = 2;
+    CHECK_FALSE(orders->target_of(entry));
+    entry.spec = 0;
+    entry.line = serial({"c:/tmp/x"});
+    CHECK_FALSE(orders->target_of(entry));
+}
+
+TEST_CASE("a list is read line by line, and its flags hold for each") {
+    const Scratch scratch;
+    const std::string list =
+        scratch.write("list", "# inputs\n/shared/a\n\nb:/tmp/b:keep\n/shared/c:sub/c\n");
+    const Result<Orders> orders =
+        Orders::parse(serial({"/shared/first", "@" + list + "::optional"}), kPlaces);
+    REQUIRE(orders);
+    const auto sources = orders->sources();
+    REQUIRE(sources);
+    REQUIRE(sources->size() == 4);
+    CHECK((*sources)[0].path == "/shared/first");
+    CHECK((*sources)[2].path == "/home/alice/b");
+    CHECK((*sources)[2].is_optional);
+    CHECK((*sources)[2].spec == 1);
+    const std::array<std::string, 3> wanted{
+        "/var/spool/stagecast/42/a", "/tmp/b", "/var/spool/stagecast/42/sub/c"};
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        ManifestEntry entry;
+        entry.spec = 1;
+        entry.line = (*sources)[i + 1].line;
+        const auto order = orders->target_of(entry);
+        REQUIRE(order);
+        CHECK(order->target.place.path() == wanted[i]);
+        CHECK(order->is_optional);
+    }
+}
+
+TEST_CASE("a list that is wrong is named with its line") {
+    const Scratch scratch;
+    const auto sources_of = [&](const std::string& content) -> std::string {
+        const std::string list = scratch.write("list", content);
+        const Result<Orders> orders = Orders::parse(serial({"@" + list}), kPlaces);
+        const auto sources = orders->sources();
+        return sources ? "ok" : sources.error().sentence();
+    };
+    CHECK_THAT(sources_of("/a\n/b:c:nonsense\n"), Contains("list, line 2"));
+    CHECK_THAT(sources_of("@/other\n"), Contains("can't name another list"));
+    const Result<Orders> absent = Orders::parse(serial({"@/nowhere/list"}), kPlaces);
+    REQUIRE(absent);
+    CHECK_THAT(absent->sources().error().sentence(), Contains("No such file"));
+}
+
+}  // namespace stage
