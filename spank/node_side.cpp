@@ -10,10 +10,14 @@ namespace {
 /// The daemon's socket is on this node: what it does not take within this, it does not take.
 constexpr Duration kConnectPatience = std::chrono::seconds{5};
 /// The daemon decides within StageTimeout; it gets this much more to say so.
-constexpr Duration kGrace = std::chrono::seconds{10};
+constexpr Duration kGrace = std::chrono::seconds{3};
 /// And the prolog's child this much more to notice, before it is killed.
 constexpr Duration kKillGrace = std::chrono::seconds{5};
-constexpr Duration kEndPatience = std::chrono::seconds{5};
+/// A daemon that lives answers what needs no deliberation within this: a PING, an END, and a
+/// QUERY, since no step begins before the prolog has returned, so with the verdict or without
+/// one.
+constexpr Duration kAnswerPatience = std::chrono::seconds{5};
+constexpr Patience kBrief{.connect = kConnectPatience, .answer = kAnswerPatience};
 
 /// Slurm 22.05 numbers the pseudo jobs of `srun -Z` from here (NOALLOC job ids). They have a
 /// prolog but no epilog (measured), so nobody would clean up.
@@ -129,7 +133,7 @@ Duration PrologSide::announce_limit() const {
 }
 
 Duration PrologSide::conclude_limit() {
-    return kConnectPatience + kEndPatience + kKillGrace;
+    return kConnectPatience + kAnswerPatience + kKillGrace;
 }
 
 Status PrologSide::announce(const SpankHandle& handle) const {
@@ -141,6 +145,11 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     }
     if (*job >= kFirstPseudoJob) {
         return {};
+    }
+    // A daemon that is stopped takes a STAGE and keeps the prolog until StageTimeout; a PING
+    // tells.
+    if (const auto alive = ask_(PingRequest{}, kBrief); !alive) {
+        return alive.error().within("job " + std::to_string(*job));
     }
     StageRequest request;
     request.key = {.job_id = *job,
@@ -169,7 +178,7 @@ Status PrologSide::conclude(const SpankHandle& handle) const {
         return {};
     }
     const EndRequest request{.job_id = *job, .step_id = kWholeJob};
-    const auto answer = ask_(request, {.connect = kConnectPatience, .answer = kEndPatience});
+    const auto answer = ask_(request, kBrief);
     return answer ? Status{} : Status{answer.error().within("job " + std::to_string(*job))};
 }
 
@@ -234,7 +243,7 @@ void StepSide::ask_for_job(SpankHandle& handle) {
     const QueryRequest query{.key = {.job_id = *job,
                                      .step_id = kWholeJob,
                                      .restart = handle.item(Item::restart).value_or(0)}};
-    const auto answer = ask_(query, patience_of(read_site(arguments_.conf_path)));
+    const auto answer = ask_(query, kBrief);
     const bool may_be_unknown = is_mixed(handle);
     if (!answer && may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_) {
         return;  // nothing speaks of files, and there is no daemon to know better
@@ -362,7 +371,7 @@ void StepSide::on_step_ends(SpankHandle& handle) const {
         return;
     }
     const EndRequest request{.job_id = *job, .step_id = *step};
-    const auto answer = ask_(request, {.connect = kConnectPatience, .answer = kEndPatience});
+    const auto answer = ask_(request, kBrief);
     if (!answer) {
         handle.say_error(signed_sentence(answer.error().sentence()));
     }

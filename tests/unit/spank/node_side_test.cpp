@@ -74,8 +74,9 @@ TEST_CASE("a prolog announces the job with what Slurm vouches for") {
     FakeDaemon daemon;
     daemon.answer = Answer{good()};
     CHECK(PrologSide{kArguments, daemon.ask()}.announce(host));
-    REQUIRE(daemon.asked.size() == 1);
-    CHECK(std::get<StageRequest>(daemon.asked[0]) ==
+    REQUIRE(daemon.asked.size() == 2);
+    CHECK(std::holds_alternative<PingRequest>(daemon.asked[0]));
+    CHECK(std::get<StageRequest>(daemon.asked[1]) ==
           StageRequest{.key = {.job_id = 7, .step_id = kWholeJob, .restart = 2},
                        .uid = 2001,
                        .gid = 2002,
@@ -93,8 +94,8 @@ TEST_CASE("what is forged in a prolog's environment fits a message, or is left o
     host.process["SLURM_JOB_WORK_DIR"] = "relative";
     host.process["SLURM_JOB_RESTART_COUNT"] = "99999999999999999999";
     CHECK_FALSE(PrologSide{kArguments, daemon.ask()}.announce(host));
-    REQUIRE(daemon.asked.size() == 1);
-    const auto& request = std::get<StageRequest>(daemon.asked[0]);
+    REQUIRE(daemon.asked.size() == 2);
+    const auto& request = std::get<StageRequest>(daemon.asked[1]);
     CHECK(fits(request));
     CHECK(request.specs.empty());
     CHECK(request.node_list.empty());
@@ -110,8 +111,10 @@ TEST_CASE("a failed verdict and a silent daemon are lines for slurmd's log") {
     const Status failed = PrologSide{kArguments, daemon.ask()}.announce(host);
     REQUIRE_FALSE(failed);
     CHECK(failed.error().sentence() == "job 7: node n1: no room");
+    daemon.asked.clear();
     daemon.answer = Error{Blame::node, "stagecastd does not answer"};
     CHECK_FALSE(PrologSide{kArguments, daemon.ask()}.announce(host));
+    CHECK(daemon.asked.size() == 1);
 }
 
 TEST_CASE("a pseudo job of srun -Z, which has no epilog, is not announced") {
