@@ -113,7 +113,7 @@ struct Encoder {
         return begin(Type::done).take();
     }
     std::vector<std::byte> operator()(const HostReady& ready) const {
-        return begin(Type::ready).u8(ready.private_network ? 1 : 0).take();
+        return begin(Type::ready).u8(ready.gated ? 1 : 0).take();
     }
     std::vector<std::byte> operator()(const HostEnv& env) const {
         invariant(is_sound(env), "a worker's environment fits one datagram");
@@ -188,11 +188,11 @@ HostFailed take_failed(ByteReader& in) {
 }
 
 HostReady take_ready(ByteReader& in) {
-    const std::uint8_t private_network = in.u8();
-    if (private_network > 1) {
+    const std::uint8_t gated = in.u8();
+    if (gated > 1) {
         in.fail();
     }
-    return {.private_network = private_network == 1};
+    return {.gated = gated == 1};
 }
 
 ToHost take_to_host(Type type, ByteReader& in) {

@@ -20,7 +20,7 @@
 // kHostConnectMax unkept, counts it, and takes another spare once; the worker starts again with
 // the new host's ENV. After that cards go over the worker's own socket (given_directory.h).
 //
-//     stagecast-pmix-host --tmpdir=DIR [--psec=munge|native] [--private-network]
+//     stagecast-pmix-host --tmpdir=DIR [--psec=munge|native] [--no-gate]
 //
 // DIR: an empty directory that root owns, one for each host; it becomes the job's user's, and
 // the daemon removes it (and what is in it) after the host's end. psec: who may be the worker
@@ -99,9 +99,9 @@ struct HostDone {
 using ToHost = std::variant<HostJob, HostFenceDown, HostGroupDown, HostAbort, HostDone>;
 
 struct HostReady {
-    /// Its listener is in a network namespace of its own, out of every stranger's reach: the
-    /// worker must be started in it too (/proc/PID-OF-HOST/ns/net).
-    bool private_network = false;
+    /// The PMIx listener is out of every other user's reach, behind a gate (host/gate.h). Not
+    /// so with --no-gate, or where the kernel does not allow it: the host's log has the reason.
+    bool gated = false;
 
     bool operator==(const HostReady&) const = default;
 };

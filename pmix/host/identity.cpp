@@ -25,10 +25,13 @@ Error node_errno(const std::string& doing) {
 
 }  // namespace
 
-Status enter_private_network() {
-    if (::unshare(CLONE_NEWNET) != 0) {
-        return node_errno("making a network namespace for the PMIx host");
-    }
+Status leave_network() {
+    return ::unshare(CLONE_NEWNET) == 0
+               ? Status{}
+               : Status{node_errno("making a network namespace for the PMIx host")};
+}
+
+Status raise_loopback() {
     const UniqueFd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     ifreq request{};
     std::strncpy(request.ifr_name, "lo", sizeof(request.ifr_name) - 1);

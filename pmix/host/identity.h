@@ -12,8 +12,10 @@
 
 namespace stage::pmix_host {
 
-/// A new network namespace with nothing but `lo`, which is up. Before any thread is started.
-[[nodiscard]] Status enter_private_network();
+/// A new network namespace with nothing in it but `lo`, which is down. Before any thread is
+/// started.
+[[nodiscard]] Status leave_network();
+[[nodiscard]] Status raise_loopback();
 
 /// The directory becomes the user's, then every thread of the process does, with no other group
 /// and without a way back. Refuses to become root. A process that is the user already, as in a

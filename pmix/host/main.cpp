@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <string_view>
+#include <vector>
 
 namespace stage::pmix_host {
 namespace {
@@ -25,7 +26,7 @@ constexpr std::uint64_t kMemoryMax = 2U << 30U;
 
 struct Options {
     ServerSettings server;
-    bool private_network = false;
+    bool gate = true;
 };
 
 Result<Options> read_options(int argc, char** argv) {
@@ -40,8 +41,8 @@ Result<Options> read_options(int argc, char** argv) {
         } else if (const auto security = value_of("--psec=");
                    security == "munge" || security == "native") {
             options.server.security = security;
-        } else if (word == "--private-network") {
-            options.private_network = true;
+        } else if (word == "--no-gate") {
+            options.gate = false;
         } else {
             return Error{Blame::user,
                          "unknown argument " + std::string{word} +
@@ -93,18 +94,25 @@ Result<bool> read_daemon(Host& host) {
     return true;
 }
 
-Status serve(Host& host, Mailbox& mailbox) {
-    std::array<pollfd, 2> watched{pollfd{.fd = kHostControlFd, .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = mailbox.fd(), .events = POLLIN, .revents = 0}};
+Status serve(Host& host, Mailbox& mailbox, Gate* gate) {
+    std::vector<pollfd> watched;
     while (!host.over()) {
+        watched.assign({{.fd = kHostControlFd, .events = POLLIN, .revents = 0},
+                        {.fd = mailbox.fd(), .events = POLLIN, .revents = 0}});
+        if (gate != nullptr) {
+            gate->watch(watched);
+        }
         if (::poll(watched.data(), watched.size(), wait_until(host.deadline())) < 0 &&
             errno != EINTR) {
             return Error::from_errno(Blame::internal, "poll");
         }
-        host.on_time(now());
+        if (gate != nullptr) {
+            gate->attend();
+        }
         for (Upcall& upcall : mailbox.take()) {
             host.on_upcall(now(), std::move(upcall));
         }
+        host.on_time(now());
         if (watched[0].revents != 0) {
             const Result<bool> open = read_daemon(host);
             if (!open || !*open) {
@@ -116,31 +124,47 @@ Status serve(Host& host, Mailbox& mailbox) {
 }
 
 Status prepare(const Options& options) {
+    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     if (Status limited = limit_memory(kMemoryMax); !limited) {
         return limited;
     }
-    if (options.server.security == "munge") {
-        if (Status answers = munge_answers(); !answers) {
-            return answers;
-        }
-    }
-    return options.private_network ? enter_private_network() : Status{};
+    return options.server.security == "munge" ? munge_answers() : Status{};
 }
 
-Status run(const Options& options) {
-    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
-    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+/// Nothing where the kernel does not let us: munge alone then keeps strangers from being the
+/// worker, but not from stopping the server.
+Result<std::unique_ptr<Gate>> close_off(const Logger& log) {
+    Result<std::unique_ptr<Gate>> gate = Gate::open(log);
+    if (const Status left = gate ? leave_network() : Status{gate.error()}; !left) {
+        log.warn("the PMIx listener is open to every local user; allow network namespaces",
+                 {{"why", left.error().sentence()}});
+        return std::unique_ptr<Gate>{};
+    }
+    if (Status raised = raise_loopback(); !raised) {
+        return raised.error();
+    }
+    return gate;
+}
+
+Status run(Options options, const Logger& log) {
     if (Status prepared = prepare(options); !prepared) {
         return prepared;
     }
+    Result<std::unique_ptr<Gate>> gate =
+        options.gate ? close_off(log) : Result<std::unique_ptr<Gate>>{nullptr};
+    if (!gate) {
+        return std::move(gate).error();
+    }
+    options.server.gate = gate->get();
     Mailbox mailbox;
     Result<std::unique_ptr<PmixServer>> server = PmixServer::start(options.server, mailbox);
     if (!server) {
         return std::move(server).error();
     }
     Host host{**server, tell};
-    tell(HostReady{.private_network = options.private_network});
-    return serve(host, mailbox);
+    tell(HostReady{.gated = *gate != nullptr});
+    return serve(host, mailbox, gate->get());
 }
 
 }  // namespace
@@ -154,7 +178,7 @@ int main(int argc, char** argv) {
         log.error(options.error().sentence());
         return 64;
     }
-    const Status ended = pmix_host::run(*options);
+    const Status ended = pmix_host::run(*options, log);
     if (!ended) {
         log.error(ended.error().sentence());
         pmix_host::tell(

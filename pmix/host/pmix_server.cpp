@@ -7,6 +7,7 @@
 #include <pmix.h>
 #include <pmix_server.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -127,7 +128,7 @@ struct PmixServer::JobInfo {
     }
 };
 
-PmixServer::PmixServer(Key /*key*/, std::string directory) : directory_{std::move(directory)} {
+PmixServer::PmixServer(Key /*key*/, const ServerSettings& settings) : settings_{settings} {
 }
 
 PmixServer::~PmixServer() = default;
@@ -147,11 +148,11 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const ServerSettings& sett
     if (status != PMIX_SUCCESS) {
         return pmix_error("starting the PMIx server", status);
     }
-    return std::make_unique<PmixServer>(Key{}, settings.directory);
+    return std::make_unique<PmixServer>(Key{}, settings);
 }
 
 Status PmixServer::adopt(const HostJob& job) {
-    if (Status became = become(job, directory_); !became) {
+    if (Status became = become(job, settings_.directory); !became) {
         return became;
     }
     job_info_ = std::make_unique<JobInfo>(job);
@@ -188,9 +189,40 @@ Result<std::vector<std::string>> PmixServer::environment(const HostJob& job) {
     }
     variables.push_back("PMIX_HOSTNAME=" + job.nodes[job.rank.index()]);
     // Without a HOME the client crashes; with the user's it would read his files and plugins.
-    variables.push_back("HOME=" + directory_);
+    variables.push_back("HOME=" + settings_.directory);
     variables.emplace_back("PATH=/usr/bin:/bin");
+    if (settings_.gate != nullptr) {
+        if (Status led = lead_through_gate(variables, job.uid); !led) {
+            return led.error();
+        }
+    }
     return variables;
+}
+
+/// The worker is told the gate's port in place of the library's.
+Status PmixServer::lead_through_gate(std::vector<std::string>& variables, uid_t user) const {
+    constexpr std::string_view kPlace = ";tcp4://127.0.0.1:";
+    std::optional<std::uint16_t> port;
+    for (std::string& variable : variables) {
+        const std::size_t at = variable.find(kPlace);
+        if (!variable.starts_with("PMIX_SERVER_URI") || at == std::string::npos) {
+            continue;
+        }
+        const std::size_t digits = at + kPlace.size();
+        std::uint16_t number = 0;
+        const char* const end = variable.data() + variable.size();
+        const auto parsed = std::from_chars(variable.data() + digits, end, number);
+        if (parsed.ec != std::errc{} || parsed.ptr != end || port.value_or(number) != number) {
+            return Error{Blame::node, "PMIx names its server in an unknown way: " + variable};
+        }
+        port = number;
+        variable.replace(digits, std::string::npos, std::to_string(settings_.gate->port()));
+    }
+    if (!port) {
+        return Error{Blame::node, "PMIx does not name its server on loopback"};
+    }
+    settings_.gate->lead_to(*port, user);
+    return {};
 }
 
 void PmixServer::complete_fence(Call call, std::vector<std::byte> data) {

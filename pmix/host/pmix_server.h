@@ -6,6 +6,7 @@
 // namespace with one client and is never finalized: the process exits.
 #pragma once
 
+#include "pmix/host/gate.h"
 #include "pmix/host/mailbox.h"
 #include "pmix/host/server.h"
 
@@ -16,6 +17,7 @@ namespace stage::pmix_host {
 struct ServerSettings {
     std::string directory;  ///< PMIx' files, if it makes any; the worker's HOME.
     std::string security = "munge";
+    Gate* gate = nullptr;  ///< In front of the library's listener; must outlive the server.
 };
 
 class PmixServer final : public Server {
@@ -25,7 +27,7 @@ class PmixServer final : public Server {
     /// PMIx_server_init. One in a process, for its whole life. `mailbox` must outlive it.
     [[nodiscard]] static Result<std::unique_ptr<PmixServer>> start(
         const ServerSettings& settings, Mailbox& mailbox);
-    PmixServer(Key key, std::string directory);
+    PmixServer(Key key, const ServerSettings& settings);
     ~PmixServer() override;
 
     [[nodiscard]] Status adopt(const HostJob& job) override;
@@ -37,8 +39,10 @@ class PmixServer final : public Server {
 
   private:
     struct JobInfo;
+    [[nodiscard]] Status lead_through_gate(std::vector<std::string>& variables,
+                                           uid_t user) const;
 
-    std::string directory_;
+    ServerSettings settings_;
     std::unique_ptr<JobInfo> job_info_;  ///< PMIx reads it until it has registered the job.
 };
 

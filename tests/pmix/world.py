@@ -1,10 +1,7 @@
 """A small machine for one test run: own mounts, own network, a munged, two users."""
 
-import ctypes
 import fcntl
 import os
-import shutil
-import signal
 import socket
 import struct
 import subprocess
@@ -62,20 +59,6 @@ def start_munged():
         ["munged", "--force", "--num-threads=4", "--key-file=/run/munge.key",
          "--socket=/run/munge/munge.socket.2", "--pid-file=/run/munge/munged.pid",
          "--log-file=/run/munge/munged.log", "--seed-file=/run/munge/seed"], check=True)
-
-
-def gone(pid, seconds):
-    """Whether a process of ours has ended (or is only waiting to be reaped)."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    return True
-        except FileNotFoundError:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 class Suite:

@@ -37,7 +37,7 @@ const std::vector<ToHost>& all_to_host() {
 
 const std::vector<FromHost>& all_from_host() {
     static const std::vector<FromHost> all{
-        HostReady{.private_network = true},
+        HostReady{.gated = true},
         HostEnv{.variables = {"PMIX_RANK=1", "EMPTY=", "A=b=c"}},
         HostConnected{},
         HostFinalized{},

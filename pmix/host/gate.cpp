@@ -1,0 +1,131 @@
+#include "pmix/host/gate.h"
+
+#include "pmix/stream.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace stage::pmix_host {
+namespace {
+
+/// One turn of the loop looks at so many; the rest waits in the backlog.
+constexpr int kVisitorsATurn = 16;
+
+IpAddress loopback() {
+    return *ip_from_bytes(std::array{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}});
+}
+
+Result<std::uint16_t> port_of(const UniqueFd& listener) {
+    sockaddr_in place{};
+    socklen_t length = sizeof(place);
+    if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &length) != 0) {
+        return Error::from_errno(Blame::node, "asking for the gate's port");
+    }
+    return ntohs(place.sin_port);
+}
+
+bool is_power_of_ten(std::uint64_t count) {
+    while (count >= 10 && count % 10 == 0) {
+        count /= 10;
+    }
+    return count == 1;
+}
+
+}  // namespace
+
+Gate::Gate(Key /*key*/, const Logger& log, PeerUid peers, UniqueFd listener)
+    : log_{log}, peers_{std::move(peers)}, listener_{std::move(listener)} {
+}
+
+Result<std::unique_ptr<Gate>> Gate::open(const Logger& log) {
+    Result<PeerUid> peers = PeerUid::open();
+    if (!peers) {
+        return std::move(peers).error();
+    }
+    Result<UniqueFd> listener = listen_tcp(loopback(), 0);
+    if (!listener) {
+        return std::move(listener).error();
+    }
+    auto gate = std::make_unique<Gate>(Key{}, log, *std::move(peers), *std::move(listener));
+    if (Status proven = gate->prove(); !proven) {
+        return proven.error();
+    }
+    return gate;
+}
+
+/// We connect with ourselves: a kernel that does not know whose that is, would let nobody in.
+Status Gate::prove() {
+    const Result<std::uint16_t> port = port_of(listener_);
+    if (!port) {
+        return port.error();
+    }
+    port_ = *port;
+    const Result<UniqueFd> self = begin_connect(loopback(), port_);
+    const std::optional<Visitor> visitor =
+        self ? accept_tcp(listener_) : std::optional<Visitor>{};
+    if (!visitor) {
+        return Error::from_errno(Blame::node, "connecting with the own gate");
+    }
+    const Result<uid_t> whose = peers_.of(visitor->socket.get());
+    if (!whose) {
+        return whose.error();
+    }
+    return *whose == ::geteuid() ? Status{}
+                                 : Status{Error{Blame::node, "the kernel names another's uid"}};
+}
+
+void Gate::lead_to(std::uint16_t port, uid_t user) {
+    inside_ = Inside{.port = port, .user = user};
+}
+
+void Gate::watch(std::vector<pollfd>& watched) const {
+    watched.push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
+    for (const auto& relay : passed_) {
+        std::array<pollfd, 2> sides{};
+        relay->watch(sides);
+        watched.insert(watched.end(), sides.begin(), sides.end());
+    }
+}
+
+void Gate::attend() {
+    std::erase_if(passed_, [](const auto& relay) { return !relay->attend(); });
+    let_in();
+}
+
+void Gate::let_in() {
+    for (int i = 0; i < kVisitorsATurn; ++i) {
+        std::optional<Visitor> visitor = accept_tcp(listener_);
+        if (!visitor) {
+            return;
+        }
+        const Result<uid_t> whose = peers_.of(visitor->socket.get());
+        if (!whose) {
+            continue;  // Gone already.
+        }
+        if (!inside_ || *whose != inside_->user || passed_.size() >= kMaxPassed) {
+            turn_away(*whose);
+            continue;
+        }
+        Result<UniqueFd> inner = begin_connect(loopback(), inside_->port);
+        if (inner) {
+            passed_.push_back(
+                std::make_unique<Relay>(std::move(visitor->socket), *std::move(inner)));
+        }
+    }
+}
+
+void Gate::turn_away(uid_t whose) {
+    ++strangers_;
+    // Somebody may try for ever; the log has the first, the tenth, the hundredth.
+    if (is_power_of_ten(strangers_)) {
+        log_.warn(
+            "a stranger was turned away from this node's PMIx listener; ask that user why",
+            {{"uid", whose}, {"count", strangers_}});
+    }
+}
+
+}  // namespace stage::pmix_host
