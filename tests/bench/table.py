@@ -22,6 +22,15 @@ def transfer_seconds(logs, job):
     return max(map(float, seconds), default=None)
 
 
+def started(logs, job):
+    """When slurmctld gave the job its nodes."""
+    for line in open(os.path.join(logs, "slurmctld.log"), errors="replace"):
+        found = re.match(rf"\[([\dT:.-]+)\] .*\b(Allocate|Started) JobId={job}\b", line)
+        if found:
+            return datetime.datetime.fromisoformat(found.group(1)).timestamp()
+    return None
+
+
 def busy(before, after):
     """Share of the cores' time that was not idle between two first lines of /proc/stat."""
     first, last = ([int(word) for word in open(path).read().split()[1:]] for path in (before, after))
@@ -45,12 +54,14 @@ def main():
         arguments.add_argument("--" + name, type=int, required=True)
     given = arguments.parse_args()
     wire = given.bytes * 8 / given.rate
-    transfer, whole, sbcast, loads, cpu = [], [], [], [], []
+    transfer, whole, scheduled, sbcast, loads, cpu = [], [], [], [], [], []
     for one in sorted(glob.glob(os.path.join(given.work, "[0-9]*"))):
         staged = read_times(os.path.join(one, "staged"))
         job = open(os.path.join(one, "staged", "job")).read().strip()
         transfer.append(transfer_seconds(given.logs, job))
         whole.append(staged["script"] - staged["submit"])
+        moment = started(given.logs, job)
+        scheduled.append(moment and staged["script"] - moment)
         times = read_times(os.path.join(one, "sbcast"))
         sbcast.append(times["copied"] - times["sbcast"])
         loads.append(float(open(os.path.join(one, "load")).read()))
@@ -66,6 +77,7 @@ RateMax={given.told} and ran with its default protection.
 |---|---|---|
 | stagecast, transfer (wired-up group to last verified copy) | {cell(transfer, wire)} |
 | stagecast, whole (call of sbatch to the script's first line) | {cell(whole, wire)} |
+| the same without Slurm's wait to schedule it (0-1 s: it looks once a second) | {cell(scheduled, wire)} |
 | sbcast (call to return, within a job) | {cell(sbcast, wire)} |
 
 {datetime.date.today().isoformat()}, {os.cpu_count()} cores ({model.group(1) if model else "unknown"}), Linux {os.uname().release}; cores busy while staging:

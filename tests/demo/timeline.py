@@ -22,7 +22,7 @@ def read_times(directory):
 def slurmctld_events(logs, job):
     for line in open(os.path.join(logs, "slurmctld.log"), errors="replace"):
         found = re.match(r"\[([\dT:.-]+)\] (.*)", line)
-        if found and re.search(rf"\bAllocate JobId={job}\b", found.group(2)):
+        if found and re.search(rf"\b(Allocate|Started) JobId={job}\b", found.group(2)):
             yield datetime.datetime.fromisoformat(found.group(1)).timestamp(), "slurmctld allocated the nodes"
 
 
