@@ -70,6 +70,13 @@ std::uint32_t number_of(const std::optional<std::string>& text) {
     return number;
 }
 
+/// In slurmstepd of 22.05.8 S_SLURM_RESTART_COUNT is 0 for a requeued job, whose prolog was
+/// told 1 (measured); the job's environment has the right one.
+std::uint32_t restart_of(const SpankHandle& handle) {
+    return std::max(handle.item(Item::restart).value_or(0),
+                    number_of(handle.job_variable("SLURM_RESTART_COUNT")));
+}
+
 /// A field that does not fit its message is left out: the daemon, which must refuse the stage
 /// and remember why, then finds it empty.
 StageRequest bounded(StageRequest request) {
@@ -240,9 +247,8 @@ void StepSide::ask_for_job(SpankHandle& handle) {
              false);
         return;
     }
-    const QueryRequest query{.key = {.job_id = *job,
-                                     .step_id = kWholeJob,
-                                     .restart = handle.item(Item::restart).value_or(0)}};
+    const QueryRequest query{
+        .key = {.job_id = *job, .step_id = kWholeJob, .restart = restart_of(handle)}};
     const auto answer = ask_(query, kBrief);
     const bool may_be_unknown = is_mixed(handle);
     if (!answer && may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_) {
@@ -278,8 +284,7 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
         return;
     }
     StageRequest request;
-    request.key = {
-        .job_id = *job, .step_id = *step, .restart = handle.item(Item::restart).value_or(0)};
+    request.key = {.job_id = *job, .step_id = *step, .restart = restart_of(handle)};
     request.uid = *uid;
     request.gid = *gid;
     request.node_name = node_name(handle);

@@ -78,7 +78,8 @@ Plugin& plugin(int count, char** words) {
     ::_exit(code > 0 && code < 256 ? static_cast<int>(code) : EXIT_FAILURE);
 }
 
-/// Runs `hook`. Whatever breaks is logged and ends in `on_breakdown`.
+/// Runs `hook`. Whatever breaks is logged and ends in `on_breakdown`. Each hook of Slurm's is
+/// one call of this: noexcept here, since slurm/spank.h declares them without.
 template <class Hook, class OnBreakdown>
 int guest(Hook hook, OnBreakdown on_breakdown) noexcept {
     try {
@@ -139,6 +140,27 @@ void register_option(spank_t slurm) {
     static_cast<void>(::spank_option_register(slurm, &option));
 }
 
+void on_options_parsed(Plugin& plugin, SlurmHost& host) {
+    if (host.context() == Context::remote) {
+        plugin.step.on_step_begins(host);
+        return;
+    }
+    if (!is_client(host)) {
+        return;
+    }
+    if (const Status done = plugin.submit.on_options_parsed(host); !done) {
+        host.say_error("stagecast: " + done.error().sentence());
+        end_client();
+    }
+}
+
+void on_options_broken(Plugin& plugin) {
+    if (plugin.submit.is_pending()) {
+        end_client();
+    }
+    plugin.step.on_breakdown();
+}
+
 }  // namespace
 }  // namespace stage
 
@@ -147,7 +169,7 @@ using stage::SlurmHost;
 
 extern "C" {
 
-STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) noexcept {
+STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             const Context context = SlurmHost{slurm}.context();
@@ -159,30 +181,16 @@ STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) noexce
         stage::nothing);
 }
 
-STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** words) noexcept {
+STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};
-            stage::Plugin& one = stage::plugin(count, words);
-            if (host.context() == Context::remote) {
-                one.step.on_step_begins(host);
-            } else if (stage::is_client(host)) {
-                if (const stage::Status done = one.submit.on_options_parsed(host); !done) {
-                    host.say_error("stagecast: " + done.error().sentence());
-                    stage::end_client();
-                }
-            }
+            stage::on_options_parsed(stage::plugin(count, words), host);
         },
-        [&] {
-            stage::Plugin& one = stage::plugin(count, words);
-            if (one.submit.is_pending()) {
-                stage::end_client();
-            }
-            one.step.on_breakdown();
-        });
+        [&] { stage::on_options_broken(stage::plugin(count, words)); });
 }
 
-STAGE_EXPORT int slurm_spank_job_prolog(spank_t slurm, int count, char** words) noexcept {
+STAGE_EXPORT int slurm_spank_job_prolog(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};
@@ -200,7 +208,7 @@ STAGE_EXPORT int slurm_spank_job_prolog(spank_t slurm, int count, char** words) 
         stage::nothing);
 }
 
-STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) noexcept {
+STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};
@@ -218,7 +226,7 @@ STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) 
         stage::nothing);
 }
 
-STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) noexcept {
+STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};
@@ -233,7 +241,7 @@ STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) n
         [] { ::_exit(EXIT_FAILURE); });
 }
 
-STAGE_EXPORT int slurm_spank_exit(spank_t slurm, int count, char** words) noexcept {
+STAGE_EXPORT int slurm_spank_exit(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};

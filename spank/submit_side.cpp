@@ -90,7 +90,7 @@ Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
     if (spec.is_late) {
         return {};
     }
-    const Status found = check_source(spec);
+    Status found = check_source(spec);
     if (found || !spec.is_optional) {
         return found;
     }

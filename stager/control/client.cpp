@@ -13,8 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
-#include <optional>
+#include <system_error>
 
 namespace stage {
 namespace {
@@ -29,7 +28,7 @@ Error silent(const std::string& path, std::string_view why) {
 }
 
 Error silent(const std::string& path, int cause) {
-    return silent(path, std::string_view{std::strerror(cause)});
+    return silent(path, std::generic_category().message(cause));
 }
 
 /// A socket that is none of 0, 1, 2, whatever the host process has closed.
@@ -107,20 +106,19 @@ int wait_for(const UniqueFd& fd, short events, Clock::time_point deadline) {
 
 /// 0 when all is sent, else an errno.
 int send_all(const UniqueFd& fd, Bytes bytes, Clock::time_point deadline) {
-    while (!bytes.empty()) {
+    int cause = 0;
+    while (!bytes.empty() && cause == 0) {
         const auto sent =
             ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent >= 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(sent));
         } else if (errno == EAGAIN) {
-            if (const int cause = wait_for(fd, POLLOUT, deadline); cause != 0) {
-                return cause;
-            }
+            cause = wait_for(fd, POLLOUT, deadline);
         } else if (errno != EINTR) {
-            return errno;
+            cause = errno;
         }
     }
-    return 0;
+    return cause;
 }
 
 Result<std::vector<std::byte>> receive(const UniqueFd& fd,

@@ -78,6 +78,24 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
     return parts;
 }
 
+/// A spec and where it writes.
+struct Claim {
+    Destination place;
+    const StageSpec* spec;
+};
+
+bool lies_below(const Destination& inner, const Destination& outer) {
+    return inner.is_absolute == outer.is_absolute && inner.path.size() > outer.path.size() &&
+           inner.path.starts_with(outer.path) && inner.path[outer.path.size()] == '/';
+}
+
+Error conflict(const Claim& one, const Claim& other, std::string_view how) {
+    return Error{Blame::user,
+                 quoted(one.spec->source) + " and " + quoted(other.spec->source) +
+                     std::string{how} + quoted(one.place.path)}
+        .remedy("give one of them another destination, as in SRC:DST");
+}
+
 }  // namespace
 
 Result<Destination> destination_of(const StageSpec& spec) {
@@ -112,10 +130,6 @@ std::string placed(const Destination& destination, std::string_view stage_dir) {
 }
 
 Status check_distinct(std::span<const StageSpec> specs) {
-    struct Claim {
-        Destination place;
-        const StageSpec* spec;
-    };
     std::vector<Claim> claims;
     for (const StageSpec& spec : specs) {
         auto place = destination_of(spec);
@@ -126,24 +140,21 @@ Status check_distinct(std::span<const StageSpec> specs) {
             claims.push_back({.place = *std::move(place), .spec = &spec});
         }
     }
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        for (std::size_t k = 0; k < claims.size(); ++k) {
-            const Destination& file = claims[i].place;
-            const Destination& other = claims[k].place;
-            const bool same = i < k && file == other;
-            const bool below =
-                file.is_absolute == other.is_absolute && other.path.size() > file.path.size() &&
-                other.path.starts_with(file.path) && other.path[file.path.size()] == '/';
-            if (same || below) {
-                return Error{Blame::user,
-                             quoted(claims[i].spec->source) + " and " +
-                                 quoted(claims[k].spec->source) +
-                                 (same ? " have one destination, "
-                                       : " exclude each other: one needs as a directory what "
-                                         "the other writes as a file, ") +
-                                 quoted(file.path)}
-                    .remedy("give one of them another destination, as in SRC:DST");
-            }
+    for (auto one = claims.begin(); one != claims.end(); ++one) {
+        const auto same = std::find_if(one + 1, claims.end(), [&](const Claim& other) {
+            return other.place == one->place;
+        });
+        if (same != claims.end()) {
+            return conflict(*one, *same, " have one destination, ");
+        }
+        const auto below = std::ranges::find_if(
+            claims, [&](const Claim& other) { return lies_below(other.place, one->place); });
+        if (below != claims.end()) {
+            return conflict(
+                *one,
+                *below,
+                " exclude each other: one needs as a directory what the other writes "
+                "as a file, ");
         }
     }
     return {};

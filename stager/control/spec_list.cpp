@@ -3,6 +3,7 @@
 #include "stager/control/destination.h"
 #include "stager/control/message.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -72,25 +73,23 @@ std::string_view take_until(std::string_view& rest, char separator) {
     return taken;
 }
 
+bool apply_letter(StageSpec& spec, char letter) {
+    const auto* const found = std::ranges::find(kLetters, letter, &Letter::letter);
+    if (found == kLetters.end()) {
+        return false;
+    }
+    spec.*(found->member) = true;
+    return true;
+}
+
 bool apply_letters(StageSpec& spec, std::string_view letters) {
     const std::size_t existing = letters.empty() ? kNowhere : kExisting.find(letters.front());
     if (existing == kNowhere) {
         return false;
     }
     spec.existing = static_cast<Existing>(existing);
-    for (const char letter : letters.substr(1)) {
-        bool known = false;
-        for (const Letter& one : kLetters) {
-            if (one.letter == letter) {
-                spec.*one.member = true;
-                known = true;
-            }
-        }
-        if (!known) {
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::all_of(letters.substr(1),
+                               [&](char letter) { return apply_letter(spec, letter); });
 }
 
 Error forged(std::string_view reason) {
@@ -119,6 +118,21 @@ Result<StageSpec> parse_one(std::string_view text) {
     return spec;
 }
 
+void append_spec(std::string& line, const StageSpec& spec) {
+    invariant(spec.source.starts_with('/'), "a source that travels is absolute");
+    line += ';';
+    line += kExisting[static_cast<std::size_t>(spec.existing)];
+    for (const Letter& one : kLetters) {
+        if (spec.*one.member) {
+            line += one.letter;
+        }
+    }
+    line += ',';
+    append_escaped(line, spec.source);
+    line += ',';
+    append_escaped(line, spec.destination);
+}
+
 Error too_many(std::size_t count) {
     return Error{Blame::user, std::to_string(count) + " files to stage are too many"}.remedy(
         "name at most " + std::to_string(kMaxSpecs) +
@@ -137,18 +151,7 @@ Result<std::string> serialize(std::span<const StageSpec> specs) {
     }
     std::string line{kVersion};
     for (const StageSpec& spec : specs) {
-        invariant(spec.source.starts_with('/'), "a source that travels is absolute");
-        line += ';';
-        line += kExisting[static_cast<std::size_t>(spec.existing)];
-        for (const Letter& one : kLetters) {
-            if (spec.*one.member) {
-                line += one.letter;
-            }
-        }
-        line += ',';
-        append_escaped(line, spec.source);
-        line += ',';
-        append_escaped(line, spec.destination);
+        append_spec(line, spec);
     }
     if (line.size() > kMaxSpecsBytes) {
         return Error{Blame::user,

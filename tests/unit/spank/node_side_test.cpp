@@ -39,9 +39,10 @@ FakeHost step_host(std::uint32_t step = 0) {
                   {Item::gid, 2002},
                   {Item::node_id, 0},
                   {Item::node_count, 2},
-                  {Item::restart, 1},
+                  {Item::restart, 0},
                   {Item::task, 0}};
     host.process["SLURMD_NODENAME"] = "n3";
+    host.job["SLURM_RESTART_COUNT"] = "1";
     host.job["SLURM_STEP_NODELIST"] = "n[3-4]";
     host.job["SLURM_STEP_NUM_NODES"] = "2";
     return host;
