@@ -110,7 +110,7 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
         if (!address) {
             continue;
         }
-        make_place();
+        make_place(now);
         links.push_back(
             Link::accept(*policy_, *credentials_, std::move(fd), plain(*address), now));
         half_open_.push_back(links.back().get());
@@ -118,7 +118,7 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
     return links;
 }
 
-void Listener::make_place() {
+void Listener::make_place(Instant now) {
     if (half_open_.size() < kHalfOpenMax) {
         return;
     }
@@ -126,19 +126,20 @@ void Listener::make_place() {
         half_open_.begin(), half_open_.end(), [](const Link* left, const Link* right) {
             return left->progress() < right->progress();
         });
-    (*least)->evict();
+    Link* const link = *least;
     half_open_.erase(least);
+    link->evict();
+    count_stranger(*link, now);
 }
 
 void Listener::settle(const Link& link, Instant now) {
-    std::erase(half_open_, &link);
-    if (link.was_stranger()) {
-        ++strangers_total_;
-        log_strangers(link, now);
+    if (std::erase(half_open_, &link) > 0 && link.was_stranger()) {
+        count_stranger(link, now);
     }
 }
 
-void Listener::log_strangers(const Link& link, Instant now) {
+void Listener::count_stranger(const Link& link, Instant now) {
+    ++strangers_total_;
     if (logged_at_ && now < *logged_at_ + kStrangerLogEvery) {
         return;
     }

@@ -48,8 +48,8 @@ class Listener {
              const LinkPolicy& policy,
              Credentials& credentials,
              const Logger& log);
-    void make_place();
-    void log_strangers(const Link& link, Instant now);
+    void make_place(Instant now);
+    void count_stranger(const Link& link, Instant now);
 
     UniqueFd socket_;
     std::uint16_t port_;
