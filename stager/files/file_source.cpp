@@ -54,7 +54,7 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
     if (Status laid = manifest.lay_out(); !laid) {
         return std::move(laid).error();
     }
-    return std::unique_ptr<FileSource>{new FileSource{std::move(files), std::move(manifest)}};
+    return std::make_unique<FileSource>(std::move(files), std::move(manifest));
 }
 
 FileSource::FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest)

@@ -41,9 +41,10 @@ class FileSource final : public BlockSource {
     /// Of all file blocks, once each was read.
     [[nodiscard]] std::string digest() const;
 
-  private:
-    explicit FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest);
+    /// For open(): files by entry of `manifest`, which is laid out.
+    FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest);
 
+  private:
     [[nodiscard]] Status read_file_block(BlockIndex block, MutableBytes room);
     [[nodiscard]] Status keep_to_it(BlockIndex block, const BlockPlace& place, Bytes bytes);
 

@@ -193,7 +193,8 @@ int run_engine(const Logger& log, const EngineOptions& options, Interrupts& inte
     Work work = work_of(options, *group);
     Result<Ready> ready = connect(options, *group, interrupts);
     if (!ready) {
-        return fail(ready.error().sentence());
+        // What kept this member from its work says more than that the others could not be told.
+        return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());
     }
     log.debug("wired up", {{"members", group->size}, {"interface", group->interface}});
     EngineWatcher watcher{interrupts};

@@ -8,6 +8,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <array>
 #include <limits>
 #include <sstream>
 
@@ -16,32 +17,52 @@ namespace {
 
 namespace po = boost::program_options;
 
+/// An option with a value; `preset` is null where there is none.
+struct OptionText {
+    const char* name;
+    const char* preset;
+    const char* help;
+};
+
+constexpr std::array kOptions{
+    OptionText{"hosts",
+               nullptr,
+               "file of the members' addresses, one a line; the line, from 0, is the rank. "
+               "Without it PMIx (srun --mpi=pmix, mpirun) says who we are"},
+    OptionText{"rank", nullptr, "this member's line in the file of hosts"},
+    OptionText{"root", "0", "rank of the member that has the file"},
+    OptionText{"source", nullptr, "file to send, at the root; elsewhere it is ignored"},
+    OptionText{"dest",
+               nullptr,
+               "where the file goes here; a path that ends in / or is a directory gets the "
+               "source's name added. What is there is replaced"},
+    OptionText{"transport", "auto", "auto or udp"},
+    OptionText{"interface",
+               nullptr,
+               "network interface for the multicast; default: the one with our address in the "
+               "file of hosts"},
+    OptionText{"port", "6830", "TCP port at rank 0 where the members meet"},
+    OptionText{"rate-max", nullptr, "fastest to send: 400mbit, 1gbit, 25MB/s"},
+    OptionText{"protection", "encrypt", "encrypt, auth or none"},
+    OptionText{"key-file",
+               nullptr,
+               "file of 32 bytes (or 64 hexadecimal digits), the same for all members and "
+               "readable by nobody else; not needed with --protection=none, nor under PMIx "
+               "where munge is"},
+    OptionText{"timeout", "600", "seconds for the whole of it"},
+    OptionText{"stall-timeout", "30", "seconds without progress"},
+};
+
 po::options_description described() {
     po::options_description table{"Options", 96};
-    // clang-format off
-    table.add_options()
-        ("hosts", po::value<std::string>(), "file of the members' addresses, one a line; the "
-         "line, from 0, is the rank. Without it PMIx (srun --mpi=pmix, mpirun) says who we are")
-        ("rank", po::value<std::string>(), "this member's line in the file of hosts")
-        ("root", po::value<std::string>()->default_value("0"), "rank of the member that has the file")
-        ("source", po::value<std::string>(), "file to send; at the root, and ignored elsewhere "
-         "under PMIx")
-        ("dest", po::value<std::string>(), "where the file goes here; a path that ends in / or is "
-         "a directory gets the source's name added. What is there is replaced")
-        ("transport", po::value<std::string>()->default_value("auto"), "auto or udp")
-        ("interface", po::value<std::string>(), "network interface for the multicast; default: "
-         "the one with our address in the file of hosts")
-        ("port", po::value<std::string>()->default_value("6830"), "TCP port at rank 0 where the "
-         "members meet")
-        ("rate-max", po::value<std::string>(), "fastest to send: 400mbit, 1gbit, 25MB/s")
-        ("protection", po::value<std::string>()->default_value("encrypt"), "encrypt, auth or none")
-        ("key-file", po::value<std::string>(), "file of 32 bytes (or 64 hexadecimal digits), the "
-         "same for all members and readable by nobody else; not needed with --protection=none")
-        ("timeout", po::value<std::string>()->default_value("600"), "seconds for the whole of it")
-        ("stall-timeout", po::value<std::string>()->default_value("30"), "seconds without progress")
-        ("help", "this text")
-        ("version", "the program's version");
-    // clang-format on
+    for (const OptionText& option : kOptions) {
+        auto* value = po::value<std::string>();
+        if (option.preset != nullptr) {
+            value->default_value(option.preset);
+        }
+        table.add_options()(option.name, value, option.help);
+    }
+    table.add_options()("help", "this text")("version", "the program's version");
     return table;
 }
 

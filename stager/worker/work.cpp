@@ -33,6 +33,7 @@ Work Work::receiving(SinkConfig sink) {
 
 Work Work::refusing(Error why, bool is_source) {
     Work work;
+    work.refusal_ = why;
     if (is_source) {
         work.refusing_source_ = std::make_unique<RefusingSource>(std::move(why));
     } else {
@@ -65,10 +66,10 @@ BroadcastReport Work::run(const BroadcastConfig& config,
 BroadcastReport Work::run_alone() {
     const auto start = std::chrono::steady_clock::now();
     Status done;
-    if (both_) {
+    if (refusal_) {
+        done = *refusal_;
+    } else if (both_) {
         done = copy_alone(*both_);
-    } else if (!files_) {
-        done = Error{Blame::user, "the only member of a group is its source"};
     }
     BroadcastReport report;
     report.transport = "none";

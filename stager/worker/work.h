@@ -29,6 +29,8 @@ class Work {
                                       BroadcastSockets sockets,
                                       Watcher& watcher);
 
+    /// Why this member refuses, if it does.
+    [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
     /// Where files are written here, or null.
     [[nodiscard]] const FileSink* sink() const { return sink_.get(); }
     /// Bytes of all files; 0 while they are not known. From any thread.
@@ -45,6 +47,7 @@ class Work {
     std::unique_ptr<FileSource> files_;
     std::unique_ptr<FileSink> sink_;
     std::unique_ptr<SourceAndSink> both_;
+    std::optional<Error> refusal_;
     std::unique_ptr<BlockSource> refusing_source_;
     std::unique_ptr<BlockSink> refusing_sink_;
 };
