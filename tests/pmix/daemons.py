@@ -1,4 +1,4 @@
-"""The daemons' side of pmix/host_message.h, for tests: one broker that plays every node's daemon.
+"""The daemons' side of pmix/host_message.h, for tests: a broker that plays every node's daemon.
 
 Written from the header and not from its code, so that both must be right about the bytes.
 """

@@ -1,0 +1,97 @@
+"""The same program where somebody else hosts PMIx, or nobody."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import world
+from node import ALICE, PROBE, must, must_agree, outcome, suite
+from world import BOB
+
+
+def run_as(uid, command, **more):
+    def become():
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp"}
+    return subprocess.run(command, preexec_fn=become, env=environment, capture_output=True,
+                          text=True, errors="replace", timeout=60, cwd="/", **more)
+
+
+def lines_of(done):
+    return [dict(json.loads(line), status=0, stderr="")
+            for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+@suite.test("mpirun: the same program, and a key that only the own user can open")
+def _():
+    done = run_as(ALICE, ["mpirun", "--oversubscribe", "-n", "4", PROBE, "--key"])
+    got = lines_of(done)
+    must(done.returncode == 0 and len(got) == 4, done)
+    must_agree(got, context=None)
+    must(len({one.get("key") for one in got}) == 1 and got[0].get("key"), got)
+    credential = got[0]["credential"]
+    for uid, opens in ((ALICE, True), (BOB, False), (0, False)):
+        unmunge = run_as(uid, ["unmunge"], input=credential)
+        must((unmunge.returncode in (0, 17)) == opens, uid, unmunge)
+
+
+@suite.test("mpirun of one")
+def _():
+    done = run_as(ALICE, ["mpirun", "--oversubscribe", "-n", "1", PROBE])
+    must_agree(lines_of(done), context=None)
+
+
+@suite.test("no launcher: a sentence and no wait")
+def _():
+    done = run_as(ALICE, [PROBE, "--wait-ms=5000"])
+    must(done.returncode == 1 and "error" in done.stdout, done)
+    return done.stdout.strip()
+
+
+@suite.test("a host file: eight members, one of which is killed and starts again")
+def _():
+    with open("/tmp/hosts", "w") as file:
+        file.write("127.0.0.1\n" * 8)
+    base = ["--hosts=/tmp/hosts", "--port=7001", "--secret=s3cret", "--wait-ms=30000"]
+
+    def member(rank):
+        return subprocess.Popen([PROBE, *base, f"--rank={rank}"], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    members = [member(rank) for rank in range(7)]
+    time.sleep(0.5)
+    members[3].kill()
+    outcome(members[3])
+    members[3] = member(3)
+    members.append(member(7))
+    must_agree([outcome(one, 40) for one in members], context=None)
+
+
+LAB = os.path.join(world.HERE, "..", "cluster", "lab")
+
+
+def lab(*command, seconds=120):
+    return subprocess.run([LAB, "--name", "pmix", *command], capture_output=True, text=True,
+                          errors="replace", timeout=seconds)
+
+
+@suite.test("srun --mpi=pmix on a real cluster, and a key through its munge")
+def _():
+    up = lab("up", "3", "--bare", "--owner", str(os.getpid()))
+    try:
+        must(up.returncode == 0, up)
+        shutil.copy(PROBE, os.path.join(lab("path").stdout.strip(), "srv", "pmix-probe"))
+        srun = ["srun", "--mpi=pmix", "-N3", "/srv/pmix-probe", "--key"]
+        done = lab("exec", "-u", "alice", *srun)
+        must(done.returncode == 0, done)
+        got = lines_of(done)
+        must_agree(got, context=None)
+        must(len({one.get("key") for one in got}) == 1 and got[0].get("key"), got)
+        return f"wire-up {max(one['open_ms'] + one['collect_ms'] for one in got):.0f} ms"
+    finally:
+        lab("down")
