@@ -14,10 +14,20 @@
 // user's to forge: decode_request() bounds every field, and parse_serialized() of stage_spec.h
 // checks the specs again. Names may hold any byte but NUL: print them through printable().
 //
-// A node whose plugin cannot be loaded (`optional` in plugstack.conf: Slurm goes on without it)
-// never sends its STAGE. So the daemon of a node that waits for an announcement must bound that
-// wait and let the group's verdict fail, naming the node and its plugin; every other node's
-// plugin, the batch host's first of all, learns it by its VERDICT and fails the job's tasks.
+// What the daemon owes the plugin:
+// * A PING, a QUERY of what is decided and an END are answered within seconds, whatever goes
+// on: the
+//   plugin takes silence for a stopped daemon.
+// * A STAGE whose specs do not parse (or are empty: too long to send), or whose node list or
+// node
+//   name is empty, is a failed stage with a sentence, and remembered for QUERY like any other.
+// * A connection that closes before its verdict: the prolog or the step was killed.
+// * END may never come, for a job or for a step: slurmstepd and prologs can be killed, too.
+// * A node whose plugin cannot be loaded (`optional` in plugstack.conf: Slurm goes on without
+// it)
+//   never sends its STAGE. Bound that wait, and let the group's verdict fail naming the node
+//   and its plugin: every other node's plugin, the batch host's first of all, learns it by its
+//   VERDICT and fails the job's tasks.
 #pragma once
 
 #include "transport/base/codec.h"
