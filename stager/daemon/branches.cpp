@@ -30,6 +30,7 @@ bool Branches::on_up(Instant now, Rank rank) {
         return false;
     }
     branch->state = State::up;
+    branch->why.clear();
     branch->give_up_at = now + times_.silence_max;
     return true;
 }
@@ -83,9 +84,6 @@ void Branches::on_time(Instant now) {
 void Branches::lose(Instant now, Rank rank) {
     Branch* branch = find(rank);
     const bool was_up = branch->state == State::up;
-    if (was_up && branch->why.empty()) {
-        branch->why = "it fell silent";
-    }
     branch->state = State::lost;
     lost_.push_back({.rank = rank, .was_up = was_up, .why = branch->why});
     for (const Rank child : tree_.children(rank)) {

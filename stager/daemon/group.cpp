@@ -115,18 +115,24 @@ void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
     after_branches(now);
 }
 
+/// What the link said is a sentence already; a branch that fell silent left none.
+std::string Group::said_of(const LostBranch& lost) const {
+    if (!lost.why.empty()) {
+        return lost.why;
+    }
+    const std::size_t rank = lost.rank.index();
+    const std::string place = rank < seat_.places.size() ? " at " + seat_.places[rank] : "";
+    return lost.was_up ? "stagecastd" + place +
+                             " fell silent while staging; is it stopped, or the network cut?"
+                       : "stagecastd does not answer" + place +
+                             "; is it running there, and does Port let us through?";
+}
+
 /// Says what the branches ask for: connections, and the names of the lost.
 void Group::after_branches(Instant now) {
     for (const LostBranch& lost : branches_.take_lost()) {
         commands_.emplace_back(group::Hangup{lost.rank});
-        const std::size_t rank = lost.rank.index();
-        std::string sentence = lost.was_up ? "its stagecastd was lost while staging"
-                                           : "stagecastd does not answer";
-        sentence += rank < seat_.places.size() ? " at " + seat_.places[rank] : "";
-        sentence += lost.why.empty() ? "" : " (" + lost.why + ")";
-        sentence += lost.was_up ? "; see its log, and the network between the nodes"
-                                : "; start it there, and let Port through";
-        note(now, {lost.rank, Blame::node, std::move(sentence)});
+        note(now, {lost.rank, Blame::node, said_of(lost)});
     }
     for (const Rank rank : branches_.take_connects()) {
         commands_.emplace_back(group::Connect{rank});

@@ -132,6 +132,7 @@ class Group {
     void decide_alone(Instant now, const std::string& why);
     void draw(Instant now);
     void after_branches(Instant now);
+    [[nodiscard]] std::string said_of(const LostBranch& lost) const;
     void finish_if_settled();
     void send(Rank to, TreeMessage message);
     void send_setup(Instant now, Rank to);

@@ -270,6 +270,8 @@ void Stage::report_outcome() {
 void Stage::report_failure() {
     wait_alarm_.set(std::nullopt);
     const Failure reason = *reason_;
+    services_.log.info("a stage failed here",
+                       {{"job", key_.job_id}, {"why", printable(reason.sentence)}});
     if (run_) {
         run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
     }
