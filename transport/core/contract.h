@@ -21,8 +21,8 @@
 // until Release; sends of its chunks are allowed only then. At most CoreLimits::resident_blocks
 // are resident: the core keeps that bound, the driver checks it.
 //
-// A core is over when its phase is released or failed and it has no deadline() any more: until then
-// it may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
+// A core is over when its phase is released or failed and it has no deadline() any more: until
+// then it may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
 //
 // An implementation of this contract for a new fabric: see transport/run/driver.h for its side.
 #pragma once
@@ -61,8 +61,8 @@ enum class OperationKind : std::uint8_t {
     store,    ///< Write the verified block to its file. Completes. The buffer stays.
     release,  ///< The block's buffer is free again.
     finish,   ///< Every block was stored (receiver) or loaded once (source): give the files
-             ///< their final names. Completes; only a good one lets a member say that it holds
-             ///< the object. Asked once, by every member.
+              ///< their final names. Completes; only a good one lets a member say that it holds
+              ///< the object. Asked once, by every member.
 };
 
 struct Operation {

@@ -1,0 +1,235 @@
+#include "tests/sim/content.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::sim {
+namespace {
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    return Prng{a * 0x9e3779b97f4a7c15U ^ (b << 20U) ^ c}.next() | 1U;
+}
+
+core::Completion answer(const core::Operation& operation, core::Verdict verdict) {
+    core::Completion completion;
+    completion.ticket = operation.ticket;
+    completion.kind = operation.kind;
+    completion.block = operation.block;
+    completion.verdict = verdict;
+    return completion;
+}
+
+core::Completion refusal(const core::Operation& operation, const char* why) {
+    core::Completion completion = answer(operation, core::Verdict::failed);
+    completion.why = Error{Blame::user, why};
+    return completion;
+}
+
+}  // namespace
+
+bool Object::is_hole(std::uint32_t block) const {
+    return plan_.hole_percent > 0 && mix(plan_.seed, block, 7) / 2 % 100 < plan_.hole_percent;
+}
+
+std::uint32_t Object::chunks(std::uint32_t block) const {
+    return is_hole(block)
+               ? 0
+               : (plan_.block_bytes[block] + plan_.chunk_bytes - 1U) / plan_.chunk_bytes;
+}
+
+std::uint16_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) const {
+    const std::uint32_t rest = plan_.block_bytes[block] - chunk * plan_.chunk_bytes;
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(rest, plan_.chunk_bytes));
+}
+
+std::uint64_t Object::content(std::uint32_t block, std::uint32_t chunk) const {
+    return mix(plan_.seed, std::uint64_t{block} + 1, chunk);
+}
+
+wire::Descriptor Object::describe(std::uint32_t block) const {
+    const std::uint32_t length = plan_.block_bytes[block];
+    const bool hole = is_hole(block);
+    wire::Descriptor descriptor{.length = length,
+                                .wire_length = hole ? 0 : length,
+                                .encoding = hole ? wire::Encoding::hole : wire::Encoding::raw,
+                                .leaf = {}};
+    const std::uint64_t leaf = mix(plan_.seed, block, 0xfedcU);
+    for (unsigned i = 0; i < 8; ++i) {
+        descriptor.leaf[i] = static_cast<std::byte>((leaf >> (8U * i)) & 0xffU);
+    }
+    return descriptor;
+}
+
+Content::Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain complain)
+    : plan_{plan},
+      own_{plan.member[rank]},
+      object_{plan},
+      is_source_{rank == plan.source},
+      prng_{prng},
+      complain_{std::move(complain)} {
+}
+
+Content::Buffer& Content::make_resident(BlockIndex block) {
+    Buffer& buffer = resident_[block];
+    if (buffer.empty()) {
+        buffer.assign(kBlockBytes / plan_.chunk_bytes + 1, 0);
+        if (resident_.size() > plan_.resident_blocks) {
+            complain_("more blocks resident than allowed");
+        }
+    }
+    return buffer;
+}
+
+void Content::place(BlockIndex block, ChunkIndex chunk, std::uint64_t content) {
+    if (block.index() >= plan_.block_bytes.size()) {
+        return complain_("a chunk of no block was placed");
+    }
+    Buffer& buffer = make_resident(block);
+    if (chunk.index() >= buffer.size()) {
+        return complain_("a chunk was placed beyond its block");
+    }
+    if (buffer[chunk.index()] != 0) {
+        complain_("a chunk was placed twice");
+    }
+    const bool is_flipped = prng_.chance_ppm(own_.memory_flip_ppm);
+    buffer[chunk.index()] = is_flipped ? content ^ 0x10U : content;
+}
+
+void Content::release(BlockIndex block) {
+    if (resident_.erase(block) == 0) {
+        complain_("a block was released that is not resident");
+    }
+}
+
+std::uint64_t Content::cut(BlockIndex block, std::uint32_t chunk) const {
+    const auto found = resident_.find(block);
+    if (found == resident_.end() || chunk >= object_.chunks(block.value()) ||
+        found->second[chunk] == 0) {
+        complain_("a chunk was sent that is not in memory");
+        return 0;
+    }
+    return found->second[chunk];
+}
+
+std::uint64_t Content::cost(const core::Operation& operation) const {
+    if (operation.kind == core::OperationKind::finish) {
+        return 0;
+    }
+    return plan_.block_bytes[operation.block.index()];
+}
+
+std::vector<core::Completion> Content::perform(const core::Operation& operation) {
+    switch (operation.kind) {
+        case core::OperationKind::load:
+            return {load(operation)};
+        case core::OperationKind::verify:
+            return {verify(operation)};
+        case core::OperationKind::store:
+            return store(operation);
+        case core::OperationKind::finish:
+            return {finish(operation)};
+        case core::OperationKind::place:
+        case core::OperationKind::drop:
+        case core::OperationKind::release:
+            break;
+    }
+    complain_("an operation that the disk doesn't know");
+    return {};
+}
+
+core::Completion Content::load(const core::Operation& operation) {
+    ++loads_;
+    const std::uint32_t block = operation.block.value();
+    if (is_source_ && own_.store_fails_at == ++writes_) {
+        return refusal(operation, "the source can't be read");
+    }
+    Buffer& buffer = make_resident(operation.block);
+    if (!is_source_ &&
+        (!stored_.contains(operation.block) || prng_.chance_ppm(own_.load_fails_ppm))) {
+        return answer(operation, core::Verdict::bad_digest);
+    }
+    for (std::uint32_t chunk = 0; chunk < object_.chunks(block); ++chunk) {
+        buffer[chunk] = object_.content(block, chunk);
+    }
+    core::Completion done = answer(operation, core::Verdict::good);
+    done.descriptor = object_.describe(block);
+    return done;
+}
+
+core::Completion Content::verify(const core::Operation& operation) {
+    const std::uint32_t block = operation.block.value();
+    const auto found = resident_.find(operation.block);
+    if (found == resident_.end() || operation.descriptor != object_.describe(block)) {
+        return answer(operation, core::Verdict::bad_digest);
+    }
+    for (std::uint32_t chunk = 0; chunk < object_.chunks(block); ++chunk) {
+        if (found->second[chunk] != object_.content(block, chunk)) {
+            return answer(operation, core::Verdict::bad_digest);
+        }
+    }
+    return answer(operation, core::Verdict::good);
+}
+
+bool Content::knows_places() const {
+    for (std::uint32_t block = 0; block < plan_.manifest_blocks; ++block) {
+        if (block < plan_.block_bytes.size() && !stored_.contains(BlockIndex{block})) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::vector<core::Completion> Content::store(const core::Operation& operation) {
+    if (operation.block.value() >= plan_.manifest_blocks && !knows_places()) {
+        static_cast<void>(make_resident(operation.block));
+        if (deferred_.size() < std::max(plan_.resident_blocks / 2U, 1U)) {
+            deferred_.push_back(operation);
+            return {};
+        }
+        return {answer(operation, core::Verdict::bad_digest)};
+    }
+    std::vector<core::Completion> done{write(operation)};
+    if (knows_places()) {
+        for (const core::Operation& waiting : std::exchange(deferred_, {})) {
+            done.push_back(write(waiting));
+        }
+    }
+    return done;
+}
+
+core::Completion Content::write(const core::Operation& operation) {
+    const std::uint32_t block = operation.block.value();
+    if (own_.store_fails_at == writes_++) {
+        return refusal(operation, "No space left on device");
+    }
+    const Buffer& buffer = make_resident(operation.block);
+    for (std::uint32_t chunk = 0; chunk < object_.chunks(block); ++chunk) {
+        if (buffer[chunk] != object_.content(block, chunk)) {
+            complain_("a wrong byte was stored");
+        }
+    }
+    if (operation.descriptor != object_.describe(block)) {
+        complain_("a block was stored with another's descriptor");
+    }
+    if (++stored_[operation.block] > 1) {
+        complain_("a block was stored twice");
+    }
+    chunks_stored_ += object_.chunks(block);
+    return answer(operation, core::Verdict::good);
+}
+
+core::Completion Content::finish(const core::Operation& operation) {
+    if (own_.finish_fails) {
+        return refusal(operation, "the final name is taken");
+    }
+    if (!is_source_ && stored_.size() != plan_.block_bytes.size()) {
+        complain_("finish before every block was stored");
+    }
+    if (has_finished_) {
+        complain_("finish was asked for twice");
+    }
+    has_finished_ = true;
+    return answer(operation, core::Verdict::good);
+}
+
+}  // namespace stage::sim

@@ -1,0 +1,84 @@
+// What bytes does a member have, in memory and on its false disk?
+//
+// Each chunk of the object is one number that only the right place of the right object has, so
+// that a byte in the wrong place is seen wherever it turns up. The disk does what an operation
+// asks, or fails as the plan says; when it is done is the host's affair.
+#pragma once
+
+#include "tests/sim/plan.h"
+#include "transport/core/contract.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stage::sim {
+
+/// The object of a plan.
+class Object {
+  public:
+    explicit Object(const Plan& plan) : plan_{plan} {}
+
+    [[nodiscard]] wire::Descriptor describe(std::uint32_t block) const;
+    [[nodiscard]] std::uint64_t content(std::uint32_t block, std::uint32_t chunk) const;
+    /// 0 for a hole.
+    [[nodiscard]] std::uint32_t chunks(std::uint32_t block) const;
+    [[nodiscard]] std::uint16_t chunk_bytes(std::uint32_t block, std::uint32_t chunk) const;
+    [[nodiscard]] bool is_hole(std::uint32_t block) const;
+
+  private:
+    const Plan& plan_;
+};
+
+/// What a member has; violations of the contract or of the truths are told to `complain`.
+class Content {
+  public:
+    using Complain = std::function<void(std::string)>;
+
+    Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain complain);
+
+    void place(BlockIndex block, ChunkIndex chunk, std::uint64_t content);
+    void release(BlockIndex block);
+    /// What a packet cut from the buffer carries now.
+    [[nodiscard]] std::uint64_t cut(BlockIndex block, std::uint32_t chunk) const;
+
+    /// The disk's answers to one operation: none yet if the store has to wait for the manifest,
+    /// several if it let others that waited through.
+    [[nodiscard]] std::vector<core::Completion> perform(const core::Operation& operation);
+    /// Bytes that the operation moves.
+    [[nodiscard]] std::uint64_t cost(const core::Operation& operation) const;
+
+    /// Every block is on disk, right, and the files have their names.
+    [[nodiscard]] bool is_whole() const { return has_finished_; }
+    [[nodiscard]] std::uint64_t chunks_stored() const { return chunks_stored_; }
+    [[nodiscard]] std::uint64_t loads() const { return loads_; }
+
+  private:
+    using Buffer = std::vector<std::uint64_t>;
+
+    [[nodiscard]] core::Completion load(const core::Operation& operation);
+    [[nodiscard]] core::Completion verify(const core::Operation& operation);
+    [[nodiscard]] std::vector<core::Completion> store(const core::Operation& operation);
+    [[nodiscard]] core::Completion write(const core::Operation& operation);
+    [[nodiscard]] core::Completion finish(const core::Operation& operation);
+    [[nodiscard]] bool knows_places() const;
+    [[nodiscard]] Buffer& make_resident(BlockIndex block);
+
+    const Plan& plan_;
+    const MemberPlan& own_;
+    Object object_;
+    bool is_source_;
+    Prng& prng_;
+    Complain complain_;
+    std::map<BlockIndex, Buffer> resident_;
+    std::map<BlockIndex, std::uint32_t> stored_;  ///< How often.
+    std::vector<core::Operation> deferred_;
+    std::uint32_t writes_ = 0;
+    bool has_finished_ = false;
+    std::uint64_t chunks_stored_ = 0;
+    std::uint64_t loads_ = 0;
+};
+
+}  // namespace stage::sim

@@ -1,0 +1,339 @@
+#include "tests/sim/host.h"
+
+#include "transport/core/limits.h"
+#include "transport/core/receiver.h"
+#include "transport/core/sender.h"
+
+#include <algorithm>
+
+namespace stage::sim {
+namespace {
+
+constexpr std::size_t kPacketsPerTurn = 64;
+constexpr std::uint64_t kUplinkFull = 256U << 10U;
+constexpr std::uint64_t kUplinkFree = 128U << 10U;
+constexpr std::uint32_t kTurnsAtOnceMax = 200;
+
+std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& prng) {
+    core::CoreConfig config;
+    config.own = Rank{rank};
+    config.members = plan.members;
+    config.source = Rank{plan.source};
+    config.session = 1;
+    config.chunk_bytes = plan.chunk_bytes;
+    config.rate_bytes_per_s = plan.told_bytes_per_s;
+    config.resident_blocks = plan.resident_blocks;
+    config.ready_timeout = plan.ready_timeout;
+    config.stall_timeout = plan.stall_timeout;
+    config.linger = plan.linger;
+    if (rank != plan.source) {
+        return std::make_unique<HeldCore<core::Receiver>>(config, prng);
+    }
+    const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
+                                  .object_bytes = plan.object_bytes()};
+    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng);
+}
+
+}  // namespace
+
+Host::Host(const Plan& plan,
+           std::uint16_t rank,
+           Events& events,
+           Network& network,
+           Prng& world,
+           Content::Complain complain)
+    : plan_{plan},
+      own_{plan.member[rank]},
+      rank_{rank},
+      events_{events},
+      network_{network},
+      complain_{std::move(complain)},
+      own_chance_{world.next()},
+      object_{plan},
+      content_{plan, rank, world, complain_},
+      sealing_{plan, rank},
+      core_{make_core(plan, rank, own_chance_)} {
+}
+
+void Host::start() {
+    wake_at(events_.now());
+    if (own_.crash_at) {
+        events_.at(Instant{*own_.crash_at}, [this] { crash(); });
+    }
+    if (own_.abort_at) {
+        events_.at(Instant{*own_.abort_at}, [this] { abort(); });
+    }
+}
+
+void Host::crash() {
+    is_dead_ = true;
+    inbox_.clear();
+    over_at_ = over_at_ ? over_at_ : events_.now();
+}
+
+void Host::abort() {
+    if (!is_dead_) {
+        core_->on_abort(local(), Error{Blame::user, "aborted from outside"});
+        turn();
+    }
+}
+
+bool Host::is_over() const {
+    const core::Phase phase = outcome().phase;
+    const bool ended = phase == core::Phase::released || phase == core::Phase::failed;
+    return is_dead_ || (ended && !core_->deadline());
+}
+
+void Host::deliver(Instant at, const Packet& packet) {
+    if (is_dead_ || over_at_) {
+        return;
+    }
+    if (inbox_bytes_ + packet.wire_bytes > plan_.socket_buffer_bytes) {
+        ++overflowed_;
+        return;
+    }
+    inbox_bytes_ += packet.wire_bytes;
+    auto place = inbox_.end();
+    while (place != inbox_.begin() && std::prev(place)->at > at) {
+        --place;
+    }
+    inbox_.insert(place, {.at = at, .packet = packet});
+    wake_at(at + plan_.wake_latency + own_.wake_latency);
+}
+
+void Host::wake_at(Instant when) {
+    when = std::max({when, events_.now(), cpu_busy_until_});
+    if (wake_ && *wake_ <= when) {
+        return;
+    }
+    wake_ = when;
+    events_.at(when, [this, when] {
+        if (wake_ == when && !is_dead_) {
+            wake_.reset();
+            turn();
+        }
+    });
+}
+
+void Host::turn() {
+    if (over_at_) {
+        return;
+    }
+    turns_at_once_ = turned_at_ == events_.now() ? turns_at_once_ + 1 : 0;
+    turned_at_ = events_.now();
+    if (turns_at_once_ == kTurnsAtOnceMax) {
+        complain_("it spins: turn after turn at one instant");
+    }
+    receive();
+    if (!completions_.empty()) {
+        const auto completions = std::exchange(completions_, {});
+        core_->on_done(local(), completions);
+    }
+    if (const auto deadline = core_->deadline(); deadline && *deadline <= local()) {
+        core_->on_time(local());
+    }
+    operate();
+    send();
+    check();
+    sleep();
+}
+
+void Host::receive() {
+    datagrams_.clear();
+    leases_.clear();
+    bodies_.clear();
+    std::size_t taken = 0;
+    while (!inbox_.empty() && inbox_.front().at <= events_.now() && taken < kPacketsPerTurn) {
+        const Packet arrived = std::move(inbox_.front().packet);
+        inbox_.pop_front();
+        inbox_bytes_ -= arrived.wire_bytes;
+        ++taken;
+        const bool is_hurt = events_.now().time_since_epoch() < plan_.heals_at &&
+                             own_chance_.chance_ppm(plan_.loss.corrupt_ppm);
+        const auto opened = sealing_.open(arrived, is_hurt, own_chance_);
+        if (!opened) {
+            continue;
+        }
+        core::Datagram datagram;
+        datagram.header = opened->header;
+        datagram.to_group = opened->to_group;
+        datagram.body_bytes = opened->body_bytes;
+        if (opened->header.is_data()) {
+            leases_.push_back(opened->content);
+            datagram.lease = core::Ticket{leases_.size()};
+        } else {
+            ++heard_[static_cast<std::size_t>(opened->header.type)];
+            bodies_.push_back(opened->body ? *opened->body : std::vector<std::byte>{});
+            datagram.body = bodies_.back();
+        }
+        datagrams_.push_back(datagram);
+    }
+    cpu_busy_until_ = events_.now() + own_.packet_cost * static_cast<std::int64_t>(taken);
+    if (!datagrams_.empty()) {
+        core_->on_datagrams(local(), datagrams_);
+        operate();
+        if (std::ranges::any_of(leases_, [](std::uint64_t content) { return content != 0; })) {
+            complain_("a lease was not ended before the next datagrams");
+        }
+    }
+}
+
+void Host::operate() {
+    for (;;) {
+        core::OperationBatch batch;
+        core_->next_operations(local(), batch);
+        if (batch.operations.empty()) {
+            return;
+        }
+        for (const core::Operation& operation : batch.operations) {
+            perform(operation);
+        }
+    }
+}
+
+void Host::perform(const core::Operation& operation) {
+    switch (operation.kind) {
+        case core::OperationKind::place:
+            return place(operation);
+        case core::OperationKind::drop:
+            if (operation.ticket.index() - 1 >= leases_.size() ||
+                leases_[operation.ticket.index() - 1] == 0) {
+                return complain_("a lease was dropped that isn't one");
+            }
+            leases_[operation.ticket.index() - 1] = 0;
+            return;
+        case core::OperationKind::release:
+            return content_.release(operation.block);
+        case core::OperationKind::load:
+        case core::OperationKind::verify:
+        case core::OperationKind::store:
+        case core::OperationKind::finish:
+            return submit(operation);
+    }
+}
+
+void Host::place(const core::Operation& operation) {
+    const std::size_t lease = operation.ticket.index() - 1;
+    if (lease >= leases_.size() || leases_[lease] == 0) {
+        return complain_("a lease was placed that isn't one");
+    }
+    content_.place(operation.block, operation.chunk, leases_[lease]);
+    leases_[lease] = 0;
+}
+
+/// One disk: operations wait for each other.
+void Host::submit(const core::Operation& operation) {
+    if (own_.is_disk_stuck && operation.kind == core::OperationKind::store) {
+        return;
+    }
+    const std::uint64_t rate =
+        own_.disk_bytes_per_s > 0 ? own_.disk_bytes_per_s : plan_.disk_bytes_per_s;
+    const std::uint64_t verify_share = operation.kind == core::OperationKind::verify ? 10 : 1;
+    const Duration time = plan_.disk_latency / static_cast<std::int64_t>(verify_share) +
+                          Duration{static_cast<Duration::rep>(
+                              content_.cost(operation) * 1'000'000'000 / rate / verify_share)};
+    disk_busy_until_ = std::max(disk_busy_until_, events_.now()) + time;
+    ++disk_jobs_;
+    events_.at(disk_busy_until_, [this, operation] {
+        --disk_jobs_;
+        if (is_dead_ || over_at_) {
+            return;
+        }
+        for (core::Completion& done : content_.perform(operation)) {
+            completions_.push_back(std::move(done));
+        }
+        wake_at(events_.now() + own_.wake_latency);
+    });
+}
+
+void Host::send() {
+    is_blocked_ = false;
+    for (;;) {
+        if (network_.uplink_backlog(rank_) > kUplinkFull) {
+            is_blocked_ = true;
+            return;
+        }
+        core::SendBatch batch;
+        core_->next_sends(local(), batch);
+        if (batch.sends.empty()) {
+            return;
+        }
+        for (const core::Send& each : batch.sends) {
+            transmit(each);
+        }
+    }
+}
+
+void Host::transmit(const core::Send& send) {
+    if (send.packet_number <= last_number_ || send.count == 0) {
+        complain_("a packet number was not new");
+    }
+    last_number_ = send.packet_number + send.count - 1;
+    Packet packet;
+    packet.from = rank_;
+    packet.to_group = send.to.to_group;
+    packet.to = send.to.peer.value();
+    packet.header.type = send.type;
+    packet.header.flags = send.flags;
+    packet.header.rank = Rank{rank_};
+    if (!send.to.to_group && (packet.to >= plan_.members || packet.to == rank_)) {
+        return complain_("a packet was sent to nobody");
+    }
+    if (send.type != wire::PacketType::data) {
+        packet.header.packet_number = send.packet_number;
+        packet.body_bytes = static_cast<std::uint16_t>(send.body.size());
+        packet.wire_bytes = packet.body_bytes + core::kWireOverheadBytes;
+        packet.body = std::make_shared<const std::vector<std::byte>>(send.body);
+        sealing_.seal(packet);
+        return network_.send(packet);
+    }
+    for (std::uint16_t i = 0; i < send.count; ++i) {
+        const std::uint32_t chunk = send.first.value() + std::uint32_t{i};
+        packet.header.packet_number = send.packet_number + i;
+        packet.header.block = send.block;
+        packet.header.chunk = ChunkIndex{static_cast<std::uint16_t>(chunk)};
+        packet.content = content_.cut(send.block, chunk);
+        packet.body_bytes = object_.chunk_bytes(send.block.value(), chunk);
+        packet.wire_bytes = packet.body_bytes + core::kWireOverheadBytes;
+        packet.body.reset();
+        ++data_sent_;
+        sealing_.seal(packet);
+        network_.send(packet);
+    }
+}
+
+void Host::check() {
+    const core::Outcome& now = outcome();
+    const bool claims = now.phase == core::Phase::holding || now.phase == core::Phase::released;
+    if (claims && !content_.is_whole()) {
+        complain_("it says that it holds what it doesn't");
+    }
+    if (claims && !held_at_) {
+        held_at_ = events_.now();
+    }
+    if (now.phase == core::Phase::failed && !now.why) {
+        complain_("it failed without saying why");
+    }
+}
+
+void Host::sleep() {
+    if (is_over()) {
+        over_at_ = events_.now();
+        inbox_.clear();
+        return;
+    }
+    if (is_blocked_) {
+        wake_at(network_.uplink_drained(rank_, kUplinkFree));
+    } else if (const auto deadline = core_->deadline()) {
+        const Instant due{*deadline - own_.clock_offset};
+        wake_at(std::max(due, events_.now()) +
+                (due > events_.now() ? plan_.wake_latency + own_.wake_latency : Duration{}));
+    } else {
+        complain_("it waits for nothing");
+    }
+    if (!inbox_.empty()) {
+        wake_at(inbox_.front().at + plan_.wake_latency + own_.wake_latency);
+    }
+}
+
+}  // namespace stage::sim

@@ -1,0 +1,244 @@
+#include "tests/sim/plan.h"
+
+#include "transport/core/limits.h"
+
+#include <algorithm>
+
+namespace stage::sim {
+namespace {
+
+/// Most members are drawn small, so that most seeds are fast.
+std::uint16_t draw_members(Prng& prng) {
+    switch (prng.below(8)) {
+        case 0:
+            return static_cast<std::uint16_t>(20 + prng.below(30));
+        case 1:
+        case 2:
+            return static_cast<std::uint16_t>(8 + prng.below(12));
+        default:
+            return static_cast<std::uint16_t>(2 + prng.below(7));
+    }
+}
+
+std::vector<std::uint32_t> draw_blocks(Prng& prng, std::uint16_t members) {
+    const std::uint64_t budget = (8U << 20U) / (members > 16 ? 4U : 1U);
+    std::vector<std::uint32_t> blocks;
+    std::uint64_t bytes = 0;
+    const std::uint64_t size_max = std::uint64_t{1} << (10 + prng.below(11));
+    const std::uint64_t count_max = 1 + prng.below(200);
+    while (bytes < budget && blocks.size() < count_max) {
+        const std::uint64_t size = prng.below(3) == 0 ? size_max : 1 + prng.below(size_max);
+        blocks.push_back(static_cast<std::uint32_t>(size));
+        bytes += size;
+    }
+    return blocks;
+}
+
+Duration draw_time(Prng& prng, Duration from, Duration to) {
+    return from + Duration{static_cast<Duration::rep>(
+                      prng.below(static_cast<std::uint64_t>((to - from).count()) + 1))};
+}
+
+void draw_network(Prng& prng, Plan& plan) {
+    LossPlan& loss = plan.loss;
+    const auto some = [&](std::uint64_t one_in, std::uint32_t most) {
+        return prng.below(one_in) == 0 ? static_cast<std::uint32_t>(prng.below(most) + 1) : 0U;
+    };
+    loss.independent_ppm = some(2, prng.below(4) == 0 ? 300'000 : 50'000);
+    loss.shared_ppm = some(3, 50'000);
+    loss.burst_ppm = some(4, 2'000);
+    loss.burst_packets = static_cast<std::uint32_t>(2 + prng.below(300));
+    loss.duplicate_ppm = some(4, 100'000);
+    loss.reorder_ppm = some(3, 100'000);
+    loss.reorder_delay = draw_time(prng, microseconds{1}, milliseconds{3});
+    loss.corrupt_ppm = some(5, 30'000);
+    plan.heals_at = draw_time(prng, milliseconds{200}, seconds{3});
+    const std::uint64_t rates[] = {3'000'000, 25'000'000, 125'000'000, 1'250'000'000};
+    plan.link_bytes_per_s = rates[prng.below(4)];
+    plan.told_bytes_per_s = prng.below(6) == 0 ? 0 : plan.link_bytes_per_s;
+    if (prng.below(10) == 0) {
+        plan.told_bytes_per_s = plan.link_bytes_per_s / 4 * (1 + prng.below(6));
+    }
+    plan.propagation = draw_time(
+        prng, microseconds{1}, prng.below(6) == 0 ? milliseconds{5} : microseconds{100});
+    plan.port_buffer_bytes = 64U << (10U + prng.below(4));
+    plan.socket_buffer_bytes = 256U << (10U + prng.below(6));
+    plan.wake_latency = draw_time(prng, microseconds{1}, microseconds{200});
+}
+
+void draw_member(Prng& prng, Plan& plan, std::uint16_t rank, bool may_fail) {
+    MemberPlan& member = plan.member[rank];
+    if (prng.below(3) == 0) {
+        member.clock_offset = draw_time(prng, Duration{0}, std::chrono::hours{2});
+    }
+    if (prng.below(10) == 0) {
+        member.wake_latency = draw_time(prng, microseconds{1}, milliseconds{9});
+    }
+    if (prng.below(10) == 0) {
+        member.packet_cost = draw_time(prng, microseconds{1}, microseconds{40});
+    }
+    if (prng.below(10) == 0) {
+        member.disk_bytes_per_s = 2'000'000 + prng.below(50'000'000);
+    }
+    if (prng.below(12) == 0) {
+        member.extra_loss_ppm = static_cast<std::uint32_t>(prng.below(500'000));
+    }
+    if (prng.below(20) == 0) {
+        member.memory_flip_ppm = static_cast<std::uint32_t>(prng.below(2'000));
+    }
+    if (prng.below(12) == 0) {
+        member.load_fails_ppm = static_cast<std::uint32_t>(prng.below(1'000'000));
+    }
+    if (!may_fail || prng.below(4) != 0) {
+        return;
+    }
+    switch (prng.below(5)) {
+        case 0:
+            member.store_fails_at =
+                static_cast<std::uint32_t>(prng.below(plan.block_bytes.size()));
+            return;
+        case 1:
+            member.finish_fails = true;
+            return;
+        case 2:
+            member.is_disk_stuck = rank != plan.source;
+            return;
+        case 3:
+            member.abort_at = draw_time(prng, Duration{0}, milliseconds{400});
+            return;
+        default:
+            member.crash_at = draw_time(prng, Duration{0}, milliseconds{400});
+            return;
+    }
+}
+
+void draw_partitions(Prng& prng, Plan& plan) {
+    const std::uint64_t count = prng.below(4) == 0 ? 1 + prng.below(2) : 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        Partition partition;
+        for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
+            if (prng.below(3) == 0) {
+                partition.members.push_back(rank);
+            }
+        }
+        partition.begin = draw_time(prng, Duration{0}, milliseconds{300});
+        // Shorter than any patience, or it may be blamed on a member.
+        partition.end = partition.begin + draw_time(prng, milliseconds{1}, milliseconds{800});
+        partition.hears_nothing = prng.below(4) != 0;
+        partition.says_nothing = !partition.hears_nothing || prng.below(4) != 0;
+        plan.partitions.push_back(partition);
+    }
+}
+
+}  // namespace
+
+std::uint64_t Plan::object_bytes() const {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t bytes : block_bytes) {
+        sum += bytes;
+    }
+    return sum;
+}
+
+std::uint64_t Plan::chunks() const {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t bytes : block_bytes) {
+        sum += (bytes + chunk_bytes - 1) / chunk_bytes;
+    }
+    return sum;
+}
+
+Duration Plan::wire_time() const {
+    const std::uint64_t bytes = object_bytes() + chunks() * core::kWireOverheadBytes;
+    std::uint64_t rate = link_bytes_per_s;
+    rate = told_bytes_per_s > 0 ? std::min(rate, told_bytes_per_s) : rate;
+    return Duration{static_cast<Duration::rep>(static_cast<double>(bytes) * 1e9 /
+                                               static_cast<double>(rate))};
+}
+
+bool Plan::must_succeed() const {
+    return std::ranges::none_of(member, [](const MemberPlan& each) {
+        return each.store_fails_at || each.finish_fails || each.is_disk_stuck ||
+               each.crash_at || each.abort_at;
+    });
+}
+
+std::string Plan::describe() const {
+    const auto ms = [](Duration time) {
+        return std::to_string(time.count() / 1'000'000) + "ms";
+    };
+    std::string text =
+        "members=" + std::to_string(members) + " source=" + std::to_string(source) +
+        " blocks=" + std::to_string(block_bytes.size()) +
+        " bytes=" + std::to_string(object_bytes()) + " chunk=" + std::to_string(chunk_bytes) +
+        " resident=" + std::to_string(resident_blocks) +
+        " link=" + std::to_string(link_bytes_per_s) +
+        " told=" + std::to_string(told_bytes_per_s) +
+        " port=" + std::to_string(port_buffer_bytes) +
+        " loss=" + std::to_string(loss.independent_ppm) + "/" +
+        std::to_string(loss.shared_ppm) + "/" + std::to_string(loss.burst_ppm) + "x" +
+        std::to_string(loss.burst_packets) + " dup=" + std::to_string(loss.duplicate_ppm) +
+        " reorder=" + std::to_string(loss.reorder_ppm) +
+        " corrupt=" + std::to_string(loss.corrupt_ppm) + " heals=" + ms(heals_at) +
+        (is_really_sealed ? " sealed" : "");
+    for (std::size_t rank = 0; rank < member.size(); ++rank) {
+        const MemberPlan& each = member[rank];
+        std::string faults;
+        faults += each.store_fails_at ? " store-fails" : "";
+        faults += each.finish_fails ? " finish-fails" : "";
+        faults += each.is_disk_stuck ? " disk-stuck" : "";
+        faults += each.crash_at ? " crash@" + ms(*each.crash_at) : "";
+        faults += each.abort_at ? " abort@" + ms(*each.abort_at) : "";
+        faults += each.extra_loss_ppm > 0 ? " loss" : "";
+        faults += each.packet_cost > Duration{} ? " slow-cpu" : "";
+        faults += each.disk_bytes_per_s > 0 ? " slow-disk" : "";
+        faults += each.memory_flip_ppm > 0 ? " flips" : "";
+        faults += each.load_fails_ppm > 0 ? " load-fails" : "";
+        if (!faults.empty()) {
+            text += " [" + std::to_string(rank) + ":" + faults + "]";
+        }
+    }
+    for (const Partition& partition : partitions) {
+        text += " partition(" + std::to_string(partition.members.size()) + ") " +
+                ms(partition.begin) + ".." + ms(partition.end);
+    }
+    return text;
+}
+
+Plan calm_plan(std::uint16_t members, std::uint64_t bytes) {
+    Plan plan;
+    plan.members = members;
+    plan.member.resize(members);
+    for (std::uint64_t left = bytes; left > 0;) {
+        const std::uint64_t block = std::min<std::uint64_t>(left, kBlockBytes);
+        plan.block_bytes.push_back(static_cast<std::uint32_t>(block));
+        left -= block;
+    }
+    return plan;
+}
+
+Plan draw_plan(std::uint64_t seed) {
+    Prng prng{seed};
+    Plan plan;
+    plan.seed = seed;
+    plan.members = draw_members(prng);
+    plan.source = static_cast<std::uint16_t>(prng.below(3) == 0 ? prng.below(plan.members) : 0);
+    plan.member.resize(plan.members);
+    const std::uint16_t chunks[] = {1444, 1444, 512, 8928};
+    plan.chunk_bytes = chunks[prng.below(4)];
+    plan.block_bytes = draw_blocks(prng, plan.members);
+    plan.hole_percent = prng.below(4) == 0 ? static_cast<std::uint32_t>(prng.below(101)) : 0;
+    plan.manifest_blocks = 1 + static_cast<std::uint32_t>(prng.below(2));
+    plan.resident_blocks =
+        prng.below(3) == 0 ? 2 + static_cast<std::uint32_t>(prng.below(10)) : 64;
+    draw_network(prng, plan);
+    const bool may_fail = prng.below(3) == 0;
+    for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
+        draw_member(prng, plan, rank, may_fail && prng.below(3) == 0);
+    }
+    draw_partitions(prng, plan);
+    plan.is_really_sealed = prng.below(25) == 0;
+    return plan;
+}
+
+}  // namespace stage::sim

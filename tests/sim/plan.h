@@ -1,0 +1,101 @@
+// What world does a seed draw?
+//
+// First which faults exist at all, then how strong each is: a swarm, so that rare combinations
+// happen and every fault is also seen alone. A scenario sets the same fields by hand.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/base/units.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage::sim {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Loss, in a million packets.
+struct LossPlan {
+    std::uint32_t independent_ppm = 0;  ///< On each member's downlink.
+    std::uint32_t shared_ppm = 0;       ///< Before the switch multiplies: for everybody.
+    std::uint32_t burst_ppm = 0;        ///< A burst begins on a downlink,
+    std::uint32_t burst_packets = 50;   ///< so long.
+    std::uint32_t duplicate_ppm = 0;
+    std::uint32_t reorder_ppm = 0;  ///< Comes later than the next ones,
+    Duration reorder_delay{};       ///< by so much.
+    std::uint32_t corrupt_ppm = 0;  ///< Its seal fails.
+};
+
+/// What is wrong with one member.
+struct MemberPlan {
+    Duration clock_offset{};
+    std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
+    Duration packet_cost{};                       ///< CPU time for a received packet.
+    Duration wake_latency{};                      ///< From an arrival to the loop.
+    std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
+    std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
+    bool finish_fails = false;
+    bool is_disk_stuck = false;  ///< Stores never complete.
+    std::optional<Duration> crash_at;
+    std::optional<Duration> abort_at;
+    std::uint32_t memory_flip_ppm = 0;  ///< A placed chunk is wrong in memory.
+    std::uint32_t load_fails_ppm = 0;   ///< A read back (not the source's) says no.
+};
+
+/// Members cut off from the others for a time.
+struct Partition {
+    std::vector<std::uint16_t> members;
+    Duration begin{};
+    Duration end{};
+    bool hears_nothing = true;  ///< Nothing reaches them,
+    bool says_nothing = true;   ///< nothing leaves them.
+};
+
+struct Plan {
+    std::uint64_t seed = 1;
+    std::uint16_t members = 4;
+    std::uint16_t source = 0;
+    std::uint16_t chunk_bytes = 1444;
+    std::vector<std::uint32_t> block_bytes;  ///< One a block.
+    std::uint32_t hole_percent = 0;
+    std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.
+    std::uint32_t resident_blocks = 64;
+    std::uint64_t link_bytes_per_s = 125'000'000;
+    std::uint64_t told_bytes_per_s = 125'000'000;
+    std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
+    Duration propagation = microseconds{10};
+    std::uint32_t port_buffer_bytes = 256U << 10U;
+    std::uint32_t socket_buffer_bytes = 4U << 20U;
+    Duration wake_latency = microseconds{5};
+    std::uint64_t disk_bytes_per_s = 2'000'000'000;
+    Duration disk_latency = microseconds{50};
+    Duration ready_timeout = seconds{2};
+    Duration stall_timeout = seconds{4};
+    Duration linger = seconds{4};
+    LossPlan loss;
+    Duration heals_at{};  ///< From then on the network is perfect.
+    std::vector<MemberPlan> member;
+    std::vector<Partition> partitions;
+    bool is_really_sealed = false;
+
+    [[nodiscard]] std::uint64_t object_bytes() const;
+    [[nodiscard]] std::uint64_t chunks() const;
+    /// Time that the object takes on the slowest link, once.
+    [[nodiscard]] Duration wire_time() const;
+    /// Nothing in the plan keeps any member from the object.
+    [[nodiscard]] bool must_succeed() const;
+    /// On one line, for a failure's report.
+    [[nodiscard]] std::string describe() const;
+};
+
+/// An object of `bytes` in full blocks, for `members` without any fault.
+[[nodiscard]] Plan calm_plan(std::uint16_t members, std::uint64_t bytes);
+/// The world of a seed.
+[[nodiscard]] Plan draw_plan(std::uint64_t seed);
+
+}  // namespace stage::sim

@@ -1,0 +1,175 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+
+namespace stage::sim {
+namespace {
+
+constexpr std::size_t kComplaintsMax = 20;
+constexpr std::uint64_t kEventsMax = 60'000'000;
+
+const char* name(core::Phase phase) {
+    const char* names[] = {"wiring", "moving", "holding", "released", "failed"};
+    return names[static_cast<std::size_t>(phase)];
+}
+
+std::string ms(Duration time) {
+    return std::to_string(time.count() / 1'000'000) + " ms";
+}
+
+}  // namespace
+
+World::World(Plan plan)
+    : plan_{std::move(plan)},
+      prng_{plan_.seed ^ 0x5eedU},
+      network_{
+          plan_, events_, prng_, [this](std::uint16_t member, Instant at, const Packet& p) {
+              hosts_[member]->deliver(at, p);
+          }} {
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        hosts_.push_back(std::make_unique<Host>(
+            plan_, rank, events_, network_, prng_, [this, rank](const std::string& what) {
+                complain(rank, what);
+            }));
+    }
+}
+
+void World::complain(std::uint16_t rank, const std::string& what) {
+    if (complaints_.size() < kComplaintsMax) {
+        complaints_.push_back("member " + std::to_string(rank) + " at " +
+                              ms(events_.now().time_since_epoch()) + ": " + what);
+    }
+}
+
+/// The time by which even a group with faults must be over.
+Duration World::patience() const {
+    const bool healthy = plan_.must_succeed();
+    const Duration data = plan_.wire_time() * 20;
+    Duration disks{};
+    for (const MemberPlan& member : plan_.member) {
+        const std::uint64_t rate =
+            member.disk_bytes_per_s > 0 ? member.disk_bytes_per_s : plan_.disk_bytes_per_s;
+        disks = std::max(disks,
+                         Duration{static_cast<Duration::rep>(plan_.object_bytes() * 4'000 /
+                                                             rate * 1'000'000)});
+        disks =
+            std::max(disks, member.packet_cost * static_cast<std::int64_t>(plan_.chunks() * 8));
+    }
+    const Duration faults =
+        healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
+    return plan_.heals_at + data + disks + faults + seconds{6};
+}
+
+bool World::is_over() const {
+    return std::ranges::all_of(hosts_, [](const auto& host) { return host->is_over(); });
+}
+
+void World::run() {
+    for (const auto& host : hosts_) {
+        host->start();
+    }
+    const Instant limit{patience()};
+    while (!events_.is_empty() && !is_over() && complaints_.empty()) {
+        if (events_.next() > limit || events_.count() > kEventsMax) {
+            complaints_.push_back("not over after " + ms(patience()) + " and " +
+                                  std::to_string(events_.count()) + " events");
+            break;
+        }
+        // Over is asked for now and then only: it looks at everybody.
+        for (int i = 0; i < 64 && !events_.is_empty() && events_.next() <= limit; ++i) {
+            events_.step();
+        }
+    }
+    check_end();
+}
+
+Duration World::held_after() const {
+    Duration last{};
+    for (const auto& host : hosts_) {
+        if (host->held_at()) {
+            last = std::max(last, host->held_at()->time_since_epoch());
+        }
+    }
+    return last;
+}
+
+bool World::all_released() const {
+    return std::ranges::all_of(hosts_, [](const auto& host) {
+        return host->outcome().phase == core::Phase::released;
+    });
+}
+
+void World::check_end() {
+    const bool says_all = std::ranges::any_of(hosts_, [](const auto& host) {
+        return host->outcome().phase == core::Phase::released;
+    });
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        const Host& host = *hosts_[rank];
+        if (says_all && !host.content().is_whole()) {
+            complain(rank, "somebody was released, but this one does not hold it");
+        }
+        if (host.is_dead()) {
+            continue;
+        }
+        if (!host.is_over()) {
+            complain(rank, std::string{"hangs, "} + name(host.outcome().phase));
+        }
+        if (host.outcome().phase == core::Phase::failed) {
+            check_named(rank);
+        }
+        const std::uint64_t once = host.content().chunks_stored();
+        if (once > plan_.chunks()) {
+            complain(rank, "stored more chunks than there are");
+        }
+    }
+    if (!network_.is_honest()) {
+        complaints_.push_back("a link carried more than its rate allows");
+    }
+}
+
+/// Whoever failed names a member that is really at fault; and none fails where nothing is
+/// wrong.
+void World::check_named(std::uint16_t rank) {
+    const core::Outcome& outcome = hosts_[rank]->outcome();
+    const std::uint16_t culprit = outcome.culprit.value();
+    if (plan_.must_succeed()) {
+        complain(rank, "failed, though every fault healed: " + outcome.why->sentence());
+        return;
+    }
+    const MemberPlan& named = plan_.member[culprit];
+    const bool is_guilty = named.store_fails_at || named.finish_fails || named.is_disk_stuck ||
+                           named.crash_at || named.abort_at;
+    // Who was told nothing any more because the source died, or ended, can only name the
+    // source.
+    const bool lost_source = culprit == plan_.source;
+    if (!is_guilty && !lost_source) {
+        complain(rank,
+                 "names member " + std::to_string(culprit) +
+                     ", which is not at fault: " + outcome.why->sentence());
+    }
+}
+
+std::string World::report() const {
+    std::string text;
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        const Host& host = *hosts_[rank];
+        const core::Outcome& outcome = host.outcome();
+        text += "  " + std::to_string(rank) + ": " + (host.is_dead() ? "dead, " : "") +
+                name(outcome.phase);
+        if (host.held_at()) {
+            text += ", held after " + ms(host.held_at()->time_since_epoch());
+        }
+        text += ", lost " + std::to_string(outcome.packets_lost) + ", repaired " +
+                std::to_string(outcome.packets_repaired) + ", sent " +
+                std::to_string(host.data_sent()) + " data, unopened " +
+                std::to_string(host.unopened());
+        if (outcome.why) {
+            text += ", names " + std::to_string(outcome.culprit.value()) + ": " +
+                    outcome.why->sentence();
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace stage::sim

@@ -1,0 +1,106 @@
+#include "transport/core/chunk_map.h"
+
+#include "transport/base/invariant.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace stage::core {
+
+ChunkMap::ChunkMap(std::uint32_t blocks, std::uint32_t chunks_max, std::size_t open_max)
+    : blocks_{blocks},
+      chunks_max_{chunks_max},
+      open_max_{open_max},
+      held_((std::size_t{blocks} + 63U) / 64U) {
+    slots_.reserve(open_max);
+    order_.reserve(open_max);
+    free_.reserve(open_max);
+}
+
+bool ChunkMap::is_held(BlockIndex block) const {
+    const std::size_t index = block.index();
+    return index < blocks_ && ((held_[index / 64] >> (index % 64)) & 1U) != 0;
+}
+
+/// Where the block stands, or would stand, in order_.
+std::size_t ChunkMap::order_of(BlockIndex block) const {
+    const auto at = std::ranges::lower_bound(
+        order_, block, {}, [this](std::uint32_t slot) { return slots_[slot].block; });
+    return static_cast<std::size_t>(at - order_.begin());
+}
+
+const OpenBlock* ChunkMap::find(BlockIndex block) const {
+    const std::size_t at = order_of(block);
+    if (at == order_.size() || slots_[order_[at]].block != block) {
+        return nullptr;
+    }
+    return &slots_[order_[at]];
+}
+
+OpenBlock* ChunkMap::find(BlockIndex block) {
+    const std::size_t at = order_of(block);
+    if (at == order_.size() || slots_[order_[at]].block != block) {
+        return nullptr;
+    }
+    return &slots_[order_[at]];
+}
+
+OpenBlock* ChunkMap::open(BlockIndex block) {
+    invariant(block.index() < blocks_ && !is_held(block) && find(block) == nullptr,
+              "a block is opened once, and not after it is held");
+    if (order_.size() >= open_max_) {
+        return nullptr;
+    }
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+        slots_.push_back(
+            {.block = {}, .have = ChunkSet{chunks_max_}, .asked = ChunkSet{chunks_max_}});
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    OpenBlock& open = slots_[slot];
+    open.have.clear();
+    open.asked.clear();
+    open.state = OpenState::filling;
+    open.chunks = 0;
+    open.failures = 0;
+    open.ask_after = {};
+    open.lacking_count = 0;
+    const std::size_t at = order_of(block);
+    open.block = block;
+    order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), slot);
+    return &open;
+}
+
+void ChunkMap::close(BlockIndex block) {
+    const std::size_t at = order_of(block);
+    invariant(at < order_.size() && slots_[order_[at]].block == block,
+              "only an open block is closed");
+    free_.push_back(order_[at]);
+    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+void ChunkMap::hold(BlockIndex block) {
+    close(block);
+    held_[block.index() / 64] |= std::uint64_t{1} << (block.index() % 64);
+    ++held_count_;
+}
+
+std::uint32_t ChunkMap::first_absent(std::uint32_t from, std::uint32_t below) const {
+    below = std::min(below, blocks_);
+    while (from < below) {
+        const std::uint64_t word = ~held_[from / 64] & (~std::uint64_t{0} << (from % 64));
+        if (word == 0) {
+            from = (from / 64 + 1) * 64;
+            continue;
+        }
+        from = from / 64 * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
+        if (from < below && find(BlockIndex{from}) == nullptr) {
+            return from;
+        }
+        ++from;
+    }
+    return below;
+}
+
+}  // namespace stage::core

@@ -1,0 +1,75 @@
+// What does a member have of the object?
+//
+// Two levels: a bit for every block that it holds, and chunk bits for the few blocks that are
+// open: coming in, being verified, being stored. A block beyond that bound is simply not there
+// yet, and is pulled later.
+#pragma once
+
+#include "transport/base/units.h"
+#include "transport/core/chunk_set.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace stage::core {
+
+enum class OpenState : std::uint8_t { filling, verifying, storing };
+
+struct OpenBlock {
+    BlockIndex block;
+    OpenState state = OpenState::filling;
+    std::uint32_t chunks = 0;  ///< 0 while its descriptor isn't known.
+    ChunkSet have;             ///< Placed.
+    ChunkSet asked;            ///< Asked of somebody, not answered yet.
+
+    // How asking for it goes: see puller.h.
+    std::uint8_t failures = 0;  ///< Requests in a row that gave nothing.
+    Instant ask_after{};
+    std::array<Rank, 4> lacking{};  ///< Who said last that they don't have it.
+    std::uint8_t lacking_count = 0;
+
+    [[nodiscard]] bool is_complete() const { return chunks != 0 && have.count() == chunks; }
+};
+
+class ChunkMap {
+  public:
+    ChunkMap(std::uint32_t blocks, std::uint32_t chunks_max, std::size_t open_max);
+
+    [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
+    [[nodiscard]] std::uint32_t held() const { return held_count_; }
+    [[nodiscard]] bool is_held(BlockIndex block) const;
+    [[nodiscard]] bool holds_all() const { return held_count_ == blocks_; }
+
+    /// The open block, or null. Valid until the next open() or close().
+    [[nodiscard]] OpenBlock* find(BlockIndex block);
+    [[nodiscard]] const OpenBlock* find(BlockIndex block) const;
+    /// Opens a block that is neither open nor held. Null if too many are open.
+    [[nodiscard]] OpenBlock* open(BlockIndex block);
+    /// The block is here no more.
+    void close(BlockIndex block);
+    /// The open block is on disk: closes and holds it.
+    void hold(BlockIndex block);
+
+    [[nodiscard]] std::size_t open_count() const { return order_.size(); }
+    /// The open blocks by index: at(0) is the lowest. Requires index < open_count().
+    [[nodiscard]] OpenBlock& at(std::size_t index) { return slots_[order_[index]]; }
+    [[nodiscard]] const OpenBlock& at(std::size_t index) const { return slots_[order_[index]]; }
+
+    /// The lowest block in [from, below) that is neither held nor open, or below.
+    [[nodiscard]] std::uint32_t first_absent(std::uint32_t from, std::uint32_t below) const;
+
+  private:
+    [[nodiscard]] std::size_t order_of(BlockIndex block) const;
+
+    std::uint32_t blocks_;
+    std::uint32_t chunks_max_;
+    std::size_t open_max_;
+    std::uint32_t held_count_ = 0;
+    std::vector<std::uint64_t> held_;
+    std::vector<OpenBlock> slots_;
+    std::vector<std::uint32_t> order_;  ///< Slots in use, by block.
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace stage::core

@@ -1,0 +1,36 @@
+#include "transport/core/control_queue.h"
+
+#include "transport/base/invariant.h"
+#include "transport/core/limits.h"
+
+#include <utility>
+
+namespace stage::core {
+
+void ControlQueue::push(wire::PacketType type, Destination to, std::vector<std::byte> body) {
+    invariant(body.size() <= wire::kMaxBodyBytes, "a control packet fits the smallest MTU");
+    if (queue_.size() >= packets_max_) {
+        ++dropped_;
+        return;
+    }
+    Send send;
+    send.type = type;
+    send.to = to;
+    send.body = std::move(body);
+    queue_.push_back(std::move(send));
+}
+
+std::uint64_t ControlQueue::drain(SendBatch& batch, Numbering& numbers) {
+    std::uint64_t bytes = 0;
+    while (!queue_.empty() && !batch.full()) {
+        Send send = std::move(queue_.front());
+        queue_.pop_front();
+        send.packet_number = numbers.take(1);
+        bytes += send.body.size() + kWireOverheadBytes;
+        batch.sends.push_back(std::move(send));
+        ++batch.packets;
+    }
+    return bytes;
+}
+
+}  // namespace stage::core

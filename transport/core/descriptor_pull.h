@@ -1,0 +1,47 @@
+// How does a member learn the descriptors that it did not hear?
+//
+// One request at a time, for the first few gaps, to one peer after the other; the source if
+// nobody else answers. A peer answers with what it has from there on.
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/core/control_queue.h"
+#include "transport/core/descriptor_table.h"
+#include "transport/core/puller.h"
+
+#include <optional>
+
+namespace stage::core {
+
+class DescriptorPull {
+  public:
+    explicit DescriptorPull(const RepairLimits& limits) : limits_{limits} {}
+
+    /// Descriptors came from `from`: if they were asked for, the next gap may be.
+    void on_describe(Rank from);
+    void on_lacking(Rank from, std::uint32_t id);
+
+    /// Asks for what is unknown below `below`. `puller` knows peers and times.
+    void poll(Instant now,
+              const DescriptorTable& table,
+              std::uint32_t below,
+              Puller& puller,
+              ControlQueue& out);
+    [[nodiscard]] std::optional<Instant> deadline() const;
+
+  private:
+    struct Asked {
+        std::uint32_t id = 0;
+        Rank peer;
+        Instant expires_at{};
+    };
+
+    RepairLimits limits_;
+    std::optional<Asked> asked_;
+    std::uint32_t failures_ = 0;
+    std::uint32_t known_below_ = 0;
+    Instant ask_after_{};
+    bool is_wanting_ = false;
+};
+
+}  // namespace stage::core

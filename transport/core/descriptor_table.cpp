@@ -1,0 +1,43 @@
+#include "transport/core/descriptor_table.h"
+
+#include <algorithm>
+
+namespace stage::core {
+
+bool DescriptorTable::learn(BlockIndex block, const wire::Descriptor& descriptor) {
+    if (block.index() >= table_.size() || knows(block) || descriptor.length == 0) {
+        return false;
+    }
+    table_[block.index()] = descriptor;
+    ++known_;
+    return true;
+}
+
+void DescriptorTable::forget(BlockIndex block) {
+    if (knows(block)) {
+        table_[block.index()] = {};
+        --known_;
+    }
+}
+
+std::uint32_t DescriptorTable::first_unknown(std::uint32_t from, std::uint32_t below) const {
+    while (from < below && knows(BlockIndex{from})) {
+        ++from;
+    }
+    return from;
+}
+
+std::vector<std::byte> DescriptorTable::describe(BlockIndex first, std::uint32_t count) const {
+    wire::Describe body{.first = first, .descriptors = {}};
+    const std::uint32_t most = std::min<std::uint32_t>(count, wire::kMaxDescriptors);
+    for (std::uint32_t i = 0; i < most; ++i) {
+        const BlockIndex block{first.value() + i};
+        if (!knows(block)) {
+            break;
+        }
+        body.descriptors.push_back(at(block));
+    }
+    return body.descriptors.empty() ? std::vector<std::byte>{} : wire::write(body);
+}
+
+}  // namespace stage::core

@@ -1,0 +1,80 @@
+// How does the source send every chunk once?
+//
+// Block by block, read a few ahead, each announced by its descriptor before its chunks and
+// several times after, at the pacer's rate, and not further than the window that the receivers'
+// progress opens. A hole has no chunks. What was sent stays in memory while there is room.
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/core/control_queue.h"
+#include "transport/core/descriptor_table.h"
+#include "transport/core/limits.h"
+#include "transport/core/object_shape.h"
+#include "transport/core/pacer.h"
+#include "transport/core/residence.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace stage::core {
+
+class FirstPass {
+  public:
+    /// `descriptors` and `residence` must outlive this.
+    FirstPass(const CoreConfig& config,
+              const ObjectShape& shape,
+              const Limits& limits,
+              const DescriptorTable& descriptors,
+              Residence& residence);
+
+    void order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket);
+    /// order_loads() would order something.
+    [[nodiscard]] bool wants_loads() const {
+        return next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_ &&
+               residence_.has_room();
+    }
+    /// A block was read for the first time; its descriptor is in the table.
+    void on_loaded(BlockIndex block);
+
+    /// Sends as far as credit, batch, what was read and `window_below` (a block) go.
+    void fill(Instant now,
+              std::uint32_t window_below,
+              SendBatch& batch,
+              Pacer& pacer,
+              Numbering& numbers);
+
+    [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
+    [[nodiscard]] bool is_over() const { return cursor_.block == shape_.blocks; }
+    /// Everything before was sent.
+    [[nodiscard]] Position cursor() const { return cursor_; }
+    /// Is the block's first reading over?
+    [[nodiscard]] bool has_loaded(BlockIndex block) const;
+    /// Something could be sent, had it credit and window.
+    [[nodiscard]] bool is_waiting() const { return !is_over() && has_loaded_cursor(); }
+    /// The number of the last packet of the pass.
+    [[nodiscard]] std::uint64_t last_packet() const { return last_packet_; }
+
+  private:
+    [[nodiscard]] bool has_loaded_cursor() const {
+        return has_loaded(BlockIndex{cursor_.block});
+    }
+    void announce(SendBatch& batch, Pacer& pacer, Numbering& numbers);
+    void leave_block();
+
+    Cut cut_;
+    ObjectShape shape_;
+    std::uint32_t packet_bytes_;
+    std::uint32_t load_ahead_;
+    const DescriptorTable& descriptors_;
+    Residence& residence_;
+    std::uint32_t next_load_ = 0;
+    std::uint32_t loaded_count_ = 0;
+    std::deque<bool> loaded_;  ///< From the cursor's block on.
+    Position cursor_;
+    std::uint32_t announced_below_ = 0;
+    std::uint32_t since_announced_;  ///< Chunks.
+    std::uint64_t last_packet_ = 0;
+};
+
+}  // namespace stage::core

@@ -1,0 +1,243 @@
+#include "transport/core/intake.h"
+
+#include "transport/base/invariant.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+
+Intake::Intake(const CoreConfig& config, const Limits& limits)
+    : config_{config},
+      bad_digests_max_{limits.repair.bad_digests_max},
+      cut_{config.chunk_bytes},
+      residence_{config.resident_blocks} {
+}
+
+void Intake::begin(const ObjectShape& shape) {
+    invariant(!has_begun(), "an object's shape is told once");
+    map_.emplace(shape.blocks, cut_.chunks_max(), config_.resident_blocks);
+    descriptors_.emplace(shape.blocks);
+}
+
+void Intake::drop(const Datagram& datagram) {
+    Operation operation;
+    operation.kind = OperationKind::drop;
+    operation.ticket = datagram.lease;
+    operations_.push_back(operation);
+}
+
+OpenBlock* Intake::on_data(const Datagram& datagram) {
+    OpenBlock* open = has_begun() ? accept(datagram) : nullptr;
+    if (open == nullptr) {
+        drop(datagram);
+        return nullptr;
+    }
+    open->have.add(datagram.header.chunk.value());
+    Operation place;
+    place.kind = OperationKind::place;
+    place.ticket = datagram.lease;
+    place.block = datagram.header.block;
+    place.chunk = datagram.header.chunk;
+    operations_.push_back(place);
+    advance(*open);
+    return open;
+}
+
+/// The open block that wants the chunk, or null.
+OpenBlock* Intake::accept(const Datagram& datagram) {
+    const BlockIndex block = datagram.header.block;
+    if (!fits(datagram) || map_->is_held(block)) {
+        return nullptr;
+    }
+    OpenBlock* found = map_->find(block);
+    if (found == nullptr) {
+        return open(block);
+    }
+    const bool is_wanted =
+        found->state == OpenState::filling && !found->have.has(datagram.header.chunk.value());
+    return is_wanted ? found : nullptr;
+}
+
+/// The chunk lies within its block, as far as that is known, and has its length.
+bool Intake::fits(const Datagram& datagram) const {
+    const BlockIndex block = datagram.header.block;
+    const std::uint32_t chunk = datagram.header.chunk.value();
+    const std::uint32_t bytes = datagram.body_bytes;
+    if (block.value() >= map_->blocks() || chunk >= cut_.chunks_max() || bytes == 0) {
+        return false;
+    }
+    if (descriptors_->knows(block)) {
+        const std::uint32_t length = descriptors_->at(block).wire_length;
+        return chunk < cut_.chunks(length) && bytes == cut_.length(length, chunk);
+    }
+    return bytes <= cut_.chunk_bytes() && chunk * cut_.chunk_bytes() + bytes <= kBlockBytes;
+}
+
+/// Opens a block that is neither open nor held. Null if there is no room.
+OpenBlock* Intake::open(BlockIndex block) {
+    if (residence_.contains(block) || map_->open_count() >= config_.resident_blocks ||
+        !residence_.admit(block, operations_)) {
+        return nullptr;
+    }
+    OpenBlock* open = map_->open(block);
+    if (descriptors_->knows(block)) {
+        open->chunks = cut_.chunks(descriptors_->at(block).wire_length);
+    }
+    return open;
+}
+
+void Intake::on_describe(const wire::Describe& body) {
+    if (!has_begun()) {
+        return;
+    }
+    BlockIndex block = body.first;
+    for (const wire::Descriptor& descriptor : body.descriptors) {
+        if (descriptors_->learn(block, descriptor)) {
+            if (OpenBlock* open = map_->find(block); open != nullptr) {
+                describe_open(*open);
+            }
+        }
+        ++block;
+    }
+}
+
+/// Chunks came before the descriptor did: now it is known how many there must be.
+void Intake::describe_open(OpenBlock& open) {
+    const wire::Descriptor& descriptor = descriptors_->at(open.block);
+    open.chunks = cut_.chunks(descriptor.wire_length);
+    if (open.have.next(open.chunks) < open.have.capacity()) {
+        start_again(open.block);  // somebody sent what the block has not
+        return;
+    }
+    advance(open);
+}
+
+/// Verifies a block that became complete; a hole has nothing to verify.
+void Intake::advance(OpenBlock& open) {
+    if (open.state != OpenState::filling || !descriptors_->knows(open.block)) {
+        return;
+    }
+    if (descriptors_->at(open.block).encoding == wire::Encoding::hole) {
+        open.state = OpenState::storing;
+        order(OperationKind::store, open.block);
+    } else if (open.is_complete()) {
+        open.state = OpenState::verifying;
+        order(OperationKind::verify, open.block);
+    }
+}
+
+void Intake::order(OperationKind kind, BlockIndex block) {
+    Operation operation;
+    operation.kind = kind;
+    operation.ticket = Ticket{next_ticket_++};
+    operation.block = block;
+    operation.descriptor = descriptors_->at(block);
+    operations_.push_back(operation);
+}
+
+void Intake::start_again(BlockIndex block) {
+    map_->close(block);
+    residence_.release(block, operations_);
+    closed_.push_back(block);
+    absent_from_ = std::min(absent_from_, block.value());
+}
+
+Status Intake::on_done(const Completion& done) {
+    OpenBlock* open = has_begun() ? map_->find(done.block) : nullptr;
+    const auto expected =
+        done.kind == OperationKind::verify ? OpenState::verifying : OpenState::storing;
+    if (open == nullptr || open->state != expected) {
+        return {};
+    }
+    if (done.verdict == Verdict::failed) {
+        return done.why;
+    }
+    return done.kind == OperationKind::verify ? on_verified(done) : on_stored(done);
+}
+
+Status Intake::on_verified(const Completion& done) {
+    if (done.verdict == Verdict::good) {
+        map_->find(done.block)->state = OpenState::storing;
+        order(OperationKind::store, done.block);
+        return {};
+    }
+    descriptors_->forget(done.block);
+    start_again(done.block);
+    if (++bad_digests_[done.block] >= bad_digests_max_) {
+        return Error{Blame::internal,
+                     "block " + std::to_string(done.block.value()) +
+                         " never had the digest that its source announced"};
+    }
+    return {};
+}
+
+Status Intake::on_stored(const Completion& done) {
+    if (done.verdict != Verdict::good) {
+        start_again(done.block);  // its place is not known yet, and too many such wait
+        return {};
+    }
+    bytes_held_ += descriptors_->at(done.block).length;
+    chunks_held_ += cut_.chunks(descriptors_->at(done.block).wire_length);
+    map_->hold(done.block);
+    residence_.settle(done.block);
+    closed_.push_back(done.block);
+    bad_digests_.erase(done.block);
+    return {};
+}
+
+void Intake::open_absent(Position settled, bool is_ended) {
+    const std::uint32_t below = is_ended ? map_->blocks() : settled.block;
+    // Beside the first pass, which needs room for itself, only a half is used.
+    const std::size_t open_max =
+        is_ended ? config_.resident_blocks : config_.resident_blocks / 2;
+    absent_from_ = map_->first_absent(absent_from_, below);
+    std::uint32_t block = absent_from_;
+    for (std::size_t tried = 0; block < below && tried < config_.resident_blocks; ++tried) {
+        if (map_->open_count() >= open_max) {
+            return;
+        }
+        if (descriptors_->knows(BlockIndex{block})) {
+            OpenBlock* opened = open(BlockIndex{block});
+            if (opened == nullptr) {
+                return;
+            }
+            advance(*opened);
+        }
+        block = map_->first_absent(block + 1, below);
+    }
+}
+
+std::vector<BlockIndex> Intake::take_closed() {
+    return std::exchange(closed_, {});
+}
+
+bool Intake::has(BlockIndex block, std::uint32_t chunk) const {
+    if (!has_begun()) {
+        return false;
+    }
+    if (map_->is_held(block)) {
+        return residence_.is_clean(block) && chunk < chunks(block);
+    }
+    const OpenBlock* open = map_->find(block);
+    return open != nullptr && open->have.has(chunk);
+}
+
+bool Intake::can_load(BlockIndex block) const {
+    return has_begun() && map_->is_held(block) && !residence_.contains(block) &&
+           chunks(block) > 0;
+}
+
+std::uint32_t Intake::chunks(BlockIndex block) const {
+    if (!has_begun() || !descriptors_->knows(block)) {
+        const OpenBlock* open = has_begun() ? map_->find(block) : nullptr;
+        return open != nullptr ? cut_.chunks_max() : 0;
+    }
+    return cut_.chunks(descriptors_->at(block).wire_length);
+}
+
+std::vector<std::byte> Intake::describe(BlockIndex block, std::uint32_t count) const {
+    return has_begun() ? descriptors_->describe(block, count) : std::vector<std::byte>{};
+}
+
+}  // namespace stage::core

@@ -1,0 +1,88 @@
+// What becomes of the chunks that a member hears?
+//
+// Each is placed once into its block's buffer or dropped; a complete block is verified, then
+// stored, then held, and stays in memory while there is room, for peers. A block that proves
+// bad starts again. Blocks that could not be opened when their chunks came are opened later.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/core/chunk_map.h"
+#include "transport/core/contract.h"
+#include "transport/core/descriptor_table.h"
+#include "transport/core/holdings.h"
+#include "transport/core/limits.h"
+#include "transport/core/object_shape.h"
+#include "transport/core/residence.h"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace stage::core {
+
+class Intake final : public Holdings {
+  public:
+    Intake(const CoreConfig& config, const Limits& limits);
+
+    /// The object's shape is known: chunks count from now on. Once.
+    void begin(const ObjectShape& shape);
+    [[nodiscard]] bool has_begun() const { return map_.has_value(); }
+
+    /// Orders place or drop for the datagram's lease. The open block that got a new chunk, or
+    /// null.
+    [[nodiscard]] OpenBlock* on_data(const Datagram& datagram);
+    /// Orders drop.
+    void drop(const Datagram& datagram);
+    void on_describe(const wire::Describe& body);
+    /// A verify or store ended. Fails if this member can't go on.
+    [[nodiscard]] Status on_done(const Completion& done);
+
+    /// Opens blocks before `settled` that are not there at all, as far as there is room.
+    void open_absent(Position settled, bool is_ended);
+    /// Blocks closed since the last call: nobody should wait for their chunks.
+    [[nodiscard]] std::vector<BlockIndex> take_closed();
+
+    // Requires has_begun():
+    [[nodiscard]] ChunkMap& map() { return *map_; }
+    [[nodiscard]] DescriptorTable& descriptors() { return *descriptors_; }
+
+    [[nodiscard]] Residence& residence() { return residence_; }
+    [[nodiscard]] std::deque<Operation>& operations() { return operations_; }
+    [[nodiscard]] std::uint64_t& next_ticket() { return next_ticket_; }
+    [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
+    [[nodiscard]] std::uint64_t chunks_held() const { return chunks_held_; }
+
+    [[nodiscard]] bool has(BlockIndex block, std::uint32_t chunk) const override;
+    [[nodiscard]] bool can_load(BlockIndex block) const override;
+    [[nodiscard]] std::uint32_t chunks(BlockIndex block) const override;
+    [[nodiscard]] std::vector<std::byte> describe(BlockIndex block,
+                                                  std::uint32_t count) const override;
+
+  private:
+    [[nodiscard]] OpenBlock* accept(const Datagram& datagram);
+    [[nodiscard]] bool fits(const Datagram& datagram) const;
+    [[nodiscard]] OpenBlock* open(BlockIndex block);
+    void describe_open(OpenBlock& open);
+    void advance(OpenBlock& open);
+    void order(OperationKind kind, BlockIndex block);
+    void start_again(BlockIndex block);
+    [[nodiscard]] Status on_verified(const Completion& done);
+    [[nodiscard]] Status on_stored(const Completion& done);
+
+    CoreConfig config_;
+    std::uint32_t bad_digests_max_;
+    Cut cut_;
+    Residence residence_;
+    std::optional<ChunkMap> map_;
+    std::optional<DescriptorTable> descriptors_;
+    std::deque<Operation> operations_;
+    std::vector<BlockIndex> closed_;
+    std::map<BlockIndex, std::uint32_t> bad_digests_;
+    std::uint32_t absent_from_ = 0;  ///< No absent block lies before it.
+    std::uint64_t next_ticket_ = 1;
+    std::uint64_t bytes_held_ = 0;
+    std::uint64_t chunks_held_ = 0;
+};
+
+}  // namespace stage::core

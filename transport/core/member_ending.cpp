@@ -1,0 +1,66 @@
+#include "transport/core/member_ending.h"
+
+namespace stage::core {
+
+std::string why_of(const Error& error) {
+    std::string why = error.sentence().substr(0, wire::kMaxWhyBytes);
+    if (why.size() < error.sentence().size()) {
+        // Not in the middle of a character.
+        while (!why.empty() && (static_cast<unsigned char>(why.back()) & 0xc0U) == 0x80U) {
+            why.pop_back();
+        }
+        if (!why.empty() && (static_cast<unsigned char>(why.back()) & 0x80U) != 0) {
+            why.pop_back();
+        }
+    }
+    return why;
+}
+
+MemberEnding::MemberEnding(const CoreConfig& config,
+                           const EndingLimits& limits,
+                           bool has_children)
+    : config_{config},
+      limits_{limits},
+      has_children_{has_children},
+      leaving_{{.first = limits.done_retry,
+                .max = limits.done_retry_max,
+                .times = limits.ending_repeats + std::uint32_t{1}}} {
+}
+
+void MemberEnding::on_failure(Instant now, const Error& why) {
+    if (!leave_ && !told_) {
+        leave_ = wire::Ending{.outcome = 1, .rank = config_.own, .why = why_of(why)};
+        leaving_.start(now);
+    }
+}
+
+void MemberEnding::on_release(Instant now, const wire::Ending& told) {
+    leaving_.stop();
+    if (!told_) {
+        told_ = told;
+        if (has_children_) {
+            stays_until_ = now + limits_.answer_late_member;
+        }
+    }
+}
+
+void MemberEnding::answer(Rank from, ControlQueue& out) const {
+    if (told_) {
+        out.push_peer(wire::PacketType::release, from, wire::write(*told_));
+    }
+}
+
+void MemberEnding::poll(Instant now, ControlQueue& out) {
+    if (stays_until_ && now >= *stays_until_) {
+        stays_until_.reset();
+    }
+    if (leave_ && leaving_.is_due(now)) {
+        out.push_peer(wire::PacketType::leave, config_.source, wire::write(*leave_));
+    }
+}
+
+std::optional<Instant> MemberEnding::deadline() const {
+    return earlier(leaving_.deadline(), stays_until_);
+}
+
+}  // namespace stage::core

@@ -1,0 +1,93 @@
+#include "transport/core/member_watch.h"
+
+#include <algorithm>
+
+namespace stage::core {
+namespace {
+
+constexpr int kLooks = 16;  ///< In a stall_timeout.
+
+std::string seconds(Duration duration) {
+    return std::to_string((duration.count() + 999'999'999) / 1'000'000'000) + " s";
+}
+
+}  // namespace
+
+MemberWatch::MemberWatch(const CoreConfig& config,
+                         const EndingLimits& limits,
+                         std::uint32_t blocks)
+    : config_{config}, limits_{limits}, blocks_{blocks}, members_(config.members) {
+}
+
+void MemberWatch::start(Instant now) {
+    for (Member& member : members_) {
+        member.heard_at = now;
+        member.moved_at = now;
+    }
+    next_at_ = now + config_.stall_timeout / kLooks;
+}
+
+void MemberWatch::on_heard(Instant now, Rank rank) {
+    if (rank.index() < members_.size()) {
+        members_[rank.index()].heard_at = now;
+    }
+}
+
+void MemberWatch::on_held(Instant now, Rank rank, std::uint32_t blocks_held) {
+    if (rank.index() < members_.size() && blocks_held > members_[rank.index()].held) {
+        members_[rank.index()].held = blocks_held;
+        members_[rank.index()].moved_at = now;
+    }
+}
+
+std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::uint32_t sent) {
+    const Duration patience = config_.stall_timeout;
+    if (now - member.heard_at > patience) {
+        return "nothing was heard of this node for " + seconds(patience) +
+               ": it crashed, or its network fails";
+    }
+    if (member.held >= sent && member.held < blocks_) {
+        member.moved_at = now;  // it has all there is to have
+    }
+    const bool is_finishing = member.held >= blocks_;
+    const Duration limit = is_finishing ? patience * limits_.finish_patience : patience;
+    if (now - member.moved_at <= limit) {
+        return std::nullopt;
+    }
+    if (is_finishing) {
+        return "this node has every block, but could not give the files their names within " +
+               seconds(limit);
+    }
+    return "this node made no progress for " + seconds(limit) + " (" +
+           std::to_string(member.held) + " of " + std::to_string(blocks_) +
+           " blocks stored): its disk or its network is stuck";
+}
+
+std::optional<Accusation> MemberWatch::poll(Instant now,
+                                            const RankSet& done,
+                                            std::uint32_t sent) {
+    if (!next_at_ || now < *next_at_) {
+        return std::nullopt;
+    }
+    next_at_ = now + config_.stall_timeout / kLooks;
+    std::optional<Accusation> first;
+    std::uint32_t others = 0;
+    for (std::uint32_t i = 0; i < members_.size(); ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (rank == config_.source || done.has(rank)) {
+            continue;
+        }
+        auto reason = why(now, members_[i], sent);
+        if (reason && !first) {
+            first = Accusation{.rank = rank, .why = std::move(*reason)};
+        } else if (reason) {
+            ++others;
+        }
+    }
+    if (others > 0) {
+        first->why += " (and " + std::to_string(others) + " more nodes)";
+    }
+    return first;
+}
+
+}  // namespace stage::core

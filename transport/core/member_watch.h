@@ -1,0 +1,58 @@
+// Which member can't finish?
+//
+// One that said nothing for stall_timeout, though everybody who isn't done reports much more
+// often; or one that is alive and holds no more blocks than stall_timeout ago, though it misses
+// some that were sent. Files' final names may take longer. Who is done is watched no more.
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/core/limits.h"
+#include "transport/core/rank_set.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage::core {
+
+/// Who is named, and what is said of it.
+struct Accusation {
+    Rank rank;
+    std::string why;
+};
+
+class MemberWatch {
+  public:
+    MemberWatch(const CoreConfig& config, const EndingLimits& limits, std::uint32_t blocks);
+
+    /// From now on silence counts.
+    void start(Instant now);
+    void on_heard(Instant now, Rank rank);
+    void on_held(Instant now, Rank rank, std::uint32_t blocks_held);
+
+    /// The first who can't finish, if it is time to look. `sent`: blocks that were sent whole.
+    [[nodiscard]] std::optional<Accusation> poll(Instant now,
+                                                 const RankSet& done,
+                                                 std::uint32_t sent);
+    [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
+    void stop() { next_at_.reset(); }
+
+  private:
+    struct Member {
+        Instant heard_at{};
+        Instant moved_at{};
+        std::uint32_t held = 0;
+    };
+
+    [[nodiscard]] std::optional<std::string> why(Instant now,
+                                                 Member& member,
+                                                 std::uint32_t sent);
+
+    CoreConfig config_;
+    EndingLimits limits_;
+    std::uint32_t blocks_;
+    std::vector<Member> members_;
+    std::optional<Instant> next_at_;
+};
+
+}  // namespace stage::core

@@ -1,0 +1,54 @@
+#include "transport/core/peer_choice.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stage::core {
+namespace {
+
+constexpr int kDraws = 8;
+constexpr Duration kSuspicion = std::chrono::milliseconds{20};  ///< Doubled by every strike,
+constexpr unsigned kStrikesMax = 7;                             ///< to 2.5 s at most.
+
+}  // namespace
+
+bool PeerChoice::is_suspect(Instant now, Rank peer) const {
+    return std::ranges::any_of(suspects_, [&](const Suspect& suspect) {
+        return suspect.strikes > 0 && suspect.peer == peer && now < suspect.until;
+    });
+}
+
+Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
+    for (int i = 0; i < kDraws; ++i) {
+        const Rank peer{static_cast<std::uint16_t>(prng_.below(members_))};
+        const bool is_excluded = peer == own_ || (peer == source_ && !ask_source) ||
+                                 std::ranges::find(avoid, peer) != avoid.end();
+        if (!is_excluded && !is_suspect(now, peer)) {
+            return peer;
+        }
+    }
+    return source_;
+}
+
+void PeerChoice::on_timeout(Instant now, Rank peer) {
+    auto* suspect = std::ranges::find_if(suspects_, [&](const Suspect& candidate) {
+        return candidate.strikes > 0 && candidate.peer == peer;
+    });
+    if (suspect == suspects_.end()) {
+        suspect = &suspects_[next_suspect_];
+        next_suspect_ = (next_suspect_ + 1) % kSuspects;
+        *suspect = {.peer = peer};
+    }
+    suspect->until = now + kSuspicion * (std::int64_t{1} << suspect->strikes);
+    suspect->strikes = static_cast<std::uint8_t>(std::min(suspect->strikes + 1U, kStrikesMax));
+}
+
+void PeerChoice::on_answer(Rank peer) {
+    for (Suspect& suspect : suspects_) {
+        if (suspect.peer == peer) {
+            suspect.strikes = 0;
+        }
+    }
+}
+
+}  // namespace stage::core

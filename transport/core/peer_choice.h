@@ -1,0 +1,54 @@
+// Whom does a member ask?
+//
+// Anybody, at random: under independent loss nearly everyone has what one misses, and chance is
+// the most robust to dead neighbours and to a switch that lost the same packet for all behind
+// it. Who let a request time out is left alone for a while.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/base/units.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace stage::core {
+
+class PeerChoice {
+  public:
+    static constexpr std::size_t kSuspects = 32;  ///< The oldest is forgiven.
+
+    /// `prng` must outlive this.
+    PeerChoice(Rank own, Rank source, std::uint16_t members, Prng& prng)
+        : own_{own}, source_{source}, members_{members}, prng_{prng} {}
+
+    /// Somebody to ask who is not in `avoid`, nor suspect, nor (unless `ask_source`) the
+    /// source. If a few draws find none, the source: it has everything.
+    [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source);
+
+    void on_timeout(Instant now, Rank peer);
+    void on_answer(Rank peer);
+
+    [[nodiscard]] Rank source() const { return source_; }
+    [[nodiscard]] std::uint16_t members() const { return members_; }
+    [[nodiscard]] Prng& prng() { return prng_; }
+
+  private:
+    struct Suspect {
+        Rank peer;
+        std::uint8_t strikes = 0;  ///< 0: free.
+        Instant until{};
+    };
+
+    [[nodiscard]] bool is_suspect(Instant now, Rank peer) const;
+
+    Rank own_;
+    Rank source_;
+    std::uint16_t members_;
+    Prng& prng_;
+    std::array<Suspect, kSuspects> suspects_{};
+    std::size_t next_suspect_ = 0;
+};
+
+}  // namespace stage::core

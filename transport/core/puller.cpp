@@ -1,0 +1,320 @@
+#include "transport/core/puller.h"
+
+#include "transport/base/invariant.h"
+#include "transport/core/repeater.h"
+
+#include <algorithm>
+
+namespace stage::core {
+namespace {
+
+std::uint64_t share(std::uint64_t rate, std::uint64_t percent) {
+    return std::max<std::uint64_t>(rate / 100 * percent, 1);
+}
+
+/// Consecutive chunks become one run. Requires chunks in ascending order.
+std::vector<wire::ChunkRun> runs_of(BlockIndex block, std::span<const std::uint16_t> chunks) {
+    std::vector<wire::ChunkRun> runs;
+    for (const std::uint16_t chunk : chunks) {
+        if (!runs.empty() && unsigned{runs.back().first} + runs.back().count == chunk) {
+            ++runs.back().count;
+        } else {
+            runs.push_back({.block = block, .first = chunk, .count = 1});
+        }
+    }
+    return runs;
+}
+
+}  // namespace
+
+Puller::Puller(const CoreConfig& config,
+               const Limits& limits,
+               std::uint64_t rate_bytes_per_s,
+               Prng& prng)
+    : limits_{limits.repair},
+      packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
+      rate_{rate_bytes_per_s},
+      pacer_{limits.pacer,
+             share(rate_bytes_per_s, limits.repair.stream_share_percent),
+             packet_bytes_},
+      peers_{config.own, config.source, config.members, prng},
+      round_trip_{{.first = limits.repair.timeout_first,
+                   .margin_min = limits.repair.timeout_margin_min,
+                   .max = limits.repair.timeout_max}} {
+    invariant(limits_.request_chunks_max <= kChunksMax, "a request's chunks fit its record");
+    asked_.reserve(limits_.requests_max);
+}
+
+void Puller::on_end(Instant now) {
+    is_ended_ = true;
+    pacer_.set_rate(now, rate_);
+    next_look_ = now;
+    look_again(now);
+}
+
+void Puller::set_rate(Instant now, std::uint64_t rate_bytes_per_s) {
+    rate_ = std::max<std::uint64_t>(rate_bytes_per_s, 1);
+    pacer_.set_rate(now, is_ended_ ? rate_ : share(rate_, limits_.stream_share_percent));
+}
+
+bool Puller::remove(Asked& asked, std::uint32_t chunk) {
+    for (std::uint8_t i = 0; i < asked.left; ++i) {
+        if (asked.chunks[i] == chunk) {
+            std::copy(asked.chunks.begin() + i + 1,
+                      asked.chunks.begin() + asked.left,
+                      asked.chunks.begin() + i);
+            --asked.left;
+            return true;
+        }
+    }
+    return false;
+}
+
+void Puller::end(std::size_t index) {
+    in_flight_ -= asked_[index].left;
+    asked_[index] = asked_.back();
+    asked_.pop_back();
+}
+
+void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk) {
+    open.asked.remove(chunk);
+    for (std::size_t i = asked_.size(); i-- > 0;) {
+        Asked& asked = asked_[i];
+        if (asked.block != open.block || !remove(asked, chunk)) {
+            continue;
+        }
+        --in_flight_;
+        if (asked.peer == from) {
+            if (!asked.has_given) {
+                round_trip_.on_sample(now - asked.sent_at);
+            }
+            asked.has_given = true;
+            asked.expires_at = now + round_trip_.timeout(0);
+            open.failures = 0;
+            peers_.on_answer(from);
+        }
+        if (asked.left == 0) {
+            end(i);
+        }
+    }
+}
+
+/// Chunks of a request that ended may be asked for again, unless another request covers them.
+void Puller::give_back(const Asked& asked, OpenBlock& open) const {
+    for (std::uint8_t i = 0; i < asked.left; ++i) {
+        const std::uint16_t chunk = asked.chunks[i];
+        const bool is_covered = std::ranges::any_of(asked_, [&](const Asked& other) {
+            const auto end = other.chunks.begin() + other.left;
+            return other.id != asked.id && other.block == asked.block &&
+                   std::find(other.chunks.begin(), end, chunk) != end;
+        });
+        if (!is_covered) {
+            open.asked.remove(chunk);
+        }
+    }
+}
+
+/// A request gave nothing: the block's next one goes elsewhere, and after several in a row
+/// later.
+void Puller::fail(Instant now, const Asked& asked, OpenBlock& open) {
+    open.lacking[open.lacking_count % open.lacking.size()] = asked.peer;
+    ++open.lacking_count;
+    open.failures = static_cast<std::uint8_t>(std::min(open.failures + 1, 250));
+    const unsigned over =
+        open.failures - std::min(open.failures, limits_.failures_before_source);
+    if (over > 0) {
+        const Duration pause = round_trip_.timeout(over) / 2;
+        open.ask_after = now + pause;
+    }
+    next_look_ = now;
+    look_again(now);
+}
+
+void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map) {
+    const auto found = std::ranges::find_if(asked_, [&](const Asked& asked) {
+        return asked.id == lacking.id && asked.peer == from;
+    });
+    if (found == asked_.end()) {
+        return;
+    }
+    if (!found->has_given) {
+        round_trip_.on_sample(now - found->sent_at);
+        found->has_given = true;
+    }
+    peers_.on_answer(from);
+    OpenBlock* open = map.find(found->block);
+    Asked refused = *found;
+    refused.left = 0;
+    for (const wire::ChunkRun& run : lacking.runs) {
+        const std::uint32_t end = std::uint32_t{run.first} + run.count;
+        for (std::uint8_t i = 0; run.block == found->block && i < found->left;) {
+            const std::uint16_t chunk = found->chunks[i];
+            if (chunk >= run.first && chunk < end && remove(*found, chunk)) {
+                refused.chunks[refused.left++] = chunk;
+                --in_flight_;
+            } else {
+                ++i;
+            }
+        }
+    }
+    if (open != nullptr && refused.left > 0) {
+        give_back(refused, *open);
+        fail(now, refused, *open);
+    }
+    if (found->left == 0) {
+        end(static_cast<std::size_t>(found - asked_.begin()));
+    }
+}
+
+void Puller::forget(BlockIndex block) {
+    for (std::size_t i = asked_.size(); i-- > 0;) {
+        if (asked_[i].block == block) {
+            end(i);
+        }
+    }
+}
+
+void Puller::expire(Instant now, ChunkMap& map) {
+    for (std::size_t i = asked_.size(); i-- > 0;) {
+        if (now < asked_[i].expires_at) {
+            continue;
+        }
+        const Asked late = asked_[i];
+        end(i);
+        peers_.on_timeout(now, late.peer);
+        if (OpenBlock* open = map.find(late.block); open != nullptr) {
+            give_back(late, *open);
+            fail(now, late, *open);
+        }
+    }
+}
+
+std::uint32_t Puller::window() const {
+    const Duration span = round_trip_.mean() + limits_.in_flight_slack;
+    const std::uint64_t bytes =
+        pacer_.rate_bytes_per_s() / 1'000'000 * static_cast<std::uint64_t>(span.count() / 1000);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        bytes / packet_bytes_, limits_.in_flight_chunks_min, limits_.in_flight_chunks_max));
+}
+
+bool Puller::has_room(Instant now) {
+    return asked_.size() < limits_.requests_max && in_flight_ < window() &&
+           pacer_.credit(now) > 0;
+}
+
+std::uint32_t Puller::wanted_below(const OpenBlock& open, Position settled) const {
+    if (open.state != OpenState::filling || open.chunks == 0) {
+        return 0;
+    }
+    if (open.block.value() < settled.block) {
+        return open.chunks;
+    }
+    return open.block.value() == settled.block ? std::min(settled.chunk, open.chunks) : 0;
+}
+
+void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out) {
+    expire(now, map);
+    if (now < next_look_) {
+        return;
+    }
+    next_look_ = now + limits_.gather_time;
+    look_at_.reset();
+    std::uint32_t missing = 0;
+    for (std::size_t i = 0; i < map.open_count(); ++i) {
+        const OpenBlock& open = map.at(i);
+        missing += open.chunks == 0 ? map.blocks() : open.chunks - open.have.count();
+    }
+    const bool is_last = map.held() + map.open_count() == map.blocks();
+    is_endgame_ = is_ended_ && is_last && missing <= limits_.endgame_chunks;
+    for (std::size_t i = 0; i < map.open_count(); ++i) {
+        OpenBlock& open = map.at(i);
+        const std::uint32_t below = wanted_below(open, settled);
+        while (ask_block(now, open, below, out)) {
+        }
+        if (look_at_ && *look_at_ <= now) {
+            break;  // no room left
+        }
+    }
+    if (look_at_ && *look_at_ <= now) {
+        // Asking waits for the pacer or for answers; these make a look worth while by
+        // themselves.
+        look_at_ = std::max(pacer_.burst_at(now), now + limits_.gather_time / 4);
+        next_look_ = *look_at_;
+    }
+}
+
+/// Asks for some chunks of the block. False if there is nothing to ask, or no room to.
+bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, ControlQueue& out) {
+    Asked asked;
+    asked.block = open.block;
+    std::uint32_t chunk = open.have.next_absent(0);
+    while (chunk < below && asked.left < limits_.request_chunks_max) {
+        if (!open.asked.has(chunk)) {
+            asked.chunks[asked.left++] = static_cast<std::uint16_t>(chunk);
+        }
+        chunk = open.have.next_absent(chunk + 1);
+    }
+    if (asked.left == 0) {
+        return false;
+    }
+    if (now < open.ask_after) {
+        look_again(open.ask_after);
+        return false;
+    }
+    if (!has_room(now)) {
+        look_again(now);
+        return false;
+    }
+    ask(now, open, asked, out);
+    return true;
+}
+
+void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
+    const std::uint32_t copies =
+        is_endgame_ ? std::min<std::uint32_t>(limits_.endgame_peers, peers_.members() - 1U) : 1;
+    std::array<Rank, 8> chosen{};
+    for (std::uint32_t copy = 0; copy < copies && asked_.size() < limits_.requests_max;
+         ++copy) {
+        asked.peer = choose(now, open);
+        if (std::find(chosen.begin(), chosen.begin() + copy, asked.peer) !=
+            chosen.begin() + copy) {
+            continue;
+        }
+        chosen[copy] = asked.peer;
+        asked.id = draw_id();
+        asked.sent_at = now;
+        asked.expires_at = now + round_trip_.timeout(open.failures);
+        const wire::Request body{
+            .id = asked.id, .runs = runs_of(open.block, {asked.chunks.data(), asked.left})};
+        out.push_peer(wire::PacketType::request, asked.peer, wire::write(body));
+        pacer_.charge(std::uint64_t{asked.left} * packet_bytes_);
+        in_flight_ += asked.left;
+        asked_.push_back(asked);
+    }
+    for (std::uint8_t i = 0; i < asked.left; ++i) {
+        open.asked.add(asked.chunks[i]);
+    }
+}
+
+Rank Puller::choose(Instant now, const OpenBlock& open) {
+    if (open.failures >= limits_.failures_before_source) {
+        const unsigned over =
+            std::min(unsigned{open.failures} - limits_.failures_before_source, 16U);
+        const std::uint64_t askers = std::uint64_t{limits_.source_askers} << over;
+        if (peers_.prng().below(peers_.members()) < askers) {
+            return peers_.source();
+        }
+    }
+    const std::size_t known = std::min<std::size_t>(open.lacking_count, open.lacking.size());
+    return peers_.draw(now, {open.lacking.data(), known}, is_ended_);
+}
+
+std::optional<Instant> Puller::deadline() const {
+    std::optional<Instant> first = look_at_;
+    for (const Asked& asked : asked_) {
+        first = earlier(first, asked.expires_at);
+    }
+    return first;
+}
+
+}  // namespace stage::core

@@ -1,0 +1,98 @@
+// How does a member get what it missed?
+//
+// It asks peers, a few chunks of one block at a time, no faster than its own link takes the
+// answers: a small share of the rate while the first pass is on, all of it afterwards. Whoever
+// lacks it says so, and the next peer is asked at once; whoever says nothing is timed out.
+// After several failures the source is asked, by so few of a group that it can answer. Near the
+// end each missing chunk is asked of several peers.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/core/chunk_map.h"
+#include "transport/core/contract.h"
+#include "transport/core/control_queue.h"
+#include "transport/core/limits.h"
+#include "transport/core/object_shape.h"
+#include "transport/core/pacer.h"
+#include "transport/core/peer_choice.h"
+#include "transport/core/round_trip.h"
+
+#include <optional>
+#include <vector>
+
+namespace stage::core {
+
+class Puller {
+  public:
+    /// `prng` must outlive this. `rate_bytes_per_s` > 0.
+    Puller(const CoreConfig& config,
+           const Limits& limits,
+           std::uint64_t rate_bytes_per_s,
+           Prng& prng);
+
+    /// The first pass is over: the whole link is free for pulls.
+    void on_end(Instant now);
+    /// The rate at which this member can hear, if it was not told.
+    void set_rate(Instant now, std::uint64_t rate_bytes_per_s);
+
+    /// A chunk that was asked for is here, from whomever.
+    void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
+    void on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map);
+    /// The block is closed: nobody waits for its chunks any more.
+    void forget(BlockIndex block);
+
+    /// Times out, then asks for chunks before `settled` that are missing.
+    void poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out);
+    [[nodiscard]] std::optional<Instant> deadline() const;
+
+    [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
+    [[nodiscard]] PeerChoice& peers() { return peers_; }
+    [[nodiscard]] std::uint32_t draw_id() { return next_id_++; }
+
+  private:
+    static constexpr std::size_t kChunksMax = 32;
+
+    struct Asked {
+        std::uint32_t id = 0;
+        Rank peer;
+        BlockIndex block;
+        std::array<std::uint16_t, kChunksMax> chunks{};
+        std::uint8_t left = 0;
+        bool has_given = false;
+        Instant sent_at{};
+        Instant expires_at{};
+    };
+
+    void expire(Instant now, ChunkMap& map);
+    void give_back(const Asked& asked, OpenBlock& open) const;
+    void fail(Instant now, const Asked& asked, OpenBlock& open);
+    void end(std::size_t index);
+    [[nodiscard]] static bool remove(Asked& asked, std::uint32_t chunk);
+
+    [[nodiscard]] std::uint32_t wanted_below(const OpenBlock& open, Position settled) const;
+    [[nodiscard]] bool ask_block(Instant now,
+                                 OpenBlock& open,
+                                 std::uint32_t below,
+                                 ControlQueue& out);
+    void ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out);
+    [[nodiscard]] Rank choose(Instant now, const OpenBlock& open);
+    [[nodiscard]] bool has_room(Instant now);
+    [[nodiscard]] std::uint32_t window() const;
+    void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
+
+    RepairLimits limits_;
+    std::uint32_t packet_bytes_;
+    std::uint64_t rate_;
+    Pacer pacer_;
+    PeerChoice peers_;
+    RoundTrip round_trip_;
+    bool is_ended_ = false;
+    bool is_endgame_ = false;
+    std::uint32_t next_id_ = 1;
+    std::uint32_t in_flight_ = 0;  ///< Chunks.
+    std::vector<Asked> asked_;
+    Instant next_look_{};             ///< No earlier, unless something happened.
+    std::optional<Instant> look_at_;  ///< Something is missing: look then.
+};
+
+}  // namespace stage::core

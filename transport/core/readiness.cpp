@@ -1,0 +1,69 @@
+#include "transport/core/readiness.h"
+
+namespace stage::core {
+
+Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const Limits& limits)
+    : config_{config},
+      shape_{shape},
+      ready_{config.members},
+      offers_{{.first = limits.ending.offer_first, .max = limits.ending.offer_max}},
+      round_trip_{{.first = limits.repair.timeout_first,
+                   .margin_min = limits.repair.timeout_margin_min,
+                   .max = limits.repair.timeout_max}} {
+    ready_.add(config.own);
+}
+
+void Readiness::start(Instant now) {
+    started_at_ = now;
+    offers_.start(now);
+}
+
+std::vector<std::byte> Readiness::offer(Instant now) const {
+    const wire::Offer body{
+        .blocks = shape_.blocks,
+        .object_bytes = shape_.object_bytes,
+        .chunk_bytes = config_.chunk_bytes,
+        .source_time_us = static_cast<std::uint64_t>((now - started_at_).count() / 1000) + 1,
+        .features = 0};
+    return wire::write(body);
+}
+
+void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body) {
+    ready_.add(from);
+    const auto now_us = static_cast<std::uint64_t>((now - started_at_).count() / 1000) + 1;
+    const std::uint64_t spent_us = body.source_time_us + body.hold_us;
+    if (body.source_time_us > 0 && spent_us <= now_us) {
+        round_trip_.on_sample(std::chrono::microseconds{now_us - spent_us});
+    }
+    if (is_complete()) {
+        offers_.stop();
+    }
+}
+
+void Readiness::poll(Instant now, ControlQueue& out) {
+    if (offers_.is_due(now)) {
+        out.push_group(wire::PacketType::offer, offer(now));
+    }
+}
+
+std::optional<Accusation> Readiness::accuse(Instant now) const {
+    if (is_complete() || now < started_at_ + config_.ready_timeout) {
+        return std::nullopt;
+    }
+    const std::uint32_t others = ready_.members() - ready_.count() - 1;
+    std::string why =
+        "no datagram passes between the source and this node, though all were wired up: the "
+        "switches don't forward the multicast group, the data ports are closed, or stagecast "
+        "ended there";
+    if (others > 0) {
+        why += " (and " + std::to_string(others) + " more nodes)";
+    }
+    return Accusation{.rank = *ready_.first_absent(), .why = std::move(why)};
+}
+
+std::optional<Instant> Readiness::deadline() const {
+    return is_complete() ? std::nullopt
+                         : earlier(offers_.deadline(), started_at_ + config_.ready_timeout);
+}
+
+}  // namespace stage::core

@@ -1,0 +1,49 @@
+// Does every member hear the group, and is it heard?
+//
+// The source offers the object again and again until each member has answered an offer that
+// came by multicast. Then a datagram has gone both ways for everyone, before any data is sent.
+// Whoever has not answered in time is named.
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/core/control_queue.h"
+#include "transport/core/limits.h"
+#include "transport/core/member_watch.h"
+#include "transport/core/object_shape.h"
+#include "transport/core/rank_set.h"
+#include "transport/core/repeater.h"
+#include "transport/core/round_trip.h"
+
+#include <optional>
+
+namespace stage::core {
+
+class Readiness {
+  public:
+    Readiness(const CoreConfig& config, const ObjectShape& shape, const Limits& limits);
+
+    void start(Instant now);
+    void on_ready(Instant now, Rank from, const wire::Ready& body);
+
+    void poll(Instant now, ControlQueue& out);
+    [[nodiscard]] bool is_complete() const { return ready_.is_full(); }
+    /// The time is over and somebody has not answered.
+    [[nodiscard]] std::optional<Accusation> accuse(Instant now) const;
+    [[nodiscard]] std::optional<Instant> deadline() const;
+
+    /// Those who have answered.
+    [[nodiscard]] const RankSet& ready() const { return ready_; }
+    [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
+    /// Also the answer to a keep-alive; harmless to who has answered.
+    [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
+
+  private:
+    CoreConfig config_;
+    ObjectShape shape_;
+    RankSet ready_;
+    Repeater offers_;
+    RoundTrip round_trip_;
+    Instant started_at_{};
+};
+
+}  // namespace stage::core

@@ -1,0 +1,265 @@
+#include "transport/core/receiver.h"
+
+#include "transport/base/invariant.h"
+#include "transport/core/receiver_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+
+namespace {
+
+/// Where no rate was told, until the stream was seen.
+std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
+    return config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
+                                       : limits.rate.start_bytes_per_s;
+}
+
+}  // namespace
+
+Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits_)
+    : config{with_default_timeouts(given)},
+      limits{limits_},
+      control{limits.outbox_max},
+      pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
+      intake{config, limits},
+      server{limits, config.chunk_bytes, intake, intake.residence()},
+      puller{config, limits, rate_of(config, limits), prng},
+      descriptor_pull{limits.repair},
+      ready{config, limits.ending, prng},
+      reporter{config, limits.feedback, prng},
+      done{config, limits.ending},
+      ending{config,
+             limits.ending,
+             CompletionTree{.members = config.members,
+                            .source = config.source,
+                            .degree = limits.ending.tree_degree}
+                 .has_children(config.own)} {
+    invariant(config.own != config.source && config.own.value() < config.members &&
+                  config.source.value() < config.members && config.resident_blocks >= 2,
+              "a receiver is a member of its group and has room for two blocks");
+}
+
+void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
+    if (is_over()) {
+        return;
+    }
+    switch (completed.kind) {
+        case OperationKind::verify:
+        case OperationKind::store:
+            if (auto placed = intake.on_done(completed); !placed) {
+                fail(now, config.own, std::move(placed).error());
+            }
+            return;
+        case OperationKind::load:
+            return on_loaded(completed);
+        case OperationKind::finish:
+            if (completed.verdict != Verdict::good) {
+                return fail(now, config.own, completed.why);
+            }
+            outcome.phase = Phase::holding;
+            outcome.held_at = now;
+            done.on_held(now);
+            reporter.stop();
+            return;
+        case OperationKind::place:
+        case OperationKind::drop:
+        case OperationKind::release:
+            return;
+    }
+}
+
+void Receiver::Parts::on_loaded(const Completion& completed) {
+    const bool is_good = completed.verdict == Verdict::good;
+    if (is_good) {
+        intake.residence().settle(completed.block);
+    } else {
+        intake.residence().release(completed.block, intake.operations());
+    }
+    server.on_loaded(completed.block, is_good, control);
+}
+
+/// Everything that becomes due by itself. Each part knows whether it has something to do.
+void Receiver::Parts::work(Instant now) {
+    if (!is_started) {
+        is_started = true;
+        source_heard = now;
+    }
+    if (!is_over()) {
+        watch_source(now);
+    }
+    if (!is_over() && intake.has_begun()) {
+        work_on_blocks(now);
+        done.poll(now, control);
+        ready.poll(now, control);
+        server.expire(now, control);
+    }
+    ending.poll(now, control);
+}
+
+void Receiver::Parts::work_on_blocks(Instant now) {
+    if (outcome.phase != Phase::moving) {
+        return;
+    }
+    frontier.advance(now, gap_age());
+    const Position settled = frontier.settled();
+    const bool is_ended = settled.block >= intake.map().blocks();
+    intake.open_absent(settled, is_ended);
+    for (const BlockIndex block : intake.take_closed()) {
+        puller.forget(block);
+    }
+    descriptor_pull.poll(now,
+                         intake.descriptors(),
+                         std::min(settled.block, intake.map().blocks()),
+                         puller,
+                         control);
+    puller.poll(now, settled, intake.map(), control);
+    if (frontier.highest() > Position{}) {
+        reporter.poll(now, frontier, intake.map(), control);
+    }
+    outcome.bytes_held = intake.bytes_held();
+    if (intake.map().holds_all() && !is_finishing) {
+        is_finishing = true;
+        const std::uint64_t chunks = intake.chunks_held();
+        outcome.packets_lost = chunks - std::min(first_pass_heard, chunks);
+        outcome.packets_repaired = chunks - std::min(first_pass_placed, chunks);
+        Operation finish;
+        finish.kind = OperationKind::finish;
+        finish.ticket = Ticket{intake.next_ticket()++};
+        intake.operations().push_back(finish);
+    }
+}
+
+/// How old a gap must be to be a loss: a quarter of a round trip, within bounds.
+Duration Receiver::Parts::gap_age() const {
+    return std::clamp(
+        puller.round_trip().mean() / 4, limits.repair.gap_age_min, limits.repair.gap_age_max);
+}
+
+std::optional<Instant> Receiver::Parts::source_deadline() const {
+    if (is_over()) {
+        return std::nullopt;
+    }
+    switch (outcome.phase) {
+        case Phase::wiring:
+            return source_heard + config.ready_timeout;
+        case Phase::holding:
+            return source_heard + config.linger;
+        case Phase::moving:
+        case Phase::released:
+        case Phase::failed:
+            break;
+    }
+    return source_heard + config.stall_timeout;
+}
+
+void Receiver::Parts::watch_source(Instant now) {
+    const auto until = source_deadline();
+    if (!until || now < *until) {
+        return;
+    }
+    const char* sentence = outcome.phase == Phase::wiring
+                               ? "no multicast datagram of the source arrived here in time; "
+                                 "check that the switches "
+                                 "forward the group and that the data ports are open"
+                               : "the source fell silent: it crashed, or the network between "
+                                 "it and this node fails";
+    fail(now, config.source, {Blame::node, sentence});
+}
+
+void Receiver::Parts::fail(Instant now, Rank culprit, Error why) {
+    if (is_over()) {
+        return;
+    }
+    ending.on_failure(now, why);
+    outcome.phase = Phase::failed;
+    outcome.culprit = culprit;
+    outcome.why = std::move(why);
+    stop();
+}
+
+void Receiver::Parts::stop() {
+    server.clear();
+    done.stop();
+    reporter.stop();
+}
+
+void Receiver::Parts::take(OperationBatch& batch) {
+    auto& operations = intake.operations();
+    while (!operations.empty() && !batch.full()) {
+        batch.operations.push_back(operations.front());
+        operations.pop_front();
+    }
+}
+
+Receiver::Receiver(const CoreConfig& config, Prng& prng, Limits limits)
+    : parts_{std::make_unique<Parts>(config, prng, limits)} {
+}
+Receiver::Receiver(Receiver&&) noexcept = default;
+Receiver::~Receiver() = default;
+
+void Receiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
+    for (const Datagram& datagram : datagrams) {
+        parts_->on_datagram(now, datagram);
+    }
+    parts_->work(now);
+}
+
+void Receiver::on_done(Instant now, std::span<const Completion> completions) {
+    for (const Completion& completed : completions) {
+        parts_->on_completion(now, completed);
+    }
+    parts_->work(now);
+}
+
+void Receiver::on_time(Instant now) {
+    parts_->work(now);
+}
+
+void Receiver::on_abort(Instant now, const Error& why) {
+    parts_->fail(now, parts_->config.own, why);
+    parts_->work(now);
+}
+
+void Receiver::next_sends(Instant now, SendBatch& sends) {
+    const std::size_t before = sends.packets;
+    parts_->pacer.charge(parts_->control.drain(sends, parts_->numbers));
+    parts_->server.fill(now, sends, parts_->pacer, parts_->numbers);
+    parts_->outcome.packets_sent += sends.packets - before;
+}
+
+void Receiver::next_operations(Instant, OperationBatch& operations) {
+    if (!parts_->is_over()) {
+        parts_->server.order_loads(parts_->intake.operations(), parts_->intake.next_ticket());
+    }
+    parts_->take(operations);
+}
+
+std::optional<Instant> Receiver::deadline() const {
+    const Parts& parts = *parts_;
+    if (parts.is_over()) {
+        return parts.ending.deadline();
+    }
+    if (!parts.is_started || parts.server.wants_loads()) {
+        return Instant{};
+    }
+    auto first = earlier(parts.ending.deadline(), parts.source_deadline());
+    first = earlier(first, earlier(parts.ready.deadline(), parts.done.deadline()));
+    first = earlier(first, parts.server.deadline());
+    if (parts.server.is_waiting()) {
+        first = earlier(first, parts.pacer.burst_at(Instant{}));
+    }
+    if (parts.outcome.phase == Phase::moving) {
+        first = earlier(first, earlier(parts.frontier.deadline(), parts.puller.deadline()));
+        first = earlier(first, parts.descriptor_pull.deadline());
+        first = earlier(first, parts.reporter.deadline());
+    }
+    return first;
+}
+
+const Outcome& Receiver::outcome() const {
+    return parts_->outcome;
+}
+
+}  // namespace stage::core

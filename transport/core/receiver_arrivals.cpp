@@ -1,0 +1,160 @@
+#include "transport/core/receiver_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+
+using wire::PacketType;
+
+void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
+    const Rank from = datagram.header.rank;
+    if (from == config.source) {
+        source_heard = now;
+        reporter.on_source_packet(datagram.header.packet_number, datagram.to_group);
+    }
+    switch (datagram.header.type) {
+        case PacketType::data:
+            return on_data(now, datagram);
+        case PacketType::offer:
+            return on_offer(now, datagram);
+        case PacketType::describe:
+            return on_describe(datagram);
+        case PacketType::request:
+            return on_request(now, datagram);
+        case PacketType::lacking:
+            return on_lacking(now, datagram);
+        case PacketType::done:
+            return on_child_done(now, datagram);
+        case PacketType::done_ack:
+            if (const auto body = wire::read_done(datagram.body)) {
+                done.on_ack(now, from, *body);
+            }
+            return;
+        case PacketType::release:
+            return on_release(now, datagram);
+        case PacketType::end:
+            if (const auto body = wire::read_end(datagram.body);
+                body && from == config.source && intake.has_begun() && !frontier.is_ended()) {
+                frontier.on_end(now, intake.map().blocks());
+                puller.on_end(now);
+            }
+            return;
+        case PacketType::ready:
+        case PacketType::report:
+        case PacketType::leave:
+            return;  // for the source
+    }
+}
+
+void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
+    const auto& header = datagram.header;
+    if (outcome.phase != Phase::moving) {
+        intake.drop(datagram);
+        return;
+    }
+    const bool is_first_pass = header.rank == config.source && datagram.to_group &&
+                               (header.flags & wire::kFlagRepeat) == 0;
+    if (is_first_pass) {
+        ++first_pass_heard;
+        frontier.on_chunk(now, {.block = header.block.value(), .chunk = header.chunk.value()});
+        if (stream_rate.on_bytes(now, datagram.body_bytes + kWireOverheadBytes) &&
+            config.rate_bytes_per_s == 0) {
+            puller.set_rate(now, stream_rate.best_bytes_per_s());
+            pacer.set_rate(now, std::max<std::uint64_t>(stream_rate.best_bytes_per_s(), 1));
+        }
+    }
+    OpenBlock* open = intake.on_data(datagram);
+    if (open == nullptr) {
+        return;
+    }
+    first_pass_placed += is_first_pass ? 1 : 0;
+    if (open->asked.has(header.chunk.value())) {
+        puller.on_arrival(now, header.rank, *open, header.chunk.value());
+    }
+}
+
+void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
+    const auto offer = wire::read_offer(datagram.body);
+    if (!offer || datagram.header.rank != config.source || !datagram.to_group || is_over()) {
+        return;
+    }
+    reporter.on_source_time(now, offer->source_time_us);
+    if (!intake.has_begun()) {
+        if (offer->chunk_bytes != config.chunk_bytes || offer->blocks > kBlocksMax) {
+            fail(now,
+                 config.own,
+                 {Blame::node,
+                  "the source sends chunks of " + std::to_string(offer->chunk_bytes) +
+                      " bytes in " + std::to_string(offer->blocks) +
+                      " blocks; this node takes " + std::to_string(config.chunk_bytes) +
+                      " bytes (its MTU) and " + std::to_string(kBlocksMax) + " blocks"});
+            return;
+        }
+        intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
+        outcome.phase = Phase::moving;
+    }
+    ready.on_offer(now, *offer);
+}
+
+void Receiver::Parts::on_describe(const Datagram& datagram) {
+    if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
+        intake.on_describe(*body);
+        descriptor_pull.on_describe(datagram.header.rank);
+    }
+}
+
+void Receiver::Parts::on_request(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_request(datagram.body);
+    if (!body) {
+        return;
+    }
+    if (is_over()) {
+        ending.answer(datagram.header.rank, control);
+        return;
+    }
+    server.on_request(now, datagram.header.rank, *body, control);
+}
+
+void Receiver::Parts::on_lacking(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_request(datagram.body);
+    if (body && outcome.phase == Phase::moving) {
+        puller.on_lacking(now, datagram.header.rank, *body, intake.map());
+        descriptor_pull.on_lacking(datagram.header.rank, body->id);
+    }
+}
+
+void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_done(datagram.body);
+    if (!body) {
+        return;
+    }
+    if (is_over()) {
+        ending.answer(datagram.header.rank, control);
+        return;
+    }
+    done.on_done(now, *body);
+    control.push_peer(PacketType::done_ack, datagram.header.rank, wire::write(*body));
+}
+
+void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
+    const auto body = wire::read_ending(datagram.body);
+    if (!body || (body->outcome == 0 && !is_over() && outcome.phase != Phase::holding)) {
+        return;  // all can't hold it while we don't
+    }
+    ending.on_release(now, *body);
+    if (is_over()) {
+        return;
+    }
+    if (body->outcome == 0) {
+        outcome.phase = Phase::released;
+    } else {
+        outcome.phase = Phase::failed;
+        outcome.culprit = body->rank;
+        // Blame doesn't travel: whoever is only told must not be the node that pays for it.
+        outcome.why = Error{Blame::user, body->why};
+    }
+    stop();
+}
+
+}  // namespace stage::core

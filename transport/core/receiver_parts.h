@@ -1,0 +1,75 @@
+// Of what is a receiver made?
+//
+// Only receiver.cpp (what time brings) and receiver_arrivals.cpp (what others send) look in
+// here.
+#pragma once
+
+#include "transport/core/descriptor_pull.h"
+#include "transport/core/done_reporter.h"
+#include "transport/core/frontier.h"
+#include "transport/core/intake.h"
+#include "transport/core/member_ending.h"
+#include "transport/core/puller.h"
+#include "transport/core/ready_answer.h"
+#include "transport/core/receiver.h"
+#include "transport/core/repair_server.h"
+#include "transport/core/reporter.h"
+#include "transport/core/stream_rate.h"
+#include "transport/core/timeouts.h"
+
+namespace stage::core {
+
+struct Receiver::Parts {
+    Parts(const CoreConfig& given, Prng& prng, const Limits& limits_);
+
+    // What arrives.
+    void on_datagram(Instant now, const Datagram& datagram);
+    void on_data(Instant now, const Datagram& datagram);
+    void on_offer(Instant now, const Datagram& datagram);
+    void on_describe(const Datagram& datagram);
+    void on_request(Instant now, const Datagram& datagram);
+    void on_lacking(Instant now, const Datagram& datagram);
+    void on_child_done(Instant now, const Datagram& datagram);
+    void on_release(Instant now, const Datagram& datagram);
+    void on_completion(Instant now, const Completion& done);
+    void on_loaded(const Completion& done);
+
+    // What time brings.
+    void work(Instant now);
+    void work_on_blocks(Instant now);
+    void watch_source(Instant now);
+    void fail(Instant now, Rank culprit, Error why);
+    void stop();
+
+    [[nodiscard]] bool is_over() const {
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+    }
+    [[nodiscard]] Duration gap_age() const;
+    [[nodiscard]] std::optional<Instant> source_deadline() const;
+    void take(OperationBatch& batch);
+
+    CoreConfig config;
+    Limits limits;
+    Outcome outcome;
+    Numbering numbers;
+    ControlQueue control;
+    Pacer pacer;  ///< Of what this member sends.
+    Intake intake;
+    RepairServer server;
+    Puller puller;
+    DescriptorPull descriptor_pull;
+    Frontier frontier;
+    StreamRate stream_rate;
+    ReadyAnswer ready;
+    Reporter reporter;
+    DoneReporter done;
+    MemberEnding ending;
+
+    bool is_started = false;
+    bool is_finishing = false;
+    Instant source_heard{};
+    std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent,
+    std::uint64_t first_pass_placed = 0;  ///< and had room.
+};
+
+}  // namespace stage::core

@@ -1,0 +1,65 @@
+// When is something said again?
+//
+// At once, then after a time that doubles up to a bound, so often as wanted.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace stage::core {
+
+class Repeater {
+  public:
+    struct Plan {
+        Duration first;           ///< Between the first time and the second.
+        Duration max;             ///< No longer than this between two.
+        std::uint32_t times = 0;  ///< In all; 0: until stop().
+    };
+
+    explicit Repeater(Plan plan) : plan_{plan} {}
+
+    /// From `now` on; a running one begins anew.
+    void start(Instant now) {
+        next_ = now;
+        gap_ = plan_.first;
+        left_ = plan_.times;
+    }
+    void stop() { next_.reset(); }
+
+    [[nodiscard]] bool is_running() const { return next_.has_value(); }
+    [[nodiscard]] std::optional<Instant> deadline() const { return next_; }
+
+    /// True if it is to be said now; then the next time is set.
+    [[nodiscard]] bool is_due(Instant now) {
+        if (!next_ || now < *next_) {
+            return false;
+        }
+        if (plan_.times != 0 && --left_ == 0) {
+            next_.reset();
+            return true;
+        }
+        next_ = now + gap_;
+        gap_ = std::min(gap_ * 2, plan_.max);
+        return true;
+    }
+
+  private:
+    Plan plan_;
+    std::optional<Instant> next_;
+    Duration gap_{};
+    std::uint32_t left_ = 0;
+};
+
+/// The earlier of two deadlines, where there is one.
+[[nodiscard]] inline std::optional<Instant> earlier(std::optional<Instant> one,
+                                                    std::optional<Instant> other) {
+    if (!one || !other) {
+        return one ? one : other;
+    }
+    return std::min(*one, *other);
+}
+
+}  // namespace stage::core

@@ -1,0 +1,101 @@
+#include "transport/core/report_board.h"
+
+#include "transport/core/reporter.h"
+
+#include <algorithm>
+
+namespace stage::core {
+
+ReportBoard::ReportBoard(const CoreConfig& config, const FeedbackLimits& limits)
+    : limits_{limits},
+      window_blocks_{std::max(config.resident_blocks / 8U * limits.window_eighths, 2U)} {
+    for (std::uint32_t rank = 0; rank < config.members; ++rank) {
+        const Rank each{static_cast<std::uint16_t>(rank)};
+        if (is_representative(config, limits.representatives, each)) {
+            entries_.push_back({.rank = each});
+        }
+    }
+}
+
+void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) {
+    const auto entry = std::ranges::lower_bound(entries_, from, {}, &Entry::rank);
+    if (entry == entries_.end() || entry->rank != from) {
+        return;
+    }
+    entry->held = std::max(entry->held, report.blocks_held);
+    entry->received += report.received;
+    entry->lost += report.lost;
+    entry->is_fresh = true;
+    std::vector<std::uint32_t> held;
+    held.reserve(entries_.size());
+    for (const Entry& each : entries_) {
+        held.push_back(each.held);
+    }
+    // Of an even number the upper one: a half that is behind must not hold up the other half.
+    const auto middle = held.begin() + static_cast<std::ptrdiff_t>(held.size() / 2);
+    std::nth_element(held.begin(), middle, held.end());
+    if (*middle > median_held_) {
+        median_held_ = *middle;
+        extra_ = 0;
+        moved_at_ = now;
+    }
+}
+
+std::uint32_t ReportBoard::window_below(Instant now) {
+    if (!moved_at_) {
+        moved_at_ = now;
+    }
+    if (now >= *moved_at_ + limits_.window_patience) {
+        ++extra_;  // reports are lost, or most are slow: go on, but slowly
+        moved_at_ = now;
+    }
+    return median_held_ + window_blocks_ + extra_;
+}
+
+std::optional<Instant> ReportBoard::deadline(std::uint32_t block) const {
+    const bool is_closed = block >= median_held_ + window_blocks_ + extra_;
+    return is_closed && moved_at_ ? std::optional{*moved_at_ + limits_.window_patience}
+                                  : std::nullopt;
+}
+
+std::optional<std::uint32_t> ReportBoard::take_loss_ppm() {
+    std::vector<std::uint32_t> losses;
+    for (const Entry& entry : entries_) {
+        if (entry.is_fresh && entry.received + entry.lost > 0) {
+            losses.push_back(static_cast<std::uint32_t>(entry.lost * 1'000'000 /
+                                                        (entry.received + entry.lost)));
+        }
+    }
+    if (losses.empty() || losses.size() < (entries_.size() + 1) / 2) {
+        return std::nullopt;
+    }
+    for (Entry& entry : entries_) {
+        entry.received = 0;
+        entry.lost = 0;
+        entry.is_fresh = false;
+    }
+    const auto middle = losses.begin() + static_cast<std::ptrdiff_t>(losses.size() / 2);
+    std::nth_element(losses.begin(), middle, losses.end());
+    return *middle;
+}
+
+void RateSearch::poll(Instant now, ReportBoard& board, Pacer& pacer) {
+    if (next_at_ && now < *next_at_) {
+        return;
+    }
+    next_at_ = now + limits_.round;
+    const auto loss_ppm = board.take_loss_ppm();
+    if (!loss_ppm) {
+        return;
+    }
+    std::uint64_t rate = pacer.rate_bytes_per_s();
+    if (*loss_ppm > limits_.loss_high_ppm) {
+        is_doubling_ = false;
+        rate = rate / 10 * 7;
+    } else if (*loss_ppm < limits_.loss_low_ppm) {
+        rate = is_doubling_ ? rate * 2 : rate + rate / 20;
+    }
+    pacer.set_rate(now, std::clamp(rate, limits_.least_bytes_per_s, limits_.most_bytes_per_s));
+}
+
+}  // namespace stage::core

@@ -1,0 +1,64 @@
+// How are the receivers doing, as their representatives say?
+//
+// The middle one counts: how many blocks it holds says how far the first pass may run ahead,
+// what it loses says how fast it may go where no rate was told. Nobody waits for the slowest.
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/core/limits.h"
+#include "transport/core/pacer.h"
+
+#include <optional>
+#include <vector>
+
+namespace stage::core {
+
+class ReportBoard {
+  public:
+    ReportBoard(const CoreConfig& config, const FeedbackLimits& limits);
+
+    /// Reports of others than representatives count for nothing here.
+    void on_report(Instant now, Rank from, const wire::Report& report);
+
+    /// Up to which block (exclusive) the first pass may go now.
+    [[nodiscard]] std::uint32_t window_below(Instant now);
+    /// The window is closed before `block`: when may it open by itself?
+    [[nodiscard]] std::optional<Instant> deadline(std::uint32_t block) const;
+
+    /// Lost packets in a million, of the median representative, since the last take; nothing
+    /// before half of them have reported.
+    [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm();
+
+  private:
+    struct Entry {
+        Rank rank;
+        std::uint32_t held = 0;
+        std::uint64_t received = 0;
+        std::uint64_t lost = 0;
+        bool is_fresh = false;
+    };
+
+    FeedbackLimits limits_;
+    std::uint32_t window_blocks_;
+    std::vector<Entry> entries_;
+    std::uint32_t median_held_ = 0;
+    std::uint32_t extra_ = 0;  ///< Blocks let go though nobody moved.
+    std::optional<Instant> moved_at_;
+};
+
+/// How fast, where no rate was told: grows while little is lost, shrinks when the median loses
+/// more. Provisional: facts of many networks will give a better one (docs/PROTOCOL.md, "Rate").
+class RateSearch {
+  public:
+    explicit RateSearch(const RateLimits& limits) : limits_{limits} {}
+
+    void poll(Instant now, ReportBoard& board, Pacer& pacer);
+    [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
+
+  private:
+    RateLimits limits_;
+    bool is_doubling_ = true;
+    std::optional<Instant> next_at_;
+};
+
+}  // namespace stage::core

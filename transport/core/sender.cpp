@@ -1,0 +1,324 @@
+#include "transport/core/sender.h"
+
+#include "transport/base/invariant.h"
+#include "transport/core/member_ending.h"
+#include "transport/core/reporter.h"
+#include "transport/core/sender_parts.h"
+#include "transport/core/timeouts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+namespace {
+
+/// Told the end one by one, because they may not hear the group.
+constexpr std::uint32_t kToldAlone = 64;
+/// The source is never silent for longer than this part of a stall_timeout, nor than a second.
+constexpr int kAlivePart = 8;
+constexpr Duration kAliveMax = std::chrono::seconds{1};
+
+Duration alive_every(const CoreConfig& config) {
+    return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
+}
+
+std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
+    return config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
+                                       : limits.rate.start_bytes_per_s;
+}
+
+}  // namespace
+
+Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const Limits& limits_)
+    : config{with_default_timeouts(given)},
+      limits{limits_},
+      shape{shape_},
+      cut{config.chunk_bytes},
+      control{limits.outbox_max},
+      pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
+      residence{config.resident_blocks},
+      descriptors{shape.blocks},
+      pass{config, shape, limits, descriptors, residence},
+      server{limits, config.chunk_bytes, *this, residence},
+      readiness{config, shape, limits},
+      board{config, limits.feedback},
+      rate_search{limits.rate},
+      shared_loss{limits.feedback,
+                  representatives_of(config, limits.feedback.representatives),
+                  cut.chunks_max()},
+      watch{config, limits.ending, shape.blocks},
+      verdict{config.members},
+      end{{.first = limits.ending.end_first,
+           .max = std::min(limits.ending.end_max, alive_every(config))}},
+      release{{.first = limits.ending.ending_first,
+               .max = limits.ending.end_max,
+               .times = limits.ending.ending_repeats + std::uint32_t{1}}} {
+    invariant(config.own == config.source && config.own.value() < config.members &&
+                  shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
+                  config.resident_blocks >= 2,
+              "a source has an object, a group of two or more, and room for two blocks");
+}
+
+/// Everything that becomes due by itself.
+void Sender::Parts::work(Instant now) {
+    if (!is_started) {
+        is_started = true;
+        group_sent_at = now;
+        disk_moved_at = now;
+        readiness.start(now);
+    }
+    if (!is_over()) {
+        work_on_readiness(now);
+        work_on_object(now);
+        watch_own_disk(now);
+        if (auto accused = watch.poll(now, verdict.done(), pass.cursor().block)) {
+            verdict.on_failed(accused->rank, std::move(accused->why));
+        }
+        decide(now);
+    }
+    if (told && release.is_due(now)) {
+        control.push_group(wire::PacketType::release, wire::write(*told));
+    }
+    if (stays_until && now >= *stays_until && !release.is_running()) {
+        stays_until.reset();
+    }
+}
+
+void Sender::Parts::work_on_readiness(Instant now) {
+    if (outcome.phase != Phase::wiring && readiness.is_complete()) {
+        return;
+    }
+    readiness.poll(now, control);
+    if (readiness.is_complete()) {
+        outcome.phase = outcome.phase == Phase::wiring ? Phase::moving : outcome.phase;
+        watch.start(now);
+    } else if (auto accused = readiness.accuse(now)) {
+        verdict.on_failed(accused->rank, std::move(accused->why));
+        blame = Blame::node;
+    }
+}
+
+void Sender::Parts::work_on_object(Instant now) {
+    server.expire(now, control);
+    if (pass.has_loaded_all() && !is_finishing) {
+        is_finishing = true;
+        ++under_way;
+        Operation finish;
+        finish.kind = OperationKind::finish;
+        finish.ticket = Ticket{next_ticket++};
+        operations.push_back(finish);
+    }
+    if (!readiness.is_complete()) {
+        return;
+    }
+    if (config.rate_bytes_per_s == 0 && !pass.is_over()) {
+        rate_search.poll(now, board, pacer);
+    }
+    if (end.is_due(now)) {
+        const wire::End body{.blocks = shape.blocks, .last_packet = pass.last_packet()};
+        control.push_group(wire::PacketType::end, wire::write(body));
+        group_sent_at = now;
+    }
+    keep_alive(now);
+}
+
+/// A source that waits for its disk or for the window says something nevertheless.
+void Sender::Parts::keep_alive(Instant now) {
+    if (now < group_sent_at + alive_every(config)) {
+        return;
+    }
+    group_sent_at = now;
+    const std::uint32_t block = std::min(pass.cursor().block, shape.blocks - 1);
+    auto body = descriptors.describe(BlockIndex{block}, 1);
+    if (body.empty() && block > 0) {
+        body = descriptors.describe(BlockIndex{block - 1}, 1);
+    }
+    if (body.empty()) {
+        control.push_group(wire::PacketType::offer, readiness.offer(now));
+    } else {
+        control.push_group(wire::PacketType::describe, std::move(body));
+    }
+}
+
+void Sender::Parts::watch_own_disk(Instant now) {
+    const Duration patience = config.stall_timeout * limits.ending.finish_patience;
+    if (under_way == 0) {
+        disk_moved_at = now;
+    } else if (now > disk_moved_at + patience) {
+        fail(config.own,
+             Blame::node,
+             "reading what is staged hangs: its disk or server is stuck");
+    }
+}
+
+void Sender::Parts::fail(Rank culprit, Blame blame_, std::string why) {
+    blame = blame_;
+    verdict.on_failed(culprit, std::move(why));
+}
+
+/// Once the verdict stands, everybody is told, more than once.
+void Sender::Parts::decide(Instant now) {
+    auto ending = verdict.decide(config.source);
+    if (!ending) {
+        return;
+    }
+    ending->why = why_of(Error{blame, ending->why});
+    told = std::move(ending);
+    if (told->outcome == 0) {
+        outcome.phase = Phase::released;
+    } else {
+        outcome.phase = Phase::failed;
+        outcome.culprit = told->rank;
+        outcome.why = Error{blame, told->why};
+        std::uint32_t alone = 0;
+        for (std::uint32_t i = 0; i < config.members && alone < kToldAlone; ++i) {
+            const Rank rank{static_cast<std::uint16_t>(i)};
+            if (!readiness.ready().has(rank)) {
+                control.push_peer(wire::PacketType::release, rank, wire::write(*told));
+                ++alone;
+            }
+        }
+    }
+    server.clear();
+    watch.stop();
+    end.stop();
+    release.start(now);
+    stays_until = now + limits.ending.answer_late;
+}
+
+bool Sender::Parts::has(BlockIndex block, std::uint32_t chunk) const {
+    if (chunk >= chunks(block)) {
+        return false;
+    }
+    const bool is_in_pass = block.value() >= pass.cursor().block && pass.has_loaded(block);
+    return residence.is_clean(block) || is_in_pass;
+}
+
+bool Sender::Parts::can_load(BlockIndex block) const {
+    return block.value() < pass.cursor().block && !residence.contains(block) &&
+           chunks(block) > 0;
+}
+
+std::uint32_t Sender::Parts::chunks(BlockIndex block) const {
+    return descriptors.knows(block) ? cut.chunks(descriptors.at(block).wire_length) : 0;
+}
+
+std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t count) const {
+    return descriptors.describe(block, count);
+}
+
+void Sender::Parts::fill(Instant now, SendBatch& batch) {
+    const std::size_t before = batch.packets;
+    pacer.charge(control.drain(batch, numbers));
+    if (!is_over() && readiness.is_complete()) {
+        // Beside the first pass, repairs get half of what may leave.
+        const std::size_t packets_max = batch.packets_max;
+        if (pass.is_waiting()) {
+            batch.packets_max -= (batch.packets_max - batch.packets) / 2;
+        }
+        server.fill(now, batch, pacer, numbers);
+        batch.packets_max = packets_max;
+        const Position cursor = pass.cursor();
+        pass.fill(now, board.window_below(now), batch, pacer, numbers);
+        if (pass.cursor() != cursor) {
+            group_sent_at = now;
+        }
+        if (pass.is_over() && !end.is_running()) {
+            end.start(now);
+        }
+    }
+    outcome.packets_sent += batch.packets - before;
+}
+
+void Sender::Parts::take(OperationBatch& batch) {
+    if (!is_over()) {
+        const std::uint64_t first = next_ticket;
+        pass.order_loads(operations, next_ticket);
+        under_way += static_cast<std::uint32_t>(next_ticket - first);
+        server.order_loads(operations, next_ticket);
+    }
+    while (!operations.empty() && !batch.full()) {
+        batch.operations.push_back(operations.front());
+        operations.pop_front();
+    }
+}
+
+std::optional<Instant> Sender::Parts::next() const {
+    if (!is_started) {
+        return Instant{};
+    }
+    if (is_over()) {
+        return earlier(release.deadline(), stays_until);
+    }
+    if (pass.wants_loads() || server.wants_loads()) {
+        return Instant{};
+    }
+    auto first = earlier(readiness.deadline(), watch.deadline());
+    first = earlier(first, server.deadline());
+    if (under_way > 0) {
+        first = earlier(
+            first,
+            disk_moved_at + config.stall_timeout * limits.ending.finish_patience + Duration{1});
+    }
+    if (readiness.is_complete()) {
+        first = earlier(first, group_sent_at + alive_every(config));
+        first = earlier(first, end.deadline());
+        const bool is_open = !board.deadline(pass.cursor().block).has_value();
+        if (server.is_waiting() || (pass.is_waiting() && is_open)) {
+            first = earlier(first, pacer.burst_at(Instant{}));
+        } else if (pass.is_waiting()) {
+            first = earlier(first, board.deadline(pass.cursor().block));
+        }
+        if (config.rate_bytes_per_s == 0 && !pass.is_over()) {
+            first = earlier(first, rate_search.deadline());
+        }
+    }
+    return first;
+}
+
+Sender::Sender(const CoreConfig& config, const ObjectShape& shape, Prng&, Limits limits)
+    : parts_{std::make_unique<Parts>(config, shape, limits)} {
+}
+Sender::Sender(Sender&&) noexcept = default;
+Sender::~Sender() = default;
+
+void Sender::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
+    for (const Datagram& datagram : datagrams) {
+        parts_->on_datagram(now, datagram);
+    }
+    parts_->work(now);
+}
+
+void Sender::on_done(Instant now, std::span<const Completion> completions) {
+    for (const Completion& done : completions) {
+        parts_->on_completion(now, done);
+    }
+    parts_->work(now);
+}
+
+void Sender::on_time(Instant now) {
+    parts_->work(now);
+}
+
+void Sender::on_abort(Instant now, const Error& why) {
+    parts_->fail(parts_->config.own, why.blame(), why.sentence());
+    parts_->work(now);
+}
+
+void Sender::next_sends(Instant now, SendBatch& sends) {
+    parts_->fill(now, sends);
+}
+
+void Sender::next_operations(Instant, OperationBatch& operations) {
+    parts_->take(operations);
+}
+
+std::optional<Instant> Sender::deadline() const {
+    return parts_->next();
+}
+
+const Outcome& Sender::outcome() const {
+    return parts_->outcome;
+}
+
+}  // namespace stage::core

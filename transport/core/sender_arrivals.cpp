@@ -1,0 +1,141 @@
+#include "transport/core/sender_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage::core {
+
+using wire::PacketType;
+
+void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
+    const Rank from = datagram.header.rank;
+    if (datagram.header.is_data()) {
+        Operation drop;
+        drop.ticket = datagram.lease;
+        operations.push_back(drop);
+        return;
+    }
+    if (is_over()) {
+        if (told) {
+            control.push_peer(PacketType::release, from, wire::write(*told));
+        }
+        return;
+    }
+    watch.on_heard(now, from);
+    switch (datagram.header.type) {
+        case PacketType::ready:
+            if (const auto body = wire::read_ready(datagram.body)) {
+                readiness.on_ready(now, from, *body);
+            }
+            return;
+        case PacketType::request:
+            if (const auto body = wire::read_request(datagram.body)) {
+                on_request(now, from, *body);
+            }
+            return;
+        case PacketType::report:
+            if (const auto body = wire::read_report(datagram.body)) {
+                on_report(now, from, *body);
+            }
+            return;
+        case PacketType::done:
+            if (const auto body = wire::read_done(datagram.body)) {
+                verdict.on_done(body->ranks);
+                control.push_peer(PacketType::done_ack, from, wire::write(*body));
+            }
+            return;
+        case PacketType::leave:
+            if (const auto body = wire::read_ending(datagram.body)) {
+                verdict.on_failed(from, body->why);
+            }
+            return;
+        case PacketType::data:
+        case PacketType::describe:
+        case PacketType::offer:
+        case PacketType::lacking:
+        case PacketType::done_ack:
+        case PacketType::release:
+        case PacketType::end:
+            return;  // for receivers
+    }
+}
+
+void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& request) {
+    // A round trip, at least a moment: what was sent to all in that time is still under way.
+    const Duration window =
+        std::min(2 * readiness.round_trip().mean(), limits.feedback.repeat_window_max);
+    wire::Request alone{.id = request.id, .runs = {}};
+    std::vector<wire::ChunkRun> shared;
+    shared_loss.on_request(now, window, from, request, alone, shared);
+    if (!alone.runs.empty()) {
+        server.on_request(now, from, alone, control);
+    }
+    repeat(now, shared);
+}
+
+void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
+    board.on_report(now, from, report);
+    watch.on_held(now, from, report.blocks_held);
+    if (!is_representative(config, limits.feedback.representatives, from)) {
+        return;
+    }
+    std::vector<wire::ChunkRun> shared;
+    for (const wire::ChunkRun& run : report.missing) {
+        if (run.block.value() < shape.blocks && pass.has_loaded(run.block)) {
+            shared_loss.on_missing(run, shared);
+        }
+    }
+    repeat(now, shared);
+}
+
+void Sender::Parts::repeat(Instant now, const std::vector<wire::ChunkRun>& runs) {
+    for (const wire::ChunkRun& run : runs) {
+        if (server.repeat(now, run)) {
+            shared_loss.on_repeat(now, run);
+        }
+    }
+}
+
+void Sender::Parts::on_completion(Instant now, const Completion& done) {
+    if (is_over()) {
+        return;
+    }
+    if (done.kind == OperationKind::load) {
+        on_loaded(now, done);
+    } else if (done.kind == OperationKind::finish) {
+        --under_way;
+        disk_moved_at = now;
+        if (done.verdict != Verdict::good) {
+            return fail(config.own, done.why.blame(), done.why.sentence());
+        }
+        outcome.phase = Phase::holding;
+        outcome.held_at = now;
+        outcome.bytes_held = shape.object_bytes;
+        verdict.on_done(config.own);
+    }
+}
+
+void Sender::Parts::on_loaded(Instant now, const Completion& done) {
+    const bool is_first = !descriptors.knows(done.block);
+    if (is_first) {
+        --under_way;
+        disk_moved_at = now;
+    }
+    if (done.verdict == Verdict::failed) {
+        return fail(config.own, done.why.blame(), done.why.sentence());
+    }
+    const bool is_same = is_first || descriptors.at(done.block) == done.descriptor;
+    if (done.verdict == Verdict::bad_digest || !is_same || done.descriptor.length == 0) {
+        return fail(config.own, Blame::user, "what is staged changed while it was read");
+    }
+    if (is_first) {
+        descriptors.learn(done.block, done.descriptor);
+        pass.on_loaded(done.block);
+        outcome.bytes_held += done.descriptor.length;
+    } else {
+        residence.settle(done.block);
+        server.on_loaded(done.block, true, control);
+    }
+}
+
+}  // namespace stage::core

@@ -1,0 +1,89 @@
+// Of what is a source made?
+//
+// Only sender.cpp (what time brings) and sender_arrivals.cpp (what others send) look in here.
+#pragma once
+
+#include "transport/core/descriptor_table.h"
+#include "transport/core/done_reporter.h"
+#include "transport/core/first_pass.h"
+#include "transport/core/group_verdict.h"
+#include "transport/core/member_watch.h"
+#include "transport/core/readiness.h"
+#include "transport/core/repair_server.h"
+#include "transport/core/repeater.h"
+#include "transport/core/report_board.h"
+#include "transport/core/reporter.h"
+#include "transport/core/sender.h"
+#include "transport/core/shared_loss.h"
+
+#include <deque>
+
+namespace stage::core {
+
+struct Sender::Parts final : Holdings {
+    Parts(const CoreConfig& given, const ObjectShape& shape, const Limits& limits_);
+
+    // What arrives.
+    void on_datagram(Instant now, const Datagram& datagram);
+    void on_request(Instant now, Rank from, const wire::Request& request);
+    void on_report(Instant now, Rank from, const wire::Report& report);
+    void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);
+    void on_completion(Instant now, const Completion& done);
+    void on_loaded(Instant now, const Completion& done);
+
+    // What time brings.
+    void work(Instant now);
+    void work_on_readiness(Instant now);
+    void work_on_object(Instant now);
+    void keep_alive(Instant now);
+    void watch_own_disk(Instant now);
+    void decide(Instant now);
+    void fail(Rank culprit, Blame blame, std::string why);
+    void fill(Instant now, SendBatch& batch);
+    void take(OperationBatch& batch);
+
+    [[nodiscard]] bool is_over() const {
+        return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+    }
+    [[nodiscard]] std::optional<Instant> next() const;
+
+    // Holdings:
+    [[nodiscard]] bool has(BlockIndex block, std::uint32_t chunk) const override;
+    [[nodiscard]] bool can_load(BlockIndex block) const override;
+    [[nodiscard]] std::uint32_t chunks(BlockIndex block) const override;
+    [[nodiscard]] std::vector<std::byte> describe(BlockIndex block,
+                                                  std::uint32_t count) const override;
+
+    CoreConfig config;
+    Limits limits;
+    ObjectShape shape;
+    Cut cut;
+    Outcome outcome;
+    Numbering numbers;
+    ControlQueue control;
+    Pacer pacer;
+    Residence residence;
+    DescriptorTable descriptors;
+    FirstPass pass;
+    RepairServer server;
+    Readiness readiness;
+    ReportBoard board;
+    RateSearch rate_search;
+    SharedLoss shared_loss;
+    MemberWatch watch;
+    GroupVerdict verdict;
+    Repeater end;      ///< Of END.
+    Repeater release;  ///< Of RELEASE.
+    std::optional<wire::Ending> told;
+    std::optional<Instant> stays_until;
+    std::deque<Operation> operations;
+    std::uint64_t next_ticket = 1;
+    std::uint32_t under_way = 0;  ///< Loads of the first pass, and the finish.
+    Instant disk_moved_at{};
+    Instant group_sent_at{};
+    bool is_started = false;
+    bool is_finishing = false;
+    Blame blame = Blame::user;  ///< Of the failure that the verdict names.
+};
+
+}  // namespace stage::core

@@ -1,0 +1,128 @@
+#include "transport/core/shared_loss.h"
+
+#include <algorithm>
+
+namespace stage::core {
+namespace {
+
+/// Appends a chunk to the last run if it follows it, else begins one.
+void append(std::vector<wire::ChunkRun>& runs, BlockIndex block, std::uint32_t chunk) {
+    if (!runs.empty() && runs.back().block == block &&
+        std::uint32_t{runs.back().first} + runs.back().count == chunk) {
+        ++runs.back().count;
+    } else {
+        runs.push_back(
+            {.block = block, .first = static_cast<std::uint16_t>(chunk), .count = 1});
+    }
+}
+
+}  // namespace
+
+SharedLoss::SharedLoss(const FeedbackLimits& limits,
+                       std::uint32_t representatives,
+                       std::uint32_t chunks_max)
+    // One voter can't tell a shared loss from its own; it asks for what it misses anyway.
+    : limits_{limits},
+      threshold_{std::max((representatives + 1U) / 2U, 2U)},
+      chunks_max_{chunks_max} {
+}
+
+SharedLoss::Votes& SharedLoss::votes_of(BlockIndex block) {
+    const auto found = std::ranges::find(votes_, block, &Votes::block);
+    if (found != votes_.end()) {
+        found->touched = ++touches_;
+        return *found;
+    }
+    if (votes_.size() < limits_.votes_blocks_max) {
+        votes_.push_back({.block = block,
+                          .touched = ++touches_,
+                          .counts = std::vector<std::uint8_t>(chunks_max_)});
+        return votes_.back();
+    }
+    Votes& oldest = *std::ranges::min_element(votes_, {}, &Votes::touched);
+    oldest.block = block;
+    oldest.touched = ++touches_;
+    std::ranges::fill(oldest.counts, std::uint8_t{0});
+    return oldest;
+}
+
+void SharedLoss::on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRun>& repeat) {
+    const std::uint32_t end =
+        std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
+    if (run.first >= end) {
+        return;
+    }
+    Votes& votes = votes_of(run.block);
+    for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
+        if (++votes.counts[chunk] == threshold_) {
+            append(repeat, run.block, chunk);
+        }
+    }
+}
+
+SharedLoss::Recent& SharedLoss::recent_of(Instant now, BlockIndex block) {
+    const auto found = std::ranges::find(recent_, block, &Recent::block);
+    if (found != recent_.end()) {
+        return *found;
+    }
+    if (recent_.size() < limits_.votes_blocks_max) {
+        recent_.push_back({.block = block,
+                           .since = now,
+                           .asker = {},
+                           .asked = ChunkSet{chunks_max_},
+                           .repeated = ChunkSet{chunks_max_}});
+        return recent_.back();
+    }
+    Recent& oldest = *std::ranges::min_element(recent_, {}, &Recent::since);
+    oldest.block = block;
+    oldest.since = now;
+    oldest.asked.clear();
+    oldest.repeated.clear();
+    return oldest;
+}
+
+void SharedLoss::on_request(Instant now,
+                            Duration window,
+                            Rank from,
+                            const wire::Request& request,
+                            wire::Request& alone,
+                            std::vector<wire::ChunkRun>& repeat) {
+    for (const wire::ChunkRun& run : request.runs) {
+        if (run.count == 0) {
+            alone.runs.push_back(run);
+            continue;
+        }
+        Recent& recent = recent_of(now, run.block);
+        if (now - recent.since > window) {
+            recent.since = now;
+            recent.asked.clear();
+            recent.repeated.clear();
+        }
+        const std::uint32_t end =
+            std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
+        for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
+            if (recent.repeated.has(chunk)) {
+                continue;
+            }
+            const bool is_shared = recent.asked.has(chunk) && recent.asker != from;
+            if (is_shared) {
+                append(repeat, run.block, chunk);
+            } else if (alone.runs.size() < wire::kMaxRuns) {
+                recent.asked.add(chunk);
+                append(alone.runs, run.block, chunk);
+            }
+        }
+        recent.asker = from;
+    }
+}
+
+void SharedLoss::on_repeat(Instant now, const wire::ChunkRun& run) {
+    Recent& recent = recent_of(now, run.block);
+    const std::uint32_t end =
+        std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
+    for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
+        recent.repeated.add(chunk);
+    }
+}
+
+}  // namespace stage::core

@@ -1,0 +1,63 @@
+// What does the source send again, and to whom?
+//
+// To everybody what most representatives miss, because then no peer could give it; and what
+// several members ask of it in a short time. To one member what only that one asks. Nothing
+// that it sent to everybody a moment ago: it may still be under way.
+#pragma once
+
+#include "transport/core/chunk_set.h"
+#include "transport/core/contract.h"
+#include "transport/core/limits.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace stage::core {
+
+class SharedLoss {
+  public:
+    /// `representatives`: how many report. `chunks_max`: of a block.
+    SharedLoss(const FeedbackLimits& limits,
+               std::uint32_t representatives,
+               std::uint32_t chunks_max);
+
+    /// A representative misses `run`: appends what has now been missed by half of them.
+    void on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRun>& repeat);
+
+    /// A member asks: `alone` gets what it alone wants, `repeat` what is sent to everybody.
+    void on_request(Instant now,
+                    Duration window,
+                    Rank from,
+                    const wire::Request& request,
+                    wire::Request& alone,
+                    std::vector<wire::ChunkRun>& repeat);
+
+    /// It is being sent to everybody.
+    void on_repeat(Instant now, const wire::ChunkRun& run);
+
+  private:
+    struct Votes {
+        BlockIndex block;
+        std::uint64_t touched = 0;
+        std::vector<std::uint8_t> counts;
+    };
+    struct Recent {
+        BlockIndex block;
+        Instant since{};
+        Rank asker;
+        ChunkSet asked;     ///< By one member.
+        ChunkSet repeated;  ///< To everybody.
+    };
+
+    [[nodiscard]] Votes& votes_of(BlockIndex block);
+    [[nodiscard]] Recent& recent_of(Instant now, BlockIndex block);
+
+    FeedbackLimits limits_;
+    std::uint32_t threshold_;
+    std::uint32_t chunks_max_;
+    std::uint64_t touches_ = 0;
+    std::vector<Votes> votes_;
+    std::vector<Recent> recent_;
+};
+
+}  // namespace stage::core

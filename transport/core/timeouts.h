@@ -1,0 +1,28 @@
+// How long is patience where nobody said?
+#pragma once
+
+#include "transport/core/contract.h"
+
+#include <chrono>
+
+namespace stage::core {
+
+/// An OFFER with more blocks is refused: 16 TiB in blocks of 1 MiB.
+inline constexpr std::uint32_t kBlocksMax = 1U << 24U;
+
+inline constexpr Duration kReadyTimeout = std::chrono::seconds{10};
+inline constexpr Duration kStallTimeout = std::chrono::seconds{30};
+inline constexpr Duration kLinger = std::chrono::seconds{60};
+
+/// Times that are 0 get their defaults.
+[[nodiscard]] inline CoreConfig with_default_timeouts(CoreConfig config) {
+    const auto fill = [](Duration& time, Duration standard) {
+        time = time > Duration::zero() ? time : standard;
+    };
+    fill(config.ready_timeout, kReadyTimeout);
+    fill(config.stall_timeout, kStallTimeout);
+    fill(config.linger, kLinger);
+    return config;
+}
+
+}  // namespace stage::core
