@@ -25,11 +25,6 @@ constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 constexpr std::size_t kLengthBytes = 4;
 
-enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3 };
-enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2 };
-
-// ---- The child's part.
-
 struct HostlistFree {
     void operator()(hostlist_t list) const { ::slurm_hostlist_destroy(list); }
 };
@@ -175,7 +170,20 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
         SlurmJob{.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"}};
 }
 
+/// libslurm waits a minute for a file that SLURM_CONF names and that is not there.
+Status check_configuration() {
+    const char* path = std::getenv("SLURM_CONF");  // NOLINT(concurrency-mt-unsafe)
+    if (path != nullptr && ::access(path, R_OK) != 0) {
+        return Error::from_errno(Blame::node, "Slurm's configuration " + std::string{path});
+    }
+    return {};
+}
+
 Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
+    const Status configured = check_configuration();
+    if (!configured) {
+        return configured.error();
+    }
     ::slurm_init(nullptr);
     if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
         const auto names = expand(ask->node_list);
@@ -266,123 +274,7 @@ void on_fatal(int status, void* argument) {
                   (complaint.empty() ? std::string{"it does not say why"} : complaint) + ")"}));
 }
 
-// ---- Both parts'.
-
-void write_nodes(ByteWriter& out, const std::vector<SlurmNode>& nodes) {
-    out.u8(static_cast<std::uint8_t>(Told::nodes))
-        .u32(static_cast<std::uint32_t>(nodes.size()));
-    for (const SlurmNode& node : nodes) {
-        out.text(node.name).text(node.address);
-    }
-}
-
-std::vector<SlurmNode> read_nodes(ByteReader& reader) {
-    std::vector<SlurmNode> nodes;
-    const std::size_t count = reader.u32();
-    if (count > kNodesMax) {
-        reader.fail();
-    }
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-        std::string name = reader.text(kNameMax);
-        std::string address = reader.text(kNameMax);
-        nodes.push_back({.name = std::move(name), .address = std::move(address)});
-    }
-    return nodes;
-}
-
-SlurmJob read_job(ByteReader& reader) {
-    SlurmJob job;
-    const std::uint8_t state = reader.u8();
-    job.state = static_cast<SlurmJobState>(state);
-    job.restart_count = reader.u32();
-    job.word = reader.text(kNameMax);
-    if (state > static_cast<std::uint8_t>(SlurmJobState::absent)) {
-        reader.fail();
-    }
-    return job;
-}
-
 }  // namespace
-
-std::vector<std::byte> encode_question(const SlurmQuestion& question) {
-    ByteWriter out;
-    if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
-        out.u8(static_cast<std::uint8_t>(Ask::expand)).text(ask->node_list);
-    } else if (const auto* resolve_ask = std::get_if<ResolveQuestion>(&question)) {
-        out.u8(static_cast<std::uint8_t>(Ask::resolve)).text(resolve_ask->node_list);
-    } else {
-        out.u8(static_cast<std::uint8_t>(Ask::job));
-        out.u32(std::get<JobStateQuestion>(question).job_id);
-    }
-    return out.take();
-}
-
-Result<SlurmQuestion> decode_question(Bytes message) {
-    ByteReader reader{message};
-    SlurmQuestion question;
-    switch (static_cast<Ask>(reader.u8())) {
-        case Ask::expand:
-            question = ExpandQuestion{reader.text(kQuestionMax)};
-            break;
-        case Ask::resolve:
-            question = ResolveQuestion{reader.text(kQuestionMax)};
-            break;
-        case Ask::job:
-            question = JobStateQuestion{reader.u32()};
-            break;
-        default:
-            reader.fail();
-            break;
-    }
-    if (!reader.finished()) {
-        return Error{Blame::internal, "a question to Slurm that is none"};
-    }
-    return question;
-}
-
-std::vector<std::byte> encode_slurm_answer(const Result<SlurmAnswer>& answer) {
-    ByteWriter out;
-    if (!answer) {
-        out.u8(static_cast<std::uint8_t>(Told::error));
-        out.u8(static_cast<std::uint8_t>(answer.error().blame()));
-        out.text(std::string_view{answer.error().sentence()}.substr(0, kSentenceMax));
-    } else if (const auto* nodes = std::get_if<std::vector<SlurmNode>>(&*answer)) {
-        write_nodes(out, *nodes);
-    } else {
-        const auto& job = std::get<SlurmJob>(*answer);
-        out.u8(static_cast<std::uint8_t>(Told::job)).u8(static_cast<std::uint8_t>(job.state));
-        out.u32(job.restart_count).text(job.word);
-    }
-    return out.take();
-}
-
-Result<SlurmAnswer> decode_slurm_answer(Bytes message) {
-    const Error nonsense{Blame::internal, "the Slurm query answers nonsense"};
-    ByteReader reader{message};
-    SlurmAnswer answer;
-    switch (static_cast<Told>(reader.u8())) {
-        case Told::error: {
-            const std::uint8_t blame = reader.u8();
-            std::string sentence = reader.text(kSentenceMax);
-            const bool good =
-                reader.finished() && blame <= static_cast<std::uint8_t>(Blame::internal);
-            return good ? Error{static_cast<Blame>(blame), std::move(sentence)} : nonsense;
-        }
-        case Told::nodes:
-            answer = read_nodes(reader);
-            break;
-        case Told::job:
-            answer = read_job(reader);
-            break;
-        default:
-            reader.fail();
-            break;
-    }
-    if (!reader.finished()) {
-        return nonsense;
-    }
-    return answer;
-}
 
 int run_slurm_query(int fd) {
     // A bound that holds even inside a call that never returns.

@@ -111,12 +111,10 @@ struct MungeWorld {
         attach(far, 1);
         world.munges = {&near, &far};
     }
-    pid_t attach(MungeClient& client, std::uint32_t role) {
+    void attach(MungeClient& client, std::uint32_t role) {
         auto helper = spawn.spawner().start_role(role, SOCK_SEQPACKET);
         REQUIRE(helper);
-        const pid_t pid = spawn.next(SpawnEvent::Kind::started).pid;
         client.attach(std::move(helper->socket));
-        return pid;
     }
     std::string login_error() {
         Link& link = world.connect();
