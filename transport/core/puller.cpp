@@ -310,7 +310,10 @@ Rank Puller::choose(Instant now, const OpenBlock& open) {
 }
 
 std::optional<Instant> Puller::deadline() const {
-    std::optional<Instant> first = look_at_;
+    std::optional<Instant> first;
+    if (look_at_) {
+        first = std::max(*look_at_, next_look_);
+    }
     for (const Asked& asked : asked_) {
         first = earlier(first, asked.expires_at);
     }
