@@ -6,6 +6,7 @@
 
 CLUSTER_TESTS=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 LAB=$CLUSTER_TESTS/lab
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH   # Debian's own python3 before a user's
 NODES=()
 
 lab() { "$LAB" --name "$CLUSTER" "$@"; }

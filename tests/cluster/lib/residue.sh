@@ -15,7 +15,8 @@ find /var/spool/stagecast -mindepth 1 2>/dev/null | sort | sed 's/^/staged /'
 find /run/stagecast/jobs -mindepth 1 2>/dev/null | sort | sed 's/^/marker /'
 find /home /tmp /var/tmp -xdev -name '.*.stagecast.*' 2>/dev/null | sort | sed 's/^/temporary /'
 find /tmp /var/tmp /dev/shm -mindepth 1 -maxdepth 1 ! -name 'ompi.*' 2>/dev/null | sort | sed 's/^/local /'
-awk '{ print "mount", $5 }' /proc/self/mountinfo | sort
+# What other programs of this machine mounted below /run comes and goes in our copies too.
+awk '$5 !~ /^\/run\/netns/ { print "mount", $5 }' /proc/self/mountinfo | sort
 
 # What the daemon holds open: files by name (sockets, pipes and counters vary).
 for daemon in $(ps -eo pid=,comm= | awk '$2 == "stagecastd" { print $1 }'); do
