@@ -95,6 +95,11 @@ StageRequest bounded(StageRequest request) {
     return request;
 }
 
+bool is_unknown(const Answer& answer) {
+    const auto* const verdict = std::get_if<Verdict>(&answer);
+    return verdict != nullptr && verdict->state == VerdictState::unknown;
+}
+
 /// The sentence of an answer that lets no task start, or nothing.
 std::optional<std::string> objection(const Answer& answer) {
     if (const auto* const refused = std::get_if<Refused>(&answer)) {
@@ -208,9 +213,7 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         fail(handle, at_node(handle) + ": " + answer.error().sentence(), true);
         return;
     }
-    const auto* const verdict = std::get_if<Verdict>(&*answer);
-    const bool is_unknown = verdict != nullptr && verdict->state == VerdictState::unknown;
-    if (is_unknown && may_be_unknown) {
+    if (may_be_unknown && is_unknown(*answer)) {
         // What the environment says is another component's.
         for (const char* const name : {kStageDir, kStageFiles, kJobStatus}) {
             handle.unset_job_variable(name);
@@ -218,6 +221,7 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         return;
     }
     if (auto reason = objection(*answer)) {
+        const auto* const verdict = std::get_if<Verdict>(&*answer);
         const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
         fail(handle,
              is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
@@ -247,19 +251,19 @@ void StepSide::ask_for_job(SpankHandle& handle) {
              false);
         return;
     }
-    const QueryRequest query{
-        .key = {.job_id = *job, .step_id = kWholeJob, .restart = restart_of(handle)}};
-    const auto answer = ask_(query, kBrief);
+    auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}}, kBrief);
+    if (answer && is_unknown(*answer)) {
+        // A daemon that does not know kLatestLife still knows the life that the environment
+        // names.
+        answer = ask_(QueryRequest{{.job_id = *job, .restart = restart_of(handle)}}, kBrief);
+    }
     const bool may_be_unknown = is_mixed(handle);
     if (!answer && may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_) {
         return;  // nothing speaks of files, and there is no daemon to know better
     }
     judge(handle, answer, may_be_unknown);
-    if (answer) {
-        if (const auto* const verdict = std::get_if<Verdict>(&*answer);
-            verdict != nullptr && verdict->state != VerdictState::unknown) {
-            job_ = *verdict;
-        }
+    if (answer && std::holds_alternative<Verdict>(*answer) && !is_unknown(*answer)) {
+        job_ = std::get<Verdict>(*answer);
     }
 }
 
@@ -295,10 +299,8 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     const auto answer =
         ask_(bounded(std::move(request)), patience_of(read_site(arguments_.conf_path)));
     judge(handle, answer, false);
-    if (answer) {
-        if (const auto* const verdict = std::get_if<Verdict>(&*answer)) {
-            step_ = *verdict;
-        }
+    if (answer && std::holds_alternative<Verdict>(*answer)) {
+        step_ = std::get<Verdict>(*answer);
     }
 }
 

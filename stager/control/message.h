@@ -55,6 +55,12 @@ inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more bel
 /// The step of a stage that belongs to the whole job.
 inline constexpr std::uint32_t kWholeJob = 0xffffffffU;
 
+/// In a QUERY: whichever life of the job was announced here last. slurmstepd does not know the
+/// restart count of a batch step (Slurm 22.05.8, measured: S_SLURM_RESTART_COUNT is 0 and the
+/// environment has none); but no step begins before its own life's prolog has announced it
+/// here.
+inline constexpr std::uint32_t kLatestLife = 0xffffffffU;
+
 /// Which stage. A requeued job repeats its id: `restart` tells the lives apart.
 struct StageKey {
     std::uint32_t job_id = 0;
