@@ -81,6 +81,15 @@ Status Interrupts::also(int fd, std::function<Status()> on_readable) {
 }
 
 Status Interrupts::check() {
+    if (!ended_) {
+        if (Status looked = look(); !looked) {
+            ended_ = std::move(looked).error();
+        }
+    }
+    return ended_ ? Status{*ended_} : Status{};
+}
+
+Status Interrupts::look() {
     signalfd_siginfo signal{};
     if (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
         const char* name = ::sigabbrev_np(static_cast<int>(signal.ssi_signo));

@@ -28,7 +28,7 @@ class Interrupts {
     /// `on_readable` is asked in check() when `fd` is readable; an error of its ends the work.
     [[nodiscard]] Status also(int fd, std::function<Status()> on_readable);
 
-    /// Looks, without waiting. An error is the reason to end.
+    /// Looks, without waiting. An error is the reason to end, and stays so.
     [[nodiscard]] Status check();
     /// Waits at most so long for something, then looks.
     [[nodiscard]] Status wait(std::chrono::milliseconds longest);
@@ -37,6 +37,7 @@ class Interrupts {
     Interrupts() = default;
 
     [[nodiscard]] Status add(int fd);
+    [[nodiscard]] Status look();
 
     UniqueFd all_;
     UniqueFd signals_;
@@ -44,6 +45,7 @@ class Interrupts {
     std::chrono::milliseconds limit_{0};
     int other_ = -1;
     std::function<Status()> on_readable_;
+    std::optional<Error> ended_;
 };
 
 }  // namespace stage

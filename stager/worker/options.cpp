@@ -8,6 +8,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <sstream>
@@ -16,6 +17,8 @@ namespace stage {
 namespace {
 
 namespace po = boost::program_options;
+
+constexpr std::chrono::milliseconds kStallTimeout = std::chrono::seconds{30};
 
 /// An option with a value; `preset` is null where there is none.
 struct OptionText {
@@ -50,7 +53,9 @@ constexpr std::array kOptions{
                "readable by nobody else; not needed with --protection=none, nor under PMIx "
                "where munge is"},
     OptionText{"timeout", "600", "seconds for the whole of it"},
-    OptionText{"stall-timeout", "30", "seconds without progress"},
+    OptionText{"stall-timeout",
+               nullptr,
+               "seconds without progress; default: 30, or half of the timeout if that is less"},
 };
 
 po::options_description described() {
@@ -132,7 +137,10 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     values.number("port", options.port);
     values.take("port", options.port != 0);
     values.time("timeout", options.timeout);
-    values.time("stall-timeout", options.stall_timeout);
+    options.stall_timeout = std::min(kStallTimeout, options.timeout / 2);
+    if (map.count("stall-timeout") != 0) {
+        values.time("stall-timeout", options.stall_timeout);
+    }
     const std::string transport = values.text("transport");
     values.take("transport", transport == "auto" || transport == "udp");
     if (map.count("rate-max") != 0) {

@@ -142,8 +142,10 @@ Result<BroadcastConfig> Stage::connect() {
     if (!directory) {
         return std::move(directory).error();
     }
-    const Result<Wired> wired = wire_up(
-        **directory, *card, or_default(setup_.stage_timeout, kDefaultPatience), interrupts_);
+    // The stage's own limit comes first: it is the better sentence.
+    const milliseconds longest =
+        or_default(setup_.stage_timeout, kDefaultPatience) + seconds{1};
+    const Result<Wired> wired = wire_up(**directory, *card, longest, interrupts_);
     if (!wired) {
         return wired.error();
     }

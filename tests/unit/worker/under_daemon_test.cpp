@@ -1,0 +1,263 @@
+// Does a worker do what its daemon says, tell what came of it, and leave nothing behind?
+//
+// The worker is a real process with a real socket at descriptor 3; the test is the daemon. A
+// stage of one node needs no network, so that everything but the broadcast is here.
+#include "stager/worker/under_daemon.h"
+
+#include "stager/control/spec_list.h"
+#include "stager/worker/setup.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::content_of;
+using test::Scratch;
+
+constexpr int kPatienceMilliseconds = 20'000;
+
+/// The daemon's view of one worker.
+class WorkerProcess {
+  public:
+    WorkerProcess() {
+        std::array<int, 2> ends{};
+        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            run(ends[1]);
+        }
+        ::close(ends[1]);
+        socket_.reset(ends[0]);
+    }
+    ~WorkerProcess() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+    }
+    WorkerProcess(const WorkerProcess&) = delete;
+    WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+    void send(const ToWorker& message) const {
+        REQUIRE(send_to_peer(socket_.get(), encode_to_worker(message)).ok());
+    }
+    /// The next message of this kind; others are passed over. Nothing at the worker's end.
+    template <class Message>
+    std::optional<Message> next() const {
+        for (;;) {
+            pollfd one{socket_.get(), POLLIN, 0};
+            REQUIRE(::poll(&one, 1, kPatienceMilliseconds) == 1);
+            const auto received = receive_from_peer(socket_.get(), kMaxFromWorker);
+            REQUIRE(received);
+            if (received->kind == PeerMessage::Kind::closed) {
+                return std::nullopt;
+            }
+            const auto message = decode_from_worker(received->message);
+            REQUIRE(message);
+            if (const auto* wanted = std::get_if<Message>(&*message)) {
+                return *wanted;
+            }
+        }
+    }
+    void close() { socket_.reset(); }
+    void signal(int number) const { REQUIRE(::kill(pid_, number) == 0); }
+    int exit_code() {
+        int status = 0;
+        REQUIRE(::waitpid(std::exchange(pid_, -1), &status, 0) > 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+  private:
+    [[noreturn]] static void run(int control) {
+        const int null = ::open("/dev/null", O_RDWR);
+        const int unicast = ::socket(AF_INET, SOCK_DGRAM, 0);
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_addr.s_addr = 0x0100007f;  // 127.0.0.1, network order
+        static_cast<void>(::bind(unicast, reinterpret_cast<const sockaddr*>(&own), sizeof own));
+        // High first, so that none of the three is overwritten before it has moved.
+        const int high = ::fcntl(control, F_DUPFD, 10);
+        const int high_unicast = ::fcntl(unicast, F_DUPFD, 10);
+        ::dup2(high, kWorkerControlFd);
+        ::dup2(null, kWorkerGroupFd);
+        ::dup2(high_unicast, kWorkerUnicastFd);
+        for (int fd = kWorkerUnicastFd + 1; fd < 256; ++fd) {
+            ::close(fd);
+        }
+        const Logger quiet{[](LogLevel, std::string_view) {}, LogLevel::error};
+        auto interrupts = Interrupts::make();
+        ::_exit(interrupts ? run_under_daemon(quiet, *interrupts) : 99);
+    }
+
+    UniqueFd socket_;
+    pid_t pid_ = -1;
+};
+
+WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& options) {
+    std::vector<StageSpec> specs;
+    for (const std::string& option : options) {
+        const auto spec = parse_spec(option);
+        REQUIRE(spec);
+        specs.push_back(*spec);
+    }
+    WorkerSetup setup;
+    setup.key = {.job_id = 42, .step_id = kWholeJob, .restart = 0};
+    setup.nodes = {"n0"};
+    setup.specs = *serialize(specs);
+    setup.work_dir = "/";
+    setup.stage_dir = stage.path();
+    setup.stage_timeout = std::chrono::milliseconds{kPatienceMilliseconds};
+    return setup;
+}
+
+}  // namespace
+
+TEST_CASE("a stage of one node puts its files in place and says where") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    const std::string content = test::noise(kBlockBytes + 77);
+    WorkerSetup setup = setup_for(
+        stage,
+        {from.write("a", content), from.write("b", "bbb") + ":" + outside.path("b") + ":temp"});
+    setup.dest_roots = {outside.path()};
+    WorkerProcess worker;
+    worker.send(setup);
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK(outcome->sentence.empty());
+    CHECK(outcome->state == VerdictState::ok);
+    CHECK(outcome->paths == std::vector<std::string>{stage.path("a"), outside.path("b")});
+    const auto released = worker.next<WorkerReleased>();
+    REQUIRE(released);
+    CHECK_THAT(released->statistics, Contains("\"digest\":\""));
+    CHECK(worker.exit_code() == 0);
+    CHECK(content_of(stage.path("a")) == content);
+    CHECK(content_of(outside.path("b")) == "bbb");
+    CHECK(content_of(stage.path(".stagecast/remove")) == outside.path("b") + '\0');
+}
+
+TEST_CASE("a step's files lie in the step's directory") {
+    const Scratch from;
+    const Scratch stage;
+    WorkerSetup setup = setup_for(stage, {from.write("a", "aaa")});
+    setup.dest_subdir = "step.3";
+    REQUIRE(::mkdir(stage.path("step.3").c_str(), 0700) == 0);
+    WorkerProcess worker;
+    worker.send(setup);
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK(outcome->sentence.empty());
+    CHECK(content_of(stage.path("step.3/a")) == "aaa");
+    CHECK(content_of(stage.path("step.3/.stagecast/files")) == stage.path("step.3/a") + '\0');
+}
+
+TEST_CASE("a failure is told with file, cause and remedy, and leaves nothing") {
+    const Scratch from;
+    const Scratch stage;
+    const std::string good = from.write("good", "x");
+    const auto sentence_of = [&](const WorkerSetup& setup) {
+        WorkerProcess worker;
+        worker.send(setup);
+        const auto outcome = worker.next<WorkerOutcome>();
+        REQUIRE(outcome);
+        CHECK(outcome->state == VerdictState::failed);
+        CHECK(worker.exit_code() == 1);
+        return outcome->sentence;
+    };
+    CHECK_THAT(sentence_of(setup_for(stage, {good, from.path("absent")})),
+               Contains(from.path("absent") + ": No such file or directory; check"));
+    CHECK_THAT(sentence_of(setup_for(stage, {good + ":/etc/x"})),
+               Contains("not allowed there"));
+    WorkerSetup forged = setup_for(stage, {good});
+    forged.specs = "garbage";
+    CHECK_FALSE(sentence_of(forged).empty());
+    WorkerSetup large = setup_for(stage, {from.write("large", test::noise(1000))});
+    large.max_bytes = 999;
+    CHECK_THAT(sentence_of(large), Contains("MaxBytes"));
+    CHECK(stage.names().empty());
+}
+
+TEST_CASE("an optional file that is missing makes the outcome partial") {
+    const Scratch from;
+    const Scratch stage;
+    WorkerProcess worker;
+    worker.send(setup_for(stage, {from.write("a", "aaa"), from.path("absent") + "::optional"}));
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK(outcome->state == VerdictState::partial);
+    CHECK_THAT(outcome->sentence, Contains("absent: No such file"));
+    CHECK(outcome->paths == std::vector<std::string>{stage.path("a"), ""});
+    CHECK(worker.exit_code() == 0);
+}
+
+TEST_CASE("a worker that waits for its peers ends when it is told, or left") {
+    const Scratch from;
+    const Scratch stage;
+    WorkerSetup setup = setup_for(stage, {from.write("a", "aaa")});
+    setup.nodes = {"n0", "n1"};
+    setup.cards_follow = true;
+    WorkerProcess worker;
+    worker.send(setup);
+    REQUIRE(worker.next<WorkerCard>());
+    SECTION("told") {
+        worker.send(WorkerAbort{Blame::user, "the job was cancelled"});
+        const auto outcome = worker.next<WorkerOutcome>();
+        REQUIRE(outcome);
+        CHECK(outcome->state == VerdictState::failed);
+        CHECK(outcome->sentence == "the job was cancelled");
+    }
+    SECTION("left") {
+        worker.close();
+    }
+    SECTION("by a signal") {
+        worker.signal(SIGTERM);
+        const auto outcome = worker.next<WorkerOutcome>();
+        REQUIRE(outcome);
+        CHECK_THAT(outcome->sentence, Contains("SIGTERM"));
+    }
+    SECTION("by nonsense") {
+        worker.send(WorkerCards{{std::byte{1}}});
+        const auto outcome = worker.next<WorkerOutcome>();
+        REQUIRE(outcome);
+        CHECK(outcome->state == VerdictState::failed);
+    }
+    CHECK(worker.exit_code() == 1);
+    CHECK(stage.names().empty());
+}
+
+TEST_CASE("a worker without a setup ends when its daemon does") {
+    WorkerProcess worker;
+    worker.close();
+    CHECK(worker.exit_code() == 1);
+}
+
+TEST_CASE("a stage that takes too long ends itself") {
+    const Scratch from;
+    const Scratch stage;
+    WorkerSetup setup = setup_for(stage, {from.write("a", "aaa")});
+    setup.nodes = {"n0", "n1"};
+    setup.cards_follow = true;
+    setup.stage_timeout = std::chrono::milliseconds{50};
+    WorkerProcess worker;
+    worker.send(setup);
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK_THAT(outcome->sentence, Contains("not done within 0.05 s"));
+}
+
+}  // namespace stage
