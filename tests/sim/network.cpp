@@ -1,6 +1,8 @@
 #include "tests/sim/network.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 namespace stage::sim {
 
@@ -45,7 +47,8 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
       events_{events},
       prng_{prng},
       deliver_{std::move(deliver)},
-      burst_left_(plan.members) {
+      burst_until_(plan.members),
+      is_traced_{std::getenv("TRACE") != nullptr} {
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
         const std::uint64_t up =
             plan.uplink_bytes_per_s > 0 ? plan.uplink_bytes_per_s : plan.link_bytes_per_s;
@@ -68,8 +71,24 @@ bool Network::is_honest() const {
 }
 
 void Network::send(const Packet& packet) {
+    if (is_traced_) {
+        trace(packet);
+    }
     const auto left = up_[packet.from].carry(events_.now(), packet.wire_bytes);
     events_.at(*left + plan_.propagation, [this, packet] { arrive_at_switch(packet); });
+}
+
+void Network::trace(const Packet& packet) const {
+    std::printf("%10.3f ms  %u -> %s%u  type %u  number %llu  block %u chunk %u  %u bytes\n",
+                static_cast<double>(events_.now().time_since_epoch().count()) / 1e6,
+                packet.from,
+                packet.to_group ? "all/" : "",
+                packet.to,
+                static_cast<unsigned>(packet.header.type),
+                static_cast<unsigned long long>(packet.header.packet_number),
+                packet.header.block.value(),
+                packet.header.chunk.value(),
+                packet.body_bytes);
 }
 
 bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
@@ -107,12 +126,14 @@ bool Network::is_lost(std::uint16_t member, bool is_healthy) {
     if (is_healthy) {
         return false;
     }
-    if (burst_left_[member] > 0) {
-        --burst_left_[member];
+    if (events_.now() < burst_until_[member]) {
         return true;
     }
     if (plan_.loss.burst_ppm > 0 && prng_.chance_ppm(plan_.loss.burst_ppm)) {
-        burst_left_[member] = plan_.loss.burst_packets;
+        burst_until_[member] =
+            events_.now() +
+            Duration{static_cast<Duration::rep>(std::uint64_t{plan_.loss.burst_packets} * 1514 *
+                                                1'000'000'000 / plan_.link_bytes_per_s)};
     }
     const std::uint32_t ppm = plan_.loss.independent_ppm + plan_.member[member].extra_loss_ppm;
     return ppm > 0 && prng_.chance_ppm(ppm);

@@ -72,6 +72,7 @@ class Network {
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
   private:
+    void trace(const Packet& packet) const;
     void arrive_at_switch(const Packet& packet);
     void forward(std::uint16_t member, const Packet& packet, bool is_healthy);
     [[nodiscard]] bool is_cut(std::uint16_t from, std::uint16_t to, Instant now) const;
@@ -83,7 +84,8 @@ class Network {
     Deliver deliver_;
     std::vector<Link> up_;
     std::vector<Link> down_;
-    std::vector<std::uint32_t> burst_left_;
+    std::vector<Instant> burst_until_;
+    bool is_traced_;
     std::uint64_t lost_ = 0;
 };
 

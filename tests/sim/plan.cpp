@@ -84,7 +84,7 @@ void draw_member(Prng& prng, Plan& plan, std::uint16_t rank, bool may_fail) {
         member.extra_loss_ppm = static_cast<std::uint32_t>(prng.below(500'000));
     }
     if (prng.below(20) == 0) {
-        member.memory_flip_ppm = static_cast<std::uint32_t>(prng.below(2'000));
+        member.memory_flip_ppm = static_cast<std::uint32_t>(prng.below(100));
     }
     if (prng.below(12) == 0) {
         member.load_fails_ppm = static_cast<std::uint32_t>(prng.below(1'000'000));

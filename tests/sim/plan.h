@@ -24,7 +24,7 @@ struct LossPlan {
     std::uint32_t independent_ppm = 0;  ///< On each member's downlink.
     std::uint32_t shared_ppm = 0;       ///< Before the switch multiplies: for everybody.
     std::uint32_t burst_ppm = 0;        ///< A burst begins on a downlink,
-    std::uint32_t burst_packets = 50;   ///< so long.
+    std::uint32_t burst_packets = 50;   ///< as long as these take.
     std::uint32_t duplicate_ppm = 0;
     std::uint32_t reorder_ppm = 0;  ///< Comes later than the next ones,
     Duration reorder_delay{};       ///< by so much.

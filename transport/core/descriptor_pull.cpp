@@ -26,7 +26,7 @@ void DescriptorPull::on_lacking(Rank from, std::uint32_t id) {
 }
 
 void DescriptorPull::poll(Instant now,
-                          const DescriptorTable& table,
+                          DescriptorTable& table,
                           std::uint32_t below,
                           Puller& puller,
                           ControlQueue& out) {
@@ -36,13 +36,12 @@ void DescriptorPull::poll(Instant now,
         ++failures_;
         ask_after_ = now;
     }
-    known_below_ = table.first_unknown(known_below_, below);
-    is_wanting_ = known_below_ < below;
+    std::uint32_t block = table.first_unknown();
+    is_wanting_ = block < below;
     if (!is_wanting_ || asked_ || now < ask_after_) {
         return;
     }
     wire::Request body;
-    std::uint32_t block = known_below_;
     while (block < below && body.runs.size() < kGapsMax) {
         body.runs.push_back({.block = BlockIndex{block}, .first = 0, .count = 0});
         const auto end = static_cast<std::uint32_t>(

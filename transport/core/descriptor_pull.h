@@ -23,7 +23,7 @@ class DescriptorPull {
 
     /// Asks for what is unknown below `below`. `puller` knows peers and times.
     void poll(Instant now,
-              const DescriptorTable& table,
+              DescriptorTable& table,
               std::uint32_t below,
               Puller& puller,
               ControlQueue& out);
@@ -39,7 +39,6 @@ class DescriptorPull {
     RepairLimits limits_;
     std::optional<Asked> asked_;
     std::uint32_t failures_ = 0;
-    std::uint32_t known_below_ = 0;
     Instant ask_after_{};
     bool is_wanting_ = false;
 };

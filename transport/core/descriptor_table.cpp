@@ -17,7 +17,13 @@ void DescriptorTable::forget(BlockIndex block) {
     if (knows(block)) {
         table_[block.index()] = {};
         --known_;
+        known_below_ = std::min(known_below_, block.value());
     }
+}
+
+std::uint32_t DescriptorTable::first_unknown() {
+    known_below_ = first_unknown(known_below_, static_cast<std::uint32_t>(table_.size()));
+    return known_below_;
 }
 
 std::uint32_t DescriptorTable::first_unknown(std::uint32_t from, std::uint32_t below) const {

@@ -28,6 +28,8 @@ class DescriptorTable {
     bool learn(BlockIndex block, const wire::Descriptor& descriptor);
     void forget(BlockIndex block);
 
+    /// The lowest unknown block, or blocks(). Remembers how far it looked.
+    [[nodiscard]] std::uint32_t first_unknown();
     /// The lowest unknown block in [from, below), or below.
     [[nodiscard]] std::uint32_t first_unknown(std::uint32_t from, std::uint32_t below) const;
 
@@ -40,6 +42,7 @@ class DescriptorTable {
   private:
     std::vector<wire::Descriptor> table_;  ///< A length of 0: unknown.
     std::uint32_t known_ = 0;
+    std::uint32_t known_below_ = 0;  ///< All before it are known.
 };
 
 }  // namespace stage::core

@@ -19,9 +19,13 @@ class Frontier {
 
     /// A chunk of the first pass arrived.
     void on_chunk(Instant now, Position chunk) {
-        const Position after{.block = chunk.block, .chunk = chunk.chunk + 1};
-        if (after > highest_) {
-            highest_ = after;
+        on_sent(now, {.block = chunk.block, .chunk = chunk.chunk + 1});
+    }
+
+    /// The source said that everything before `position` was sent.
+    void on_sent(Instant now, Position position) {
+        if (position > highest_) {
+            highest_ = position;
             ++since_mark_;
             begin(now);
         }

@@ -94,11 +94,20 @@ void Intake::on_describe(const wire::Describe& body) {
     BlockIndex block = body.first;
     for (const wire::Descriptor& descriptor : body.descriptors) {
         if (descriptors_->learn(block, descriptor)) {
-            if (OpenBlock* open = map_->find(block); open != nullptr) {
-                describe_open(*open);
+            if (OpenBlock* known = map_->find(block); known != nullptr) {
+                describe_open(*known);
+            } else if (descriptor.encoding == wire::Encoding::hole) {
+                open_hole(block);
             }
         }
         ++block;
+    }
+}
+
+/// Nothing will come of a hole: to know it is to have it, if there is room.
+void Intake::open_hole(BlockIndex block) {
+    if (OpenBlock* opened = open(block); opened != nullptr) {
+        advance(*opened);
     }
 }
 
@@ -194,7 +203,9 @@ void Intake::open_absent(Position settled, bool is_ended) {
     absent_from_ = map_->first_absent(absent_from_, below);
     std::uint32_t block = absent_from_;
     for (std::size_t tried = 0; block < below && tried < config_.resident_blocks; ++tried) {
-        if (map_->open_count() >= open_max) {
+        // The very first missing block may always come in: all others may be waiting for it.
+        const bool is_first = map_->open_count() == 0 || block < map_->at(0).block.value();
+        if (map_->open_count() >= open_max && !is_first) {
             return;
         }
         if (descriptors_->knows(BlockIndex{block})) {

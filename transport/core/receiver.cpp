@@ -115,9 +115,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
                          puller,
                          control);
     puller.poll(now, settled, intake.map(), control);
-    if (frontier.highest() > Position{}) {
-        reporter.poll(now, frontier, intake.map(), control);
-    }
+    reporter.poll(now, frontier, intake.map(), control);
     outcome.bytes_held = intake.bytes_held();
     if (intake.map().holds_all() && !is_finishing) {
         is_finishing = true;

@@ -19,7 +19,7 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
         case PacketType::offer:
             return on_offer(now, datagram);
         case PacketType::describe:
-            return on_describe(datagram);
+            return on_describe(now, datagram);
         case PacketType::request:
             return on_request(now, datagram);
         case PacketType::lacking:
@@ -97,9 +97,13 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
     ready.on_offer(now, *offer);
 }
 
-void Receiver::Parts::on_describe(const Datagram& datagram) {
+void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
     if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
         intake.on_describe(*body);
+        if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&
+            body->first.value() < intake.map().blocks()) {
+            frontier.on_sent(now, {.block = body->first.value(), .chunk = 0});
+        }
         descriptor_pull.on_describe(datagram.header.rank);
     }
 }

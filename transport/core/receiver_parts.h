@@ -26,7 +26,7 @@ struct Receiver::Parts {
     void on_datagram(Instant now, const Datagram& datagram);
     void on_data(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const Datagram& datagram);
-    void on_describe(const Datagram& datagram);
+    void on_describe(Instant now, const Datagram& datagram);
     void on_request(Instant now, const Datagram& datagram);
     void on_lacking(Instant now, const Datagram& datagram);
     void on_child_done(Instant now, const Datagram& datagram);

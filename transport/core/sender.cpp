@@ -64,6 +64,7 @@ void Sender::Parts::work(Instant now) {
     if (!is_started) {
         is_started = true;
         group_sent_at = now;
+        alive_gap = limits.ending.end_first;
         disk_moved_at = now;
         readiness.start(now);
     }
@@ -85,12 +86,13 @@ void Sender::Parts::work(Instant now) {
 }
 
 void Sender::Parts::work_on_readiness(Instant now) {
-    if (outcome.phase != Phase::wiring && readiness.is_complete()) {
+    if (outcome.phase != Phase::wiring) {
         return;
     }
     readiness.poll(now, control);
     if (readiness.is_complete()) {
-        outcome.phase = outcome.phase == Phase::wiring ? Phase::moving : outcome.phase;
+        // A small object may have been read, and finished here, before all were heard.
+        outcome.phase = outcome.held_at ? Phase::holding : Phase::moving;
         watch.start(now);
     } else if (auto accused = readiness.accuse(now)) {
         verdict.on_failed(accused->rank, std::move(accused->why));
@@ -122,12 +124,15 @@ void Sender::Parts::work_on_object(Instant now) {
     keep_alive(now);
 }
 
-/// A source that waits for its disk or for the window says something nevertheless.
+/// A source that waits for its disk or for the window says something nevertheless, soon and
+/// then more and more rarely. A DESCRIBE says how far the pass came, so that nobody waits for
+/// its last packets who lost them.
 void Sender::Parts::keep_alive(Instant now) {
-    if (now < group_sent_at + alive_every(config)) {
+    if (now < group_sent_at + alive_gap) {
         return;
     }
     group_sent_at = now;
+    alive_gap = std::min(alive_gap * 2, alive_every(config));
     const std::uint32_t block = std::min(pass.cursor().block, shape.blocks - 1);
     auto body = descriptors.describe(BlockIndex{block}, 1);
     if (body.empty() && block > 0) {
@@ -222,6 +227,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
         pass.fill(now, board.window_below(now), batch, pacer, numbers);
         if (pass.cursor() != cursor) {
             group_sent_at = now;
+            alive_gap = limits.ending.end_first;
         }
         if (pass.is_over() && !end.is_running()) {
             end.start(now);
@@ -261,7 +267,7 @@ std::optional<Instant> Sender::Parts::next() const {
             disk_moved_at + config.stall_timeout * limits.ending.finish_patience + Duration{1});
     }
     if (readiness.is_complete()) {
-        first = earlier(first, group_sent_at + alive_every(config));
+        first = earlier(first, group_sent_at + alive_gap);
         first = earlier(first, end.deadline());
         const bool is_open = !board.deadline(pass.cursor().block).has_value();
         if (server.is_waiting() || (pass.is_waiting() && is_open)) {

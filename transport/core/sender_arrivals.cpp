@@ -108,7 +108,7 @@ void Sender::Parts::on_completion(Instant now, const Completion& done) {
         if (done.verdict != Verdict::good) {
             return fail(config.own, done.why.blame(), done.why.sentence());
         }
-        outcome.phase = Phase::holding;
+        outcome.phase = outcome.phase == Phase::moving ? Phase::holding : outcome.phase;
         outcome.held_at = now;
         outcome.bytes_held = shape.object_bytes;
         verdict.on_done(config.own);

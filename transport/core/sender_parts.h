@@ -81,6 +81,7 @@ struct Sender::Parts final : Holdings {
     std::uint32_t under_way = 0;  ///< Loads of the first pass, and the finish.
     Instant disk_moved_at{};
     Instant group_sent_at{};
+    Duration alive_gap{};  ///< So long after that the source says something anyway.
     bool is_started = false;
     bool is_finishing = false;
     Blame blame = Blame::user;  ///< Of the failure that the verdict names.
