@@ -30,42 +30,52 @@ Gathering::Gathering(const HelloKey& key, const HostList& hosts, const Card& own
 
 Result<CardTable> Gathering::run(const UniqueFd& listener, const Patience& patience) {
     Waiting waiting{patience};
-    std::vector<pollfd> watched;
     while (done_.size() < hosts_.size()) {
         if (complete()) {
             serve_table();
         }
-        const bool full = guests_.size() >= hosts_.size() + kMaxStrangers;
-        watched.assign(1, {.fd = full ? -1 : listener.get(), .events = POLLIN, .revents = 0});
-        for (const Guest& guest : guests_) {
-            const short writable = guest.stream.has_unsent() ? POLLOUT : 0;
-            const auto events = static_cast<short>(POLLIN | writable);
-            watched.push_back({.fd = guest.stream.fd(), .events = events, .revents = 0});
-        }
-        const Waiting::Woken woken = waiting.wait(watched, kLookAround);
+        const Waiting::Woken woken = turn(listener, waiting);
         if (woken == Waiting::Woken::interrupted) {
             return waiting.error(woken, "waiting for the members");
         }
-        std::vector<Guest> staying;
-        for (std::size_t i = 0; i < guests_.size(); ++i) {
-            if (attend(guests_[i], watched[i + 1].revents)) {
-                staying.push_back(std::move(guests_[i]));
-            } else {
-                leave(guests_[i]);
-            }
-        }
-        guests_ = std::move(staying);
-        if (watched[0].revents != 0) {
-            welcome(listener);
-        }
         if (woken == Waiting::Woken::over) {
-            const Error missing = who_is_missing(waiting);
-            std::for_each(
-                guests_.begin(), guests_.end(), [&](Guest& guest) { refuse(guest, missing); });
-            return missing;
+            return give_up(waiting);
         }
     }
     return table();
+}
+
+Error Gathering::give_up(const Waiting& waiting) {
+    Error missing = who_is_missing(waiting);
+    for (Guest& guest : guests_) {
+        refuse(guest, missing);
+    }
+    return missing;
+}
+
+Waiting::Woken Gathering::turn(const UniqueFd& listener, Waiting& waiting) {
+    const bool full = guests_.size() >= hosts_.size() + kMaxStrangers;
+    std::vector<pollfd> watched{
+        {.fd = full ? -1 : listener.get(), .events = POLLIN, .revents = 0}};
+    for (const Guest& guest : guests_) {
+        const int writable = guest.stream.has_unsent() ? POLLOUT : 0;
+        const auto events = static_cast<short>(POLLIN | writable);
+        watched.push_back({.fd = guest.stream.fd(), .events = events, .revents = 0});
+    }
+    const Waiting::Woken woken = waiting.wait(watched, kLookAround);
+    std::vector<Guest> staying;
+    for (std::size_t i = 0; i < guests_.size(); ++i) {
+        if (attend(guests_[i], watched[i + 1].revents)) {
+            staying.push_back(std::move(guests_[i]));
+        } else {
+            leave(guests_[i]);
+        }
+    }
+    guests_ = std::move(staying);
+    if (watched[0].revents != 0) {
+        welcome(listener);
+    }
+    return woken;
 }
 
 void Gathering::welcome(const UniqueFd& listener) {
@@ -106,17 +116,7 @@ bool Gathering::hear(Guest& guest, Bytes message) {
     }
     const HelloCard hello = decode_hello_card(key_, guest.nonce, message);
     if (!hello.card) {
-        if (hello.fault == HelloFault::other_key) {
-            if (with_other_key_.size() < kMaxNamed) {
-                with_other_key_.insert(to_string(guest.from));
-            }
-            refuse(guest, {Blame::user, "the keys differ"});
-        } else if (hello.fault == HelloFault::other_hosts) {
-            refuse(guest,
-                   Error{Blame::user, "rank 0 has another host file"}.remedy(
-                       "give every member the same one"));
-        }
-        return hello.fault != HelloFault::not_ours;
+        return doubt(guest, hello.fault);
     }
     const std::uint16_t rank = hello.card->rank.value();
     const auto known = cards_.find(rank);
@@ -130,6 +130,21 @@ bool Gathering::hear(Guest& guest, Bytes message) {
     cards_.insert_or_assign(rank, *hello.card);
     guest.rank = rank;
     return true;
+}
+
+/// True if it is worth an answer.
+bool Gathering::doubt(Guest& guest, HelloFault fault) {
+    if (fault == HelloFault::other_key) {
+        if (with_other_key_.size() < kMaxNamed) {
+            with_other_key_.insert(to_string(guest.from));
+        }
+        refuse(guest, {Blame::user, "the keys differ"});
+    } else if (fault == HelloFault::other_hosts) {
+        refuse(guest,
+               Error{Blame::user, "rank 0 has another host file"}.remedy(
+                   "give every member the same one"));
+    }
+    return fault != HelloFault::not_ours;
 }
 
 void Gathering::refuse(Guest& guest, const Error& why) {

@@ -36,10 +36,13 @@ class Gathering {
         bool refused = false;
     };
 
+    [[nodiscard]] Waiting::Woken turn(const UniqueFd& listener, Waiting& waiting);
+    [[nodiscard]] Error give_up(const Waiting& waiting);
     void welcome(const UniqueFd& listener);
     /// False: the guest is to be shown out.
     [[nodiscard]] bool attend(Guest& guest, short events);
     [[nodiscard]] bool hear(Guest& guest, Bytes message);
+    [[nodiscard]] bool doubt(Guest& guest, HelloFault fault);
     void refuse(Guest& guest, const Error& why);
     void serve_table();
     void leave(const Guest& guest);

@@ -41,8 +41,8 @@ class HelloKey {
     [[nodiscard]] bool is_mac(const HelloNonce& nonce, Bytes message, Bytes mac) const;
 
   private:
-    HelloDigest key_;
-    HelloDigest hosts_;
+    HelloDigest key_{};
+    HelloDigest hosts_{};
 };
 
 /// All messages without the 32-bit length that is in front of each on the stream.

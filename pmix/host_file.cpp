@@ -107,7 +107,7 @@ Result<HostList> read_host_file(const std::string& path) {
             return std::move(address).error().within(path);
         }
         if (address->is_any()) {
-            return Error{Blame::user, path + ": " + host + " is no host's address"};
+            return Error{Blame::user, host + " is no host's address"}.within(path);
         }
         list.push_back(*address);
     }

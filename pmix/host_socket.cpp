@@ -64,7 +64,7 @@ Result<UniqueFd> file_of(Bytes message) {
 
 Result<HostReceived> read_file(int file) {
     HostReceived received{.kind = HostReceived::Kind::message, .message = {}};
-    std::array<std::byte, 64U << 10U> piece;
+    std::array<std::byte, 64U << 10U> piece{};
     while (received.message.size() <= kMaxToHost) {
         const auto at = static_cast<off_t>(received.message.size());
         const ssize_t count = ::pread(file, piece.data(), piece.size(), at);

@@ -93,10 +93,20 @@ class Attempt {
     Waiting& waiting_;
 };
 
-/// Rank 0's own words, a broken key, an end of patience.
+/// Rank 0's own words, another key, an interruption: trying again would not help.
 bool is_final(const Error& error) {
-    return error.cause() == 0 || error.cause() == EACCES || error.cause() == ETIMEDOUT ||
-           error.cause() == ECANCELED;
+    return error.cause() == 0 || error.cause() == EACCES || error.cause() == ECANCELED;
+}
+
+Error out_of_patience(const std::string& where,
+                      const Waiting& waiting,
+                      const std::optional<Error>& last) {
+    std::string sentence = where + " gave no table within " + waiting.in_words();
+    if (last) {
+        sentence += ": " + last->sentence();
+    }
+    return Error{Blame::node, std::move(sentence), ETIMEDOUT}.remedy(
+        "is stagecast-worker running there, and does its port let us in?");
 }
 
 }  // namespace
@@ -109,29 +119,22 @@ Result<CardTable> join_group(const HelloKey& key,
     const std::string where =
         "rank 0 (" + to_string(meeting.address) + " port " + std::to_string(meeting.port) + ")";
     std::optional<Error> last;
-    for (;;) {
+    while (!waiting.is_over()) {
         Result<CardTable> cards = Attempt{key, meeting, waiting}.run(own);
         if (cards) {
             return cards;
         }
-        if (is_final(cards.error()) && cards.error().cause() != ETIMEDOUT) {
+        if (is_final(cards.error())) {
             return std::move(cards).error().within(where);
         }
         if (cards.error().cause() != ETIMEDOUT) {
-            last = cards.error();
+            last = std::move(cards).error();
         }
-        const Waiting::Woken woken = waiting.wait({}, kPause);
-        if (woken == Waiting::Woken::interrupted) {
-            return waiting.error(woken, where);
-        }
-        if (woken == Waiting::Woken::over) {
-            const std::string why = last ? ": " + last->sentence() : std::string{};
-            return Error{Blame::node,
-                         where + " gave no table within " + waiting.in_words() + why,
-                         ETIMEDOUT}
-                .remedy("is stagecast-worker running there, and does its port let us in?");
+        if (waiting.wait({}, kPause) == Waiting::Woken::interrupted) {
+            return waiting.error(Waiting::Woken::interrupted, where);
         }
     }
+    return out_of_patience(where, waiting, last);
 }
 
 }  // namespace stage

@@ -1,21 +1,15 @@
 #include "pmix/key_credential.h"
 
+#include "pmix/freed.h"
+
 #include <munge.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 namespace stage {
 namespace {
-
-struct Freed {
-    void operator()(void* memory) const {
-        std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): libmunge's.
-    }
-};
 
 struct ContextEnd {
     void operator()(munge_ctx_t context) const { munge_ctx_destroy(context); }
@@ -51,7 +45,7 @@ Result<std::string> seal_card_key(const CardKey& key) {
     char* raw = nullptr;
     const munge_err_t sealed =
         munge_encode(&raw, context.get(), key.data(), static_cast<int>(key.size()));
-    const std::unique_ptr<char, Freed> credential{raw};
+    const MallocPointer<char> credential{raw};
     if (sealed != EMUNGE_SUCCESS) {
         return munge_error("sealing the group's key", sealed)
             .remedy("start munged, or give all members a --key-file");
@@ -66,7 +60,7 @@ Result<CardKey> open_card_key(const std::string& credential) {
     gid_t gid = 0;
     const munge_err_t opened =
         munge_decode(credential.c_str(), nullptr, &raw, &length, &uid, &gid);
-    const std::unique_ptr<void, Freed> payload{raw};
+    const MallocPointer<void> payload{raw};
     if (opened == EMUNGE_CRED_EXPIRED) {
         return clocks("too old");
     }

@@ -59,6 +59,22 @@ class OneInfo {
     pmix_info_t info_{};
 };
 
+/// Frees `results`, which PMIx leaves alone where it fails. Its macros nest deeply.
+// NOLINTNEXTLINE(readability-function-size)
+std::optional<std::uint64_t> take_context_id(pmix_info_t* results, std::size_t count) {
+    std::optional<std::uint64_t> context;
+    for (std::size_t i = 0; results != nullptr && i < count; ++i) {
+        if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_CONTEXT_ID) &&
+            results[i].value.type == PMIX_SIZE) {
+            context = results[i].value.data.size;
+        }
+    }
+    if (results != nullptr) {
+        PMIX_INFO_FREE(results, count);
+    }
+    return context;
+}
+
 }  // namespace
 
 Status PmixClient::start() {
@@ -137,16 +153,7 @@ Result<std::optional<std::uint64_t>> PmixClient::construct_group() {
     std::size_t count = 0;
     const pmix_status_t status =
         PMIx_Group_construct(id.c_str(), &all, 1, assign.get(), 1, &results, &count);
-    std::optional<std::uint64_t> context;
-    for (std::size_t i = 0; status == PMIX_SUCCESS && i < count; ++i) {
-        if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_CONTEXT_ID) &&
-            results[i].value.type == PMIX_SIZE) {
-            context = results[i].value.data.size;
-        }
-    }
-    if (results != nullptr) {
-        PMIX_INFO_FREE(results, count);
-    }
+    const std::optional<std::uint64_t> context = take_context_id(results, count);
     if (status != PMIX_SUCCESS && status != PMIX_ERR_NOT_SUPPORTED) {
         return pmix_error("constructing the group", status);
     }

@@ -46,6 +46,7 @@ class PmixDirectory::Session {
 };
 
 bool PmixDirectory::is_offered() {
+    // Asked by main() before there are threads. NOLINTNEXTLINE(concurrency-mt-unsafe)
     return std::getenv("PMIX_NAMESPACE") != nullptr;
 }
 

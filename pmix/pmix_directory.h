@@ -31,6 +31,8 @@ class PmixDirectory final : public Directory {
                                                                      Options options);
     /// Of open() alone: nobody else has a Session.
     explicit PmixDirectory(std::unique_ptr<Session> session);
+    PmixDirectory(const PmixDirectory&) = delete;
+    PmixDirectory& operator=(const PmixDirectory&) = delete;
     ~PmixDirectory() override;
 
     [[nodiscard]] Rank rank() const;

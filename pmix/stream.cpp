@@ -138,7 +138,7 @@ bool MessageStream::read() {
             return true;
         }
         // Memory grows with what has come, not with what was announced.
-        std::array<std::byte, 64U << 10U> room;
+        std::array<std::byte, 16U << 10U> room{};
         const std::size_t most = std::min(room.size(), wanted - held_.size());
         const ssize_t count = ::recv(socket_.get(), room.data(), most, 0);
         if (count < 0 && errno == EINTR) {

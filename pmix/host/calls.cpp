@@ -1,9 +1,9 @@
 #include "pmix/host/calls.h"
 
+#include "pmix/freed.h"
 #include "pmix/host_message.h"
 
 #include <atomic>
-#include <cstdlib>
 
 namespace stage::pmix_host {
 namespace {
@@ -14,6 +14,7 @@ std::atomic<Switchboard*>& slot() {
     return board;
 }
 
+// The upcalls' signatures are PMIx'. NOLINTBEGIN(readability-function-size)
 pmix_status_t on_connected(const pmix_proc_t* /*who*/,
                            void* /*server_object*/,
                            pmix_info_t* /*info*/,
@@ -44,13 +45,13 @@ pmix_status_t on_fence(const pmix_proc_t* /*procs*/,
                        size_t size,
                        pmix_modex_cbfunc_t done,
                        void* done_data) {
+    const MallocPointer<char> owned{data};
     std::vector<std::byte> part;
     const bool fits = size <= kMaxFencePartBytes;
     if (fits && data != nullptr) {
         const auto* bytes = reinterpret_cast<const std::byte*>(data);
         part.assign(bytes, bytes + size);
     }
-    std::free(data);  // NOLINT(cppcoreguidelines-no-malloc): PMIx gives it to us.
     Switchboard* board = Switchboard::connected();
     const FenceCallback callback{.function = done, .data = done_data};
     if (!fits || board == nullptr || !board->ask_fence(callback, std::move(part))) {
@@ -77,6 +78,7 @@ pmix_status_t on_group(pmix_group_operation_t operation,
     }
     return PMIX_SUCCESS;
 }
+// NOLINTEND(readability-function-size)
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "pmix/host/identity.h"
 
+#include "pmix/freed.h"
 #include "transport/base/unique_fd.h"
 
 #include <grp.h>
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 
 namespace stage::pmix_host {
@@ -77,9 +77,9 @@ Status limit_memory(std::uint64_t bytes_max) {
 }
 
 Status munge_answers() {
-    char* credential = nullptr;
-    const munge_err_t error = munge_encode(&credential, nullptr, nullptr, 0);
-    std::free(credential);  // NOLINT(cppcoreguidelines-no-malloc): libmunge's.
+    char* raw = nullptr;
+    const munge_err_t error = munge_encode(&raw, nullptr, nullptr, 0);
+    const MallocPointer<char> credential{raw};
     if (error != EMUNGE_SUCCESS) {
         return Error{Blame::node, std::string{"munge: "} + munge_strerror(error)}.remedy(
             "start munged on this node");

@@ -6,11 +6,14 @@
 
 namespace stage::pmix_host {
 
+// PMIx' macros nest deeply.
+// NOLINTNEXTLINE(readability-function-size)
 InfoList::InfoList(std::size_t count) : room_{count} {
     PMIX_INFO_CREATE(infos_, count);
     invariant(infos_ != nullptr, "memory for a few facts is to be had");
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 InfoList::~InfoList() {
     PMIX_INFO_FREE(infos_, room_);
 }

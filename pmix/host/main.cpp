@@ -94,30 +94,32 @@ Result<bool> read_daemon(Host& host) {
     return true;
 }
 
+/// Waits for daemon, library or gate. True if the daemon has something to say.
+bool wait_for_any(const Host& host, const Mailbox& mailbox, const Gate* gate) {
+    std::vector<pollfd> watched{{.fd = kHostControlFd, .events = POLLIN, .revents = 0},
+                                {.fd = mailbox.fd(), .events = POLLIN, .revents = 0}};
+    if (gate != nullptr) {
+        gate->watch(watched);
+    }
+    const int ready = ::poll(watched.data(), watched.size(), wait_until(host.deadline()));
+    invariant(ready >= 0 || errno == EINTR, "poll() is asked about our own descriptors");
+    return ready > 0 && watched.front().revents != 0;
+}
+
 Status serve(Host& host, Mailbox& mailbox, Gate* gate) {
-    std::vector<pollfd> watched;
     while (!host.over()) {
-        watched.assign({{.fd = kHostControlFd, .events = POLLIN, .revents = 0},
-                        {.fd = mailbox.fd(), .events = POLLIN, .revents = 0}});
-        if (gate != nullptr) {
-            gate->watch(watched);
-        }
-        if (::poll(watched.data(), watched.size(), wait_until(host.deadline())) < 0 &&
-            errno != EINTR) {
-            return Error::from_errno(Blame::internal, "poll");
-        }
+        const bool daemon_speaks = wait_for_any(host, mailbox, gate);
         if (gate != nullptr) {
             gate->attend();
         }
         for (Upcall& upcall : mailbox.take()) {
             host.on_upcall(now(), std::move(upcall));
         }
+        // Only now: a pulse that came while this thread had to wait is in time.
         host.on_time(now());
-        if (watched[0].revents != 0) {
-            const Result<bool> open = read_daemon(host);
-            if (!open || !*open) {
-                return open ? Status{} : Status{open.error()};
-            }
+        const Result<bool> open = daemon_speaks ? read_daemon(host) : Result<bool>{true};
+        if (!open || !*open) {
+            return open ? Status{} : Status{open.error()};
         }
     }
     return {};

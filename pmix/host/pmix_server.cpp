@@ -1,5 +1,6 @@
 #include "pmix/host/pmix_server.h"
 
+#include "pmix/freed.h"
 #include "pmix/host/calls.h"
 #include "pmix/host/identity.h"
 #include "pmix/host/info_list.h"
@@ -18,20 +19,13 @@ Error pmix_error(const std::string& doing, pmix_status_t status) {
     return {Blame::node, doing + ": PMIx: " + PMIx_Error_string(status)};
 }
 
-/// Strings and arrays that PMIx allocates by malloc.
-struct Freed {
-    void operator()(char* text) const {
-        std::free(text);  // NOLINT(cppcoreguidelines-no-malloc)
-    }
-};
-using PmixText = std::unique_ptr<char, Freed>;
-
+/// A list as PMIx makes it: pointers, the last of them null.
 struct FreedList {
     void operator()(char** list) const {
         for (char** entry = list; *entry != nullptr; ++entry) {
-            std::free(*entry);  // NOLINT(cppcoreguidelines-no-malloc)
+            Freed{}(*entry);
         }
-        std::free(list);  // NOLINT(cppcoreguidelines-no-malloc)
+        Freed{}(static_cast<void*>(list));
     }
 };
 
@@ -44,9 +38,11 @@ pmix_proc_t proc_of(const HostJob& job) {
 
 /// What PMIx reads is in our environment, and nothing that whoever started us had in his.
 void set_environment(const ServerSettings& settings) {
-    ::clearenv();
+    // No thread of ours or the library's is running yet.
+    ::clearenv();  // NOLINT(concurrency-mt-unsafe)
     const auto set = [](const char* name, const std::string& value) {
-        invariant(::setenv(name, value.c_str(), 1) == 0, "the environment takes a few names");
+        const int done = ::setenv(name, value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+        invariant(done == 0, "the environment takes a few names");
     };
     set("PATH", "/usr/bin:/bin");
     // PMIx looks for parameters and plugins below HOME.
@@ -111,11 +107,11 @@ struct PmixServer::JobInfo {
         const auto size = static_cast<std::uint32_t>(job.nodes.size());
         char* raw = nullptr;
         pmix_status_t status = PMIx_generate_regex(joined_nodes(job).c_str(), &raw);
-        const PmixText nodes{std::exchange(raw, nullptr)};
+        const MallocPointer<char> nodes{std::exchange(raw, nullptr)};
         if (status == PMIX_SUCCESS) {
             status = PMIx_generate_ppn(joined_ranks(size).c_str(), &raw);
         }
-        const PmixText ranks{raw};
+        const MallocPointer<char> ranks{raw};
         if (status != PMIX_SUCCESS) {
             return pmix_error("packing the list of nodes", status);
         }

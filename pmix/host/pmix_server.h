@@ -28,6 +28,8 @@ class PmixServer final : public Server {
     [[nodiscard]] static Result<std::unique_ptr<PmixServer>> start(
         const ServerSettings& settings, Mailbox& mailbox);
     PmixServer(Key key, const ServerSettings& settings);
+    PmixServer(const PmixServer&) = delete;
+    PmixServer& operator=(const PmixServer&) = delete;
     ~PmixServer() override;
 
     [[nodiscard]] Status adopt(const HostJob& job) override;

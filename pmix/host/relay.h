@@ -28,7 +28,7 @@ class Relay {
   private:
     /// One way.
     struct Way {
-        std::array<std::byte, 32U << 10U> room;
+        std::array<std::byte, 32U << 10U> room{};
         std::size_t first = 0;  ///< Of what is held.
         std::size_t last = 0;
         bool ended = false;   ///< Nothing more will be read ...

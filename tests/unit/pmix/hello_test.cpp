@@ -25,10 +25,14 @@ HelloNonce nonce_of(int seed) {
     return nonce;
 }
 
-const Bytes kSecret = as_bytes("0123456789abcdef0123456789abcdef");
+constexpr std::string_view kSecretText = "0123456789abcdef0123456789abcdef";
+
+Bytes secret() {
+    return as_bytes(kSecretText);
+}
 
 TEST_CASE("challenge, card and table come back") {
-    const HelloKey key{kSecret, hosts_of(3)};
+    const HelloKey key{secret(), hosts_of(3)};
     const HelloNonce nonce = nonce_of(5);
     CHECK(decode_challenge(encode_challenge(nonce)) == nonce);
     const HelloCard hello =
@@ -44,7 +48,7 @@ TEST_CASE("challenge, card and table come back") {
 }
 
 TEST_CASE("a refusal brings rank 0's own words") {
-    const HelloKey key{kSecret, hosts_of(3)};
+    const HelloKey key{secret(), hosts_of(3)};
     const Error why{Blame::node, "rank 1 did not come"};
     const auto answer = decode_answer(key, nonce_of(1), encode_refused(key, nonce_of(1), why));
     REQUIRE_FALSE(answer);
@@ -54,10 +58,10 @@ TEST_CASE("a refusal brings rank 0's own words") {
 }
 
 TEST_CASE("another key, nonce or host file is told apart") {
-    const HelloKey key{kSecret, hosts_of(3)};
+    const HelloKey key{secret(), hosts_of(3)};
     const HelloKey other{as_bytes("something else"), hosts_of(3)};
     const HelloKey none{{}, hosts_of(3)};
-    const HelloKey elsewhere{kSecret, hosts_of(4)};
+    const HelloKey elsewhere{secret(), hosts_of(4)};
     const auto card = encode_hello_card(key, nonce_of(1), card_of(2));
     CHECK(decode_hello_card(other, nonce_of(1), card).fault == HelloFault::other_key);
     CHECK(decode_hello_card(none, nonce_of(1), card).fault == HelloFault::other_key);
@@ -69,7 +73,7 @@ TEST_CASE("another key, nonce or host file is told apart") {
 }
 
 TEST_CASE("no changed or shortened message is taken") {
-    const HelloKey key{kSecret, hosts_of(3)};
+    const HelloKey key{secret(), hosts_of(3)};
     const HelloNonce nonce = nonce_of(9);
     const auto card = encode_hello_card(key, nonce, card_of(2));
     Prng prng{3};

@@ -46,7 +46,7 @@ struct World {
                 .key = std::vector<std::byte>{bytes.begin(), bytes.end()}};
     }
     using Outcome = std::future<Result<CardTable>>;
-    [[nodiscard]] static Outcome start(StaticDirectory::Group group, Patience patience) {
+    [[nodiscard]] static Outcome start(const StaticDirectory::Group& group, Patience patience) {
         return std::async(std::launch::async, [group, patience] {
             StaticDirectory directory{group};
             const Status published = directory.publish(card_of(group.own.value()));

@@ -1,0 +1,21 @@
+// Who frees what a C library allocated by malloc()?
+//
+// A unique_ptr, by this.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+
+namespace stage {
+
+struct Freed {
+    void operator()(void* memory) const {
+        // NOLINTNEXTLINE(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
+        std::free(memory);
+    }
+};
+
+template <class T>
+using MallocPointer = std::unique_ptr<T, Freed>;
+
+}  // namespace stage
