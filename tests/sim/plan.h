@@ -74,7 +74,7 @@ struct Plan {
     Duration wake_latency = microseconds{5};
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};
-    Duration ready_timeout = seconds{2};
+    Duration ready_timeout = seconds{5};
     Duration stall_timeout = seconds{4};
     Duration linger = seconds{4};
     LossPlan loss;

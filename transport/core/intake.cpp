@@ -195,28 +195,31 @@ Status Intake::on_stored(const Completion& done) {
     return {};
 }
 
-void Intake::open_absent(Position settled, bool is_ended) {
+bool Intake::open_absent(Position settled, bool is_ended) {
     const std::uint32_t below = is_ended ? map_->blocks() : settled.block;
     // Beside the first pass, which needs room for itself, only a half is used.
     const std::size_t open_max =
         is_ended ? config_.resident_blocks : config_.resident_blocks / 2;
     absent_from_ = map_->first_absent(absent_from_, below);
     std::uint32_t block = absent_from_;
+    bool has_opened = false;
     for (std::size_t tried = 0; block < below && tried < config_.resident_blocks; ++tried) {
         // The very first missing block may always come in: all others may be waiting for it.
         const bool is_first = map_->open_count() == 0 || block < map_->at(0).block.value();
         if (map_->open_count() >= open_max && !is_first) {
-            return;
+            break;
         }
         if (descriptors_->knows(BlockIndex{block})) {
             OpenBlock* opened = open(BlockIndex{block});
             if (opened == nullptr) {
-                return;
+                break;
             }
             advance(*opened);
+            has_opened = true;
         }
         block = map_->first_absent(block + 1, below);
     }
+    return has_opened;
 }
 
 std::vector<BlockIndex> Intake::take_closed() {

@@ -38,8 +38,9 @@ class Intake final : public Holdings {
     /// A verify or store ended. Fails if this member can't go on.
     [[nodiscard]] Status on_done(const Completion& done);
 
-    /// Opens blocks before `settled` that are not there at all, as far as there is room.
-    void open_absent(Position settled, bool is_ended);
+    /// Opens blocks before `settled` that are not there at all, as far as there is room. True
+    /// if any was.
+    bool open_absent(Position settled, bool is_ended);
     /// Blocks closed since the last call: nobody should wait for their chunks.
     [[nodiscard]] std::vector<BlockIndex> take_closed();
 

@@ -22,11 +22,10 @@ struct PacerLimits {
 
 struct RateLimits {
     std::uint64_t start_bytes_per_s = 12'500'000;  ///< Rate not told: 100 Mbit/s to begin with,
-    std::uint64_t least_bytes_per_s = 250'000;     ///< never less than 2 Mbit/s,
+    std::uint64_t least_bytes_per_s = 1'250'000;   ///< never less than 10 Mbit/s,
     std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
-    std::uint32_t loss_high_ppm = 20'000;  ///< Above this in the median report: slow down,
-    std::uint32_t loss_low_ppm = 5'000;    ///< below this: speed up, between: stay.
-    Duration round = std::chrono::milliseconds{20};  ///< Between two changes.
+    std::uint32_t loss_new_ppm = 20'000;  ///< More than was known to be random: test it.
+    Duration round = std::chrono::milliseconds{20};  ///< Between two looks at the reports.
 };
 
 struct RepairLimits {
@@ -73,7 +72,7 @@ struct FeedbackLimits {
 struct EndingLimits {
     std::uint16_t tree_degree = 8;
     Duration done_retry = std::chrono::milliseconds{20};       ///< First; doubles,
-    Duration done_retry_max = std::chrono::milliseconds{320};  ///< up to this.
+    Duration done_retry_max = std::chrono::milliseconds{250};  ///< up to this.
     std::uint8_t done_tries = 4;  ///< Unanswered, before the next ancestor is told.
     Duration done_gather = std::chrono::milliseconds{10};  ///< Between two DONEs that say more.
     Duration done_refresh =
@@ -86,7 +85,8 @@ struct EndingLimits {
     Duration ready_jitter_max = std::chrono::milliseconds{50};
     Duration ending_first =
         std::chrono::milliseconds{5};  ///< RELEASE, LEAVE repeated; doubles,
-    std::uint8_t ending_repeats = 7;   ///< so often.
+    Duration ending_max = std::chrono::milliseconds{250};  ///< up to this.
+    std::uint32_t leave_times = 9;                         ///< LEAVE is said so often.
     Duration answer_late =
         std::chrono::seconds{1};  ///< The source answers late members so long.
     Duration answer_late_member = std::chrono::milliseconds{250};  ///< And an inner member.

@@ -24,7 +24,7 @@ MemberEnding::MemberEnding(const CoreConfig& config,
       has_children_{has_children},
       leaving_{{.first = limits.done_retry,
                 .max = limits.done_retry_max,
-                .times = limits.ending_repeats + std::uint32_t{1}}} {
+                .times = limits.leave_times}} {
 }
 
 void MemberEnding::on_failure(Instant now, const Error& why) {

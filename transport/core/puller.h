@@ -41,6 +41,8 @@ class Puller {
     /// The block is closed: nobody waits for its chunks any more.
     void forget(BlockIndex block);
 
+    /// Something may be missing that wasn't before: look for it soon.
+    void look(Instant now) { look_again(now); }
     /// Times out, then asks for chunks before `settled` that are missing.
     void poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const;

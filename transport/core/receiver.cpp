@@ -102,10 +102,12 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     if (outcome.phase != Phase::moving) {
         return;
     }
-    frontier.advance(now, gap_age());
+    const bool has_settled = frontier.advance(now, gap_age());
     const Position settled = frontier.settled();
     const bool is_ended = settled.block >= intake.map().blocks();
-    intake.open_absent(settled, is_ended);
+    if (intake.open_absent(settled, is_ended) || has_settled) {
+        puller.look(now);
+    }
     for (const BlockIndex block : intake.take_closed()) {
         puller.forget(block);
     }

@@ -105,6 +105,7 @@ void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
             frontier.on_sent(now, {.block = body->first.value(), .chunk = 0});
         }
         descriptor_pull.on_describe(datagram.header.rank);
+        puller.look(now);
     }
 }
 

@@ -79,23 +79,4 @@ std::optional<std::uint32_t> ReportBoard::take_loss_ppm() {
     return *middle;
 }
 
-void RateSearch::poll(Instant now, ReportBoard& board, Pacer& pacer) {
-    if (next_at_ && now < *next_at_) {
-        return;
-    }
-    next_at_ = now + limits_.round;
-    const auto loss_ppm = board.take_loss_ppm();
-    if (!loss_ppm) {
-        return;
-    }
-    std::uint64_t rate = pacer.rate_bytes_per_s();
-    if (*loss_ppm > limits_.loss_high_ppm) {
-        is_doubling_ = false;
-        rate = rate / 10 * 7;
-    } else if (*loss_ppm < limits_.loss_low_ppm) {
-        rate = is_doubling_ ? rate * 2 : rate + rate / 20;
-    }
-    pacer.set_rate(now, std::clamp(rate, limits_.least_bytes_per_s, limits_.most_bytes_per_s));
-}
-
 }  // namespace stage::core

@@ -6,7 +6,6 @@
 
 #include "transport/core/contract.h"
 #include "transport/core/limits.h"
-#include "transport/core/pacer.h"
 
 #include <optional>
 #include <vector>
@@ -44,21 +43,6 @@ class ReportBoard {
     std::uint32_t median_held_ = 0;
     std::uint32_t extra_ = 0;  ///< Blocks let go though nobody moved.
     std::optional<Instant> moved_at_;
-};
-
-/// How fast, where no rate was told: grows while little is lost, shrinks when the median loses
-/// more. Provisional: facts of many networks will give a better one (docs/PROTOCOL.md, "Rate").
-class RateSearch {
-  public:
-    explicit RateSearch(const RateLimits& limits) : limits_{limits} {}
-
-    void poll(Instant now, ReportBoard& board, Pacer& pacer);
-    [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
-
-  private:
-    RateLimits limits_;
-    bool is_doubling_ = true;
-    std::optional<Instant> next_at_;
 };
 
 }  // namespace stage::core

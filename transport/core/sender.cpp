@@ -50,9 +50,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       verdict{config.members},
       end{{.first = limits.ending.end_first,
            .max = std::min(limits.ending.end_max, alive_every(config))}},
-      release{{.first = limits.ending.ending_first,
-               .max = limits.ending.end_max,
-               .times = limits.ending.ending_repeats + std::uint32_t{1}}} {
+      release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}} {
     invariant(config.own == config.source && config.own.value() < config.members &&
                   shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
                   config.resident_blocks >= 2,
@@ -80,8 +78,9 @@ void Sender::Parts::work(Instant now) {
     if (told && release.is_due(now)) {
         control.push_group(wire::PacketType::release, wire::write(*told));
     }
-    if (stays_until && now >= *stays_until && !release.is_running()) {
+    if (stays_until && now >= *stays_until) {
         stays_until.reset();
+        release.stop();
     }
 }
 

@@ -8,6 +8,7 @@
 #include "transport/core/first_pass.h"
 #include "transport/core/group_verdict.h"
 #include "transport/core/member_watch.h"
+#include "transport/core/rate_search.h"
 #include "transport/core/readiness.h"
 #include "transport/core/repair_server.h"
 #include "transport/core/repeater.h"
