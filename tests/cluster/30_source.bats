@@ -52,7 +52,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   rm "$WORK/data"; mkfifo "$WORK/data"; chmod 666 "$WORK/data"
   go
   wait_job "$JOB" FAILED
-  sentence "$OUT" n0 "$T/data" 'regular file'
+  node_sentence "$OUT" n0 "$T/data: .*pipe.*; .*regular file"
 }
 
 @test "srun and salloc: it is not there on the node" {

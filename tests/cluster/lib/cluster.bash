@@ -146,10 +146,10 @@ daemon_logs() {
 }
 
 show_logs() {
-  local node
+  local node dull='debug levels|very large processing|prolog for job|job state file|backup state'
   for node in "${NODES[@]}"; do
-    log_since "stagecastd-$node" | tail -n 15 | sed "s/^/# stagecastd $node: /"
-    log_since "slurmd-$node" | grep -E 'error|stagecast|spank|rolog' | tail -n 8 | sed "s/^/# slurmd $node: /"
+    log_since "stagecastd-$node" | tail -n 8 | cut -c 1-400 | sed "s/^/# stagecastd $node: /"
+    log_since "slurmd-$node" | grep -E 'error|stagecast|spank|rolog' | grep -vE "$dull" | tail -n 4 | sed "s/^/# slurmd $node: /"
   done
-  log_since slurmctld | grep -iE 'error|drain|requeue' | tail -n 8 | sed 's/^/# slurmctld: /'
+  log_since slurmctld | grep -iE 'error|drain|requeue' | grep -vE "$dull" | tail -n 4 | sed 's/^/# slurmctld: /'
 }
