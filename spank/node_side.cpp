@@ -251,12 +251,7 @@ void StepSide::ask_for_job(SpankHandle& handle) {
              false);
         return;
     }
-    auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}}, kBrief);
-    if (answer && is_unknown(*answer)) {
-        // A daemon that does not know kLatestLife still knows the life that the environment
-        // names.
-        answer = ask_(QueryRequest{{.job_id = *job, .restart = restart_of(handle)}}, kBrief);
-    }
+    const auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}}, kBrief);
     const bool may_be_unknown = is_mixed(handle);
     if (!answer && may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_) {
         return;  // nothing speaks of files, and there is no daemon to know better

@@ -168,12 +168,12 @@ Verdict take_verdict(ByteReader& reader) {
     }
     for (std::size_t i = 0; i < count && reader.ok(); ++i) {
         std::string path = take_text(reader, kMaxPathBytes);
-        const bool absolute = path.starts_with('/');
-        if (!absolute && (path.empty() || verdict.stage_dir.empty())) {
+        const bool is_whole = path.empty() || path.starts_with('/');
+        if (!is_whole && verdict.stage_dir.empty()) {
             reader.fail();
             return verdict;
         }
-        verdict.paths.push_back(absolute ? std::move(path) : verdict.stage_dir + '/' + path);
+        verdict.paths.push_back(is_whole ? std::move(path) : verdict.stage_dir + '/' + path);
     }
     return verdict;
 }

@@ -83,7 +83,7 @@ struct StageRequest {
     bool operator==(const StageRequest&) const = default;
 };
 
-/// "What became of it?"
+/// "What became of it?" With restart == kLatestLife: of the newest life that this node knows.
 struct QueryRequest {
     StageKey key{};
 
@@ -118,8 +118,9 @@ struct Verdict {
     Blame blame = Blame::internal;  ///< Of a failure.
     std::string sentence{};         ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
     std::string stage_dir{};        ///< $STAGECAST_DIR, absolute; empty if there is none.
-    std::vector<std::string>
-        paths{};  ///< Where the files lie, absolute, in the order of the specs.
+    /// Where the files lie, absolute, in the order of the specs; "" for an optional one that is
+    /// not here.
+    std::vector<std::string> paths{};
 
     bool operator==(const Verdict&) const = default;
 };

@@ -54,7 +54,25 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     });
 }
 
-void Registry::on_query(const StageKey& key, const Answer& answer) {
+/// The newest life of this job or step that is live or has a verdict; `asked` if none is.
+StageKey Registry::latest(const StageKey& asked) const {
+    StageKey newest{.job_id = asked.job_id, .step_id = asked.step_id, .restart = 0};
+    const auto consider = [&newest](const StageKey& key) {
+        if (key.job_id == newest.job_id && key.step_id == newest.step_id) {
+            newest.restart = std::max(newest.restart, key.restart);
+        }
+    };
+    for (const auto& [key, stage] : stages_) {
+        consider(key);
+    }
+    for (const StageKey& key : services_.verdicts.all()) {
+        consider(key);
+    }
+    return newest;
+}
+
+void Registry::on_query(const StageKey& asked, const Answer& answer) {
+    const StageKey key = asked.restart == kLatestLife ? latest(asked) : asked;
     const auto found = stages_.find(key);
     if (found != stages_.end()) {
         found->second->await_verdict([answer](const Verdict& verdict) { answer(verdict); });

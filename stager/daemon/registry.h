@@ -38,7 +38,8 @@ class Registry {
 
   private:
     void on_stage(const StageRequest& request, Answer answer);
-    void on_query(const StageKey& key, const Answer& answer);
+    void on_query(const StageKey& asked, const Answer& answer);
+    [[nodiscard]] StageKey latest(const StageKey& asked) const;
     void on_end(const EndRequest& request);
     void on_change(StageKey key);
     Stage& stage_of(const StageKey& key);
