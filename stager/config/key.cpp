@@ -39,18 +39,20 @@ bool read_count_into(const CountKey& kind, Config& config, std::string_view text
 }
 
 bool read_choice_into(const ChoiceKey& kind, Config& config, std::string_view text) {
-    for (std::size_t place = 0; place < kind.words.size(); ++place) {
-        if (!kind.words[place].empty() && same_word(kind.words[place], text)) {
-            std::visit(
-                [&](auto member) {
-                    using Value = std::remove_reference_t<decltype(config.*member)>;
-                    config.*member = static_cast<Value>(place);
-                },
-                kind.member);
-            return true;
-        }
+    const auto word = std::find_if(kind.words.begin(), kind.words.end(), [text](auto each) {
+        return same_word(each, text);
+    });
+    if (text.empty() || word == kind.words.end()) {
+        return false;
     }
-    return false;
+    const auto place = word - kind.words.begin();
+    std::visit(
+        [&](auto member) {
+            using Value = std::remove_reference_t<decltype(config.*member)>;
+            config.*member = static_cast<Value>(place);
+        },
+        kind.member);
+    return true;
 }
 
 std::string_view word_of(const ChoiceKey& kind, const Config& config) {

@@ -16,6 +16,15 @@
 // names and versions in it keep it from being turned back or elsewhere, or talked down. An
 // acceptor asks munge for nothing until a stranger has shown something to open.
 //
+// Every message is a u32 length and so many bytes, of which the first is the type; numbers are
+// big-endian, texts have a u32 length, nonces and secrets are 32 bytes:
+//
+//     GREETING   u8 1, u32 "SCL1", u16 lowest, u16 highest version, nonce, text from, text to
+//     CREDENTIAL u8 2, text credential; in it: u32 "SCC1", u8 role, u16 lowest, u16 highest,
+//                secret, own nonce, the other's nonce, text from, text to
+//     REFUSAL    u8 3, u8 code, u16 lowest, u16 highest, u64 encoded at, u64 decoded at, text
+//     name
+//
 // Instead of an answer comes REFUSAL {code, times}, in the clear: a hint for a sentence, no
 // more.
 #pragma once

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <system_error>
 
 namespace stage {
 namespace {
@@ -81,24 +81,26 @@ std::unique_ptr<Link> Link::accept(const LinkPolicy& policy,
     std::unique_ptr<Link> link{new Link{policy, credentials, std::move(start), address}};
     link->socket_ = std::move(socket);
     link->prepare_socket();
+    link->seen_ = now;
     link->state_ = State::authenticating;
     link->deadline_ = now + policy.accept_timeout;
     return link;
 }
 
 void Link::start_connecting(Instant now) {
+    seen_ = now;
     deadline_ = now + policy_.connect_timeout;
     const SocketAddress to = address_.to_socket();
     socket_.reset(::socket(address_.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket_) {
-        lost(std::strerror(errno));
+        lost(words_of(errno));
         return;
     }
     prepare_socket();
     if (::connect(socket_.get(), to.get(), to.length) == 0) {
         check_connected();
     } else if (errno != EINPROGRESS && errno != EINTR) {
-        lost(std::strerror(errno));
+        lost(words_of(errno));
     }
 }
 
@@ -124,7 +126,7 @@ void Link::check_connected() {
         error = errno;
     }
     if (error != 0) {
-        lost(std::strerror(error));
+        lost(words_of(error));
         return;
     }
     sockaddr_storage peer{};
@@ -160,7 +162,7 @@ std::size_t Link::queued() const {
 }
 
 void Link::on_readable(Instant now) {
-    static_cast<void>(now);
+    seen_ = now;
     if (state_ == State::connecting) {
         check_connected();
     }
@@ -170,7 +172,7 @@ void Link::on_readable(Instant now) {
 }
 
 void Link::on_writable(Instant now) {
-    static_cast<void>(now);
+    seen_ = now;
     if (state_ == State::connecting) {
         check_connected();
     }
@@ -226,6 +228,7 @@ void Link::finish(Instant now) {
         return;
     }
     finishing_ = true;
+    seen_ = now;
     if (state_ == State::open) {
         deadline_ = now + policy_.silence_max;
         write_some();
@@ -247,6 +250,10 @@ void Link::close(Error error) {
     unsealed_.clear();
     out_.clear();
     out_sent_ = 0;
+}
+
+std::string Link::words_of(int cause) {
+    return std::generic_category().message(cause);
 }
 
 void Link::evict() {

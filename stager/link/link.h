@@ -140,6 +140,7 @@ class Link {
     void check_connected();
     void prepare_socket();
     void read_some();
+    [[nodiscard]] bool read_once(std::size_t room);
     void on_end_of_stream();
     void take_messages();
     [[nodiscard]] bool take_message(Bytes rest);
@@ -153,7 +154,9 @@ class Link {
     void become_open();
     void refuse(const Error& error);
     void write_some();
+    [[nodiscard]] bool write_once();
     void lost(std::string_view why);
+    [[nodiscard]] static std::string words_of(int cause);
     [[nodiscard]] std::size_t queued() const;
     [[nodiscard]] std::string late_sentence() const;
     void wake() const;
@@ -165,6 +168,7 @@ class Link {
     UniqueFd socket_;
     State state_ = State::connecting;
     std::optional<Error> error_;
+    Instant seen_;  ///< The loop's clock at its last call.
     std::optional<Instant> deadline_;
     Credentials::Ticket ticket_ = 0;  ///< What munge is being asked for us.
     bool trusted_ = false;

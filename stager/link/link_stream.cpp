@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace stage {
 namespace {
 
 constexpr std::string_view kFinished = "stagecast link finished";
 constexpr std::size_t kReadAtOnce = 64U << 10U;
+/// Sent bytes that may lie before the unsent ones.
+constexpr std::size_t kKeepSent = 4U << 20U;
 /// What may lie unread in a Link: one whole frame and what came with its end.
 constexpr std::size_t kReadAhead = kFrameHeader + kFrameMax + kFrameTag + kReadAtOnce;
 /// Before the key: one message, and the first sealed frame behind it.
@@ -25,38 +26,46 @@ void drop_front(std::vector<std::byte>& bytes, std::size_t& count) {
 }  // namespace
 
 void Link::read_some() {
-    std::array<std::byte, kReadAtOnce> chunk{};
     while (state_ != State::closed) {
         const std::size_t limit = opener_ ? kReadAhead : kReadAheadUnproven;
         const std::size_t held = in_.size() + received_bytes_;
-        if (held >= limit) {
-            if (!opener_) {
-                close({Blame::node,
-                       "the peer at " + address_.to_string() +
-                           " says too much before it has logged in"});
+        if (held < limit) {
+            if (!read_once(limit - held)) {
+                return;
             }
-            return;
-        }
-        const std::size_t room = std::min(chunk.size(), limit - held);
-        const ssize_t got = ::recv(socket_.get(), chunk.data(), room, 0);
-        if (got < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            if (errno != EAGAIN) {
-                lost(std::strerror(errno));
-            }
-            return;
-        }
-        if (got == 0) {
-            on_end_of_stream();
-            return;
-        }
-        if (!finishing_ || state_ != State::open) {
-            in_.insert(in_.end(), chunk.begin(), chunk.begin() + got);
-            take_messages();
+        } else if (opener_) {
+            return;  // what has come is to be received first
+        } else {
+            close({Blame::node,
+                   "the peer at " + address_.to_string() +
+                       " says too much before it has logged in"});
         }
     }
+}
+
+/// False if there is nothing more to read now.
+bool Link::read_once(std::size_t room) {
+    std::array<std::byte, kReadAtOnce> chunk{};
+    const ssize_t got = ::recv(socket_.get(), chunk.data(), std::min(chunk.size(), room), 0);
+    if (got < 0 && errno == EINTR) {
+        return true;
+    }
+    if (got < 0) {
+        if (errno != EAGAIN) {
+            lost(words_of(errno));
+        }
+        return false;
+    }
+    if (got == 0) {
+        on_end_of_stream();
+        return false;
+    }
+    // A link that is finishing is not interested any more.
+    if (!finishing_ || state_ != State::open) {
+        in_.insert(in_.end(), chunk.begin(), chunk.begin() + got);
+        take_messages();
+    }
+    return true;
 }
 
 void Link::on_end_of_stream() {
@@ -202,6 +211,9 @@ void Link::become_sealed(const LinkKeys& keys) {
 void Link::become_open() {
     state_ = State::open;
     deadline_.reset();
+    if (finishing_) {
+        deadline_ = seen_ + policy_.silence_max;
+    }
     for (const auto& frame : unsealed_) {
         sealer_->seal(frame, out_);
     }
@@ -210,22 +222,31 @@ void Link::become_open() {
     write_some();
 }
 
+/// False if the socket takes no more for now.
+bool Link::write_once() {
+    const ssize_t sent =
+        ::send(socket_.get(), &out_[out_sent_], out_.size() - out_sent_, MSG_NOSIGNAL);
+    if (sent >= 0) {
+        out_sent_ += static_cast<std::size_t>(sent);
+        return true;
+    }
+    const int cause = errno;
+    if (cause != EAGAIN && cause != EINTR) {
+        lost(words_of(cause));
+    }
+    return cause == EINTR;
+}
+
 void Link::write_some() {
     while (state_ != State::closed && state_ != State::connecting && out_sent_ < out_.size()) {
-        const ssize_t sent =
-            ::send(socket_.get(), &out_[out_sent_], out_.size() - out_sent_, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) {
-            continue;
-        }
-        if (sent < 0) {
-            if (errno != EAGAIN) {
-                lost(std::strerror(errno));
-            }
+        if (!write_once()) {
             break;
         }
-        out_sent_ += static_cast<std::size_t>(sent);
     }
-    drop_front(out_, out_sent_);
+    // Moving the rest to the front for every little that was sent would cost more than sending.
+    if (out_sent_ == out_.size() || out_sent_ >= kKeepSent) {
+        drop_front(out_, out_sent_);
+    }
     // Shutting down, not closing: what has not been read would make the kernel throw away what
     // has not been sent.
     if (finishing_ && !said_end_ && state_ == State::open && out_.empty()) {

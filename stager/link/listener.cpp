@@ -100,14 +100,11 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
                               reinterpret_cast<sockaddr*>(&peer),
                               &length,
                               SOCK_NONBLOCK | SOCK_CLOEXEC)};
-        if (!fd) {
-            if (errno == ECONNABORTED || errno == EINTR) {
-                continue;
-            }
+        if (!fd && !may_try_again(errno, now)) {
             break;
         }
         const auto address = Address::from_socket(reinterpret_cast<sockaddr*>(&peer), length);
-        if (!address) {
+        if (!fd || !address) {
             continue;
         }
         make_place(now);
@@ -118,10 +115,23 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
     return links;
 }
 
-void Listener::make_place(Instant now) {
-    if (half_open_.size() < kHalfOpenMax) {
-        return;
+/// After a failed accept. Without descriptors left, one of the unproven gives up its own: else
+/// the loop would be told of the newcomer for ever.
+bool Listener::may_try_again(int cause, Instant now) {
+    if ((cause == EMFILE || cause == ENFILE) && !half_open_.empty()) {
+        evict_one(now);
+        return true;
     }
+    return cause == ECONNABORTED || cause == EINTR;
+}
+
+void Listener::make_place(Instant now) {
+    if (half_open_.size() >= kHalfOpenMax) {
+        evict_one(now);
+    }
+}
+
+void Listener::evict_one(Instant now) {
     const auto least = std::min_element(
         half_open_.begin(), half_open_.end(), [](const Link* left, const Link* right) {
             return left->progress() < right->progress();

@@ -49,6 +49,8 @@ class Listener {
              Credentials& credentials,
              const Logger& log);
     void make_place(Instant now);
+    void evict_one(Instant now);
+    [[nodiscard]] bool may_try_again(int cause, Instant now);
     void count_stranger(const Link& link, Instant now);
 
     UniqueFd socket_;

@@ -55,8 +55,11 @@ std::string silent(const Context& context, munge_err_t error) {
 std::vector<std::byte> seal(const std::string& socket, Bytes payload) {
     const Context context = new_context(socket);
     constexpr uid_t kRoot = 0;
+    // The cipher is named, so that no munged configured for "none" can give our secrets away.
     if (context == nullptr ||
-        ::munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, kRoot) != EMUNGE_SUCCESS) {
+        ::munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, kRoot) != EMUNGE_SUCCESS ||
+        ::munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128) !=
+            EMUNGE_SUCCESS) {
         return failure("libmunge can't be set up");
     }
     char* made = nullptr;

@@ -53,6 +53,7 @@ void close_listed(int first, int kept) {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> out;
+    out.reserve(texts.size() + 1);
     for (const std::string& text : texts) {
         out.push_back(const_cast<char*>(text.c_str()));  // execve() promises not to write
     }
@@ -68,12 +69,19 @@ Status write_file(const char* path, const std::string& text) {
     return {};
 }
 
-/// The name that passwd has for `uid`, or none.
-std::string name_of(uid_t uid) {
-    std::vector<char> buffer(16'384);
+/// The name whose groups are meant: the one given if passwd has it for this uid, else what
+/// passwd has for the uid, or none.
+std::string name_of(const UserIdentity& user) {
+    constexpr std::size_t kEntryMax = 65'536;
+    std::vector<char> buffer(kEntryMax);
     passwd entry{};
     passwd* found = nullptr;
-    if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
+    if (!user.name.empty() &&
+        ::getpwnam_r(user.name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+        found != nullptr && found->pw_uid == user.uid) {
+        return user.name;
+    }
+    if (::getpwuid_r(user.uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
         found == nullptr) {
         return {};
     }
@@ -101,7 +109,7 @@ Status drop_privileges(const ProgramRequest& program) {
     if (!program.user) {
         return {};
     }
-    const Status became = become_user(*program.user);
+    Status became = become_user(*program.user);
     if (!became) {
         return became;
     }
@@ -137,7 +145,7 @@ void stand_alone() {
     }
     sigset_t none;
     ::sigemptyset(&none);
-    static_cast<void>(::sigprocmask(SIG_SETMASK, &none, nullptr));
+    static_cast<void>(::pthread_sigmask(SIG_SETMASK, &none, nullptr));
 }
 
 Result<int> arrange_descriptors(std::span<const int> fds, int kept) {
@@ -170,7 +178,7 @@ Result<int> arrange_descriptors(std::span<const int> fds, int kept) {
 
 Status become_user(const UserIdentity& user) {
     const std::string who = "becoming uid " + std::to_string(user.uid);
-    const std::string name = user.name.empty() ? name_of(user.uid) : user.name;
+    const std::string name = name_of(user);
     // A name that the group database does not know is no reason to fail: Slurm's own
     // identity of the job is uid and gid.
     const int grouped =

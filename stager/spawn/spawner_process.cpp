@@ -28,10 +28,11 @@ constexpr std::size_t kChildrenMax = 4096;
 struct Child {
     SpawnId id = 0;
     UniqueFd report;  ///< Readable end; open until exec, or until the child has said its last.
-    std::string sentence;     ///< What came through it.
-    std::string group;        ///< Its sub-cgroup.
-    bool announced = false;   ///< The daemon knows that it runs.
-    bool is_removal = false;  ///< Goes on when the daemon dies.
+    std::string sentence;                            ///< What came through it.
+    std::string group;                               ///< Its sub-cgroup.
+    bool announced = false;                          ///< The daemon knows that it runs.
+    bool is_removal = false;                         ///< Goes on when the daemon dies.
+    std::chrono::steady_clock::time_point start_by;  ///< When it must have been executed.
 };
 
 class SpawnerProcess {
@@ -41,13 +42,16 @@ class SpawnerProcess {
 
     void run() {
         while (alive_) {
-            wait_and_serve(-1);
+            wait_and_serve(patience());
+            end_late_starts();
         }
         end_children();
     }
 
   private:
     void wait_and_serve(int timeout_ms);
+    [[nodiscard]] int patience() const;
+    void end_late_starts();
     void on_request();
     void act(const NumberedRequest& numbered, const std::vector<UniqueFd>& fds);
     void act(SpawnId id, const ProgramRequest& program, const std::vector<UniqueFd>& fds);
@@ -61,6 +65,8 @@ class SpawnerProcess {
     void on_end(pid_t pid, int status);
     void leave_group(const Child& child);
     void end_children();
+    void signal_children(int signal) const;
+    [[nodiscard]] bool is_busy() const;
     void fail(SpawnId id, const std::string& sentence);
     void tell(const SpawnEvent& event);
 
@@ -118,6 +124,30 @@ void SpawnerProcess::act(const NumberedRequest& numbered, const std::vector<Uniq
     std::visit([&](const auto& request) { act(numbered.id, request, fds); }, numbered.request);
 }
 
+/// How long poll() may wait, milliseconds: a second while some child is not executed yet.
+int SpawnerProcess::patience() const {
+    constexpr int kSecond = 1000;
+    const bool starting =
+        std::any_of(children_.begin(), children_.end(), [](const auto& entry) {
+            return !entry.second.announced;
+        });
+    return starting ? kSecond : -1;
+}
+
+/// A child that hangs before exec waits for a directory service; the daemon does not know its
+/// pid.
+void SpawnerProcess::end_late_starts() {
+    const auto now = std::chrono::steady_clock::now();
+    for (auto& [pid, child] : children_) {
+        if (!child.announced && child.sentence.empty() && now >= child.start_by) {
+            child.sentence =
+                "looking up the user's groups took too long; does the directory "
+                "service (sssd, LDAP) answer?";
+            static_cast<void>(::kill(pid, SIGKILL));
+        }
+    }
+}
+
 /// Forks and has the child do `work(report)`, whose error goes through the report and ends it.
 template <class Work>
 void SpawnerProcess::fork_child(Child child, Work work) {
@@ -127,6 +157,7 @@ void SpawnerProcess::fork_child(Child child, Work work) {
         return;
     }
     child.report.reset(pipe[0]);
+    child.start_by = std::chrono::steady_clock::now() + kSpawnerStartMax;
     UniqueFd report{pipe[1]};
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -156,6 +187,7 @@ void write_report(int report, std::string_view sentence) {
 
 std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
     std::vector<int> out;
+    out.reserve(fds.size());
     for (const UniqueFd& fd : fds) {
         out.push_back(fd.get());
     }
@@ -301,26 +333,28 @@ void SpawnerProcess::leave_group(const Child& child) {
 /// The daemon is gone. Children with a control socket notice by themselves; the rest is told.
 void SpawnerProcess::end_children() {
     daemon_.reset();
-    const auto kill_all = [this](int signal) {
-        for (const auto& [pid, child] : children_) {
-            if (!child.is_removal) {
-                static_cast<void>(::kill(-pid, signal));
-            }
-        }
-    };
-    const auto busy = [this] {
-        return std::any_of(children_.begin(), children_.end(), [](const auto& entry) {
-            return !entry.second.is_removal;
-        });
-    };
     constexpr int kSlice = 50;
-    kill_all(SIGTERM);
+    signal_children(SIGTERM);
     for (int left = static_cast<int>(std::chrono::milliseconds{kSpawnerGrace}.count());
-         left > 0 && busy();
+         left > 0 && is_busy();
          left -= kSlice) {
         wait_and_serve(kSlice);
     }
-    kill_all(SIGKILL);
+    signal_children(SIGKILL);
+}
+
+void SpawnerProcess::signal_children(int signal) const {
+    for (const auto& [pid, child] : children_) {
+        if (!child.is_removal) {
+            static_cast<void>(::kill(-pid, signal));
+        }
+    }
+}
+
+bool SpawnerProcess::is_busy() const {
+    return std::any_of(children_.begin(), children_.end(), [](const auto& entry) {
+        return !entry.second.is_removal;
+    });
 }
 
 void SpawnerProcess::fail(SpawnId id, const std::string& sentence) {
@@ -360,7 +394,7 @@ void run_spawner(UniqueFd daemon, SpawnerSetup setup) {
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     static_cast<void>(::sigaction(SIGCHLD, &standard, nullptr));
-    static_cast<void>(::sigprocmask(SIG_SETMASK, &child, nullptr));
+    static_cast<void>(::pthread_sigmask(SIG_SETMASK, &child, nullptr));
     UniqueFd signals{::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
     if (signals) {
         SpawnerProcess{std::move(daemon), std::move(signals), std::move(setup)}.run();

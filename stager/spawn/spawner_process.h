@@ -8,10 +8,16 @@
 
 #include "stager/spawn/spawner.h"
 
+#include <chrono>
+
 namespace stage {
 
 /// How long children may take to end by themselves once the daemon is gone.
 inline constexpr std::chrono::seconds kSpawnerGrace{2};
+
+/// How long a program's child may take until exec: it looks up groups, perhaps over the
+/// network.
+inline constexpr std::chrono::seconds kSpawnerStartMax{30};
 
 /// The whole life of the process just forked. `daemon` is its end of the socket pair.
 [[noreturn]] void run_spawner(UniqueFd daemon, SpawnerSetup setup);

@@ -49,6 +49,10 @@ TEST_CASE("a worker is its user, with all groups and no way back") {
               "65534\n65534\n65534\n0027\n/"
               "\nNoNewPrivs:\t1\n0\nSigBlk:\t0000000000000000\n500\n");
     }
+    SECTION("whose name is another user's: that one's groups are not given") {
+        program.user = UserIdentity{.uid = kSomebody, .gid = 61'235, .name = "root"};
+        CHECK_THAT(output_of(world, program), Catch::StartsWith("61234\n61235\n61235\n"));
+    }
     SECTION("of a uid that nobody has: its gid alone") {
         program.user = UserIdentity{.uid = kSomebody, .gid = 61'235, .name = {}};
         CHECK(output_of(world, program) ==
