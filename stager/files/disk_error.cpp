@@ -32,7 +32,7 @@ constexpr std::array kTargetRemedies{
     Remedy{EROFS, Blame::user, "choose a destination that can be written"},
     Remedy{EACCES, Blame::user, "choose a destination that you may write"},
     Remedy{EPERM, Blame::user, "choose a destination that you may write"},
-    Remedy{ENOENT, Blame::user, "make its directory first, or use a relative destination"},
+    Remedy{ENOENT, Blame::user, "make its directory first, or choose another destination"},
     Remedy{ENOTDIR, Blame::user, "a part of the path is a file, choose another destination"},
     Remedy{ELOOP, Blame::user, "a part of the path is a symbolic link, name the real one"},
     Remedy{EXDEV, Blame::user, "a part of the path leads elsewhere, name the real one"},

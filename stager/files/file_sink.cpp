@@ -231,13 +231,12 @@ std::string FileSink::path(std::size_t index) const {
 
 Status FileSink::each(Status (TargetFile::*step)()) {
     for (std::size_t index = 0; index < targets_.size(); ++index) {
-        if (!targets_[index].file) {
-            continue;
+        Status done = targets_[index].file ? (*targets_[index].file.*step)() : Status{};
+        if (!done) {
+            done = give_up(index, std::move(done).error());
         }
-        if (Status done = (*targets_[index].file.*step)(); !done) {
-            if (Status ended = give_up(index, std::move(done).error()); !ended) {
-                return ended;
-            }
+        if (!done) {
+            return done;
         }
     }
     return {};

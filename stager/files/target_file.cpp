@@ -223,26 +223,26 @@ Status TargetFile::check_alone() const {
 }
 
 Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
-    switch (way_) {
-        case Way::leave:
-            return Placing::discarded;
-        case Way::compare: {
-            std::vector<std::byte> there(bytes.size());
-            if (read_fully(fd_.get(), there, offset) < 0) {
-                return failed(errno);
-            }
-            if (!std::equal(bytes.begin(), bytes.end(), there.begin())) {
-                return differs();
-            }
-            return Placing::placed;
-        }
-        case Way::write:
-            break;
+    if (way_ == Way::leave) {
+        return Placing::discarded;
+    }
+    if (way_ == Way::compare) {
+        Status same = compare(offset, bytes);
+        return same ? Result<Placing>{Placing::placed} : std::move(same).error();
     }
     if (!write_fully(fd_.get(), bytes, offset)) {
         return failed(errno);
     }
     return Placing::placed;
+}
+
+Status TargetFile::compare(std::uint64_t offset, Bytes bytes) const {
+    std::vector<std::byte> there(bytes.size());
+    if (read_fully(fd_.get(), there, offset) < 0) {
+        return failed(errno);
+    }
+    const bool is_same = std::equal(bytes.begin(), bytes.end(), there.begin());
+    return is_same ? Status{} : Status{differs()};
 }
 
 Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) const {

@@ -89,6 +89,7 @@ class TargetFile {
     [[nodiscard]] Status take_room();
     [[nodiscard]] Status check_alone() const;
     [[nodiscard]] bool is_at_work(const std::string& temporary) const;
+    [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
     [[nodiscard]] Status rename_if_free();
     [[nodiscard]] Status meet_newcomer();
     [[nodiscard]] Error differs() const;

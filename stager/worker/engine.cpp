@@ -1,6 +1,7 @@
 #include "stager/worker/engine.h"
 
 #include "stager/config/config.h"
+#include "stager/control/message.h"
 #include "stager/worker/engine_group.h"
 #include "stager/worker/statistics.h"
 #include "stager/worker/wiring.h"
@@ -167,7 +168,9 @@ Result<Ready> connect(const EngineOptions& options,
 }
 
 int fail(const std::string& sentence) {
-    static_cast<void>(std::fprintf(stderr, "stagecast-worker: %s\n", sentence.c_str()));
+    // Names of files may hold anything.
+    static_cast<void>(
+        std::fprintf(stderr, "stagecast-worker: %s\n", printable(sentence).c_str()));
     return kFailed;
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kVersion = "0.1.0";
 
 bool is_under_daemon(int argument_count) {
-    const char* told = std::getenv("STAGECAST_CONTROL_FD");
+    const char* told = std::getenv("STAGECAST_CONTROL_FD");  // NOLINT(concurrency-mt-unsafe)
     int type = 0;
     socklen_t length = sizeof type;
     return argument_count <= 1 && told != nullptr && std::string_view{told} == "3" &&

@@ -91,25 +91,27 @@ Result<std::vector<std::byte>> read_memfd(int file, std::size_t length) {
     return message;
 }
 
+/// Owns all descriptors that one control message brings.
+void take_descriptors(const cmsghdr& control, std::vector<UniqueFd>& taken) {
+    if (control.cmsg_level != SOL_SOCKET || control.cmsg_type != SCM_RIGHTS) {
+        return;
+    }
+    const std::size_t count = (control.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+        int descriptor = -1;
+        std::memcpy(&descriptor, CMSG_DATA(&control) + i * sizeof(int), sizeof(int));
+        taken.emplace_back(descriptor);
+    }
+}
+
 /// Owns all descriptors that came along; gives the first.
 UniqueFd first_descriptor(msghdr& head) {
-    UniqueFd first;
+    std::vector<UniqueFd> taken;
     for (cmsghdr* control = CMSG_FIRSTHDR(&head); control != nullptr;
          control = CMSG_NXTHDR(&head, control)) {
-        if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) {
-            continue;
-        }
-        const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (std::size_t i = 0; i < count; ++i) {
-            int descriptor = -1;
-            std::memcpy(&descriptor, CMSG_DATA(control) + i * sizeof(int), sizeof(int));
-            UniqueFd owned{descriptor};
-            if (!first) {
-                first = std::move(owned);
-            }
-        }
+        take_descriptors(*control, taken);
     }
-    return first;
+    return taken.empty() ? UniqueFd{} : std::move(taken.front());
 }
 
 Result<PeerMessage> unpack(Bytes datagram, const UniqueFd& file, std::size_t limit) {

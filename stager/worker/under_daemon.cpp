@@ -53,8 +53,9 @@ class Stage final : public Watcher {
     [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
     [[nodiscard]] Result<BroadcastConfig> connect();
     [[nodiscard]] SinkConfig sink_config() const;
-    void tell_held();
+    void tell_held(const core::Outcome& held);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
+    [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
 
     const Logger& log_;
     Interrupts& interrupts_;
@@ -66,6 +67,8 @@ class Stage final : public Watcher {
     bool has_told_ = false;
     core::Phase told_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point told_at_;
+    std::chrono::steady_clock::time_point began_;
+    std::uint32_t receive_buffer_ = 0;
 };
 
 Status Stage::begin_work() {
@@ -180,14 +183,24 @@ Status Stage::run() {
     if (!config) {
         return std::move(config).error();
     }
+    receive_buffer_ = udp::receive_buffer_bytes(sockets_.group.get());
+    began_ = std::chrono::steady_clock::now();
     const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
     return tell_end(report);
+}
+
+std::string Stage::statistics(const BroadcastReport& report) const {
+    return statistics_line({.rank = setup_.rank,
+                            .members = setup_.nodes.size(),
+                            .receive_buffer = receive_buffer_},
+                           *work_,
+                           report);
 }
 
 Status Stage::tell_end(const BroadcastReport& report) {
     const bool is_good = report.outcome.phase == core::Phase::released && !report.outcome.why;
     if (is_good && !has_told_) {
-        tell_held();
+        tell_held(report.outcome);
     }
     if (!is_good && !control_.is_released()) {
         const Error why = report.outcome.why.value_or(
@@ -195,16 +208,12 @@ Status Stage::tell_end(const BroadcastReport& report) {
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
     }
-    const std::string statistics = statistics_line(
-        {.rank = setup_.rank, .members = setup_.nodes.size(), .receive_buffer = 0},
-        *work_,
-        report);
-    return control_.say(FromWorker{WorkerReleased{statistics}});
+    return control_.say(FromWorker{WorkerReleased{statistics(report)}});
 }
 
 void Stage::on_progress(const core::Outcome& outcome) {
     if (outcome.phase == core::Phase::holding && !has_told_) {
-        tell_held();
+        tell_held(outcome);
     }
     const auto now = std::chrono::steady_clock::now();
     if (outcome.phase == told_phase_ && now - told_at_ < kProgressEvery) {
@@ -233,12 +242,16 @@ Status Stage::on_readable() {
 }
 
 /// The files are under their names here. Called once the disk thread has finished them.
-void Stage::tell_held() {
+void Stage::tell_held(const core::Outcome& held) {
+    BroadcastReport so_far;
+    so_far.outcome = held;
+    so_far.ran = std::chrono::steady_clock::now() - began_;
+    so_far.held_after = so_far.ran;
     WorkerOutcome outcome;
     outcome.state = VerdictState::ok;
     outcome.culprit = setup_.rank;
     outcome.paths = orders_->paths(*work_->sink());
-    outcome.statistics = "{}";
+    outcome.statistics = statistics(so_far);
     for (const Error& trouble : work_->sink()->troubles()) {
         outcome.state = VerdictState::partial;
         outcome.blame = trouble.blame();
