@@ -87,8 +87,10 @@ struct EndingLimits {
         std::chrono::milliseconds{5};  ///< RELEASE, LEAVE repeated; doubles,
     Duration ending_max = std::chrono::milliseconds{250};  ///< up to this.
     std::uint32_t leave_times = 9;                         ///< LEAVE is said so often.
-    Duration answer_late =
-        std::chrono::seconds{1};  ///< The source answers late members so long.
+    /// So long RELEASE is repeated and the source answers late members, unless all confirmed
+    /// it.
+    Duration answer_late = std::chrono::seconds{2};
+    std::uint16_t confirming_members_max = 64;  ///< In larger groups nobody confirms RELEASE.
     Duration answer_late_member = std::chrono::milliseconds{250};  ///< And an inner member.
     std::uint32_t finish_patience = 4;  ///< Times stall_timeout, for files' final names.
 };

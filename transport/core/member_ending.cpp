@@ -34,8 +34,12 @@ void MemberEnding::on_failure(Instant now, const Error& why) {
     }
 }
 
-void MemberEnding::on_release(Instant now, const wire::Ending& told) {
+void MemberEnding::on_release(Instant now, const wire::Ending& told, ControlQueue& out) {
     leaving_.stop();
+    if (config_.members <= limits_.confirming_members_max) {
+        const wire::Done body{.ranks = {{.first = config_.own, .last = config_.own}}};
+        out.push_peer(wire::PacketType::done_ack, config_.source, wire::write(body));
+    }
     if (!told_) {
         told_ = told;
         if (has_children_) {

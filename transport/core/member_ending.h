@@ -23,8 +23,9 @@ class MemberEnding {
 
     /// This member can't go on: tells the source.
     void on_failure(Instant now, const Error& why);
-    /// The end was told. `told` is passed on to those who ask late.
-    void on_release(Instant now, const wire::Ending& told);
+    /// The end was told. `told` is passed on to those who ask late; a small group's member
+    /// confirms it, so that the source need not stay.
+    void on_release(Instant now, const wire::Ending& told, ControlQueue& out);
     /// Somebody who should know it by now says something: tell the end again, if it is known.
     void answer(Rank from, ControlQueue& out) const;
 

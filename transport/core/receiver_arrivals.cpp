@@ -147,7 +147,7 @@ void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
     if (!body || (body->outcome == 0 && !is_over() && outcome.phase != Phase::holding)) {
         return;  // all can't hold it while we don't
     }
-    ending.on_release(now, *body);
+    ending.on_release(now, *body, control);
     if (is_over()) {
         return;
     }

@@ -50,7 +50,8 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       verdict{config.members},
       end{{.first = limits.ending.end_first,
            .max = std::min(limits.ending.end_max, alive_every(config))}},
-      release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}} {
+      release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}},
+      confirmed{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
                   shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
                   config.resident_blocks >= 2,

@@ -16,9 +16,7 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
         return;
     }
     if (is_over()) {
-        if (told) {
-            control.push_peer(PacketType::release, from, wire::write(*told));
-        }
+        on_late(datagram);
         return;
     }
     watch.on_heard(now, from);
@@ -57,6 +55,19 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
         case PacketType::release:
         case PacketType::end:
             return;  // for receivers
+    }
+}
+
+/// The end stands. Who confirms that it heard it needs nothing more; others are told again.
+void Sender::Parts::on_late(const Datagram& datagram) {
+    if (datagram.header.type != PacketType::done_ack) {
+        control.push_peer(PacketType::release, datagram.header.rank, wire::write(*told));
+        return;
+    }
+    confirmed.add(datagram.header.rank);
+    if (confirmed.count() + 1 == config.members) {
+        stays_until.reset();
+        release.stop();
     }
 }
 

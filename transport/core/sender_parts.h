@@ -26,6 +26,7 @@ struct Sender::Parts final : Holdings {
 
     // What arrives.
     void on_datagram(Instant now, const Datagram& datagram);
+    void on_late(const Datagram& datagram);
     void on_request(Instant now, Rank from, const wire::Request& request);
     void on_report(Instant now, Rank from, const wire::Report& report);
     void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);
@@ -77,6 +78,7 @@ struct Sender::Parts final : Holdings {
     Repeater release;  ///< Of RELEASE.
     std::optional<wire::Ending> told;
     std::optional<Instant> stays_until;
+    RankSet confirmed;  ///< Who said that it heard the end.
     std::deque<Operation> operations;
     std::uint64_t next_ticket = 1;
     std::uint32_t under_way = 0;  ///< Loads of the first pass, and the finish.
