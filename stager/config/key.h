@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -93,7 +94,7 @@ struct ConfigKey {
 };
 
 /// The table (table.cpp), in the order in which it is printed.
-[[nodiscard]] const std::vector<ConfigKey>& config_keys();
+[[nodiscard]] std::span<const ConfigKey> config_keys();
 /// A line of the table, case aside; nullptr if there is none.
 [[nodiscard]] const ConfigKey* find_key(std::string_view name);
 /// What to say of a name that no key has.

@@ -10,7 +10,7 @@ namespace stage {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
-constexpr std::uint64_t kFractionMax = 1'000'000;  ///< Six decimals are read.
+constexpr std::size_t kDecimalsMax = 6;  ///< More are refused.
 constexpr std::size_t kNameMax = 255;
 
 bool is_digit(char c) {
@@ -29,33 +29,39 @@ struct Decimal {
     std::string_view unit;
 };
 
+/// Takes the digits at the front of `text` and adds them to `number`, or nothing if 64 bits
+/// don't hold that. The result is how many there were.
+std::optional<std::size_t> take_digits(std::string_view text, std::uint64_t& number) {
+    std::size_t count = 0;
+    for (; count < text.size() && is_digit(text[count]); ++count) {
+        const auto digit = static_cast<std::uint64_t>(text[count] - '0');
+        if (__builtin_mul_overflow(number, 10U, &number) ||
+            __builtin_add_overflow(number, digit, &number)) {
+            return std::nullopt;
+        }
+    }
+    return count;
+}
+
 std::optional<Decimal> read_decimal(std::string_view text) {
     Decimal number;
-    std::size_t at = 0;
-    for (; at < text.size() && is_digit(text[at]); ++at) {
-        const auto digit = static_cast<std::uint64_t>(text[at] - '0');
-        if (__builtin_mul_overflow(number.whole, 10U, &number.whole) ||
-            __builtin_add_overflow(number.whole, digit, &number.whole)) {
-            return std::nullopt;
-        }
-    }
-    if (at == 0) {
+    const auto digits = take_digits(text, number.whole);
+    if (!digits || *digits == 0) {
         return std::nullopt;
     }
-    if (at < text.size() && text[at] == '.') {
-        const std::size_t point = at++;
-        for (; at < text.size() && is_digit(text[at]); ++at) {
-            if (number.fraction_of == kFractionMax) {
-                return std::nullopt;
-            }
-            number.fraction = number.fraction * 10 + static_cast<std::uint64_t>(text[at] - '0');
-            number.fraction_of *= 10;
-        }
-        if (at == point + 1) {
+    text.remove_prefix(*digits);
+    if (!text.empty() && text.front() == '.') {
+        text.remove_prefix(1);
+        const auto decimals = take_digits(text, number.fraction);
+        if (!decimals || *decimals == 0 || *decimals > kDecimalsMax) {
             return std::nullopt;
         }
+        for (std::size_t i = 0; i < *decimals; ++i) {
+            number.fraction_of *= 10;
+        }
+        text.remove_prefix(*decimals);
     }
-    number.unit = trimmed(text.substr(at));
+    number.unit = trimmed(text);
     return number;
 }
 
