@@ -1,31 +1,34 @@
 #include "stager/files/stage_lists.h"
 
+#include "stager/control/destination.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "transport/base/codec.h"
 #include "transport/base/unique_fd.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace stage {
 namespace {
 
 /// What a job's specs can amount to, and far more.
 constexpr std::int64_t kMaxListBytes = 16LL << 20U;
+constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Result<UniqueFd> open_list_directory(const std::string& directory) {
-    constexpr int kPlace = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    const UniqueFd parent{::open(directory.c_str(), kPlace)};
+    const UniqueFd parent{::open(directory.c_str(), kPlaceHere)};
     if (!parent) {
         return target_error(directory, errno);
     }
     if (::mkdirat(parent.get(), kListDirectory, 0700) != 0 && errno != EEXIST) {
         return target_error(directory, errno);
     }
-    UniqueFd lists{::openat(parent.get(), kListDirectory, kPlace)};
+    UniqueFd lists{::openat(parent.get(), kListDirectory, kPlaceHere)};
     if (!lists) {
         return target_error(directory + '/' + kListDirectory, errno);
     }
@@ -33,9 +36,9 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
 }
 
 std::string read_list(int directory) {
-    const std::string path = std::string{kListDirectory} + '/' + kRemoveList;
+    const UniqueFd lists{::openat(directory, kListDirectory, kPlaceHere)};
     const UniqueFd list{
-        ::openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+        ::openat(lists.get(), kRemoveList, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
     struct stat status {};
     if (!list || ::fstat(list.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return {};
@@ -46,6 +49,42 @@ std::string read_list(int directory) {
         read_fully(list.get(), std::as_writable_bytes(std::span{text.data(), text.size()}), 0);
     text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
     return text;
+}
+
+std::size_t remove_by_list(int directory) {
+    const std::string text = read_list(directory);
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\0', at), text.size());
+        const std::string path = text.substr(at, end - at);
+        at = end + 1;
+        if (path.starts_with('/') && ::unlink(path.c_str()) == 0) {
+            ++count;
+        }
+    }
+    return count;
+}
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { static_cast<void>(::closedir(directory)); }
+};
+
+/// "step.3": what a step staged for itself has lists of its own.
+std::vector<std::string> step_directories(int directory) {
+    std::vector<std::string> names;
+    UniqueFd fd{::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const std::unique_ptr<DIR, CloseDirectory> list{fd ? ::fdopendir(fd.get()) : nullptr};
+    if (!list) {
+        return names;
+    }
+    static_cast<void>(fd.release());                       // The DIR closes it now.
+    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
+        const std::string name{entry->d_name};
+        if (name.starts_with(kStepPrefix)) {
+            names.push_back(name);
+        }
+    }
+    return names;
 }
 
 }  // namespace
@@ -80,15 +119,10 @@ Status write_stage_list(const std::string& directory,
 }
 
 std::size_t remove_listed(int directory) {
-    const std::string text = read_list(directory);
-    std::size_t count = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\0', at), text.size());
-        const std::string path = text.substr(at, end - at);
-        at = end + 1;
-        if (path.starts_with('/') && ::unlink(path.c_str()) == 0) {
-            ++count;
-        }
+    std::size_t count = remove_by_list(directory);
+    for (const std::string& name : step_directories(directory)) {
+        const UniqueFd step{::openat(directory, name.c_str(), kPlaceHere)};
+        count += step ? remove_by_list(step.get()) : 0;
     }
     return count;
 }

@@ -28,8 +28,9 @@ inline constexpr const char* kRemoveList = "remove";
                                       const std::string& list,
                                       const std::vector<std::string>& paths);
 
-/// Removes what the list `remove` below `directory` (a descriptor) names: files, by absolute
-/// paths, nothing else. To be called as the user. Gives how many were removed.
+/// Removes what the list `remove` below `directory` (a descriptor) names, and those of its
+/// steps' directories: files, by absolute paths, nothing else. To be called as the user. Gives
+/// how many were removed.
 std::size_t remove_listed(int directory);
 
 }  // namespace stage
