@@ -59,7 +59,7 @@ class OneInfo {
     pmix_info_t info_{};
 };
 
-/// Frees `results`, which PMIx leaves alone where it fails. Its macros nest deeply.
+/// Frees `results`, those of a success. PMIx' macros nest deeply.
 // NOLINTNEXTLINE(readability-function-size)
 std::optional<std::uint64_t> take_context_id(pmix_info_t* results, std::size_t count) {
     std::optional<std::uint64_t> context;
@@ -153,11 +153,14 @@ Result<std::optional<std::uint64_t>> PmixClient::construct_group() {
     std::size_t count = 0;
     const pmix_status_t status =
         PMIx_Group_construct(id.c_str(), &all, 1, assign.get(), 1, &results, &count);
-    const std::optional<std::uint64_t> context = take_context_id(results, count);
-    if (status != PMIX_SUCCESS && status != PMIX_ERR_NOT_SUPPORTED) {
+    // Where there are no groups, what stands in results is garbage.
+    if (status == PMIX_ERR_NOT_SUPPORTED) {
+        return std::optional<std::uint64_t>{};
+    }
+    if (status != PMIX_SUCCESS) {
         return pmix_error("constructing the group", status);
     }
-    return context;
+    return take_context_id(results, count);
 }
 
 void PmixClient::finish() {
