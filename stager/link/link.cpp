@@ -35,7 +35,8 @@ std::string seconds_of(Duration time) {
 
 }  // namespace
 
-Link::Link(const LinkPolicy& policy,
+Link::Link(Maker,
+           const LinkPolicy& policy,
            Credentials& credentials,
            Handshake::Start start,
            const Address& address)
@@ -63,7 +64,7 @@ std::unique_ptr<Link> Link::connect(const LinkPolicy& policy,
                            .peer_name = std::move(peer_name),
                            .versions = policy.versions,
                            .trusted_uids = policy.trusted_uids};
-    std::unique_ptr<Link> link{new Link{policy, credentials, std::move(start), address}};
+    auto link = std::make_unique<Link>(Maker{}, policy, credentials, std::move(start), address);
     link->start_connecting(now);
     return link;
 }
@@ -78,7 +79,7 @@ std::unique_ptr<Link> Link::accept(const LinkPolicy& policy,
                            .peer_name = {},
                            .versions = policy.versions,
                            .trusted_uids = policy.trusted_uids};
-    std::unique_ptr<Link> link{new Link{policy, credentials, std::move(start), address}};
+    auto link = std::make_unique<Link>(Maker{}, policy, credentials, std::move(start), address);
     link->socket_ = std::move(socket);
     link->prepare_socket();
     link->seen_ = now;

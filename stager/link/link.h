@@ -51,6 +51,11 @@ struct LinkPolicy {
 };
 
 class Link {
+    /// Only connect() and accept() make links.
+    struct Maker {
+        explicit Maker() = default;
+    };
+
   public:
     enum class State : unsigned char { connecting, authenticating, open, closed };
 
@@ -69,6 +74,11 @@ class Link {
                                         UniqueFd socket,
                                         const Address& address,
                                         Instant now);
+    Link(Maker maker,
+         const LinkPolicy& policy,
+         Credentials& credentials,
+         Handshake::Start start,
+         const Address& address);
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
     ~Link();
@@ -131,15 +141,11 @@ class Link {
     void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
   private:
-    Link(const LinkPolicy& policy,
-         Credentials& credentials,
-         Handshake::Start start,
-         const Address& address);
-
     void start_connecting(Instant now);
     void check_connected();
     void prepare_socket();
     void read_some();
+    [[nodiscard]] std::size_t room_to_read();
     [[nodiscard]] bool read_once(std::size_t room);
     void on_end_of_stream();
     void take_messages();

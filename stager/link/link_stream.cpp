@@ -27,20 +27,27 @@ void drop_front(std::vector<std::byte>& bytes, std::size_t& count) {
 
 void Link::read_some() {
     while (state_ != State::closed) {
-        const std::size_t limit = opener_ ? kReadAhead : kReadAheadUnproven;
-        const std::size_t held = in_.size() + received_bytes_;
-        if (held < limit) {
-            if (!read_once(limit - held)) {
-                return;
-            }
-        } else if (opener_) {
-            return;  // what has come is to be received first
-        } else {
-            close({Blame::node,
-                   "the peer at " + address_.to_string() +
-                       " says too much before it has logged in"});
+        const std::size_t room = room_to_read();
+        if (room == 0 || !read_once(room)) {
+            return;
         }
     }
+}
+
+/// How much more may lie here: nothing until what has come is received. A peer that has not
+/// proved itself is not waited for.
+std::size_t Link::room_to_read() {
+    const std::size_t limit = opener_ ? kReadAhead : kReadAheadUnproven;
+    const std::size_t held = in_.size() + received_bytes_;
+    if (held < limit) {
+        return limit - held;
+    }
+    if (!opener_) {
+        close(
+            {Blame::node,
+             "the peer at " + address_.to_string() + " says too much before it has logged in"});
+    }
+    return 0;
 }
 
 /// False if there is nothing more to read now.

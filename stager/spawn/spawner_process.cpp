@@ -2,9 +2,9 @@
 
 #include "stager/spawn/cgroup.h"
 #include "stager/spawn/child.h"
+#include "stager/spawn/child_work.h"
 #include "stager/spawn/descriptors.h"
 #include "stager/spawn/event.h"
-#include "stager/spawn/remove_tree.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -180,22 +180,6 @@ void SpawnerProcess::fork_child(Child child, Work work) {
     }
 }
 
-void write_report(int report, std::string_view sentence) {
-    [[maybe_unused]] const auto written =
-        ::write(report, sentence.data(), std::min(sentence.size(), kSpawnSentenceMax));
-}
-
-std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
-    std::vector<int> out;
-    out.reserve(fds.size());
-    for (const UniqueFd& fd : fds) {
-        out.push_back(fd.get());
-    }
-    return out;
-}
-
-constexpr int kCouldNotStart = 127;
-
 void SpawnerProcess::act(SpawnId id,
                          const ProgramRequest& program,
                          const std::vector<UniqueFd>& fds) {
@@ -204,10 +188,7 @@ void SpawnerProcess::act(SpawnId id,
     child.id = id;
     child.group = setup_.cgroup.empty() ? std::string{} : program.group;
     fork_child(std::move(child), [&](int report) {
-        const auto kept = arrange_descriptors(numbers(fds), report);
-        const Error why = kept ? run_program(program, setup_.cgroup, self) : kept.error();
-        write_report(kept ? *kept : report, why.sentence());
-        return kCouldNotStart;
+        return do_program(program, fds, {setup_.cgroup, self, report});
     });
 }
 
@@ -223,12 +204,7 @@ void SpawnerProcess::act(SpawnId id,
     child.id = id;
     child.announced = true;
     fork_child(std::move(child), [&](int report) {
-        static_cast<void>(report);
-        if (!arrange_descriptors(numbers(fds), -1) || !die_with(self)) {
-            return kCouldNotStart;
-        }
-        static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
-        return setup_.roles[role.role](3);
+        return do_role(setup_.roles[role.role], fds, {setup_.cgroup, self, report});
     });
 }
 
@@ -239,20 +215,13 @@ void SpawnerProcess::act(SpawnId id,
         fail(id, "a removal needs one directory to begin from");
         return;
     }
+    const pid_t self = ::getpid();
     Child child;
     child.id = id;
     child.announced = true;
     child.is_removal = true;
     fork_child(std::move(child), [&](int report) {
-        const auto kept = arrange_descriptors(numbers(fds), report);
-        if (!kept) {
-            return kCouldNotStart;
-        }
-        const Status removed = remove_tree(3, remove);
-        if (!removed) {
-            write_report(*kept, removed.error().sentence());
-        }
-        return removed ? 0 : 1;
+        return do_removal(remove, fds, {setup_.cgroup, self, report});
     });
 }
 

@@ -1,0 +1,65 @@
+#include "stager/spawn/child_work.h"
+
+#include "stager/spawn/child.h"
+#include "stager/spawn/event.h"
+#include "stager/spawn/remove_tree.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr int kCouldNotStart = 127;
+constexpr int kFirstFd = 3;  ///< Where arrange_descriptors() puts the first.
+
+void write_report(int report, std::string_view sentence) {
+    [[maybe_unused]] const auto written =
+        ::write(report, sentence.data(), std::min(sentence.size(), kSpawnSentenceMax));
+}
+
+std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
+    std::vector<int> out;
+    out.reserve(fds.size());
+    for (const UniqueFd& fd : fds) {
+        out.push_back(fd.get());
+    }
+    return out;
+}
+
+}  // namespace
+
+int do_program(const ProgramRequest& program,
+               const std::vector<UniqueFd>& fds,
+               ChildPlace place) {
+    const auto kept = arrange_descriptors(numbers(fds), place.report);
+    const Error why = kept ? run_program(program, place.cgroup, place.parent) : kept.error();
+    write_report(kept ? *kept : place.report, why.sentence());
+    return kCouldNotStart;
+}
+
+int do_role(const SpawnRole& role, const std::vector<UniqueFd>& fds, ChildPlace place) {
+    if (!arrange_descriptors(numbers(fds), -1) || !die_with(place.parent)) {
+        return kCouldNotStart;
+    }
+    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+    return role(kFirstFd);
+}
+
+int do_removal(const RemoveRequest& remove,
+               const std::vector<UniqueFd>& fds,
+               ChildPlace place) {
+    const auto kept = arrange_descriptors(numbers(fds), place.report);
+    if (!kept) {
+        return kCouldNotStart;
+    }
+    const Status removed = remove_tree(kFirstFd, remove);
+    if (!removed) {
+        write_report(*kept, removed.error().sentence());
+    }
+    return removed ? 0 : 1;
+}
+
+}  // namespace stage
