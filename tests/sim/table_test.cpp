@@ -40,6 +40,9 @@ Row measure(std::uint16_t members, std::uint32_t loss_ppm, std::uint32_t shared_
     UNSCOPED_INFO(world.report());
     CHECK(world.complaints().empty());
     CHECK(world.all_released());
+    if (std::getenv("LOUD") != nullptr) {
+        std::printf("%s", world.report().c_str());
+    }
     Row row;
     const double wire = static_cast<double>(plan.wire_time().count());
     row.time = static_cast<double>(world.held_after().count()) / wire;
@@ -52,6 +55,14 @@ Row measure(std::uint16_t members, std::uint32_t loss_ppm, std::uint32_t shared_
         row.heard += count;
     }
     return row;
+}
+
+/// One cell, for a closer look: MEMBERS= LOSS= SHARED= (in a million), TRACE=1.
+TEST_CASE("one cell of the table", "[.cell]") {
+    const Row row = measure(static_cast<std::uint16_t>(number_of("MEMBERS", 8)),
+                            static_cast<std::uint32_t>(number_of("LOSS", 0)),
+                            static_cast<std::uint32_t>(number_of("SHARED", 0)));
+    std::printf("T/wire %.3f, bytes %.3f\n", row.time, row.bytes);
 }
 
 TEST_CASE("time over wire time", "[.table]") {

@@ -63,7 +63,15 @@ struct FeedbackLimits {
     Duration interval_min = std::chrono::milliseconds{1};  ///< or sooner after many blocks.
     std::uint32_t stall_fraction = 8;   ///< Everybody reports each stall_timeout / this.
     std::size_t votes_blocks_max = 64;  ///< Blocks whose losses the source counts at a time.
-    Duration repeat_window_max = std::chrono::milliseconds{20};  ///< Not sent twice within.
+    /// What was sent to everybody is not sent again within two round trips, at least this (it
+    /// may wait in queues) and at most that;
+    Duration repeat_window_min = std::chrono::milliseconds{5};
+    Duration repeat_window_max = std::chrono::milliseconds{20};
+    /// what a second member asks for within this is sent to everybody.
+    Duration shared_window = std::chrono::milliseconds{100};
+    /// In a group of so many, who asks the source beside the first pass has found no peer with
+    /// it.
+    std::uint16_t shared_members_min = 8;
     /// The first pass stays so many eighths of the resident blocks before the median member.
     std::uint32_t window_eighths = 6;
     Duration window_patience = std::chrono::milliseconds{250};  ///< Then one block goes anyway.
@@ -79,7 +87,7 @@ struct EndingLimits {
         std::chrono::milliseconds{250};                 ///< Said again: has the parent died?
     Duration end_first = std::chrono::milliseconds{5};  ///< END repeated after this; doubles,
     Duration end_max = std::chrono::milliseconds{500};  ///< up to this.
-    Duration offer_first = std::chrono::milliseconds{10};
+    Duration offer_first = std::chrono::milliseconds{2};
     Duration offer_max = std::chrono::milliseconds{250};
     Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
     Duration ready_jitter_max = std::chrono::milliseconds{50};

@@ -72,12 +72,20 @@ void Sender::Parts::on_late(const Datagram& datagram) {
 }
 
 void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& request) {
-    // A round trip, at least a moment: what was sent to all in that time is still under way.
-    const Duration window =
-        std::min(2 * readiness.round_trip().mean(), limits.feedback.repeat_window_max);
+    // What was sent to all is still under way, or waits in a queue.
+    const Duration window = std::clamp(2 * readiness.round_trip().mean(),
+                                       limits.feedback.repeat_window_min,
+                                       limits.feedback.repeat_window_max);
+    const bool is_lost_by_all =
+        !pass.is_over() && config.members >= limits.feedback.shared_members_min;
     wire::Request alone{.id = request.id, .runs = {}};
     std::vector<wire::ChunkRun> shared;
-    shared_loss.on_request(now, window, from, request, alone, shared);
+    shared_loss.on_request(now,
+                           {.window = window, .is_lost_by_all = is_lost_by_all},
+                           from,
+                           request,
+                           alone,
+                           shared);
     if (!alone.runs.empty()) {
         server.on_request(now, from, alone, control);
     }

@@ -5,6 +5,9 @@
 namespace stage::core {
 namespace {
 
+/// As a count of votes: it was sent to everybody since, so that they have had their effect.
+constexpr std::uint8_t kRepeated = 255;
+
 /// Appends a chunk to the last run if it follows it, else begins one.
 void append(std::vector<wire::ChunkRun>& runs, BlockIndex block, std::uint32_t chunk) {
     if (!runs.empty() && runs.back().block == block &&
@@ -54,7 +57,8 @@ void SharedLoss::on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRu
     }
     Votes& votes = votes_of(run.block);
     for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
-        if (++votes.counts[chunk] == threshold_) {
+        std::uint8_t& count = votes.counts[chunk];
+        if (count < kRepeated && ++count == threshold_) {
             append(repeat, run.block, chunk);
         }
     }
@@ -67,44 +71,59 @@ SharedLoss::Recent& SharedLoss::recent_of(Instant now, BlockIndex block) {
     }
     if (recent_.size() < limits_.votes_blocks_max) {
         recent_.push_back({.block = block,
-                           .since = now,
+                           .asked_since = now,
+                           .repeated_since = now,
                            .asker = {},
                            .asked = ChunkSet{chunks_max_},
                            .repeated = ChunkSet{chunks_max_}});
         return recent_.back();
     }
-    Recent& oldest = *std::ranges::min_element(recent_, {}, &Recent::since);
+    Recent& oldest = *std::ranges::min_element(recent_, {}, &Recent::asked_since);
     oldest.block = block;
-    oldest.since = now;
+    oldest.asked_since = now;
+    oldest.repeated_since = now;
     oldest.asked.clear();
     oldest.repeated.clear();
     return oldest;
 }
 
+void SharedLoss::forget(Instant now, Duration window, Recent& recent) const {
+    if (now - recent.asked_since > limits_.shared_window) {
+        recent.asked_since = now;
+        recent.asked.clear();
+    }
+    if (now - recent.repeated_since > window) {
+        recent.repeated_since = now;
+        recent.repeated.clear();
+    }
+}
+
 void SharedLoss::on_request(Instant now,
-                            Duration window,
+                            const Asking& asking,
                             Rank from,
                             const wire::Request& request,
                             wire::Request& alone,
                             std::vector<wire::ChunkRun>& repeat) {
+    BlockIndex last;
+    Rank before = from;
     for (const wire::ChunkRun& run : request.runs) {
         if (run.count == 0) {
             alone.runs.push_back(run);
             continue;
         }
         Recent& recent = recent_of(now, run.block);
-        if (now - recent.since > window) {
-            recent.since = now;
-            recent.asked.clear();
-            recent.repeated.clear();
-        }
+        before = run.block != last || &run == &request.runs.front() ? recent.asker : before;
+        last = run.block;
+        forget(now, asking.window, recent);
         const std::uint32_t end =
             std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
         for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
             if (recent.repeated.has(chunk)) {
                 continue;
             }
-            const bool is_shared = recent.asked.has(chunk) && recent.asker != from;
+            // (A request's runs of one block come one after the other.)
+            const bool is_shared =
+                asking.is_lost_by_all || (recent.asked.has(chunk) && before != from);
             if (is_shared) {
                 append(repeat, run.block, chunk);
             } else if (alone.runs.size() < wire::kMaxRuns) {
@@ -118,10 +137,13 @@ void SharedLoss::on_request(Instant now,
 
 void SharedLoss::on_repeat(Instant now, const wire::ChunkRun& run) {
     Recent& recent = recent_of(now, run.block);
+    forget(now, limits_.repeat_window_max, recent);
+    Votes& votes = votes_of(run.block);
     const std::uint32_t end =
         std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
     for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
         recent.repeated.add(chunk);
+        votes.counts[chunk] = kRepeated;
     }
 }
 

@@ -24,9 +24,15 @@ class SharedLoss {
     /// A representative misses `run`: appends what has now been missed by half of them.
     void on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRun>& repeat);
 
+    /// When a member asks.
+    struct Asking {
+        Duration window;              ///< What was sent to all so lately is under way.
+        bool is_lost_by_all = false;  ///< Who asks now has asked others before.
+    };
+
     /// A member asks: `alone` gets what it alone wants, `repeat` what is sent to everybody.
     void on_request(Instant now,
-                    Duration window,
+                    const Asking& asking,
                     Rank from,
                     const wire::Request& request,
                     wire::Request& alone,
@@ -43,14 +49,16 @@ class SharedLoss {
     };
     struct Recent {
         BlockIndex block;
-        Instant since{};
-        Rank asker;
+        Instant asked_since{};
+        Instant repeated_since{};
+        Rank asker;         ///< The last one.
         ChunkSet asked;     ///< By one member.
         ChunkSet repeated;  ///< To everybody.
     };
 
     [[nodiscard]] Votes& votes_of(BlockIndex block);
     [[nodiscard]] Recent& recent_of(Instant now, BlockIndex block);
+    void forget(Instant now, Duration window, Recent& recent) const;
 
     FeedbackLimits limits_;
     std::uint32_t threshold_;
