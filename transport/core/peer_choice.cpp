@@ -7,14 +7,16 @@ namespace stage::core {
 namespace {
 
 constexpr int kDraws = 8;
-constexpr Duration kSuspicion = std::chrono::milliseconds{20};  ///< Doubled by every strike,
-constexpr unsigned kStrikesMax = 7;                             ///< to 2.5 s at most.
+constexpr unsigned kStrikesFree = 1;  ///< One silence may be a lost packet.
+constexpr Duration kSuspicion =
+    std::chrono::milliseconds{20};   ///< Doubled by every further one,
+constexpr unsigned kStrikesMax = 8;  ///< to 2.5 s at most.
 
 }  // namespace
 
 bool PeerChoice::is_suspect(Instant now, Rank peer) const {
     return std::ranges::any_of(suspects_, [&](const Suspect& suspect) {
-        return suspect.strikes > 0 && suspect.peer == peer && now < suspect.until;
+        return suspect.strikes > kStrikesFree && suspect.peer == peer && now < suspect.until;
     });
 }
 
@@ -39,8 +41,8 @@ void PeerChoice::on_timeout(Instant now, Rank peer) {
         next_suspect_ = (next_suspect_ + 1) % kSuspects;
         *suspect = {.peer = peer};
     }
-    suspect->until = now + kSuspicion * (std::int64_t{1} << suspect->strikes);
     suspect->strikes = static_cast<std::uint8_t>(std::min(suspect->strikes + 1U, kStrikesMax));
+    suspect->until = now + kSuspicion * (std::int64_t{1} << (suspect->strikes - 1U));
 }
 
 void PeerChoice::on_answer(Rank peer) {

@@ -91,6 +91,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             asked.has_given = true;
             asked.expires_at = now + round_trip_.timeout(0);
             open.failures = 0;
+            open.lacking_count = 0;
             peers_.on_answer(from);
         }
         if (asked.left == 0) {
@@ -181,7 +182,9 @@ void Puller::expire(Instant now, ChunkMap& map) {
         }
         const Asked late = asked_[i];
         end(i);
-        peers_.on_timeout(now, late.peer);
+        if (!late.has_given) {
+            peers_.on_timeout(now, late.peer);
+        }
         if (OpenBlock* open = map.find(late.block); open != nullptr) {
             give_back(late, *open);
             fail(now, late, *open);
