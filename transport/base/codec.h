@@ -22,8 +22,9 @@ class ByteWriter {
     template <class Unsigned>
     ByteWriter& number(Unsigned value) {
         static_assert(std::is_unsigned_v<Unsigned>, "the wire carries unsigned numbers");
+        const std::uint64_t wide = value;
         for (std::size_t shift = sizeof(Unsigned); shift-- > 0;) {
-            bytes_.push_back(static_cast<std::byte>((value >> (shift * 8U)) & 0xffU));
+            bytes_.push_back(static_cast<std::byte>((wide >> (shift * 8U)) & 0xffU));
         }
         return *this;
     }
