@@ -34,8 +34,10 @@ class ReplayWindow {
         if (fresh >= kSize) {
             words_.fill(0);
         } else {
-            for (std::uint64_t i = highest_ + 1; i <= number; ++i) {
-                words_[(i / 64) % words_.size()] &= ~(std::uint64_t{1} << (i % 64));
+            // Counted, not compared: behind the largest number of all there is none.
+            for (std::uint64_t count = fresh; count > 0; --count) {
+                const std::uint64_t passed = highest_ + count;
+                words_[(passed / 64) % words_.size()] &= ~(std::uint64_t{1} << (passed % 64));
             }
         }
         highest_ = number;
