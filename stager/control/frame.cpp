@@ -20,20 +20,26 @@ std::optional<std::size_t> FrameReader::announced() const {
     return reader.u32();
 }
 
-Status FrameReader::feed(Bytes bytes) {
-    held_.insert(held_.end(), bytes.begin(), bytes.end());
+bool FrameReader::is_broken() const {
     const auto length = announced();
-    if (length && (*length == 0 || *length > limit_)) {
-        held_.clear();
-        return Error{Blame::internal,
-                     "a message of " + std::to_string(*length) + " bytes is not one of ours"};
+    return length && (*length == 0 || *length > limit_);
+}
+
+Status FrameReader::feed(Bytes bytes) {
+    if (!is_broken()) {
+        held_.insert(held_.end(), bytes.begin(), bytes.end());
+    }
+    if (is_broken()) {
+        return Error{
+            Blame::internal,
+            "a message of " + std::to_string(*announced()) + " bytes is not one of ours"};
     }
     return {};
 }
 
 std::optional<std::vector<std::byte>> FrameReader::next() {
     const auto length = announced();
-    if (!length || *length > limit_ || held_.size() - kFrameHeaderBytes < *length) {
+    if (!length || is_broken() || held_.size() - kFrameHeaderBytes < *length) {
         return std::nullopt;
     }
     const auto first = held_.begin() + static_cast<std::ptrdiff_t>(kFrameHeaderBytes);

@@ -36,6 +36,8 @@ class FrameReader {
   private:
     /// The length announced at the head of held_, once it is whole.
     [[nodiscard]] std::optional<std::size_t> announced() const;
+    /// It is none that a message may have; it stays there, and nothing is held behind it.
+    [[nodiscard]] bool is_broken() const;
 
     std::size_t limit_;
     std::vector<std::byte> held_;

@@ -179,5 +179,17 @@ TEST_CASE("a frame of no length or too much is refused as soon as its length is 
         CHECK(reader.feed(writer.view().first(3)));
         CHECK_FALSE(reader.feed(writer.view().subspan(3)));
         CHECK_FALSE(reader.next());
+        CHECK_FALSE(reader.feed(framed(as_bytes("x"))));
+        CHECK_FALSE(reader.next());
     }
+}
+
+TEST_CASE("a frame of no length behind a good one is no message") {
+    FrameReader reader{100};
+    ByteWriter writer;
+    writer.raw(framed(as_bytes("x"))).u32(0);
+    CHECK(reader.feed(writer.view()));
+    CHECK(reader.next());
+    CHECK_FALSE(reader.next());
+    CHECK_FALSE(reader.feed(framed(as_bytes("y"))));
 }
