@@ -1,5 +1,7 @@
 #include "stager/daemon/host_list.h"
 
+#include "stager/control/message.h"
+
 #include <algorithm>
 #include <charconv>
 #include <unordered_set>
@@ -36,7 +38,8 @@ bool append_range(std::string_view range, Names& out) {
     const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
     const auto first = number_of(low);
     const auto last = number_of(high);
-    if (!first || !last || *last < *first || *last - *first >= kMaxNodes) {
+    if (!first || !last || *last < *first || *last - *first >= kMaxNodes ||
+        low.size() > kMaxNameBytes) {
         return false;
     }
     for (std::uint32_t value = *first; value <= *last; ++value) {
@@ -84,13 +87,20 @@ bool is_plain(std::string_view text) {
     });
 }
 
+/// A short list may ask for many long names.
+bool are_short(const Names& names) {
+    return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+        return name.size() <= kMaxNameBytes;
+    });
+}
+
 /// One item, "r[0-1]n[0-3]".
 std::optional<Names> expand_item(std::string_view item) {
     Names names{""};
     while (!item.empty()) {
         const std::size_t open = item.find('[');
         const std::string_view plain = item.substr(0, open);
-        if (!is_plain(plain)) {
+        if (!is_plain(plain) || plain.size() > kMaxNameBytes) {
             return std::nullopt;
         }
         for (std::string& name : names) {
@@ -109,9 +119,13 @@ std::optional<Names> expand_item(std::string_view item) {
             return std::nullopt;
         }
         names = std::move(*longer);
+        if (!are_short(names)) {
+            return std::nullopt;
+        }
         item.remove_prefix(close + 1);
     }
-    return names.front().empty() ? std::nullopt : std::optional{std::move(names)};
+    const bool is_good = !names.front().empty() && are_short(names);
+    return is_good ? std::optional{std::move(names)} : std::nullopt;
 }
 
 /// The end of the item that begins at `from`: a comma outside of brackets, or the list's end.
@@ -132,10 +146,13 @@ Result<Names> expand_host_list(std::string_view list) {
     Names names;
     std::unordered_set<std::string> seen;
     std::size_t from = 0;
+    std::size_t expanded = 0;
     while (from <= list.size()) {
         const std::size_t end = item_end(list, from);
         const auto item = expand_item(list.substr(from, end - from));
-        if (!item || names.size() + item->size() > kMaxNodes) {
+        // Duplicates count: a list of them is soon written, and long to expand.
+        expanded += item ? item->size() : 0;
+        if (!item || expanded > kMaxNodes) {
             return malformed(list);
         }
         for (const std::string& name : *item) {

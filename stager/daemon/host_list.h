@@ -20,7 +20,8 @@ inline constexpr std::size_t kMaxNodes = 65535;
 
 /// The names in order, duplicates included once. Zero padding is kept ("n[08-11]"), several
 /// brackets in one name multiply ("r[0-1]n[0-3]"). Fails (Blame::internal) on anything that is
-/// not a node list, on an empty one and beyond kMaxNodes.
+/// not a node list, on an empty one, on a name beyond kMaxNameBytes and beyond kMaxNodes,
+/// duplicates counted.
 [[nodiscard]] Result<std::vector<std::string>> expand_host_list(std::string_view list);
 
 /// The position of `name`, or nothing.

@@ -49,6 +49,20 @@ TEST_CASE("what is no node list is refused") {
     }
 }
 
+TEST_CASE("a short list can't ask for much") {
+    const std::string ends = "[0-65534]";
+    const auto is_taken = [](const std::string& list) { return expand_host_list(list).ok(); };
+    CHECK(is_taken(std::string(200, 'n') + "[0-9]"));
+    CHECK(is_taken(std::string(255, 'n')));
+    CHECK_FALSE(is_taken(std::string(256, 'n')));
+    CHECK_FALSE(is_taken(std::string(20'000, 'n') + ends));
+    CHECK_FALSE(is_taken("n[" + std::string(20'000, '0') + "-65534]"));
+    CHECK_FALSE(is_taken("n[" + std::string(255, '0') + ",1]"));
+    std::string twice = "n[0-32766]";
+    CHECK(is_taken(twice + ",n[0-32766]"));
+    CHECK_FALSE(is_taken(twice + ",n[0-32766],n[0-32766]"));
+}
+
 TEST_CASE("a node finds its place") {
     CHECK(position_of({"a", "b"}, "b") == 1U);
     CHECK_FALSE(position_of({"a", "b"}, "c"));
