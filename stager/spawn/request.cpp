@@ -102,17 +102,19 @@ ProgramRequest read_program(ByteReader& reader) {
         program.user = read_user(reader);
     }
     program.umask = reader.u32();
-    program.oom_score_adj = static_cast<int>(reader.u32()) - kOomMax;
+    const std::int64_t oom_score_adj = std::int64_t{reader.u32()} - kOomMax;
     program.group = reader.text(kNameMax);
     const bool good = program.path.size() > 1 && program.path.front() == '/' &&
                       program.path.find('\0') == std::string::npos &&
                       !program.arguments.empty() && !has_zero(program.arguments) &&
                       !has_zero(program.environment) && program.umask <= 0777 &&
-                      program.oom_score_adj >= -kOomMax && program.oom_score_adj <= kOomMax &&
+                      oom_score_adj <= kOomMax &&
                       (program.group.empty() || is_entry(program.group));
     if (!good) {
         reader.fail();
+        return program;
     }
+    program.oom_score_adj = static_cast<int>(oom_score_adj);
     return program;
 }
 

@@ -64,6 +64,7 @@ TEST_CASE("what is cut, lengthened or senseless is no request") {
     CHECK(refused([](auto& r) { r.arguments.clear(); }));
     CHECK(refused([](auto& r) { r.umask = 01000; }));
     CHECK(refused([](auto& r) { r.oom_score_adj = 1001; }));
+    CHECK(refused([](auto& r) { r.oom_score_adj = -1001; }));
     CHECK(refused([](auto& r) { r.group = "../x"; }));
     // setuid(-1) would leave a child root.
     CHECK(refused([](auto& r) { r.user->uid = static_cast<uid_t>(-1); }));
