@@ -246,6 +246,9 @@ std::optional<std::string> read_path(std::string_view text) {
     while (text.size() > 1 && text.back() == '/') {
         text.remove_suffix(1);
     }
+    if (trimmed(text).size() != text.size()) {
+        return std::nullopt;  // "/a /": printed without its slash it would be "/a".
+    }
     for (std::size_t at = 1; at <= text.size() && text.size() > 1;) {
         const std::string_view name = text.substr(at, text.find('/', at) - at);
         if (name.empty() || name == "." || name == "..") {

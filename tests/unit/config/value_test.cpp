@@ -64,6 +64,8 @@ TEST_CASE("paths are absolute and plain") {
     CHECK(read_path("/") == "/");
     CHECK(read_path("//") == "/");
     CHECK(read_path("/a/.b/..c") == "/a/.b/..c");
+    CHECK(read_path("/a b/c") == "/a b/c");
+    CHECK_FALSE(read_path("/a /"));
     for (const char* const text : {"", "tmp", "/a/./b", "/a/..", "/a//b", "/.."}) {
         CAPTURE(text);
         CHECK_FALSE(read_path(text));
