@@ -7,7 +7,8 @@
 #   make check-long   the same, then 10^5 simulations and the sanitizers
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# One suite: unit, sim (RUNS= SEED=), san, tsan, pmix, net, cluster, bench; ARGS= goes to it
+# One suite: unit, sim (RUNS= SEED=), fuzz, san, tsan, pmix, net, cluster, bench; ARGS= for it
+# To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang-14; the targets are in tests/fuzz)
 # One check: format-check, tidy, headers, exports, lint. To mend: format, clean
 #
 # Sources are found by wildcard, one archive a folder: a new .cpp needs no change here.
@@ -81,7 +82,7 @@ endif
 
 ifdef SAN   # address,undefined or thread; the code they add confuses two of g++'s warnings
 RELEASE := -O1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all \
-  -Wno-maybe-uninitialized -Wno-null-dereference
+  -Wno-null-dereference $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized)
 LDFLAGS := -fsanitize=$(SAN)
 else
 RELEASE := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
@@ -133,6 +134,7 @@ UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 
 .PHONY: all programs check check-long unit sim san tsan pmix net cluster bench demo
+.PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint install deps ready-to-build ready clean
 all: ready-to-build
 	@$(MAKE) programs
@@ -193,9 +195,52 @@ unit: $(UNIT)
 sim: $(SIM)
 	@$(if $(SIM),$(SIM) $(ARGS),echo "sim: nothing in tests/sim yet")
 san:
-	@$(MAKE) unit sim BUILD=$(BUILD)/san SAN=address,undefined
+	@$(MAKE) unit sim fuzz-replay BUILD=$(BUILD)/san SAN=address,undefined
 tsan:
 	@$(MAKE) unit sim BUILD=$(BUILD)/tsan SAN=thread
+
+# A fuzz target is a program: under clang with libFuzzer, else one that replays its corpus.
+# Of folders that do more than to parse only the parsers are linked.
+TIME       ?= 60
+fuzz_mains := $(addprefix tests/fuzz/,libfuzzer.cpp replay.cpp)
+fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
+fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
+fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
+fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
+fuzz_parts := $(addsuffix .cpp,stager/files/manifest stager/worker/setup \
+  $(addprefix stager/daemon/,tree_message plan host_list failures gather slurm_codec) \
+  $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \
+  $(addprefix pmix/,business_card host_message hello host_file))
+FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
+$(FUZZERS): $(BUILD)/fuzz/%: $(call objects,obj,tests/fuzz/%.cpp $(fuzz_main)) \
+            $(BUILD)/obj/fuzz-parts.a $(call archives,obj,$(fuzz_whole))
+	@echo "  LINK $@"; mkdir -p $(@D)
+	@$(CXX) $(LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer) -o $@ \
+	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+
+$(BUILD)/obj/fuzz-parts.a: $(call objects,obj,$(fuzz_parts))
+	@rm -f $@ && ar rcs $@ $^
+
+# Inputs that reach new code are kept below BUILD; what breaks the target, too: a regression
+# goes to tests/fuzz/corpus, named after the bug.
+fuzz:
+ifeq ($(origin TARGET),command line)
+	@$(if $(call missing,clang-14),tests/deps --ask $(call missing,clang-14),true)
+	@$(MAKE) fuzz-here BUILD=$(BUILD)/fuzzing CXX=clang++-14 \
+	    SAN=address,undefined,fuzzer-no-link
+else
+	@$(MAKE) fuzz-replay
+endif
+fuzz-here: $(BUILD)/fuzz/$(TARGET)
+	@mkdir -p $(BUILD)/corpus/$(TARGET)
+	$< -max_total_time=$(TIME) -timeout=10 -max_len=4096 -print_final_stats=1 \
+	    -artifact_prefix=$(BUILD)/$(TARGET). $(ARGS) \
+	    $(BUILD)/corpus/$(TARGET) $(wildcard tests/fuzz/corpus/$(TARGET))
+fuzz-replay: $(FUZZERS)
+	@BUILD=$(abspath $(BUILD)) tests/fuzz/run $(fuzz_names)
+fuzz-seeds: $(FUZZERS)
+	@for one in $(fuzz_names); do mkdir -p tests/fuzz/corpus/$$one && \
+	    $(BUILD)/fuzz/$$one --seeds tests/fuzz/corpus/$$one || exit 1; done
 
 run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
 suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")

@@ -1,0 +1,85 @@
+// Does a manifest that is accepted say of every block whose it is?
+//
+// Under protection `none` anybody can forge one.
+#include "stager/files/manifest.h"
+
+#include "tests/fuzz/fuzz.h"
+
+#include <array>
+
+namespace stage {
+namespace {
+
+/// The blocks of an entry are its own from the first to the last, whole but the last.
+void check_entry(const Manifest& manifest, std::size_t index) {
+    const ManifestEntry& entry = manifest.entries[index];
+    invariant(
+        entry.name.find('/') == std::string::npos && entry.name != ".." && !entry.name.empty(),
+        "a name is a name in a directory");
+    const std::uint32_t count = entry.block_count();
+    if (count == 0) {
+        return;
+    }
+    const std::uint32_t first = entry.first_block.value();
+    for (const std::uint32_t at : {0U, count / 2, count - 1}) {
+        const auto place = find_block(manifest, BlockIndex{first + at});
+        invariant(place && place->entry == index, "a block is its file's");
+        invariant(place->offset == std::uint64_t{at} * kBlockBytes, "blocks stand in order");
+        invariant(place->length > 0 && place->offset + place->length <= entry.size &&
+                      (at != count - 1 || place->offset + place->length == entry.size),
+                  "a file's blocks are the whole file");
+    }
+}
+
+void check(const Manifest& manifest) {
+    const std::uint32_t own = manifest.own_block_count();
+    const std::uint32_t all = manifest.block_count();
+    invariant(own >= 1 && own <= all, "a manifest has blocks, and is part of the object");
+    invariant(!find_block(manifest, BlockIndex{0}), "a manifest's block is no file's");
+    invariant(!find_block(manifest, BlockIndex{own - 1}), "a manifest's block is no file's");
+    invariant(!find_block(manifest, BlockIndex{all}), "what is beyond the end is nobody's");
+    for (std::size_t index = 0; index < manifest.entries.size(); ++index) {
+        check_entry(manifest, index);
+    }
+}
+
+}  // namespace
+
+bool fuzz_one(Bytes input) {
+    return is_stable(input, decode_manifest, [](const Manifest& manifest) {
+        check(manifest);
+        auto bytes = encode_manifest(manifest);
+        invariant(manifest_length(bytes) == bytes.size(), "a manifest tells its length");
+        return bytes;
+    });
+}
+
+std::vector<FuzzSeed> fuzz_seeds() {
+    const auto laid_out = [](std::vector<ManifestEntry> entries) {
+        Manifest manifest{std::move(entries)};
+        invariant(manifest.lay_out().ok(), "a few files fit an object");
+        return encode_manifest(manifest);
+    };
+    ManifestEntry file;
+    file.name = "input.dat";
+    file.size = (5ULL << 20U) + 17;
+    file.mode = 0644;
+    file.uid = 1000;
+    file.gid = 100;
+    file.mtime = {.seconds = 1'700'000'000, .nanoseconds = 123'456'789};
+    ManifestEntry empty = file;
+    empty.spec = 1;
+    empty.name = "empty";
+    empty.size = 0;
+    ManifestEntry missing = empty;
+    missing.spec = 2;
+    missing.trouble = "/shared/x: No such file or directory";
+    ManifestEntry listed = file;
+    listed.spec = 3;
+    listed.line = "1;-,/shared/input.dat,sub/";
+    return {{"one_file", laid_out({file})},
+            {"no_file", laid_out({})},
+            {"all_kinds", laid_out({file, empty, missing, listed})}};
+}
+
+}  // namespace stage

@@ -1,0 +1,46 @@
+// Does the daemon understand the child that asks Slurm, or refuse?
+//
+// The first byte chooses: the question, or the answer.
+#include "stager/daemon/slurm_query.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace stage {
+namespace {
+
+bool check_answer(Bytes input) {
+    const auto answer = decode_slurm_answer(input);
+    const auto again = decode_slurm_answer(encode_slurm_answer(answer));
+    invariant(answer.ok() == again.ok(), "an answer stays one");
+    if (answer) {
+        invariant(*again == *answer, "an answer arrives as it was given");
+        return true;
+    }
+    invariant(again.error().sentence() == answer.error().sentence() &&
+                  again.error().blame() == answer.error().blame(),
+              "a failure arrives as it was told");
+    return false;
+}
+
+}  // namespace
+
+bool fuzz_one(Bytes input) {
+    if (input.empty()) {
+        return false;
+    }
+    const Bytes message = input.subspan(1);
+    return input.front() == std::byte{0} ? is_exact(message, decode_question, encode_question)
+                                         : check_answer(message);
+}
+
+std::vector<FuzzSeed> fuzz_seeds() {
+    const std::vector<SlurmNode> nodes{{.name = "n0", .address = "10.77.1.1"},
+                                       {.name = "n1", .address = "fd00::1"}};
+    const SlurmJob job{.state = SlurmJobState::ended, .restart_count = 1, .word = "CANCELLED"};
+    return {{"expand", chosen(0, encode_question(ExpandQuestion{"n[0-3]"}))},
+            {"resolve", chosen(0, encode_question(ResolveQuestion{"n[0-3]"}))},
+            {"job_state", chosen(0, encode_question(JobStateQuestion{4711}))},
+            {"nodes", chosen(1, encode_slurm_answer(SlurmAnswer{nodes}))},
+            {"job", chosen(1, encode_slurm_answer(SlurmAnswer{job}))}};
+}
+
+}  // namespace stage

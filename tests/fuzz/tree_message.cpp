@@ -1,0 +1,61 @@
+// Do the daemons of a tree understand each other, or refuse?
+#include "stager/daemon/tree_message.h"
+
+#include "tests/fuzz/fuzz.h"
+
+namespace stage {
+namespace {
+
+void check(const TreeMessage& message) {
+    if (const auto* failed = std::get_if<FailedMessage>(&message)) {
+        invariant(failed->failures.size() <= kMaxNamedFailures, "few failures travel");
+        Failures all;
+        for (const Failure& failure : failed->failures) {
+            static_cast<void>(all.add(failure));
+        }
+        invariant(all.empty() || !all.sentence({"n0", "n1"}).empty(), "a failure has words");
+    }
+    if (const auto* gathered = std::get_if<GatheredMessage>(&message)) {
+        for (const Contribution& one : gathered->contributions) {
+            invariant(one.bytes.size() <= kMaxContributionBytes, "contributions are bounded");
+        }
+    }
+}
+
+}  // namespace
+
+bool fuzz_one(Bytes input) {
+    return is_exact(input, decode_tree_message, [](const TreeMessage& message) {
+        check(message);
+        return encode(message);
+    });
+}
+
+std::vector<FuzzSeed> fuzz_seeds() {
+    const SetupMessage setup{.key = {.job_id = 4711},
+                             .from = Rank{0},
+                             .to = Rank{1},
+                             .remaining_ms = 60'000,
+                             .plan = owned("the plan")};
+    const GatheredMessage gathered{
+        .kind = Collective::cards,
+        .sequence = 1,
+        .contributions = {{Rank{1}, {}}, {Rank{3}, owned("a card")}}};
+    const ResultMessage result{
+        .kind = Collective::group, .sequence = 2, .bytes = ByteWriter{}.u64(42).take()};
+    const FailedMessage failed{
+        {{.rank = Rank{3}, .blame = Blame::user, .sentence = "/x: Permission denied"},
+         {.rank = Rank{5}, .blame = Blame::node, .sentence = "stagecastd does not answer"}}};
+    const GroupVerdict verdict{.state = VerdictState::failed,
+                               .blame = Blame::user,
+                               .sentence = "node n3: /x: Permission denied"};
+    return {{"setup", encode(TreeMessage{setup})},
+            {"gathered", encode(TreeMessage{gathered})},
+            {"result", encode(TreeMessage{result})},
+            {"failed", encode(TreeMessage{failed})},
+            {"verdict", encode(TreeMessage{verdict})},
+            {"settled", encode(TreeMessage{SettledMessage{}})},
+            {"pulse", encode(TreeMessage{PulseMessage{}})}};
+}
+
+}  // namespace stage

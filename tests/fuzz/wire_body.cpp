@@ -1,0 +1,95 @@
+// Does each body of a control packet have one encoding, and its lists their limits?
+//
+// The first byte chooses the body as a packet's type does.
+#include "tests/fuzz/fuzz.h"
+#include "transport/wire/body.h"
+#include "transport/wire/packet.h"
+
+namespace stage {
+namespace {
+
+using wire::PacketType;
+
+template <class Read>
+bool check(Bytes body, Read read) {
+    return is_exact(body, read, [](const auto& value) {
+        auto bytes = wire::write(value);
+        invariant(bytes.size() <= wire::kMaxBodyBytes, "a body fits the smallest packet");
+        return bytes;
+    });
+}
+
+template <class Body>
+FuzzSeed seed_of(const char* name, PacketType type, const Body& body) {
+    return {name, chosen(static_cast<std::uint8_t>(type), wire::write(body))};
+}
+
+}  // namespace
+
+bool fuzz_one(Bytes input) {
+    if (input.empty()) {
+        return false;
+    }
+    const Bytes body = input.subspan(1);
+    switch (static_cast<PacketType>(input.front())) {
+        case PacketType::describe:
+            return check(body, wire::read_describe);
+        case PacketType::offer:
+            return check(body, wire::read_offer);
+        case PacketType::ready:
+            return check(body, wire::read_ready);
+        case PacketType::request:
+        case PacketType::lacking:
+            return check(body, wire::read_request);
+        case PacketType::report:
+            return check(body, wire::read_report);
+        case PacketType::done:
+        case PacketType::done_ack:
+            return check(body, wire::read_done);
+        case PacketType::release:
+        case PacketType::leave:
+            return check(body, wire::read_ending);
+        case PacketType::end:
+            return check(body, wire::read_end);
+        default:
+            return false;
+    }
+}
+
+std::vector<FuzzSeed> fuzz_seeds() {
+    using wire::Encoding;
+    const wire::Describe describe{
+        .first = BlockIndex{5},
+        .descriptors = {
+            {.length = kBlockBytes, .wire_length = kBlockBytes, .leaf = {}},
+            {.length = 4096, .encoding = Encoding::hole, .leaf = {}},
+            {.length = 9, .wire_length = 7, .encoding = Encoding::zstd, .leaf = {}}}};
+    const wire::Offer offer{.blocks = 3,
+                            .object_bytes = 2'200'000,
+                            .chunk_bytes = 1400,
+                            .source_time_us = 12'345'678,
+                            .features = 1};
+    const std::vector<wire::ChunkRun> runs{{.block = BlockIndex{1}, .first = 0, .count = 0},
+                                           {.block = BlockIndex{2}, .first = 3, .count = 4}};
+    const wire::Report report{.highest = 900,
+                              .received = 800,
+                              .lost = 100,
+                              .echo_us = 12'345'678,
+                              .hold_us = 250,
+                              .blocks_held = 2,
+                              .missing = runs};
+    const wire::Done done{
+        .ranks = {{.first = Rank{1}, .last = Rank{7}}, {.first = Rank{9}, .last = Rank{9}}}};
+    const wire::Ending ending{
+        .outcome = 1, .rank = Rank{4}, .why = "/shared/x: No space left on device"};
+    return {seed_of("describe", PacketType::describe, describe),
+            seed_of("offer", PacketType::offer, offer),
+            seed_of("ready", PacketType::ready, wire::Ready{.source_time_us = 7, .hold_us = 8}),
+            seed_of("request", PacketType::request, wire::Request{.id = 6, .runs = runs}),
+            seed_of("report", PacketType::report, report),
+            seed_of("done", PacketType::done, done),
+            seed_of("release", PacketType::release, ending),
+            seed_of("end", PacketType::end, wire::End{.blocks = 3, .last_packet = 99})};
+}
+
+}  // namespace stage
