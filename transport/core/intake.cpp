@@ -222,6 +222,14 @@ bool Intake::open_absent(Position settled, bool is_ended) {
     return has_opened;
 }
 
+bool Intake::is_first_at_disk() const {
+    if (map_->open_count() == 0 || map_->at(0).state == OpenState::filling) {
+        return false;
+    }
+    const std::uint32_t first = map_->at(0).block.value();
+    return map_->first_absent(absent_from_, first) == first;
+}
+
 std::vector<BlockIndex> Intake::take_closed() {
     return std::exchange(closed_, {});
 }

@@ -45,6 +45,8 @@ class Intake final : public Holdings {
     [[nodiscard]] std::vector<BlockIndex> take_closed();
 
     // Requires has_begun():
+    /// The first block that isn't held is being verified or stored.
+    [[nodiscard]] bool is_first_at_disk() const;
     [[nodiscard]] ChunkMap& map() { return *map_; }
     [[nodiscard]] DescriptorTable& descriptors() { return *descriptors_; }
 

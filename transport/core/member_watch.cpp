@@ -33,6 +33,12 @@ void MemberWatch::on_heard(Instant now, Rank rank) {
     }
 }
 
+void MemberWatch::on_moved(Instant now, Rank rank) {
+    if (rank.index() < members_.size()) {
+        members_[rank.index()].moved_at = now;
+    }
+}
+
 void MemberWatch::on_held(Instant now, Rank rank, std::uint32_t blocks_held) {
     if (rank.index() < members_.size() && blocks_held > members_[rank.index()].held) {
         members_[rank.index()].held = blocks_held;

@@ -28,6 +28,8 @@ class MemberWatch {
     /// From now on silence counts.
     void start(Instant now);
     void on_heard(Instant now, Rank rank);
+    /// The first pass is on, and the member hears it: its blocks may fill later.
+    void on_moved(Instant now, Rank rank);
     void on_held(Instant now, Rank rank, std::uint32_t blocks_held);
 
     /// The first who can't finish, if it is time to look. `sent`: blocks that were sent whole.

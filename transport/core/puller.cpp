@@ -4,6 +4,7 @@
 #include "transport/core/repeater.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stage::core {
 namespace {
@@ -27,16 +28,13 @@ std::vector<wire::ChunkRun> runs_of(BlockIndex block, std::span<const std::uint1
 
 }  // namespace
 
-Puller::Puller(const CoreConfig& config,
-               const Limits& limits,
-               std::uint64_t rate_bytes_per_s,
-               Prng& prng)
+Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
     : limits_{limits.repair},
+      rate_limits_{limits.rate},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
-      rate_{rate_bytes_per_s},
-      pacer_{limits.pacer,
-             share(rate_bytes_per_s, limits.repair.stream_share_percent),
-             packet_bytes_},
+      is_told_{config.rate_bytes_per_s > 0},
+      rate_{is_told_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
+      pacer_{limits.pacer, share(rate_, limits.repair.stream_share_percent), packet_bytes_},
       peers_{config.own, config.source, config.members, prng},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
@@ -52,9 +50,14 @@ void Puller::on_end(Instant now) {
     look_again(now);
 }
 
-void Puller::set_rate(Instant now, std::uint64_t rate_bytes_per_s) {
-    rate_ = std::max<std::uint64_t>(rate_bytes_per_s, 1);
-    pacer_.set_rate(now, is_ended_ ? rate_ : share(rate_, limits_.stream_share_percent));
+/// Where no rate was told: a little more with each answered request, less with each silence.
+void Puller::search_rate(bool was_answered) {
+    if (is_told_) {
+        return;
+    }
+    const std::uint64_t rate = was_answered ? rate_ + rate_ / 32 : rate_ - rate_ / 8;
+    rate_ = std::clamp(rate, rate_limits_.least_bytes_per_s, rate_limits_.most_bytes_per_s);
+    has_new_rate_ = true;
 }
 
 bool Puller::remove(Asked& asked, std::uint32_t chunk) {
@@ -95,6 +98,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             peers_.on_answer(from);
         }
         if (asked.left == 0) {
+            search_rate(true);
             end(i);
         }
     }
@@ -184,6 +188,7 @@ void Puller::expire(Instant now, ChunkMap& map) {
         end(i);
         if (!late.has_given) {
             peers_.on_timeout(now, late.peer);
+            search_rate(false);
         }
         if (OpenBlock* open = map.find(late.block); open != nullptr) {
             give_back(late, *open);
@@ -222,6 +227,9 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     }
     next_look_ = now + limits_.gather_time;
     look_at_.reset();
+    if (std::exchange(has_new_rate_, false)) {
+        pacer_.set_rate(now, is_ended_ ? rate_ : share(rate_, limits_.stream_share_percent));
+    }
     std::uint32_t missing = 0;
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         const OpenBlock& open = map.at(i);

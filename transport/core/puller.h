@@ -24,16 +24,11 @@ namespace stage::core {
 
 class Puller {
   public:
-    /// `prng` must outlive this. `rate_bytes_per_s` > 0.
-    Puller(const CoreConfig& config,
-           const Limits& limits,
-           std::uint64_t rate_bytes_per_s,
-           Prng& prng);
+    /// `prng` must outlive this.
+    Puller(const CoreConfig& config, const Limits& limits, Prng& prng);
 
     /// The first pass is over: the whole link is free for pulls.
     void on_end(Instant now);
-    /// The rate at which this member can hear, if it was not told.
-    void set_rate(Instant now, std::uint64_t rate_bytes_per_s);
 
     /// A chunk that was asked for is here, from whomever.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
@@ -47,6 +42,8 @@ class Puller {
     void poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const;
 
+    /// At which answers may come: as told, else what answers and silence made of it.
+    [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
     [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
     [[nodiscard]] PeerChoice& peers() { return peers_; }
     [[nodiscard]] std::uint32_t draw_id() { return next_id_++; }
@@ -82,9 +79,14 @@ class Puller {
     [[nodiscard]] std::uint32_t window() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 
+    void search_rate(bool was_answered);
+
     RepairLimits limits_;
+    RateLimits rate_limits_;
     std::uint32_t packet_bytes_;
+    bool is_told_;
     std::uint64_t rate_;
+    bool has_new_rate_ = false;
     Pacer pacer_;
     PeerChoice peers_;
     RoundTrip round_trip_;

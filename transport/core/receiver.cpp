@@ -10,7 +10,7 @@ namespace stage::core {
 
 namespace {
 
-/// Where no rate was told, until the stream was seen.
+/// Where no rate was told it is searched: by the puller, as long as something is missing.
 std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
     return config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
                                        : limits.rate.start_bytes_per_s;
@@ -25,7 +25,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
       intake{config, limits},
       server{limits, config.chunk_bytes, intake, intake.residence()},
-      puller{config, limits, rate_of(config, limits), prng},
+      puller{config, limits, prng},
       descriptor_pull{limits.repair},
       ready{config, limits.ending, prng},
       reporter{config, limits.feedback, prng},
@@ -42,6 +42,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
 }
 
 void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
+    disk_watch.on_completed(now);
     if (is_over()) {
         return;
     }
@@ -88,6 +89,7 @@ void Receiver::Parts::work(Instant now) {
     }
     if (!is_over()) {
         watch_source(now);
+        watch_disk(now);
     }
     if (!is_over() && intake.has_begun()) {
         work_on_blocks(now);
@@ -117,6 +119,9 @@ void Receiver::Parts::work_on_blocks(Instant now) {
                          puller,
                          control);
     puller.poll(now, settled, intake.map(), control);
+    if (pacer.rate_bytes_per_s() != puller.rate_bytes_per_s()) {
+        pacer.set_rate(now, puller.rate_bytes_per_s());
+    }
     reporter.poll(now, frontier, intake.map(), control);
     outcome.bytes_held = intake.bytes_held();
     if (intake.map().holds_all() && !is_finishing) {
@@ -185,9 +190,31 @@ void Receiver::Parts::stop() {
     reporter.stop();
 }
 
-void Receiver::Parts::take(OperationBatch& batch) {
+/// How long the disk may take for what it is doing now; nothing if it isn't waited for.
+std::optional<Duration> Receiver::Parts::disk_patience() const {
+    if (outcome.phase != Phase::moving || !intake.has_begun()) {
+        return std::nullopt;
+    }
+    if (is_finishing) {
+        return config.stall_timeout * limits.ending.finish_patience;
+    }
+    // A store may wait for earlier blocks, because they say where it belongs: only the first
+    // block that isn't held shows whether the disk is at fault.
+    const bool is_at_disk = intake.is_first_at_disk();
+    return is_at_disk ? std::optional{config.stall_timeout} : std::nullopt;
+}
+
+void Receiver::Parts::watch_disk(Instant now) {
+    const auto patience = disk_patience();
+    if (patience && disk_watch.is_stuck(now, *patience)) {
+        fail(now, config.own, {Blame::node, "writing hangs: the disk of this node is stuck"});
+    }
+}
+
+void Receiver::Parts::take(Instant now, OperationBatch& batch) {
     auto& operations = intake.operations();
     while (!operations.empty() && !batch.full()) {
+        disk_watch.on_ordered(now, operations.front());
         batch.operations.push_back(operations.front());
         operations.pop_front();
     }
@@ -229,11 +256,11 @@ void Receiver::next_sends(Instant now, SendBatch& sends) {
     parts_->outcome.packets_sent += sends.packets - before;
 }
 
-void Receiver::next_operations(Instant, OperationBatch& operations) {
+void Receiver::next_operations(Instant now, OperationBatch& operations) {
     if (!parts_->is_over()) {
         parts_->server.order_loads(parts_->intake.operations(), parts_->intake.next_ticket());
     }
-    parts_->take(operations);
+    parts_->take(now, operations);
 }
 
 std::optional<Instant> Receiver::deadline() const {
@@ -249,6 +276,9 @@ std::optional<Instant> Receiver::deadline() const {
     first = earlier(first, parts.server.deadline());
     if (parts.server.is_waiting()) {
         first = earlier(first, parts.pacer.burst_at(Instant{}));
+    }
+    if (const auto patience = parts.disk_patience()) {
+        first = earlier(first, parts.disk_watch.deadline(*patience));
     }
     if (parts.outcome.phase == Phase::moving) {
         first = earlier(first, earlier(parts.frontier.deadline(), parts.puller.deadline()));

@@ -58,11 +58,6 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     if (is_first_pass) {
         ++first_pass_heard;
         frontier.on_chunk(now, {.block = header.block.value(), .chunk = header.chunk.value()});
-        if (stream_rate.on_bytes(now, datagram.body_bytes + kWireOverheadBytes) &&
-            config.rate_bytes_per_s == 0) {
-            puller.set_rate(now, stream_rate.best_bytes_per_s());
-            pacer.set_rate(now, std::max<std::uint64_t>(stream_rate.best_bytes_per_s(), 1));
-        }
     }
     OpenBlock* open = intake.on_data(datagram);
     if (open == nullptr) {

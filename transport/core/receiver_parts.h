@@ -5,6 +5,7 @@
 #pragma once
 
 #include "transport/core/descriptor_pull.h"
+#include "transport/core/disk_watch.h"
 #include "transport/core/done_reporter.h"
 #include "transport/core/frontier.h"
 #include "transport/core/intake.h"
@@ -14,7 +15,6 @@
 #include "transport/core/receiver.h"
 #include "transport/core/repair_server.h"
 #include "transport/core/reporter.h"
-#include "transport/core/stream_rate.h"
 #include "transport/core/timeouts.h"
 
 namespace stage::core {
@@ -46,7 +46,9 @@ struct Receiver::Parts {
     }
     [[nodiscard]] Duration gap_age() const;
     [[nodiscard]] std::optional<Instant> source_deadline() const;
-    void take(OperationBatch& batch);
+    void watch_disk(Instant now);
+    [[nodiscard]] std::optional<Duration> disk_patience() const;
+    void take(Instant now, OperationBatch& batch);
 
     CoreConfig config;
     Limits limits;
@@ -59,11 +61,11 @@ struct Receiver::Parts {
     Puller puller;
     DescriptorPull descriptor_pull;
     Frontier frontier;
-    StreamRate stream_rate;
     ReadyAnswer ready;
     Reporter reporter;
     DoneReporter done;
     MemberEnding ending;
+    DiskWatch disk_watch;
 
     bool is_started = false;
     bool is_finishing = false;

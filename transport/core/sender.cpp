@@ -64,7 +64,6 @@ void Sender::Parts::work(Instant now) {
         is_started = true;
         group_sent_at = now;
         alive_gap = limits.ending.end_first;
-        disk_moved_at = now;
         readiness.start(now);
     }
     if (!is_over()) {
@@ -104,7 +103,6 @@ void Sender::Parts::work_on_object(Instant now) {
     server.expire(now, control);
     if (pass.has_loaded_all() && !is_finishing) {
         is_finishing = true;
-        ++under_way;
         Operation finish;
         finish.kind = OperationKind::finish;
         finish.ticket = Ticket{next_ticket++};
@@ -128,8 +126,8 @@ void Sender::Parts::work_on_object(Instant now) {
 /// then more and more rarely. A DESCRIBE says how far the pass came, so that nobody waits for
 /// its last packets who lost them.
 void Sender::Parts::keep_alive(Instant now) {
-    if (now < group_sent_at + alive_gap) {
-        return;
+    if (pass.is_over() || now < group_sent_at + alive_gap) {
+        return;  // (END is repeated anyway)
     }
     group_sent_at = now;
     alive_gap = std::min(alive_gap * 2, alive_every(config));
@@ -146,10 +144,7 @@ void Sender::Parts::keep_alive(Instant now) {
 }
 
 void Sender::Parts::watch_own_disk(Instant now) {
-    const Duration patience = config.stall_timeout * limits.ending.finish_patience;
-    if (under_way == 0) {
-        disk_moved_at = now;
-    } else if (now > disk_moved_at + patience) {
+    if (disk_watch.is_stuck(now, disk_patience())) {
         fail(config.own,
              Blame::node,
              "reading what is staged hangs: its disk or server is stuck");
@@ -236,14 +231,13 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
     outcome.packets_sent += batch.packets - before;
 }
 
-void Sender::Parts::take(OperationBatch& batch) {
+void Sender::Parts::take(Instant now, OperationBatch& batch) {
     if (!is_over()) {
-        const std::uint64_t first = next_ticket;
         pass.order_loads(operations, next_ticket);
-        under_way += static_cast<std::uint32_t>(next_ticket - first);
         server.order_loads(operations, next_ticket);
     }
     while (!operations.empty() && !batch.full()) {
+        disk_watch.on_ordered(now, operations.front());
         batch.operations.push_back(operations.front());
         operations.pop_front();
     }
@@ -261,14 +255,9 @@ std::optional<Instant> Sender::Parts::next() const {
     }
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
-    if (under_way > 0) {
-        first = earlier(
-            first,
-            disk_moved_at + config.stall_timeout * limits.ending.finish_patience + Duration{1});
-    }
+    first = earlier(first, disk_watch.deadline(disk_patience()));
     if (readiness.is_complete()) {
-        first = earlier(first, group_sent_at + alive_gap);
-        first = earlier(first, end.deadline());
+        first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
         const bool is_open = !board.deadline(pass.cursor().block).has_value();
         if (server.is_waiting() || (pass.is_waiting() && is_open)) {
             first = earlier(first, pacer.burst_at(Instant{}));
@@ -315,8 +304,8 @@ void Sender::next_sends(Instant now, SendBatch& sends) {
     parts_->fill(now, sends);
 }
 
-void Sender::next_operations(Instant, OperationBatch& operations) {
-    parts_->take(operations);
+void Sender::next_operations(Instant now, OperationBatch& operations) {
+    parts_->take(now, operations);
 }
 
 std::optional<Instant> Sender::deadline() const {

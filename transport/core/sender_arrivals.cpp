@@ -95,6 +95,9 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
 void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
     board.on_report(now, from, report);
     watch.on_held(now, from, report.blocks_held);
+    if (report.received > 0 && !pass.is_over()) {
+        watch.on_moved(now, from);
+    }
     if (!is_representative(config, limits.feedback.representatives, from)) {
         return;
     }
@@ -116,14 +119,13 @@ void Sender::Parts::repeat(Instant now, const std::vector<wire::ChunkRun>& runs)
 }
 
 void Sender::Parts::on_completion(Instant now, const Completion& done) {
+    disk_watch.on_completed(now);
     if (is_over()) {
         return;
     }
     if (done.kind == OperationKind::load) {
-        on_loaded(now, done);
+        on_loaded(done);
     } else if (done.kind == OperationKind::finish) {
-        --under_way;
-        disk_moved_at = now;
         if (done.verdict != Verdict::good) {
             return fail(config.own, done.why.blame(), done.why.sentence());
         }
@@ -134,12 +136,8 @@ void Sender::Parts::on_completion(Instant now, const Completion& done) {
     }
 }
 
-void Sender::Parts::on_loaded(Instant now, const Completion& done) {
+void Sender::Parts::on_loaded(const Completion& done) {
     const bool is_first = !descriptors.knows(done.block);
-    if (is_first) {
-        --under_way;
-        disk_moved_at = now;
-    }
     if (done.verdict == Verdict::failed) {
         return fail(config.own, done.why.blame(), done.why.sentence());
     }

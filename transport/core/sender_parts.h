@@ -4,6 +4,7 @@
 #pragma once
 
 #include "transport/core/descriptor_table.h"
+#include "transport/core/disk_watch.h"
 #include "transport/core/done_reporter.h"
 #include "transport/core/first_pass.h"
 #include "transport/core/group_verdict.h"
@@ -31,7 +32,7 @@ struct Sender::Parts final : Holdings {
     void on_report(Instant now, Rank from, const wire::Report& report);
     void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);
     void on_completion(Instant now, const Completion& done);
-    void on_loaded(Instant now, const Completion& done);
+    void on_loaded(const Completion& done);
 
     // What time brings.
     void work(Instant now);
@@ -42,7 +43,10 @@ struct Sender::Parts final : Holdings {
     void decide(Instant now);
     void fail(Rank culprit, Blame blame, std::string why);
     void fill(Instant now, SendBatch& batch);
-    void take(OperationBatch& batch);
+    void take(Instant now, OperationBatch& batch);
+    [[nodiscard]] Duration disk_patience() const {
+        return config.stall_timeout * limits.ending.finish_patience;
+    }
 
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
@@ -81,8 +85,7 @@ struct Sender::Parts final : Holdings {
     RankSet confirmed;  ///< Who said that it heard the end.
     std::deque<Operation> operations;
     std::uint64_t next_ticket = 1;
-    std::uint32_t under_way = 0;  ///< Loads of the first pass, and the finish.
-    Instant disk_moved_at{};
+    DiskWatch disk_watch;
     Instant group_sent_at{};
     Duration alive_gap{};  ///< So long after that the source says something anyway.
     bool is_started = false;
