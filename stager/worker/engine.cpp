@@ -117,7 +117,7 @@ Result<Ready> connect(const EngineOptions& options,
                       EngineGroup& group,
                       Interrupts& interrupts) {
     Ready ready;
-    if (group.size == 1) {
+    if (!group.must_wire_up) {
         ready.config.members.resize(1);
         return ready;
     }
@@ -138,6 +138,10 @@ Result<Ready> connect(const EngineOptions& options,
     Result<Wired> wired = wire_up(*group.directory, *card, options.timeout, interrupts);
     if (!wired) {
         return std::move(wired).error();
+    }
+    if (group.size == 1) {
+        ready.config.members.resize(1);
+        return ready;
     }
     if (Status taken = take_key(wired->cards, group); !taken) {
         return std::move(taken).error();

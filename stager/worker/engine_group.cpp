@@ -45,8 +45,9 @@ Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup gro
     }
     group.own = options.rank;
     group.size = hosts->size();
+    group.must_wire_up = group.size > 1;
     group.address = (*hosts)[group.own.index()];
-    if (group.interface.empty() && group.size > 1) {
+    if (group.interface.empty() && group.must_wire_up) {
         Result<std::string> interface =
             udp::interface_of(Address{.ip = group.address, .port = 0});
         if (!interface) {
@@ -87,6 +88,7 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
     }
     group.own = (*directory)->rank();
     group.size = (*directory)->size();
+    group.must_wire_up = true;
     if (options.root.index() >= group.size) {
         return Error{Blame::user, "--root= is none of the ranks that PMIx tells"};
     }

@@ -18,9 +18,10 @@ namespace stage {
 struct EngineGroup {
     Rank own;
     std::size_t size = 1;
-    IpAddress address;      ///< This member's own.
-    std::string interface;  ///< The one that has it.
-    seal::GroupKey key{};   ///< Meaningful where `has_key`; else it comes with rank 0's card.
+    bool must_wire_up = false;  ///< PMIx wants to be left properly even by a group of one.
+    IpAddress address;          ///< This member's own.
+    std::string interface;      ///< The one that has it.
+    seal::GroupKey key{};  ///< Meaningful where `has_key`; else it comes with rank 0's card.
     bool has_key = false;
     std::unique_ptr<Directory> directory;
 };
