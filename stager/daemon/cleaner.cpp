@@ -1,24 +1,62 @@
 #include "stager/daemon/cleaner.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace stage {
 namespace {
 
-constexpr Duration kSweepEvery = std::chrono::minutes{10};
+void warn_if_failed(const Logger& log, std::uint32_t job_id, const SpawnEvent& event) {
+    if (event.kind != SpawnEvent::Kind::started && !event.sentence.empty()) {
+        log.warn("a job's files can't be removed; remove them by hand",
+                 {{"job", job_id}, {"why", event.sentence}});
+    }
+}
 
 }  // namespace
 
-Cleaner::Cleaner(Services& services, StageRoot stage_root, IsHere is_here)
-    : services_{services},
-      stage_root_{std::move(stage_root)},
-      is_here_{std::move(is_here)},
-      asker_{services},
-      alarm_{services.loop, [this] { sweep(); }} {
+void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done) {
+    // Whoever holds it last is the end of it.
+    const std::shared_ptr<void> done{
+        nullptr,
+        [&loop = services_.loop, call = std::move(on_done)](auto) { loop.defer(call); }};
+    for (const StageKey& key : services_.verdicts.all()) {
+        if (key.job_id != job_id || (step_id != kWholeJob && key.step_id != step_id)) {
+            continue;
+        }
+        const auto leavings = services_.verdicts.load_leavings(key);
+        if (leavings) {
+            remove_leavings(*leavings, done);
+        }
+        services_.verdicts.forget(key);
+    }
+    remove_directory(job_id, step_id, done);
 }
 
-void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id) {
-    forget_verdicts(job_id, step_id);
+/// By a child that is the user, so that no name in the path can lead root astray.
+void Cleaner::remove_leavings(const Leavings& leavings, const std::shared_ptr<void>& done) {
+    std::vector<std::string> arguments{"rm", "-f", "--"};
+    arguments.insert(arguments.end(), leavings.paths.begin(), leavings.paths.end());
+    const ProgramRequest program{.path = "/bin/rm",
+                                 .arguments = std::move(arguments),
+                                 .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"},
+                                 .user = UserIdentity{leavings.uid, leavings.gid, {}},
+                                 .umask = 077,
+                                 .oom_score_adj = 0,
+                                 .group = {}};
+    const auto started = services_.children.start(program, {}, [done](const SpawnEvent&) {});
+    if (!started) {
+        services_.log.warn(
+            "temporary files of a job stay; remove them by hand",
+            {{"first", leavings.paths.front()}, {"why", started.error().sentence()}});
+    }
+}
+
+void Cleaner::remove_directory(std::uint32_t job_id,
+                               std::uint32_t step_id,
+                               const std::shared_ptr<void>& done) {
     const auto root = stage_root_();
     const auto owner = root ? owner_of(*root, job_id) : std::nullopt;
     if (!owner) {
@@ -26,11 +64,11 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id) {
     }
     const RemoveRequest what{.path = directory_names(job_id, step_id),
                              .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
-    const auto started =
-        services_.children.remove_tree(*root, what, [this, job_id](const SpawnEvent& event) {
-            if (event.kind != SpawnEvent::Kind::started && !event.sentence.empty()) {
-                services_.log.warn("a job's directory can't be removed; remove it by hand",
-                                   {{"job", job_id}, {"why", event.sentence}});
+    const auto started = services_.children.remove_tree(
+        *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
+            warn_if_failed(services_.log, job_id, event);
+            if (event.kind != SpawnEvent::Kind::started && step_id != kWholeJob) {
+                remove_empty_job(job_id);
             }
         });
     if (!started) {
@@ -39,58 +77,16 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id) {
     }
 }
 
-void Cleaner::forget_verdicts(std::uint32_t job_id, std::uint32_t step_id) {
-    for (const StageKey& key : services_.verdicts.all()) {
-        if (key.job_id == job_id && (step_id == kWholeJob || key.step_id == step_id)) {
-            services_.verdicts.forget(key);
-        }
-    }
-}
-
-void Cleaner::sweep() {
-    alarm_.set(services_.loop.now() + kSweepEvery);
-    std::set<std::uint32_t> jobs;
+/// A directory that was made for steps alone: nobody will say that the job has ended.
+void Cleaner::remove_empty_job(std::uint32_t job_id) {
+    const auto keys = services_.verdicts.all();
+    const bool has_more = std::any_of(
+        keys.begin(), keys.end(), [&](const StageKey& key) { return key.job_id == job_id; });
     const auto root = stage_root_();
-    for (const DirectoryEntry& entry :
-         root ? numbered_directories(*root) : std::vector<DirectoryEntry>{}) {
-        jobs.insert(static_cast<std::uint32_t>(std::strtoul(entry.name.c_str(), nullptr, 10)));
+    if (root && !has_more) {
+        const std::string name = directory_names(job_id, kWholeJob).front();
+        static_cast<void>(::unlinkat(*root, name.c_str(), AT_REMOVEDIR));
     }
-    for (const StageKey& key : services_.verdicts.all()) {
-        jobs.insert(key.job_id);
-    }
-    unsure_.assign(jobs.begin(), jobs.end());
-    if (!asker_.is_busy()) {
-        ask_next();
-    }
-}
-
-void Cleaner::ask_next() {
-    while (!unsure_.empty() && is_here_(unsure_.front())) {
-        unsure_.pop_front();
-    }
-    if (unsure_.empty()) {
-        return;
-    }
-    const std::uint32_t job_id = unsure_.front();
-    unsure_.pop_front();
-    asker_.ask(JobStateQuestion{job_id}, [this, job_id](const Result<SlurmAnswer>& answer) {
-        on_answer(job_id, answer);
-    });
-}
-
-void Cleaner::on_answer(std::uint32_t job_id, const Result<SlurmAnswer>& answer) {
-    if (!answer) {
-        unsure_.clear();  // A silent slurmctld: the next sweep asks again.
-        return;
-    }
-    const auto* job = std::get_if<SlurmJob>(&*answer);
-    if (job != nullptr && job->state != SlurmJobState::alive && !is_here_(job_id)) {
-        ++services_.counters.directories_swept;
-        services_.log.info("sweeping what an ended job left",
-                           {{"job", job_id}, {"state", job->word}});
-        remove(job_id, kWholeJob);
-    }
-    ask_next();
 }
 
 }  // namespace stage

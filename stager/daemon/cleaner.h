@@ -1,48 +1,40 @@
-// What becomes of a job's directory?
+// What becomes of a job's files?
 //
-// At the job's end it is removed, by a child that acts as the user. What a daemon that died
-// left behind is found at the next start: Slurm is asked about each such job, and only a job
-// that it knows to be over, or does not know, is swept.
+// At its end the job's directory is removed, by a child that acts as the user; so is what was
+// staged elsewhere for the time of the job only. Then nothing of it is remembered.
 #pragma once
 
 #include "stager/daemon/job_directory.h"
-#include "stager/daemon/slurm_asker.h"
+#include "stager/daemon/services.h"
 
-#include <deque>
 #include <functional>
-#include <set>
+#include <memory>
 
 namespace stage {
 
 class Cleaner {
   public:
     using StageRoot = std::function<Result<int>()>;
-    using IsHere = std::function<bool(std::uint32_t job_id)>;
+    using OnDone = std::function<void()>;
 
-    /// `is_here`: a stage of that job lives in this daemon. `services` outlives it.
-    Cleaner(Services& services, StageRoot stage_root, IsHere is_here);
-    Cleaner(const Cleaner&) = delete;
-    Cleaner& operator=(const Cleaner&) = delete;
-    ~Cleaner() = default;
+    /// `services` outlives it.
+    Cleaner(Services& services, StageRoot stage_root)
+        : services_{services}, stage_root_{std::move(stage_root)} {}
 
-    /// Removes the job's directory (kWholeJob) or the step's, in the background, and the stored
-    /// verdicts with it. Requires that no process of the job is at work in it.
-    void remove(std::uint32_t job_id, std::uint32_t step_id);
-
-    /// Looks for what is left, now and every kSweepEvery.
-    void sweep();
+    /// Removes the job's directory (kWholeJob) or the step's, temporary files and stored
+    /// verdicts, in the background; `on_done` comes from the loop, whether all went or not.
+    /// Requires that no process of the job is at work in it.
+    void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
 
   private:
-    void forget_verdicts(std::uint32_t job_id, std::uint32_t step_id);
-    void ask_next();
-    void on_answer(std::uint32_t job_id, const Result<SlurmAnswer>& answer);
+    void remove_leavings(const Leavings& leavings, const std::shared_ptr<void>& done);
+    void remove_directory(std::uint32_t job_id,
+                          std::uint32_t step_id,
+                          const std::shared_ptr<void>& done);
+    void remove_empty_job(std::uint32_t job_id);
 
     Services& services_;
     StageRoot stage_root_;
-    IsHere is_here_;
-    SlurmAsker asker_;
-    std::deque<std::uint32_t> unsure_;
-    Alarm alarm_;
 };
 
 }  // namespace stage

@@ -1,5 +1,7 @@
 #include "stager/daemon/group.h"
 
+#include "stager/daemon/outcome.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,8 +10,6 @@ namespace {
 
 /// Open collectives of a stage; a worker makes a fence or two and a group.
 constexpr std::size_t kMaxGathers = 16;
-constexpr std::size_t kMaxStatisticsInOutcome = 512;
-constexpr std::size_t kMaxPartialBytes = 1024;
 
 std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
     ByteWriter writer;
@@ -19,45 +19,7 @@ std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
     return writer.take();
 }
 
-/// The verdict of a group in which nobody failed.
-GroupVerdict good_verdict(const std::vector<Contribution>& outcomes,
-                          const std::vector<std::string>& names) {
-    Failures missing;
-    for (const Contribution& one : outcomes) {
-        auto outcome = decode_node_outcome(one.bytes);
-        if (!outcome) {
-            missing.add({one.rank, Blame::internal, "its stagecastd sent a malformed outcome"});
-        } else if (outcome->state == VerdictState::partial) {
-            missing.add({one.rank, Blame::user, std::move(outcome->sentence)});
-        }
-    }
-    if (missing.empty()) {
-        return {.state = VerdictState::ok, .blame = Blame::user, .sentence = {}};
-    }
-    return {.state = VerdictState::partial,
-            .blame = missing.blame(),
-            .sentence = missing.sentence(names)};
-}
-
 }  // namespace
-
-std::vector<std::byte> encode(const NodeOutcome& outcome) {
-    ByteWriter writer;
-    writer.u8(static_cast<std::uint8_t>(outcome.state));
-    writer.text(std::string_view{outcome.sentence}.substr(0, kMaxPartialBytes));
-    writer.text(std::string_view{outcome.statistics}.substr(0, kMaxStatisticsInOutcome));
-    return writer.take();
-}
-
-std::optional<NodeOutcome> decode_node_outcome(Bytes bytes) {
-    ByteReader reader{bytes};
-    const std::uint8_t state = reader.u8();
-    NodeOutcome outcome;
-    outcome.state = state == 0 ? VerdictState::ok : VerdictState::partial;
-    outcome.sentence = reader.text(kMaxPartialBytes);
-    outcome.statistics = reader.text(kMaxStatisticsInOutcome);
-    return reader.finished() && state <= 1 ? std::optional{std::move(outcome)} : std::nullopt;
-}
 
 Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
     : seat_{std::move(seat)},
@@ -246,7 +208,7 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
     }
     if (kind == Collective::outcome) {
         if (failures_.empty()) {
-            GroupVerdict verdict = good_verdict(all, seat_.names);
+            GroupVerdict verdict = verdict_of(all, seat_.names);
             settle(now, std::move(verdict), std::move(all));
         }
         return;

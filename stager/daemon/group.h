@@ -71,15 +71,6 @@ using Command = std::variant<Connect, Send, Hangup, Deliver, Settle>;
 
 }  // namespace group
 
-/// What a node's worker came to, as it rises in Collective::outcome.
-struct NodeOutcome {
-    VerdictState state = VerdictState::ok;  ///< ok or partial.
-    std::string sentence;                   ///< Of what is missing, if partial.
-    std::string statistics;                 ///< For the root's line in the log.
-};
-[[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome);
-[[nodiscard]] std::optional<NodeOutcome> decode_node_outcome(Bytes bytes);
-
 class Group {
   public:
     /// `deadline`: when the root draws a failed verdict for want of time. A node that has heard

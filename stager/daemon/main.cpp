@@ -90,6 +90,8 @@ int serve(const Config& config) {
 
 int main(int argc, char** argv) {
     using namespace stage;
+    // Whoever started us may have left us descriptors; no child of ours shall have them.
+    static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, 0));
     Options options;
     if (!read_options(argc, argv, options)) {
         static_cast<void>(std::fputs(kUsage, stderr));

@@ -4,12 +4,7 @@
 #include "stager/daemon/data_sockets.h"
 #include "stager/daemon/job_directory.h"
 
-#include <sys/epoll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <utility>
 
 namespace stage {
@@ -38,15 +33,7 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, Order order)
     : services_{services},
       owner_{owner},
       order_{std::move(order)},
-      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
-      kill_alarm_{services.loop, [this] {
-                      ++services_.counters.workers_killed;
-                      services_.children.kill(worker_pid_, SIGKILL);
-                  }} {
-}
-
-NodeRun::~NodeRun() {
-    drop_worker();
+      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }} {
 }
 
 void NodeRun::begin(int root) {
@@ -192,46 +179,37 @@ void NodeRun::drop_host() {
 // worker
 
 void NodeRun::start_worker(std::vector<std::string> environment) {
-    std::array<int, 2> pair{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
-        0) {
-        fail(Blame::node, Error::from_errno(Blame::node, "socketpair").sentence());
-        return;
-    }
-    worker_socket_.reset(pair[0]);
-    const UniqueFd theirs{pair[1]};
     environment.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
     environment.emplace_back("HOME=/");
     environment.emplace_back("LC_ALL=C");
     environment.emplace_back("STAGECAST_CONTROL_FD=" + std::to_string(kWorkerControlFd));
-    const ProgramRequest program{
-        .path = services_.config.libexec_dir + "/stagecast-worker",
-        .arguments = {"stagecast-worker"},
-        .environment = std::move(environment),
-        .user = UserIdentity{order_.request.uid, order_.request.gid, {}},
-        .umask = 022,
-        .oom_score_adj = kWorkerOomScore,
-        .group = "stage-" + text_of(order_.request.key)};
-    const auto id = services_.children.start(
-        program,
-        {theirs.get(), group_socket_.get(), unicast_socket_.get()},
-        [this, alive = std::weak_ptr<bool>{alive_}](const SpawnEvent& event) {
-            if (!alive.expired()) {
-                on_worker_event(event);
-            }
-        });
-    if (!id) {
-        fail(Blame::node, id.error().sentence());
-        return;
-    }
+    const WorkerOrder order{
+        .program = {.path = services_.config.libexec_dir + "/stagecast-worker",
+                    .arguments = {"stagecast-worker"},
+                    .environment = std::move(environment),
+                    .user = UserIdentity{order_.request.uid, order_.request.gid, {}},
+                    .umask = 022,
+                    .oom_score_adj = kWorkerOomScore,
+                    .group = "stage-" + text_of(order_.request.key)},
+        .group_socket = group_socket_.get(),
+        .unicast_socket = unicast_socket_.get()};
+    auto worker = WorkerProcess::start(
+        services_.loop,
+        services_.children,
+        services_.counters,
+        order,
+        {.on_started = [this] { owner_.on_started(); },
+         .on_message = [this](FromWorker message) { on_worker_message(std::move(message)); },
+         .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
     group_socket_.reset();  // The worker alone listens.
     unicast_socket_.reset();
-    worker_id_ = *id;
-    worker_alive_ = true;
+    if (!worker) {
+        fail(Blame::node, worker.error().sentence());
+        return;
+    }
+    worker_ = std::move(*worker);
     phase_ = Phase::wiring;
-    static_cast<void>(services_.loop.watch(
-        worker_socket_.get(), EPOLLIN, [this](auto) { on_worker_readable(); }));
-    tell_worker(setup());
+    worker_->send(setup());
 }
 
 WorkerSetup NodeRun::setup() const {
@@ -267,56 +245,10 @@ WorkerSetup NodeRun::setup() const {
     return setup;
 }
 
-void NodeRun::tell_worker(const ToWorker& message) {
-    if (!worker_alive_) {
-        return;
-    }
-    const Status sent = send_to_peer(worker_socket_.get(), encode_to_worker(message));
-    if (!sent && sent.error().cause() != EPIPE) {  // Of a dead one the spawner tells.
-        services_.children.kill(worker_pid_, SIGKILL);
-    }
-}
-
-void NodeRun::on_worker_event(const SpawnEvent& event) {
-    if (event.id != worker_id_) {
-        return;  // One that was replaced.
-    }
-    if (event.kind == SpawnEvent::Kind::started) {
-        worker_pid_ = event.pid;
-        owner_.on_started();
-        return;
-    }
-    on_worker_readable();  // Its last words.
-    worker_alive_ = false;
+void NodeRun::on_worker_ended(const std::string& why) {
     drop_worker();
-    if (!outcome_seen_ && phase_ != Phase::over) {
-        fail(Blame::node,
-             event.kind == SpawnEvent::Kind::failed
-                 ? "stagecast-worker could not be started: " + event.sentence
-                 : "stagecast-worker ended before its work: " + event.status_text());
-    }
+    fail(Blame::node, "stagecast-worker ended before its work: " + why);
     drop_host();
-}
-
-void NodeRun::on_worker_readable() {
-    while (worker_socket_) {
-        auto received = receive_from_peer(worker_socket_.get(), kMaxFromWorker);
-        if (received && received->kind == PeerMessage::Kind::nothing_yet) {
-            return;
-        }
-        if (received && received->kind == PeerMessage::Kind::closed) {
-            services_.loop.forget(worker_socket_.get());
-            return;
-        }
-        auto message = received ? decode_from_worker(received->message)
-                                : Result<FromWorker>{received.error()};
-        if (!message) {
-            services_.children.kill(worker_pid_, SIGKILL);
-            fail(Blame::internal, "stagecast-worker: " + message.error().sentence());
-            return;
-        }
-        on_worker_message(std::move(*message));
-    }
 }
 
 void NodeRun::on_worker_message(FromWorker message) {
@@ -352,19 +284,21 @@ void NodeRun::group_result(std::uint32_t sequence, std::uint64_t context_id) {
 }
 
 void NodeRun::cards(std::vector<std::byte> table) {
-    tell_worker(WorkerCards{std::move(table)});
+    if (worker_) {
+        worker_->send(WorkerCards{std::move(table)});
+    }
 }
 
 void NodeRun::abort(Blame blame, const std::string& sentence) {
     phase_ = Phase::over;
+    if (worker_ && !std::exchange(aborted_, true)) {
+        worker_->send(WorkerAbort{blame, sentence});
+        worker_->kill_after(kAbortMax);
+    }
     if (host_) {
-        host_->send(HostAbort{});
+        host_->send(HostAbort{});  // Second: the worker is to know why PMIx fails.
     }
-    if (!std::exchange(aborted_, true)) {
-        tell_worker(WorkerAbort{blame, sentence});
-        kill_worker_after(kAbortMax);
-    }
-    if (!worker_alive_) {
+    if (!worker_) {
         drop_host();
     }
 }
@@ -374,31 +308,20 @@ void NodeRun::release() {
         return;
     }
     phase_ = Phase::over;
-    tell_worker(WorkerRelease{});
-    kill_worker_after(kReleaseMax);
-    if (!worker_alive_) {
+    if (worker_) {
+        worker_->send(WorkerRelease{});
+        worker_->kill_after(kReleaseMax);
+    } else {
         drop_host();
     }
 }
 
-void NodeRun::kill_worker_after(Duration patience) {
-    if (worker_alive_) {
-        kill_alarm_.set(services_.loop.now() + patience);
-    }
-}
-
 void NodeRun::drop_worker() {
-    kill_alarm_.set(std::nullopt);
-    if (worker_socket_) {
-        services_.loop.forget(worker_socket_.get());
-        worker_socket_.reset();
+    if (worker_) {
+        // Not from within its own callback.
+        services_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
+        worker_.reset();
     }
-    if (worker_alive_) {
-        services_.children.kill(worker_pid_, SIGKILL);
-        worker_alive_ = false;
-    }
-    worker_id_ = 0;
-    worker_pid_ = -1;
 }
 
 void NodeRun::fail(Blame blame, const std::string& sentence) {

@@ -8,7 +8,7 @@
 
 #include "stager/daemon/plan.h"
 #include "stager/daemon/services.h"
-#include "stager/worker/setup.h"
+#include "stager/daemon/worker_process.h"
 
 #include <memory>
 #include <optional>
@@ -47,8 +47,7 @@ class NodeRun {
     NodeRun(Services& services, NodeRunOwner& owner, Order order);
     NodeRun(const NodeRun&) = delete;
     NodeRun& operator=(const NodeRun&) = delete;
-    /// Kills what is left.
-    ~NodeRun();
+    ~NodeRun() = default;
 
     /// Everything from the directory on. `root`: StageRoot, borrowed for the call.
     void begin(int root);
@@ -61,7 +60,7 @@ class NodeRun {
     /// Nobody needs the worker's repairs any more.
     void release();
 
-    [[nodiscard]] bool is_gone() const { return !host_ && !worker_alive_ && !waits_for_host_; }
+    [[nodiscard]] bool is_gone() const { return !host_ && !worker_ && !waits_for_host_; }
     [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
     [[nodiscard]] const std::string& last_statistics() const { return statistics_; }
 
@@ -76,11 +75,8 @@ class NodeRun {
     void replace_host(const std::string& why);
     void drop_host();
     void start_worker(std::vector<std::string> environment);
-    void on_worker_event(const SpawnEvent& event);
-    void on_worker_readable();
     void on_worker_message(FromWorker message);
-    void tell_worker(const ToWorker& message);
-    void kill_worker_after(Duration patience);
+    void on_worker_ended(const std::string& why);
     void drop_worker();
     void fail(Blame blame, const std::string& sentence);
     void tell_if_gone();
@@ -101,14 +97,10 @@ class NodeRun {
     bool part_left_ = false;  ///< This node's card is with the others: no second start.
     Alarm host_alarm_;
 
-    UniqueFd worker_socket_;
-    SpawnId worker_id_ = 0;
-    pid_t worker_pid_ = -1;
-    bool worker_alive_ = false;
+    std::unique_ptr<WorkerProcess> worker_;
     bool outcome_seen_ = false;
     bool failed_ = false;
     bool aborted_ = false;
-    Alarm kill_alarm_;
     WorkerProgress progress_;
     std::string statistics_;
     bool told_gone_ = false;

@@ -15,9 +15,16 @@ bool covers(std::uint32_t asked_step, std::uint32_t step) {
 
 Registry::Registry(Services& services)
     : services_{services},
-      cleaner_{services,
-               [this] { return stage_root(); },
-               [this](std::uint32_t job_id) { return is_here(job_id); }} {
+      cleaner_{services, [this] { return stage_root(); }},
+      endings_{services,
+               cleaner_,
+               [this](std::uint32_t job_id, std::uint32_t step_id) {
+                   return has_process(job_id, step_id);
+               }},
+      sweep_{services,
+             [this] { return stage_root(); },
+             [this](std::uint32_t job_id) { return is_here(job_id); },
+             [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); }} {
 }
 
 // ---------------------------------------------------------------------------------------
@@ -29,8 +36,7 @@ void Registry::on_request(const Request& request, Answer answer) {
     } else if (const auto* query = std::get_if<QueryRequest>(&request)) {
         on_query(query->key, answer);
     } else if (const auto* end = std::get_if<EndRequest>(&request)) {
-        on_end(*end);
-        answer(Ack{});
+        on_end(*end, std::move(answer));
     } else {
         answer(Pong{.version = kVersion});
     }
@@ -40,6 +46,12 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     if (services_.links.node_name.empty()) {
         services_.links.node_name = request.node_name;
     }
+    const auto [job_id, step_id, restart] = request.key;
+    if (endings_.is_in_the_way(job_id, step_id)) {
+        endings_.when_clear(
+            job_id, step_id, [this, request, answer] { on_stage(request, answer); });
+        return;
+    }
     // Known from before this daemon, or settled and dropped: it is not staged again.
     if (stages_.count(request.key) == 0) {
         const auto known = services_.verdicts.load(request.key);
@@ -48,7 +60,6 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
             return;
         }
     }
-    to_clean_.erase({request.key.job_id, request.key.step_id});
     stage_of(request.key).announce(request, [call = std::move(answer)](const Verdict& verdict) {
         call(verdict);
     });
@@ -81,14 +92,14 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
     answer(services_.verdicts.load(key).value_or(Verdict{}));
 }
 
-void Registry::on_end(const EndRequest& request) {
+void Registry::on_end(const EndRequest& request, Answer answer) {
     for (const auto& [key, stage] : stages_) {
         if (key.job_id == request.job_id && covers(request.step_id, key.step_id)) {
             stage->end();
         }
     }
-    to_clean_.insert({request.job_id, request.step_id});
-    clean_if_possible(request.job_id, request.step_id);
+    endings_.begin(
+        request.job_id, request.step_id, [call = std::move(answer)] { call(Ack{}); });
 }
 
 // ----------------------------------------------------------------------------------- other
@@ -131,20 +142,11 @@ void Registry::on_change(StageKey key) {
     if (found != stages_.end() && found->second->is_quiet()) {
         stages_.erase(found);
     }
-    clean_if_possible(key.job_id, key.step_id);
-    clean_if_possible(key.job_id, kWholeJob);
+    endings_.look(key.job_id);
     const bool open = std::any_of(
         stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_open(); });
     if (on_empty_ && !open) {
         services_.loop.defer(std::exchange(on_empty_, nullptr));
-    }
-}
-
-/// Nobody may be at work where it is removed.
-void Registry::clean_if_possible(std::uint32_t job_id, std::uint32_t step_id) {
-    if (to_clean_.count({job_id, step_id}) > 0 && !has_process(job_id, step_id)) {
-        to_clean_.erase({job_id, step_id});
-        cleaner_.remove(job_id, step_id);
     }
 }
 

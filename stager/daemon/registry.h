@@ -6,14 +6,13 @@
 #pragma once
 
 #include "stager/daemon/cleaner.h"
-#include "stager/daemon/control_server.h"
+#include "stager/daemon/endings.h"
 #include "stager/daemon/stage.h"
+#include "stager/daemon/sweep.h"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
-#include <utility>
 
 namespace stage {
 
@@ -32,7 +31,7 @@ class Registry {
     void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
 
     /// Looks for what an earlier daemon left.
-    void sweep() { cleaner_.sweep(); }
+    void sweep() { sweep_.begin(); }
     /// All open stages fail with this sentence; `on_empty` when the others know, or at once.
     void break_off(const std::string& sentence, OnEmpty on_empty);
 
@@ -40,10 +39,9 @@ class Registry {
     void on_stage(const StageRequest& request, Answer answer);
     void on_query(const StageKey& asked, const Answer& answer);
     [[nodiscard]] StageKey latest(const StageKey& asked) const;
-    void on_end(const EndRequest& request);
+    void on_end(const EndRequest& request, Answer answer);
     void on_change(StageKey key);
     Stage& stage_of(const StageKey& key);
-    void clean_if_possible(std::uint32_t job_id, std::uint32_t step_id);
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
     [[nodiscard]] std::size_t held() const;
@@ -52,8 +50,9 @@ class Registry {
     Services& services_;
     UniqueFd root_;
     Cleaner cleaner_;
+    Endings endings_;
+    Sweep sweep_;
     std::map<StageKey, std::unique_ptr<Stage>> stages_;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> to_clean_;  ///< Job, step.
     OnEmpty on_empty_;
 };
 

@@ -1,7 +1,9 @@
 #include "stager/daemon/stage.h"
 
-#include "pmix/business_card.h"
+#include "stager/control/destination.h"
+#include "stager/control/spec_list.h"
 #include "stager/daemon/host_list.h"
+#include "stager/daemon/outcome.h"
 
 #include <algorithm>
 #include <utility>
@@ -47,11 +49,11 @@ Stage::~Stage() {
     }
 }
 
-// ------------------------------------------------------------------------------- what is asked
-// of it
+// ---- what is asked of it
 
 void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
     await_verdict(std::move(on_verdict));
+    lingers_ = false;
     if (!request_) {
         request_ = request;
         times_.announced = services_.loop.now();
@@ -63,10 +65,7 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
                         ": stagecastd was restarted while it staged; submit the job again",
             .stage_dir = {},
             .paths = {}};
-        if (!verdict_ && !services_.verdicts.save(key_, broken)) {
-            services_.log.warn("a verdict can't be stored; is RunDir full?",
-                               {{"job", key_.job_id}});
-        }
+        store(verdict_.value_or(broken));
     }
     apply(StageEvent::announce);
 }
@@ -79,35 +78,8 @@ void Stage::await_verdict(OnVerdict on_verdict) {
     }
 }
 
-bool Stage::set_up(const SetupMessage& setup,
-                   const StagePlan& plan,
-                   std::unique_ptr<DrivenLink> link) {
-    const std::size_t to = setup.to.index();
-    const std::size_t from = setup.from.index();
-    const bool names_fit = to < plan.nodes.size() && from < plan.nodes.size() &&
-                           plan.nodes[from].name == link->link().peer_name() &&
-                           plan.nodes[to].name == link->link().called_name();
-    if (!names_fit || (plan_ && plan_->session != plan.session) ||
-        (group_ && group_->seat().self != setup.to)) {
-        return false;
-    }
-    const Instant now = services_.loop.now();
-    const bool is_new = !group_;
-    if (is_new) {
-        make_group(plan, setup.to, now + std::chrono::milliseconds{setup.remaining_ms});
-    }
-    if (!group_->on_parent(now, setup.from)) {
-        return false;
-    }
-    links_.take(setup.from, std::move(link));
-    follow_group();
-    if (is_new) {
-        apply(StageEvent::plan);
-    }
-    return true;
-}
-
 void Stage::end() {
+    lingers_ = false;
     reason_ = reason_.value_or(
         Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
     apply(StageEvent::end);
@@ -120,11 +92,11 @@ void Stage::break_off(const std::string& sentence) {
 }
 
 bool Stage::is_quiet() const {
-    return !is_open() && !has_process() && (!group_ || group_->is_finished()) && links_.empty();
+    return !is_open() && !lingers_ && !has_process() && (!group_ || group_->is_finished()) &&
+           links_.empty();
 }
 
-// -------------------------------------------------------------------------------- what is done
-// next
+// ---- what is done next
 
 void Stage::apply(StageEvent event) {
     const StageStep step = next_step(state_, event);
@@ -159,6 +131,7 @@ void Stage::perform(StageAction action) {
             report_failure();
             break;
         case StageAction::give_up:
+            log_failure();
             settle({.state = VerdictState::failed,
                     .blame = reason_->blame,
                     .sentence = "node " + name_of_self() + ": " + reason_->sentence});
@@ -270,13 +243,17 @@ void Stage::report_outcome() {
 void Stage::report_failure() {
     wait_alarm_.set(std::nullopt);
     const Failure reason = *reason_;
-    services_.log.info("a stage failed here",
-                       {{"job", key_.job_id}, {"why", printable(reason.sentence)}});
+    log_failure();
     if (run_) {
         run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
     }
     group_->fail(services_.loop.now(), reason);
     follow_group();
+}
+
+void Stage::log_failure() const {
+    services_.log.info("a stage failed here",
+                       {{"job", key_.job_id}, {"why", printable(reason_->sentence)}});
 }
 
 void Stage::settle(const GroupVerdict& verdict) {
@@ -297,19 +274,23 @@ void Stage::settle(const GroupVerdict& verdict) {
     }
     const bool failed = own.state == VerdictState::failed;
     ++(failed ? services_.counters.stages_failed : services_.counters.stages_ok);
-    if (!services_.verdicts.save(key_, own)) {
-        services_.log.warn("a verdict can't be stored; is RunDir full?",
-                           {{"job", key_.job_id}});
+    if (request_) {
+        store(own);
+        store_temporary();
+    } else {
+        // The plugin may still come; if it never does, nobody will end this job here.
+        lingers_ = true;
+        wait_alarm_.set(services_.loop.now() + services_.config.stage_timeout);
     }
     if (run_ && failed) {
         run_->abort(own.blame, own.sentence);
     } else if (run_) {
         run_->release();
     }
-    if (group_ ? group_->seat().self == Rank{0} : times_.announced.has_value()) {
+    if (plan_ && group_->seat().self == Rank{0}) {
         log_time_line(services_.log,
                       {.key = key_,
-                       .nodes = plan_ ? plan_->nodes.size() : 1,
+                       .nodes = plan_->nodes.size(),
                        .bytes = run_ ? run_->progress().bytes_total : 0,
                        .outcome = own.state,
                        .sentence = own.sentence},
@@ -318,6 +299,31 @@ void Stage::settle(const GroupVerdict& verdict) {
     verdict_ = std::move(own);
     for (const OnVerdict& answer : std::exchange(waiting_, {})) {
         answer(*verdict_);
+    }
+}
+
+void Stage::store(const Verdict& verdict) {
+    if (!services_.verdicts.save(key_, verdict)) {
+        services_.log.warn("a verdict can't be stored; is RunDir full?",
+                           {{"job", key_.job_id}});
+    }
+}
+
+/// Files outside of the job's directory that are to go with the job.
+void Stage::store_temporary() {
+    const auto specs = parse_serialized(request_->specs);
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; specs && outcome_ && i < specs->size(); ++i) {
+        const bool is_here = i < outcome_->paths.size() && !outcome_->paths[i].empty();
+        const auto destination = destination_of(specs->at(i));
+        if (is_here && specs->at(i).is_temporary && destination && destination->is_absolute) {
+            paths.push_back(outcome_->paths[i]);
+        }
+    }
+    const Leavings leavings{.uid = request_->uid, .gid = request_->gid, .paths = paths};
+    if (!paths.empty() && !services_.verdicts.save_leavings(key_, leavings)) {
+        services_.log.warn("temporary files of a job will stay; is RunDir full?",
+                           {{"job", key_.job_id}});
     }
 }
 
@@ -332,8 +338,8 @@ void Stage::abandon() {
     clean_up();
 }
 
+/// What is stored goes with the directory (cleaner.h), once the worker has left.
 void Stage::clean_up() {
-    services_.verdicts.forget(key_);
     if (run_) {
         run_->abort(Blame::user, "the job has ended");
     }
@@ -359,7 +365,10 @@ void Stage::stop_all(Blame blame, const std::string& sentence) {
 /// The time for what this state waits for is over.
 void Stage::on_late() {
     const Config& config = services_.config;
-    if (state_ == StageState::announced) {
+    if (!is_open()) {
+        lingers_ = false;
+        tell_change();
+    } else if (state_ == StageState::announced) {
         const auto names = expand_host_list(request_->node_list);
         const std::string first = names ? names->front() : "?";
         fail(
@@ -379,8 +388,7 @@ void Stage::on_late() {
     }
 }
 
-// ------------------------------------------------------------------------------------- from
-// the run
+// ---- from the run
 
 void Stage::on_started() {
     times_.started = times_.started.value_or(services_.loop.now());
@@ -427,113 +435,7 @@ void Stage::on_gone() {
     apply(StageEvent::gone);
 }
 
-// ---------------------------------------------------------------------------------- from the
-// others
-
-void Stage::on_link_up(Rank rank) {
-    group_->on_link_up(services_.loop.now(), rank);
-    follow_group();
-}
-
-void Stage::on_link_down(Rank rank, const std::string& why) {
-    group_->on_link_down(services_.loop.now(), rank, why);
-    follow_group();
-}
-
-void Stage::on_link_message(Rank rank, TreeMessage message) {
-    if (!group_->on_message(services_.loop.now(), rank, std::move(message))) {
-        ++services_.counters.messages_refused;
-        links_.hang_up(rank);
-        group_->on_link_down(services_.loop.now(), rank, "it said what it must not");
-    }
-    follow_group();
-}
-
-void Stage::on_links_gone() {
-    tell_change();
-}
-
-void Stage::make_group(const StagePlan& plan, Rank self, Instant deadline) {
-    plan_ = plan;
-    group_deadline_ = deadline;
-    times_.planned = services_.loop.now();
-    const Config& config = services_.config;
-    GroupSeat seat{.key = key_,
-                   .tree = Tree{plan.nodes.size(), plan.width},
-                   .self = self,
-                   .names = {},
-                   .places = {},
-                   .plan = encode(plan),
-                   .context_base = plan.context_base};
-    for (const StagePlan::Node& node : plan.nodes) {
-        seat.names.push_back(node.name);
-        seat.places.push_back(node.address + ":" + std::to_string(config.port));
-    }
-    GroupTimes times;
-    times.branch.connect_max = config.connect_timeout;
-    times.branch.silence_max = std::max<Duration>(config.connect_timeout, 3 * times.pulse);
-    group_.emplace(std::move(seat), times, services_.loop.now(), deadline);
-}
-
-void Stage::follow_group() {
-    if (std::exchange(following_, true)) {
-        return;  // Commands that a command brings about are next.
-    }
-    for (auto commands = group_->take_commands(); !commands.empty();
-         commands = group_->take_commands()) {
-        for (group::Command& command : commands) {
-            follow(std::move(command));
-        }
-    }
-    following_ = false;
-    group_alarm_.set(group_->deadline());
-    if (group_->is_finished()) {
-        tell_change();
-    }
-}
-
-void Stage::follow(group::Command command) {
-    if (const auto* connecting = std::get_if<group::Connect>(&command)) {
-        const StagePlan::Node& node = plan_->nodes.at(connecting->to.index());
-        const auto address = Address::parse(node.address, services_.config.port);
-        if (address) {
-            links_.connect(connecting->to, node.name, *address);
-        } else {
-            group_->on_link_down(
-                services_.loop.now(), connecting->to, address.error().sentence());
-        }
-    } else if (const auto* sending = std::get_if<group::Send>(&command)) {
-        links_.send(sending->to, sending->message);
-    } else if (const auto* hangup = std::get_if<group::Hangup>(&command)) {
-        links_.hang_up(hangup->to);
-    } else if (auto* result = std::get_if<group::Deliver>(&command)) {
-        deliver(std::move(*result));
-    } else if (std::holds_alternative<group::Settle>(command)) {
-        apply(StageEvent::verdict);
-    }
-}
-
-void Stage::deliver(group::Deliver result) {
-    if (!run_) {
-        return;
-    }
-    times_.wired = times_.wired.value_or(services_.loop.now());
-    ByteReader reader{result.bytes};
-    if (result.kind == Collective::fence) {
-        run_->fence_result(result.sequence, std::move(result.bytes));
-    } else if (result.kind == Collective::group) {
-        run_->group_result(result.sequence, reader.u64());
-    } else {
-        std::vector<std::vector<std::byte>> cards;
-        for (Contribution& one : take_contributions(reader, plan_->nodes.size())) {
-            cards.push_back(std::move(one.bytes));
-        }
-        run_->cards(join_cards(cards));
-    }
-}
-
-// ------------------------------------------------------------------------------------------
-// small
+// ---- small
 
 void Stage::tell_change() {
     services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {

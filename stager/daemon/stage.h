@@ -71,7 +71,10 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void start();
     void report_outcome();
     void report_failure();
+    void log_failure() const;
     void settle(const GroupVerdict& verdict);
+    void store(const Verdict& verdict);
+    void store_temporary();
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);
@@ -102,6 +105,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::vector<OnVerdict> waiting_;
     StageTimes times_;
     bool counted_running_ = false;
+    bool lingers_ = false;  ///< Settled before the plugin came, if it ever does.
 
     Planner planner_;
     Watch watch_;

@@ -12,6 +12,9 @@
 namespace stage {
 namespace {
 
+constexpr const char* kLeavings = ".temporary";
+constexpr std::size_t kMaxFileBytes = kMaxMessageBytes + (kMaxSpecs * kMaxPathBytes);
+
 std::string name_of(const StageKey& key) {
     return std::to_string(key.job_id) + "." + std::to_string(key.step_id) + "." +
            std::to_string(key.restart);
@@ -59,49 +62,77 @@ Result<VerdictStore> VerdictStore::open(const std::string& directory) {
     return VerdictStore{std::move(fd)};
 }
 
-Status VerdictStore::save(const StageKey& key, const Verdict& verdict) {
-    const std::string name = name_of(key);
+Status VerdictStore::replace(const std::string& name, Bytes bytes) {
     const std::string fresh = name + ".new";
-    const auto bytes = encode(Answer{verdict});
     {
         const UniqueFd file{::openat(directory_.get(),
                                      fresh.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                                      0600)};
         if (!file || !write_all(file.get(), bytes)) {
-            return Error::from_errno(Blame::node, "storing the verdict of job " + name);
+            return Error::from_errno(Blame::node, "storing " + name);
         }
     }
     if (::renameat(directory_.get(), fresh.c_str(), directory_.get(), name.c_str()) != 0) {
-        return Error::from_errno(Blame::node, "storing the verdict of job " + name);
+        return Error::from_errno(Blame::node, "storing " + name);
     }
     return {};
 }
 
-std::optional<Verdict> VerdictStore::load(const StageKey& key) const {
+std::vector<std::byte> VerdictStore::read(const std::string& name) const {
     const UniqueFd file{
-        ::openat(directory_.get(), name_of(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
-    if (!file) {
-        return std::nullopt;
-    }
-    std::vector<std::byte> bytes(kMaxMessageBytes + 1);
+        ::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+    std::vector<std::byte> bytes(kMaxFileBytes);
     std::size_t size = 0;
-    while (size < bytes.size()) {
+    while (file && size < bytes.size()) {
         const ssize_t count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
         if (count <= 0) {
             break;
         }
         size += static_cast<std::size_t>(count);
     }
-    const auto answer = decode_answer(Bytes{bytes}.first(size));
+    bytes.resize(size);
+    return bytes;
+}
+
+Status VerdictStore::save(const StageKey& key, const Verdict& verdict) {
+    return replace(name_of(key), encode(Answer{verdict}));
+}
+
+std::optional<Verdict> VerdictStore::load(const StageKey& key) const {
+    const auto answer = decode_answer(read(name_of(key)));
     if (!answer || !std::holds_alternative<Verdict>(*answer)) {
         return std::nullopt;
     }
     return std::get<Verdict>(*answer);
 }
 
+Status VerdictStore::save_leavings(const StageKey& key, const Leavings& leavings) {
+    ByteWriter writer;
+    writer.u32(leavings.uid).u32(leavings.gid);
+    writer.u16(static_cast<std::uint16_t>(leavings.paths.size()));
+    for (const std::string& path : leavings.paths) {
+        writer.text(path);
+    }
+    return replace(name_of(key) + kLeavings, writer.view());
+}
+
+std::optional<Leavings> VerdictStore::load_leavings(const StageKey& key) const {
+    const auto bytes = read(name_of(key) + kLeavings);
+    ByteReader reader{bytes};
+    Leavings leavings;
+    leavings.uid = reader.u32();
+    leavings.gid = reader.u32();
+    const std::size_t count = reader.u16();
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        leavings.paths.push_back(reader.text(kMaxPathBytes));
+    }
+    return reader.finished() ? std::optional{std::move(leavings)} : std::nullopt;
+}
+
 void VerdictStore::forget(const StageKey& key) {
     static_cast<void>(::unlinkat(directory_.get(), name_of(key).c_str(), 0));
+    static_cast<void>(::unlinkat(directory_.get(), (name_of(key) + kLeavings).c_str(), 0));
 }
 
 std::vector<StageKey> VerdictStore::all() const {

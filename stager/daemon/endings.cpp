@@ -1,0 +1,70 @@
+#include "stager/daemon/endings.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// Slurm's epilog waits so long at most.
+constexpr Duration kAnswerMax = std::chrono::seconds{2};
+
+}  // namespace
+
+void Endings::begin(std::uint32_t job_id, std::uint32_t step_id, Task answer) {
+    const Name name{job_id, step_id};
+    endings_[name].answers.push_back(std::move(answer));
+    services_.loop.after(kAnswerMax, [this, name] { tell(name); });
+    look(job_id);
+}
+
+void Endings::look(std::uint32_t job_id) {
+    std::vector<Name> ready;
+    for (auto& [name, ending] : endings_) {
+        if (name.first == job_id && !ending.is_removing && !has_process_(job_id, name.second)) {
+            ending.is_removing = true;
+            ready.push_back(name);
+        }
+    }
+    for (const Name& name : ready) {
+        cleaner_.remove(name.first, name.second, [this, name] { on_removed(name); });
+    }
+}
+
+void Endings::on_removed(Name name) {
+    tell(name);
+    endings_.erase(name);
+    unpark();
+}
+
+void Endings::tell(Name name) {
+    const auto found = endings_.find(name);
+    if (found == endings_.end()) {
+        return;
+    }
+    for (const Task& answer : std::exchange(found->second.answers, {})) {
+        answer();
+    }
+}
+
+bool Endings::is_in_the_way(std::uint32_t job_id, std::uint32_t step_id) const {
+    return std::any_of(endings_.begin(), endings_.end(), [&](const auto& one) {
+        const auto [job, step] = one.first;
+        return job == job_id && (step == kWholeJob || step == step_id);
+    });
+}
+
+void Endings::when_clear(std::uint32_t job_id, std::uint32_t step_id, Task task) {
+    parked_.push_back({{job_id, step_id}, std::move(task)});
+}
+
+void Endings::unpark() {
+    for (Parked& one : std::exchange(parked_, {})) {
+        if (is_in_the_way(one.name.first, one.name.second)) {
+            parked_.push_back(std::move(one));
+        } else {
+            services_.loop.defer(std::move(one.task));
+        }
+    }
+}
+
+}  // namespace stage

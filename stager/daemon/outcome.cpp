@@ -1,0 +1,48 @@
+#include "stager/daemon/outcome.h"
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kMaxStatisticsInOutcome = 512;
+constexpr std::size_t kMaxPartialBytes = 1024;
+
+}  // namespace
+
+std::vector<std::byte> encode(const NodeOutcome& outcome) {
+    ByteWriter writer;
+    writer.u8(static_cast<std::uint8_t>(outcome.state));
+    writer.text(std::string_view{outcome.sentence}.substr(0, kMaxPartialBytes));
+    writer.text(std::string_view{outcome.statistics}.substr(0, kMaxStatisticsInOutcome));
+    return writer.take();
+}
+
+std::optional<NodeOutcome> decode_node_outcome(Bytes bytes) {
+    ByteReader reader{bytes};
+    const std::uint8_t state = reader.u8();
+    NodeOutcome outcome;
+    outcome.state = state == 0 ? VerdictState::ok : VerdictState::partial;
+    outcome.sentence = reader.text(kMaxPartialBytes);
+    outcome.statistics = reader.text(kMaxStatisticsInOutcome);
+    return reader.finished() && state <= 1 ? std::optional{std::move(outcome)} : std::nullopt;
+}
+
+GroupVerdict verdict_of(const std::vector<Contribution>& outcomes,
+                        const std::vector<std::string>& names) {
+    Failures missing;
+    for (const Contribution& one : outcomes) {
+        auto outcome = decode_node_outcome(one.bytes);
+        if (!outcome) {
+            missing.add({one.rank, Blame::internal, "its stagecastd sent a malformed outcome"});
+        } else if (outcome->state == VerdictState::partial) {
+            missing.add({one.rank, Blame::user, std::move(outcome->sentence)});
+        }
+    }
+    if (missing.empty()) {
+        return {.state = VerdictState::ok, .blame = Blame::user, .sentence = {}};
+    }
+    return {.state = VerdictState::partial,
+            .blame = missing.blame(),
+            .sentence = missing.sentence(names)};
+}
+
+}  // namespace stage

@@ -1,0 +1,31 @@
+// What does a node's worker come to, and all of them together?
+//
+// A line of each rises in Collective::outcome; where none has failed the root makes the group's
+// verdict of them. Failures take another way (failures.h): they do not wait for anybody.
+#pragma once
+
+#include "stager/daemon/tree_message.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+struct NodeOutcome {
+    VerdictState state = VerdictState::ok;  ///< ok or partial.
+    std::string sentence;                   ///< Of what is missing, if partial.
+    std::string statistics;                 ///< For the root's log.
+
+    bool operator==(const NodeOutcome&) const = default;
+};
+
+/// Sentence and statistics are cut.
+[[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome);
+[[nodiscard]] std::optional<NodeOutcome> decode_node_outcome(Bytes bytes);
+
+/// The verdict of a group in which nobody failed: ok, or partial with who misses what.
+[[nodiscard]] GroupVerdict verdict_of(const std::vector<Contribution>& outcomes,
+                                      const std::vector<std::string>& names);
+
+}  // namespace stage

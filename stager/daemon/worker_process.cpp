@@ -1,0 +1,134 @@
+#include "stager/daemon/worker_process.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+/// From hanging up to its end.
+constexpr Duration kLeaveMax = std::chrono::seconds{2};
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
+                                                            Children& children,
+                                                            Counters& counters,
+                                                            const WorkerOrder& order,
+                                                            Events events) {
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
+        0) {
+        return Error::from_errno(Blame::node, "socketpair for the worker");
+    }
+    std::unique_ptr<WorkerProcess> worker{
+        new WorkerProcess{loop, children, counters, std::move(events)}};
+    worker->socket_.reset(pair[0]);
+    const UniqueFd theirs{pair[1]};
+    const auto id = children.start(
+        order.program,
+        {theirs.get(), order.group_socket, order.unicast_socket},
+        [self = worker.get()](const SpawnEvent& event) { self->on_event(event); });
+    if (!id) {
+        return id.error();
+    }
+    worker->id_ = *id;
+    const Status watched = loop.watch(
+        worker->socket_.get(), EPOLLIN, [self = worker.get()](auto) { self->on_readable(); });
+    if (!watched) {
+        return watched.error();
+    }
+    return worker;
+}
+
+WorkerProcess::WorkerProcess(Loop& loop, Children& children, Counters& counters, Events events)
+    : loop_{loop},
+      children_{children},
+      events_{std::move(events)},
+      kill_alarm_{loop, [this, &counters] {
+                      ++counters.workers_killed;
+                      kill();
+                  }} {
+}
+
+WorkerProcess::~WorkerProcess() {
+    if (socket_) {
+        loop_.forget(socket_.get());
+    }
+    if (!ended_ && id_ != 0) {
+        children_.kill(pid_, SIGKILL);
+        children_.on_end(id_, [&children = children_](const SpawnEvent& event) {
+            if (event.kind == SpawnEvent::Kind::started) {
+                children.kill(event.pid, SIGKILL);
+            }
+        });
+    }
+}
+
+void WorkerProcess::send(const ToWorker& message) {
+    if (!socket_) {
+        return;
+    }
+    const Status sent = send_to_peer(socket_.get(), encode_to_worker(message));
+    if (!sent && sent.error().cause() != EPIPE) {  // Of a dead one the spawner tells.
+        kill();
+    }
+}
+
+void WorkerProcess::kill_after(Duration patience) {
+    kill_alarm_.set(loop_.now() + patience);
+}
+
+void WorkerProcess::kill() {
+    doomed_ = true;
+    children_.kill(pid_, SIGKILL);
+}
+
+void WorkerProcess::on_event(const SpawnEvent& event) {
+    if (event.kind == SpawnEvent::Kind::started) {
+        pid_ = event.pid;
+        if (doomed_) {
+            kill();
+        }
+        const auto call = events_.on_started;
+        call();
+        return;
+    }
+    ended_ = true;
+    const std::weak_ptr<bool> alive{alive_};
+    on_readable();  // Its last words.
+    if (!alive.expired()) {
+        kill_alarm_.set(std::nullopt);
+    }
+    if (!alive.expired()) {
+        const auto call = events_.on_ended;
+        call(event.kind == SpawnEvent::Kind::failed ? "it could not start: " + event.sentence
+                                                    : event.status_text());
+    }
+}
+
+void WorkerProcess::on_readable() {
+    const std::weak_ptr<bool> alive{alive_};
+    while (!alive.expired() && socket_) {
+        auto received = receive_from_peer(socket_.get(), kMaxFromWorker);
+        if (received && received->kind == PeerMessage::Kind::nothing_yet) {
+            return;
+        }
+        const bool is_closed = received && received->kind == PeerMessage::Kind::closed;
+        auto message = received && !is_closed ? decode_from_worker(received->message)
+                                              : Result<FromWorker>{Error{Blame::internal, ""}};
+        if (!message) {
+            loop_.forget(socket_.get());
+            socket_.reset();
+            kill_after(is_closed ? kLeaveMax : Duration{0});
+            return;
+        }
+        const auto call = events_.on_message;
+        call(std::move(*message));
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,66 @@
+// How does the daemon hold a worker?
+//
+// Its socket and its process. What comes from it is the user's word: bounded and decoded, or
+// the worker is killed. Whoever drops this kills what is left.
+#pragma once
+
+#include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "stager/worker/setup.h"
+#include "transport/base/unique_fd.h"
+
+#include <functional>
+#include <memory>
+
+namespace stage {
+
+struct WorkerOrder {
+    ProgramRequest program;
+    int group_socket = -1;    ///< Borrowed for the call.
+    int unicast_socket = -1;  ///< Borrowed for the call.
+};
+
+class WorkerProcess {
+  public:
+    struct Events {
+        std::function<void()> on_started;
+        std::function<void(FromWorker)> on_message;
+        /// The process is gone; comes once. `why` is "killed by SIGKILL" or why it never ran.
+        std::function<void(const std::string& why)> on_ended;
+    };
+
+    /// Callbacks come from the loop, and may destroy it.
+    static Result<std::unique_ptr<WorkerProcess>> start(Loop& loop,
+                                                        Children& children,
+                                                        Counters& counters,
+                                                        const WorkerOrder& order,
+                                                        Events events);
+    WorkerProcess(const WorkerProcess&) = delete;
+    WorkerProcess& operator=(const WorkerProcess&) = delete;
+    ~WorkerProcess();
+
+    /// One that does not take what it is told is killed.
+    void send(const ToWorker& message);
+    /// SIGKILL, if it has not left by itself before.
+    void kill_after(Duration patience);
+
+  private:
+    WorkerProcess(Loop& loop, Children& children, Counters& counters, Events events);
+    void on_event(const SpawnEvent& event);
+    void on_readable();
+    void kill();
+
+    Loop& loop_;
+    Children& children_;
+    Events events_;
+    UniqueFd socket_;
+    SpawnId id_ = 0;
+    pid_t pid_ = -1;
+    bool doomed_ = false;  ///< To be killed as soon as it has a process id.
+    bool ended_ = false;
+    Alarm kill_alarm_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stage
