@@ -208,7 +208,8 @@ fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,stager/files/manifest stager/worker/setup \
-  $(addprefix stager/daemon/,tree_message plan host_list failures gather slurm_codec) \
+  $(addprefix stager/daemon/,tree_message outcome failures gather) \
+  $(addprefix stager/daemon/,plan host_list slurm_codec) \
   $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \
   $(addprefix pmix/,business_card host_message hello host_file))
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)

@@ -1,6 +1,7 @@
 // Do the daemons of a tree understand each other, or refuse?
 #include "stager/daemon/tree_message.h"
 
+#include "stager/daemon/outcome.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {
@@ -18,6 +19,8 @@ void check(const TreeMessage& message) {
     if (const auto* gathered = std::get_if<GatheredMessage>(&message)) {
         for (const Contribution& one : gathered->contributions) {
             invariant(one.bytes.size() <= kMaxContributionBytes, "contributions are bounded");
+            const auto outcome = decode_node_outcome(one.bytes);
+            invariant(!outcome || same(encode(*outcome), one.bytes), "an outcome is exact");
         }
     }
 }
@@ -41,6 +44,12 @@ std::vector<FuzzSeed> fuzz_seeds() {
         .kind = Collective::cards,
         .sequence = 1,
         .contributions = {{Rank{1}, {}}, {Rank{3}, owned("a card")}}};
+    const NodeOutcome outcome{.state = VerdictState::partial,
+                              .sentence = "/shared/x: No such file or directory",
+                              .statistics = "{}"};
+    const GatheredMessage outcomes{.kind = Collective::outcome,
+                                   .sequence = 1,
+                                   .contributions = {{Rank{1}, encode(outcome)}}};
     const ResultMessage result{
         .kind = Collective::group, .sequence = 2, .bytes = ByteWriter{}.u64(42).take()};
     const FailedMessage failed{
@@ -51,6 +60,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                                .sentence = "node n3: /x: Permission denied"};
     return {{"setup", encode(TreeMessage{setup})},
             {"gathered", encode(TreeMessage{gathered})},
+            {"outcomes", encode(TreeMessage{outcomes})},
             {"result", encode(TreeMessage{result})},
             {"failed", encode(TreeMessage{failed})},
             {"verdict", encode(TreeMessage{verdict})},
