@@ -21,6 +21,8 @@ constexpr std::int64_t kMaxListBytes = 16LL << 20U;
 constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Result<UniqueFd> open_list_directory(const std::string& directory) {
+    // A step's directory is made by whoever comes first.
+    static_cast<void>(::mkdir(directory.c_str(), 0700));
     const UniqueFd parent{::open(directory.c_str(), kPlaceHere)};
     if (!parent) {
         return target_error(directory, errno);

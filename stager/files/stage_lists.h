@@ -23,7 +23,8 @@ inline constexpr const char* kFilesList = "files";
 inline constexpr const char* kRemoveList = "remove";
 
 /// Writes `list` below directory/.stagecast, whole or not at all. An empty list is removed if
-/// it exists. `directory` must exist; no symbolic link below it is followed.
+/// it exists. `directory` is made if it is missing; it must not be a symbolic link, and none
+/// below it is followed.
 [[nodiscard]] Status write_stage_list(const std::string& directory,
                                       const std::string& list,
                                       const std::vector<std::string>& paths);

@@ -43,6 +43,20 @@ std::string temporary_name(const std::string& name, const Writer& writer, std::u
     return '.' + name.substr(0, room) + tail;
 }
 
+bool is_at_work(int directory, const std::string& temporary) {
+    const UniqueFd other{
+        ::openat(directory, temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    return other && ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+Error shared_error(const std::string& path) {
+    return Error{Blame::user,
+                 path +
+                     ": lies on a file system that other nodes of the job share, "
+                     "every node would write the same file"}
+        .remedy("copy it there once yourself, or choose a local destination");
+}
+
 Result<TargetFile> TargetFile::decide(TargetOrder order,
                                       const ManifestEntry& entry,
                                       Writer writer) {
@@ -190,14 +204,6 @@ Status TargetFile::take_room() {
         cause = ::ftruncate(fd_.get(), size) == 0 ? 0 : errno;
     }
     return cause == 0 ? Status{} : Status{failed(cause)};
-}
-
-/// A temporary file of that name whose writer lives: it holds the lock.
-bool TargetFile::is_at_work(const std::string& temporary) const {
-    const UniqueFd other{::openat(directory_.fd.get(),
-                                  temporary.c_str(),
-                                  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-    return other && ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 /// The neighbours' temporary names in a directory that should be this node's own. The last of

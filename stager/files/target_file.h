@@ -38,6 +38,11 @@ struct TargetOrder {
                                          const Writer& writer,
                                          std::uint32_t rank);
 
+/// `directory` has a file of that temporary name whose writer lives: it holds the lock.
+[[nodiscard]] bool is_at_work(int directory, const std::string& temporary);
+/// `path` lies where other members of the group write, too.
+[[nodiscard]] Error shared_error(const std::string& path);
+
 class TargetFile {
   public:
     /// Looks at the destination and decides; nothing is made yet but missing directories.
@@ -88,7 +93,6 @@ class TargetFile {
     [[nodiscard]] Status make_temporary();
     [[nodiscard]] Status take_room();
     [[nodiscard]] Status check_alone() const;
-    [[nodiscard]] bool is_at_work(const std::string& temporary) const;
     [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
     [[nodiscard]] Status rename_if_free();
     [[nodiscard]] Status meet_newcomer();

@@ -183,6 +183,18 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     return order;
 }
 
+std::vector<TargetPlace> Orders::places_outside() const {
+    std::vector<TargetPlace> places;
+    for (const StageSpec& spec : specs_) {
+        Result<TargetPlace> place =
+            spec.is_list ? Result<TargetPlace>{TargetPlace{}} : place_of(spec);
+        if (place && place->refuses_network) {
+            places.push_back(*std::move(place));
+        }
+    }
+    return places;
+}
+
 std::string Orders::base() const {
     return places_.dest_subdir.empty() ? places_.stage_dir
                                        : places_.stage_dir + '/' + places_.dest_subdir;

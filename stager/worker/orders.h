@@ -37,6 +37,9 @@ class Orders {
     /// Where an entry of the manifest goes.
     [[nodiscard]] Result<SinkOrder> target_of(const ManifestEntry& entry) const;
 
+    /// The places outside of the stage directory that are known without the manifest.
+    [[nodiscard]] std::vector<TargetPlace> places_outside() const;
+
     /// Where ".stagecast" is: the stage directory, or the step's below it.
     [[nodiscard]] std::string base() const;
 

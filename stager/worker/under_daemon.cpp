@@ -1,5 +1,7 @@
 #include "stager/worker/under_daemon.h"
 
+#include "stager/files/claim.h"
+#include "stager/files/stage_lists.h"
 #include "stager/worker/control_socket.h"
 #include "stager/worker/orders.h"
 #include "stager/worker/statistics.h"
@@ -53,6 +55,7 @@ class Stage final : public Watcher {
     [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
     [[nodiscard]] Result<BroadcastConfig> connect();
     [[nodiscard]] SinkConfig sink_config() const;
+    [[nodiscard]] Writer writer() const;
     void tell_held(const core::Outcome& held);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
     [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
@@ -97,11 +100,15 @@ Status Stage::begin_work() {
     return {};
 }
 
+Writer Stage::writer() const {
+    return {.job = job_name(setup_.key),
+            .rank = setup_.rank.value(),
+            .group_size = static_cast<std::uint32_t>(setup_.nodes.size())};
+}
+
 SinkConfig Stage::sink_config() const {
     SinkConfig config;
-    config.writer = {.job = job_name(setup_.key),
-                     .rank = setup_.rank.value(),
-                     .group_size = static_cast<std::uint32_t>(setup_.nodes.size())};
+    config.writer = writer();
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
     config.list_directory = orders_->base();
     return config;
@@ -179,9 +186,20 @@ Status Stage::run() {
     if (Status begun = begin_work(); !begun) {
         return begun;
     }
+    Claims claims;
+    for (const TargetPlace& place : orders_->places_outside()) {
+        claims.claim(place, writer());
+    }
+    if (Status listed = write_stage_list(orders_->base(), kRemoveList, claims.paths());
+        !listed) {
+        return listed;
+    }
     Result<BroadcastConfig> config = connect();
     if (!config) {
         return std::move(config).error();
+    }
+    if (Status alone = claims.settle(); !alone) {
+        return alone;
     }
     receive_buffer_ = udp::receive_buffer_bytes(sockets_.group.get());
     began_ = std::chrono::steady_clock::now();

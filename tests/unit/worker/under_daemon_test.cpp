@@ -156,7 +156,6 @@ TEST_CASE("a step's files lie in the step's directory") {
     const Scratch stage;
     WorkerSetup setup = setup_for(stage, {from.write("a", "aaa")});
     setup.dest_subdir = "step.3";
-    REQUIRE(::mkdir(stage.path("step.3").c_str(), 0700) == 0);
     WorkerProcess worker;
     worker.send(setup);
     const auto outcome = worker.next<WorkerOutcome>();
