@@ -1,5 +1,7 @@
 #include "tests/sim/world.h"
 
+#include "transport/core/limits.h"
+
 #include <algorithm>
 
 namespace stage::sim {
@@ -44,7 +46,13 @@ void World::complain(std::uint16_t rank, const std::string& what) {
 /// The time by which even a group with faults must be over.
 Duration World::patience() const {
     const bool healthy = plan_.must_succeed();
-    const Duration data = plan_.wire_time() * 20;
+    // A rate that nobody told may be searched down to its least.
+    const std::uint64_t least = core::RateLimits{}.least_bytes_per_s;
+    const Duration search =
+        plan_.told_bytes_per_s > 0
+            ? Duration{}
+            : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / least)};
+    const Duration data = plan_.wire_time() * 20 + search;
     Duration disks{};
     for (const MemberPlan& member : plan_.member) {
         const std::uint64_t rate =

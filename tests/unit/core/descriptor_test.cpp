@@ -1,0 +1,84 @@
+#include "tests/unit/core/parts.h"
+#include "transport/base/prng.h"
+#include "transport/core/descriptor_pull.h"
+#include "transport/core/descriptor_table.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("the first descriptor of a block counts, until it is forgotten") {
+    DescriptorTable table{10};
+    CHECK(table.learn(block(2), raw_block(5, 1)));
+    CHECK_FALSE(table.learn(block(2), raw_block(5, 2)));
+    CHECK(table.at(block(2)) == raw_block(5, 1));
+    CHECK_FALSE(table.learn(block(10), raw_block(5)));
+    CHECK(table.known() == 1);
+    table.forget(block(2));
+    CHECK_FALSE(table.knows(block(2)));
+    CHECK(table.learn(block(2), raw_block(5, 2)));
+}
+
+TEST_CASE("the first unknown one is found again after something was forgotten") {
+    DescriptorTable table{4};
+    for (unsigned i = 0; i < 4; ++i) {
+        CHECK(table.first_unknown() == i);
+        table.learn(block(i), raw_block(1));
+    }
+    CHECK(table.first_unknown() == 4);
+    table.forget(block(1));
+    CHECK(table.first_unknown() == 1);
+    CHECK(table.first_unknown(2, 4) == 4);
+}
+
+TEST_CASE("a DESCRIBE has what is known up to the first gap, as much as fits") {
+    DescriptorTable table{100};
+    for (unsigned i = 0; i < 100; ++i) {
+        if (i != 60) {
+            table.learn(block(i), raw_block(i + 1));
+        }
+    }
+    CHECK(wire::read_describe(table.describe(block(0), 100))->descriptors.size() ==
+          wire::kMaxDescriptors);
+    CHECK(wire::read_describe(table.describe(block(58), 100))->descriptors.size() == 2);
+    CHECK(wire::read_describe(table.describe(block(99), 100))->descriptors.size() == 1);
+    CHECK(table.describe(block(60), 1).empty());
+    CHECK(table.describe(block(100), 1).empty());
+}
+
+TEST_CASE("missing descriptors are asked of one peer after the other, at last of the source") {
+    Prng prng{1};
+    Puller puller{config_of(1, 4), {}, prng};
+    DescriptorTable table{200};
+    DescriptorPull pull{RepairLimits{}};
+    ControlQueue out{10};
+    pull.poll(kStart, table, 0, puller, out);
+    CHECK(out.is_empty());
+    CHECK_FALSE(pull.deadline());
+
+    pull.poll(kStart, table, 100, puller, out);
+    const auto first = drained(out);
+    REQUIRE(first.size() == 1);
+    CHECK(first[0].type == wire::PacketType::request);
+    const auto body = wire::read_request(first[0].body);
+    REQUIRE(body);
+    // One run for as many as an answer holds.
+    CHECK(body->runs == std::vector<wire::ChunkRun>{
+                            {.block = block(0)}, {.block = block(46)}, {.block = block(92)}});
+    pull.poll(kStart, table, 100, puller, out);
+    CHECK(out.is_empty());
+
+    Instant now = kStart;
+    Rank last{};
+    for (int i = 0; i < 6; ++i) {
+        REQUIRE(pull.deadline());
+        now = *pull.deadline();
+        pull.poll(now, table, 100, puller, out);
+        for (const Send& send : drained(out)) {
+            last = send.to.peer;
+        }
+    }
+    CHECK(last == rank(0));
+}

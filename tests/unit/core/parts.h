@@ -1,0 +1,64 @@
+// What do the tests of the core's parts have in common?
+#pragma once
+
+#include "transport/core/contract.h"
+#include "transport/core/control_queue.h"
+
+#include <chrono>
+#include <vector>
+
+namespace stage::core::test {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+inline constexpr Instant kStart{std::chrono::hours{5}};
+
+inline Rank rank(unsigned value) {
+    return Rank{static_cast<std::uint16_t>(value)};
+}
+inline BlockIndex block(unsigned value) {
+    return BlockIndex{value};
+}
+
+inline CoreConfig config_of(unsigned own, unsigned members) {
+    CoreConfig config;
+    config.own = rank(own);
+    config.members = static_cast<std::uint16_t>(members);
+    config.chunk_bytes = 1000;
+    config.rate_bytes_per_s = 100'000'000;
+    config.resident_blocks = 8;
+    config.ready_timeout = seconds{5};
+    config.stall_timeout = seconds{8};
+    config.linger = seconds{9};
+    return config;
+}
+
+/// A raw block of so many bytes; the leaf tells blocks apart.
+inline wire::Descriptor raw_block(std::uint32_t length, unsigned leaf = 1) {
+    wire::Descriptor descriptor{.length = length, .wire_length = length, .leaf = {}};
+    descriptor.leaf[0] = static_cast<std::byte>(leaf);
+    return descriptor;
+}
+
+inline wire::Descriptor hole_block(std::uint32_t length) {
+    return {.length = length, .wire_length = 0, .encoding = wire::Encoding::hole, .leaf = {}};
+}
+
+/// Everything that waits to be sent.
+inline std::vector<Send> drained(ControlQueue& queue) {
+    Numbering numbers;
+    SendBatch batch;
+    batch.packets_max = 10'000;
+    queue.drain(batch, numbers);
+    return batch.sends;
+}
+
+inline std::vector<Operation> taken(std::deque<Operation>& operations) {
+    std::vector<Operation> all(operations.begin(), operations.end());
+    operations.clear();
+    return all;
+}
+
+}  // namespace stage::core::test

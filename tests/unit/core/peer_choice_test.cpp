@@ -1,0 +1,72 @@
+#include "transport/core/peer_choice.h"
+
+#include "tests/unit/core/parts.h"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <map>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("peers are drawn evenly, never oneself, the source only if it may be") {
+    Prng prng{1};
+    PeerChoice peers{rank(2), rank(0), 6, prng};
+    std::map<Rank, int> seen;
+    for (int i = 0; i < 4000; ++i) {
+        ++seen[peers.draw(kStart, {}, false)];
+    }
+    CHECK(seen.count(rank(2)) == 0);
+    CHECK(seen[rank(0)] < 20);  // only where eight draws failed
+    for (const unsigned each : {1U, 3U, 4U, 5U}) {
+        CHECK(seen[rank(each)] > 850);
+    }
+    seen.clear();
+    for (int i = 0; i < 4000; ++i) {
+        ++seen[peers.draw(kStart, {}, true)];
+    }
+    CHECK(seen[rank(0)] > 650);
+}
+
+TEST_CASE("in a group of two only the source can be asked") {
+    Prng prng{1};
+    PeerChoice peers{rank(1), rank(0), 2, prng};
+    CHECK(peers.draw(kStart, {}, false) == rank(0));
+}
+
+TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
+    Prng prng{1};
+    PeerChoice peers{rank(1), rank(0), 4, prng};
+    const std::array<Rank, 1> two{rank(2)};
+    for (int i = 0; i < 100; ++i) {
+        CHECK(peers.draw(kStart, two, false) != rank(2));
+    }
+    const std::array<Rank, 2> both{rank(2), rank(3)};
+    CHECK(peers.draw(kStart, both, false) == rank(0));
+}
+
+TEST_CASE("who is silent twice is left alone for a while, who answers is forgiven") {
+    Prng prng{1};
+    PeerChoice peers{rank(1), rank(0), 3, prng};
+    const auto draws = [&](Instant now) {
+        int count = 0;
+        for (int i = 0; i < 50; ++i) {
+            count += peers.draw(now, {}, false) == rank(2) ? 1 : 0;
+        }
+        return count;
+    };
+    peers.on_timeout(kStart, rank(2));
+    CHECK(draws(kStart) > 0);
+    peers.on_timeout(kStart, rank(2));
+    CHECK(draws(kStart) == 0);
+    CHECK(draws(kStart + seconds{3}) > 0);
+    for (int i = 0; i < 100; ++i) {
+        peers.on_timeout(kStart, rank(2));
+    }
+    CHECK(draws(kStart + milliseconds{2500}) == 0);
+    CHECK(draws(kStart + milliseconds{2600}) > 0);
+    peers.on_answer(rank(2));
+    CHECK(draws(kStart) > 0);
+}

@@ -1,0 +1,53 @@
+#include "transport/core/residence.h"
+
+#include "tests/unit/core/parts.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("a clean block gives way, the one that was useful least lately first") {
+    Residence residence{3};
+    std::deque<Operation> operations;
+    for (unsigned i = 0; i < 3; ++i) {
+        REQUIRE(residence.admit(block(i), operations));
+    }
+    CHECK_FALSE(residence.has_room());
+    CHECK_FALSE(residence.admit(block(3), operations));
+    CHECK(operations.empty());
+    residence.settle(block(0));
+    residence.settle(block(1));
+    residence.touch(block(0));
+    CHECK(residence.has_room());
+    REQUIRE(residence.admit(block(3), operations));
+    REQUIRE(operations.size() == 1);
+    CHECK(operations[0].kind == OperationKind::release);
+    CHECK(operations[0].block == block(1));
+    CHECK(residence.size() == 3);
+}
+
+TEST_CASE("a pinned block stays until the last pin is gone") {
+    Residence residence{1};
+    std::deque<Operation> operations;
+    REQUIRE(residence.admit(block(0), operations));
+    residence.settle(block(0));
+    residence.pin(block(0));
+    residence.pin(block(0));
+    CHECK_FALSE(residence.admit(block(1), operations));
+    residence.unpin(block(0));
+    CHECK_FALSE(residence.has_room());
+    residence.unpin(block(0));
+    CHECK(residence.admit(block(1), operations));
+}
+
+TEST_CASE("a release is ordered once, for what is resident") {
+    Residence residence{2};
+    std::deque<Operation> operations;
+    REQUIRE(residence.admit(block(0), operations));
+    residence.release(block(0), operations);
+    residence.release(block(0), operations);
+    CHECK(operations.size() == 1);
+    CHECK_FALSE(residence.contains(block(0)));
+}

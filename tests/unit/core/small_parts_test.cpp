@@ -1,0 +1,158 @@
+#include "tests/unit/core/parts.h"
+#include "transport/base/prng.h"
+#include "transport/core/chunk_set.h"
+#include "transport/core/control_queue.h"
+#include "transport/core/disk_watch.h"
+#include "transport/core/frontier.h"
+#include "transport/core/limits.h"
+#include "transport/core/repeater.h"
+#include "transport/core/round_trip.h"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("a chunk set is a set") {
+    const auto capacity = GENERATE(1U, 63U, 64U, 65U, 727U, 2048U);
+    CAPTURE(capacity);
+    Prng prng{capacity};
+    ChunkSet chunks{capacity};
+    std::set<std::uint32_t> expected;
+    for (int i = 0; i < 2000; ++i) {
+        const auto chunk = static_cast<std::uint32_t>(prng.below(capacity));
+        if (prng.below(3) != 0) {
+            CHECK(chunks.add(chunk) == expected.insert(chunk).second);
+        } else {
+            CHECK(chunks.remove(chunk) == (expected.erase(chunk) == 1));
+        }
+        REQUIRE(chunks.count() == expected.size());
+        const auto from = static_cast<std::uint32_t>(prng.below(capacity + 1));
+        const auto next = expected.lower_bound(from);
+        CHECK(chunks.next(from) == (next == expected.end() ? capacity : *next));
+        std::uint32_t absent = from;
+        while (absent < capacity && expected.contains(absent)) {
+            ++absent;
+        }
+        CHECK(chunks.next_absent(from) == std::min(absent, capacity));
+    }
+    CHECK_FALSE(chunks.has(capacity));
+    CHECK_FALSE(chunks.remove(capacity));
+    chunks.clear();
+    CHECK(chunks.is_empty());
+    CHECK(chunks.next(0) == capacity);
+}
+
+TEST_CASE("what is repeated doubles its gap up to the bound, so often as wanted") {
+    Repeater repeater{{.first = milliseconds{5}, .max = milliseconds{15}, .times = 4}};
+    CHECK_FALSE(repeater.is_due(kStart));
+    repeater.start(kStart);
+    CHECK(repeater.is_due(kStart));
+    CHECK_FALSE(repeater.is_due(kStart));
+    CHECK(repeater.deadline() == kStart + milliseconds{5});
+    CHECK(repeater.is_due(kStart + milliseconds{5}));
+    CHECK(repeater.deadline() == kStart + milliseconds{15});
+    CHECK(repeater.is_due(kStart + milliseconds{15}));
+    CHECK(repeater.deadline() == kStart + milliseconds{30});
+    CHECK(repeater.is_due(kStart + milliseconds{30}));
+    CHECK_FALSE(repeater.is_running());
+    repeater.start(kStart);
+    repeater.stop();
+    CHECK_FALSE(repeater.deadline());
+}
+
+TEST_CASE("the time-out follows what was seen, and backs off") {
+    RoundTrip trip{
+        {.first = milliseconds{20}, .margin_min = microseconds{500}, .max = seconds{1}}};
+    CHECK_FALSE(trip.is_known());
+    CHECK(trip.timeout(0) == milliseconds{20});
+    CHECK(trip.timeout(1) == milliseconds{40});
+    for (int i = 0; i < 100; ++i) {
+        trip.on_sample(microseconds{200});
+    }
+    CHECK(trip.mean() >= microseconds{199});
+    CHECK(trip.mean() <= microseconds{201});
+    CHECK(trip.timeout(0) <= microseconds{702});
+    CHECK(trip.timeout(3) <= microseconds{5616});
+    for (int i = 0; i < 100; ++i) {
+        trip.on_sample(milliseconds{i % 2 == 0 ? 1 : 9});
+    }
+    CHECK(trip.timeout(0) > milliseconds{9});
+    CHECK(trip.timeout(200) == milliseconds{64} * 16 - milliseconds{24});
+}
+
+TEST_CASE("what is missing counts after a while and three packets") {
+    Frontier frontier;
+    constexpr Duration kAge = milliseconds{1};
+    CHECK_FALSE(frontier.advance(kStart, kAge));
+    frontier.on_chunk(kStart, {.block = 0, .chunk = 4});
+    CHECK_FALSE(frontier.advance(kStart, kAge));
+    CHECK(frontier.settled() == Position{});
+
+    SECTION("time alone is not enough while packets come") {
+        CHECK_FALSE(frontier.advance(kStart + kAge, kAge));
+        frontier.on_chunk(kStart + kAge, {.block = 0, .chunk = 5});
+        frontier.on_chunk(kStart + kAge, {.block = 0, .chunk = 6});
+        CHECK_FALSE(frontier.advance(kStart + kAge, kAge));
+        frontier.on_chunk(kStart + kAge, {.block = 0, .chunk = 7});
+        CHECK(frontier.advance(kStart + kAge, kAge));
+        CHECK(frontier.settled() == Position{.block = 0, .chunk = 5});
+    }
+    SECTION("a stream that stands still settles by time") {
+        CHECK(frontier.advance(kStart + 8 * kAge, kAge));
+        CHECK(frontier.settled() == Position{.block = 0, .chunk = 5});
+        CHECK_FALSE(frontier.deadline());
+    }
+    SECTION("the end settles everything, once") {
+        frontier.on_end(kStart, 3);
+        CHECK(frontier.advance(kStart + kAge, kAge));
+        CHECK(frontier.advance(kStart + 2 * kAge, kAge));
+        CHECK(frontier.settled() == Position{.block = 3, .chunk = 0});
+        frontier.on_end(kStart + 3 * kAge, 3);
+        CHECK_FALSE(frontier.deadline());
+    }
+    SECTION("an earlier chunk moves nothing") {
+        frontier.on_chunk(kStart, {.block = 0, .chunk = 2});
+        CHECK(frontier.highest() == Position{.block = 0, .chunk = 5});
+    }
+}
+
+TEST_CASE("a queue of control packets is bounded and numbers each once") {
+    ControlQueue queue{3};
+    for (int i = 0; i < 5; ++i) {
+        queue.push_peer(wire::PacketType::ready, rank(1), {std::byte{7}});
+    }
+    CHECK(queue.dropped() == 2);
+    Numbering numbers;
+    SendBatch batch;
+    batch.packets_max = 2;
+    CHECK(queue.drain(batch, numbers) == 2 * (1 + kWireOverheadBytes));
+    REQUIRE(batch.sends.size() == 2);
+    CHECK(batch.sends[0].packet_number == 1);
+    CHECK(batch.sends[1].packet_number == 2);
+    CHECK(batch.full());
+    CHECK_FALSE(queue.is_empty());
+    CHECK(numbers.last() == 2);
+}
+
+TEST_CASE("a disk is stuck when something waits and nothing is completed") {
+    DiskWatch watch;
+    Operation store;
+    store.kind = OperationKind::store;
+    Operation place;
+    place.kind = OperationKind::place;
+    watch.on_ordered(kStart, place);
+    CHECK_FALSE(watch.is_stuck(kStart + seconds{100}, seconds{1}));
+    watch.on_ordered(kStart, store);
+    watch.on_ordered(kStart + milliseconds{900}, store);
+    CHECK_FALSE(watch.is_stuck(kStart + seconds{1}, seconds{1}));
+    CHECK(watch.is_stuck(kStart + milliseconds{1001}, seconds{1}));
+    watch.on_completed(kStart + seconds{1});
+    CHECK_FALSE(watch.is_stuck(kStart + milliseconds{1900}, seconds{1}));
+    CHECK(watch.is_stuck(kStart + milliseconds{2001}, seconds{1}));
+    watch.on_completed(kStart + seconds{3});
+    CHECK_FALSE(watch.is_stuck(kStart + seconds{100}, seconds{1}));
+}

@@ -1,0 +1,212 @@
+#include "transport/wire/body.h"
+
+#include "tests/unit/hex.h"
+#include "transport/base/prng.h"
+#include "transport/wire/packet.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::wire;
+using stage::test::hex;
+using stage::test::unhex;
+
+// Golden, docs/PROTOCOL.md 3.3: made from its tables by another program. They stay as they are.
+namespace {
+
+constexpr const char* kDescribe =
+    "0000000702001000000010000000000102030405060708090a0b0c0d0e0f"
+    "0000100000000000010f0e0d0c0b0a09080706050403020100";
+constexpr const char* kOffer = "00000003000000000020000105a4112233445566778800000005";
+constexpr const char* kReady = "1122334455667788000000fa";
+constexpr const char* kRequest = "0000cafe020000000100020003ffffffff00000000";
+constexpr const char* kReport =
+    "000000010000000200000003000000040000000000000005000000060000000701000000080009000a";
+constexpr const char* kDone = "0002000100010005ffff";
+constexpr const char* kEnding = "010201000000086e6f207370616365";
+constexpr const char* kEnd = "00000040000000123456789a";
+
+Leaf rising() {
+    Leaf leaf{};
+    for (std::size_t i = 0; i < leaf.size(); ++i) {
+        leaf[i] = static_cast<std::byte>(i);
+    }
+    return leaf;
+}
+
+Descriptor raw_block(std::uint32_t length) {
+    return {
+        .length = length, .wire_length = length, .encoding = Encoding::raw, .leaf = rising()};
+}
+
+/// Every shorter body and a longer one are refused.
+template <class Read>
+void refuses_other_lengths(const char* golden, Read read) {
+    auto bytes = unhex(golden);
+    REQUIRE(read(bytes));
+    for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+        CAPTURE(cut);
+        CHECK_FALSE(read(Bytes{bytes}.first(cut)));
+    }
+    bytes.push_back(std::byte{0});
+    CHECK_FALSE(read(bytes));
+}
+
+}  // namespace
+
+TEST_CASE("DESCRIBE has its bytes") {
+    Leaf falling = rising();
+    std::reverse(falling.begin(), falling.end());
+    const Describe body{
+        .first = BlockIndex{7},
+        .descriptors = {
+            raw_block(1U << 20U),
+            {.length = 4096, .wire_length = 0, .encoding = Encoding::hole, .leaf = falling}}};
+    CHECK(hex(write(body)) == kDescribe);
+    const auto read = read_describe(unhex(kDescribe));
+    REQUIRE(read);
+    CHECK(read->first == body.first);
+    CHECK(read->descriptors == body.descriptors);
+    refuses_other_lengths(kDescribe, read_describe);
+}
+
+TEST_CASE("OFFER has its bytes") {
+    const Offer body{.blocks = 3,
+                     .object_bytes = 2'097'153,
+                     .chunk_bytes = 1444,
+                     .source_time_us = 0x1122334455667788,
+                     .features = 5};
+    CHECK(hex(write(body)) == kOffer);
+    const auto read = read_offer(unhex(kOffer));
+    REQUIRE(read);
+    CHECK(write(*read) == write(body));
+    refuses_other_lengths(kOffer, read_offer);
+}
+
+TEST_CASE("READY has its bytes") {
+    CHECK(hex(write(Ready{.source_time_us = 0x1122334455667788, .hold_us = 250})) == kReady);
+    CHECK(read_ready(unhex(kReady))->hold_us == 250);
+    refuses_other_lengths(kReady, read_ready);
+}
+
+TEST_CASE("REQUEST and LACKING have their bytes") {
+    const Request body{.id = 0xcafe,
+                       .runs = {{.block = BlockIndex{1}, .first = 2, .count = 3},
+                                {.block = BlockIndex{0xffffffff}, .first = 0, .count = 0}}};
+    CHECK(hex(write(body)) == kRequest);
+    const auto read = read_request(unhex(kRequest));
+    REQUIRE(read);
+    CHECK(read->id == body.id);
+    CHECK(read->runs == body.runs);
+    refuses_other_lengths(kRequest, read_request);
+}
+
+TEST_CASE("REPORT has its bytes") {
+    const Report body{.highest = 0x100000002,
+                      .received = 3,
+                      .lost = 4,
+                      .echo_us = 5,
+                      .hold_us = 6,
+                      .blocks_held = 7,
+                      .missing = {{.block = BlockIndex{8}, .first = 9, .count = 10}}};
+    CHECK(hex(write(body)) == kReport);
+    const auto read = read_report(unhex(kReport));
+    REQUIRE(read);
+    CHECK(write(*read) == write(body));
+    refuses_other_lengths(kReport, read_report);
+}
+
+TEST_CASE("DONE and DONE_ACK have their bytes") {
+    const Done body{.ranks = {{.first = Rank{1}, .last = Rank{1}},
+                              {.first = Rank{5}, .last = Rank{65535}}}};
+    CHECK(hex(write(body)) == kDone);
+    const auto read = read_done(unhex(kDone));
+    REQUIRE(read);
+    CHECK(read->ranks == body.ranks);
+    refuses_other_lengths(kDone, read_done);
+}
+
+TEST_CASE("RELEASE and LEAVE have their bytes") {
+    const Ending body{.outcome = 1, .rank = Rank{0x0201}, .why = "no space"};
+    CHECK(hex(write(body)) == kEnding);
+    const auto read = read_ending(unhex(kEnding));
+    REQUIRE(read);
+    CHECK(read->why == body.why);
+    CHECK(read->rank == body.rank);
+    refuses_other_lengths(kEnding, read_ending);
+}
+
+TEST_CASE("END has its bytes") {
+    CHECK(hex(write(End{.blocks = 64, .last_packet = 0x123456789a})) == kEnd);
+    CHECK(read_end(unhex(kEnd))->last_packet == 0x123456789a);
+    refuses_other_lengths(kEnd, read_end);
+}
+
+TEST_CASE("the fullest bodies fit their packets and are read") {
+    const Describe describe{.first = BlockIndex{0},
+                            .descriptors = std::vector(kMaxDescriptors, raw_block(9))};
+    const Request request{.id = 1, .runs = std::vector(kMaxRuns, ChunkRun{})};
+    Report report;
+    report.missing.resize(kMaxRuns);
+    const Done done{.ranks = std::vector(kMaxRankRuns, RankRun{})};
+    const Ending ending{.outcome = 1, .rank = {}, .why = std::string(kMaxWhyBytes, 'x')};
+    for (const auto& bytes :
+         {write(describe), write(request), write(report), write(done), write(ending)}) {
+        CHECK(bytes.size() <= kMaxBodyBytes);
+    }
+    CHECK(read_describe(write(describe)));
+    CHECK(read_request(write(request)));
+    CHECK(read_report(write(report)));
+    CHECK(read_done(write(done)));
+    CHECK(read_ending(write(ending)));
+}
+
+TEST_CASE("what is out of its stated range is refused") {
+    const auto patched = [](const char* golden, std::size_t at, std::string_view text) {
+        auto bytes = unhex(golden);
+        const auto patch = unhex(text);
+        std::copy(patch.begin(), patch.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        return bytes;
+    };
+    CHECK_FALSE(read_offer(patched(kOffer, 0, "00000000")));          // no block
+    CHECK_FALSE(read_offer(patched(kOffer, 4, "0000000000000000")));  // no byte
+    CHECK_FALSE(read_offer(patched(kOffer, 4, "0000000000300001")));  // more than blocks hold
+    CHECK_FALSE(read_offer(patched(kOffer, 12, "01ff")));             // chunks too small
+    CHECK_FALSE(read_offer(patched(kOffer, 12, "22e1")));             // and too large
+    CHECK_FALSE(read_offer(patched(kOffer, 22, "00010000")));         // a critical feature
+    CHECK_FALSE(read_describe(patched(kDescribe, 4, "00")));          // none
+    CHECK_FALSE(read_describe(patched(kDescribe, 0, "ffffffff")));    // beyond the last block
+    CHECK_FALSE(read_describe(patched(kDescribe, 5, "00000000")));    // an empty block
+    CHECK_FALSE(read_describe(patched(kDescribe, 5, "00100001")));    // too long
+    CHECK_FALSE(read_describe(patched(kDescribe, 9, "000fffff")));    // raw, yet shorter
+    CHECK_FALSE(read_describe(patched(kDescribe, 13, "03")));         // no such encoding
+    CHECK_FALSE(read_describe(patched(kDescribe, 13, "01")));         // a hole with bytes
+    CHECK_FALSE(read_request(patched(kRequest, 4, "00")));            // asks for nothing
+    CHECK_FALSE(read_request(patched(kRequest, 9, "ffff0002")));      // runs over chunk 65535
+    CHECK_FALSE(read_done(patched(kDone, 2, "00020001")));            // a run that goes back
+    CHECK_FALSE(read_ending(patched(kEnding, 0, "02")));              // no such outcome
+    CHECK_FALSE(read_end(patched(kEnd, 0, "00000000")));              // no block
+}
+
+TEST_CASE("garbage is refused or writes the same bytes again") {
+    Prng prng{11};
+    for (int i = 0; i < 20'000; ++i) {
+        std::vector<std::byte> bytes(prng.below(80));
+        for (auto& byte : bytes) {
+            byte = static_cast<std::byte>(prng.below(prng.below(2) == 0 ? 256 : 3));
+        }
+        const auto same = [&](const auto& body) {
+            if (body) {
+                CHECK(write(*body) == bytes);
+            }
+        };
+        same(read_describe(bytes));
+        same(read_offer(bytes));
+        same(read_ready(bytes));
+        same(read_request(bytes));
+        same(read_report(bytes));
+        same(read_done(bytes));
+        same(read_ending(bytes));
+        same(read_end(bytes));
+    }
+}
