@@ -4,10 +4,13 @@
 #include "transport/core/repeater.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace stage::core {
 namespace {
+
+constexpr std::uint32_t kCopiesMax = 8;
 
 std::uint64_t share(std::uint64_t rate, std::uint64_t percent) {
     return std::max<std::uint64_t>(rate / 100 * percent, 1);
@@ -39,7 +42,8 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
                    .max = limits.repair.timeout_max}} {
-    invariant(limits_.request_chunks_max <= kChunksMax, "a request's chunks fit its record");
+    invariant(limits_.request_chunks_max <= kChunksMax && limits_.endgame_peers <= kCopiesMax,
+              "a request's chunks and its copies fit their records");
     asked_.reserve(limits_.requests_max);
 }
 
@@ -283,13 +287,13 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
 void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     const std::uint32_t copies =
         is_endgame_ ? std::min<std::uint32_t>(limits_.endgame_peers, peers_.members() - 1U) : 1;
-    std::array<Rank, 8> chosen{};
+    std::array<Rank, kCopiesMax> chosen{};
     for (std::uint32_t copy = 0; copy < copies && asked_.size() < limits_.requests_max;
          ++copy) {
-        asked.peer = choose(now, open);
+        asked.peer = choose(now, open, {chosen.data(), copy});
         if (std::find(chosen.begin(), chosen.begin() + copy, asked.peer) !=
             chosen.begin() + copy) {
-            continue;
+            break;  // nobody else is left
         }
         chosen[copy] = asked.peer;
         asked.id = draw_id();
@@ -307,8 +311,8 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     }
 }
 
-Rank Puller::choose(Instant now, const OpenBlock& open) {
-    if (open.failures >= limits_.failures_before_source) {
+Rank Puller::choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen) {
+    if (chosen.empty() && open.failures >= limits_.failures_before_source) {
         const unsigned over =
             std::min(unsigned{open.failures} - limits_.failures_before_source, 16U);
         const std::uint64_t askers = std::uint64_t{limits_.source_askers} << over;
@@ -316,8 +320,11 @@ Rank Puller::choose(Instant now, const OpenBlock& open) {
             return peers_.source();
         }
     }
+    std::array<Rank, std::tuple_size_v<decltype(open.lacking)> + kCopiesMax> avoid{};
     const std::size_t known = std::min<std::size_t>(open.lacking_count, open.lacking.size());
-    return peers_.draw(now, {open.lacking.data(), known}, is_ended_);
+    std::copy_n(open.lacking.begin(), known, avoid.begin());
+    std::copy(chosen.begin(), chosen.end(), avoid.begin() + static_cast<std::ptrdiff_t>(known));
+    return peers_.draw(now, {avoid.data(), known + chosen.size()}, is_ended_);
 }
 
 std::optional<Instant> Puller::deadline() const {

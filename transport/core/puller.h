@@ -74,7 +74,7 @@ class Puller {
                                  std::uint32_t below,
                                  ControlQueue& out);
     void ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out);
-    [[nodiscard]] Rank choose(Instant now, const OpenBlock& open);
+    [[nodiscard]] Rank choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen);
     [[nodiscard]] bool has_room(Instant now);
     [[nodiscard]] std::uint32_t window() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }

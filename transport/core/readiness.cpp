@@ -6,7 +6,9 @@ Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const L
     : config_{config},
       shape_{shape},
       ready_{config.members},
-      offers_{{.first = limits.ending.offer_first, .max = limits.ending.offer_max}},
+      offers_{{.first = limits.ending.offer_first,
+               .max = limits.ending.offer_max,
+               .even = limits.ending.offer_even}},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
                    .max = limits.repair.timeout_max}} {

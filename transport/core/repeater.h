@@ -1,6 +1,7 @@
 // When is something said again?
 //
-// At once, then after a time that doubles up to a bound, so often as wanted.
+// At once, then after a time that doubles (at once or after a while) up to a bound, so often as
+// wanted.
 #pragma once
 
 #include "transport/base/units.h"
@@ -17,6 +18,7 @@ class Repeater {
         Duration first;           ///< Between the first time and the second.
         Duration max;             ///< No longer than this between two.
         std::uint32_t times = 0;  ///< In all; 0: until stop().
+        std::uint32_t even = 1;   ///< So many gaps before they double.
     };
 
     explicit Repeater(Plan plan) : plan_{plan} {}
@@ -26,6 +28,7 @@ class Repeater {
         next_ = now;
         gap_ = plan_.first;
         left_ = plan_.times;
+        even_left_ = plan_.even;
     }
     void stop() { next_.reset(); }
 
@@ -42,7 +45,8 @@ class Repeater {
             return true;
         }
         next_ = now + gap_;
-        gap_ = std::min(gap_ * 2, plan_.max);
+        even_left_ -= even_left_ > 0 ? 1U : 0U;
+        gap_ = even_left_ > 0 ? gap_ : std::min(gap_ * 2, plan_.max);
         return true;
     }
 
@@ -51,6 +55,7 @@ class Repeater {
     std::optional<Instant> next_;
     Duration gap_{};
     std::uint32_t left_ = 0;
+    std::uint32_t even_left_ = 0;
 };
 
 /// The earlier of two deadlines, where there is one.

@@ -1,0 +1,218 @@
+#include "transport/core/puller.h"
+
+#include "tests/unit/core/parts.h"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+namespace {
+
+constexpr std::uint32_t kChunks = 40;
+
+/// A member of a group with one open block of 40 chunks, none of which is there.
+class Asker {
+  public:
+    explicit Asker(unsigned members, unsigned chunks = kChunks)
+        : puller{config_of(1, members), {}, prng}, map{4, 2000, 8} {
+        open = map.open(block(0));
+        open->chunks = chunks;
+    }
+
+    /// The requests of a look at `now`.
+    std::vector<std::pair<Rank, wire::Request>> look(Instant now, Position settled) {
+        ControlQueue out{1000};
+        puller.poll(now, settled, map, out);
+        std::vector<std::pair<Rank, wire::Request>> requests;
+        for (const Send& send : drained(out)) {
+            REQUIRE(send.type == wire::PacketType::request);
+            requests.emplace_back(send.to.peer, *wire::read_request(send.body));
+        }
+        return requests;
+    }
+
+    void give(Instant now, Rank from, std::uint32_t chunk) {
+        open->have.add(chunk);
+        puller.on_arrival(now, from, *open, chunk);
+    }
+
+    Prng prng{1};
+    Puller puller;
+    ChunkMap map;
+    OpenBlock* open;
+};
+
+std::set<std::uint32_t> chunks_of(const wire::Request& request) {
+    std::set<std::uint32_t> chunks;
+    for (const wire::ChunkRun& run : request.runs) {
+        for (std::uint32_t i = 0; i < run.count; ++i) {
+            chunks.insert(run.first + i);
+        }
+    }
+    return chunks;
+}
+
+constexpr Position kAll{.block = 4, .chunk = 0};
+
+}  // namespace
+
+TEST_CASE("only what is missing before the settled frontier is asked for, once") {
+    Asker asker{4};
+    asker.open->have.add(1);
+    const auto requests = asker.look(kStart, {.block = 0, .chunk = 4});
+    REQUIRE(requests.size() == 1);
+    CHECK(chunks_of(requests[0].second) == std::set<std::uint32_t>{0, 2, 3});
+    CHECK(requests[0].first != rank(1));
+    CHECK(requests[0].first != rank(0));
+    CHECK(asker.look(kStart + milliseconds{2}, {.block = 0, .chunk = 4}).empty());
+    CHECK(asker.look(kStart + milliseconds{4}, {.block = 0, .chunk = 5}).size() == 1);
+}
+
+TEST_CASE("beside the first pass a small share of the rate is asked for, then all of it") {
+    Asker asker{4, 1000};
+    std::uint64_t beside = 0;
+    std::uint64_t after = 0;
+    Instant now = kStart;
+    for (int i = 0; i < 1000; ++i) {
+        const bool is_over = i >= 500;
+        if (i == 500) {
+            asker.puller.on_end(now);
+        }
+        now += microseconds{100};
+        for (const auto& [peer, request] : asker.look(now, kAll)) {
+            for (const std::uint32_t chunk : chunks_of(request)) {
+                (is_over ? after : beside) += 1;
+                asker.puller.on_arrival(now, peer, *asker.open, chunk);  // answered, lost again
+            }
+        }
+    }
+    // 100 MB/s are 93 chunks a millisecond: 50 ms of a tenth, then 50 ms of all.
+    CHECK(beside > 350);
+    CHECK(beside < 600);
+    CHECK(after > 3500);
+    CHECK(after < 4900);
+}
+
+TEST_CASE("who lacks it is not asked again, and another is at once") {
+    Asker asker{5, 1};
+    std::set<Rank> asked;
+    Instant now = kStart;
+    for (int i = 0; i < 3; ++i) {
+        const auto requests = asker.look(now, kAll);
+        REQUIRE(requests.size() == 1);
+        CHECK(asked.insert(requests[0].first).second);
+        now += microseconds{100};
+        asker.puller.on_lacking(now, requests[0].first, requests[0].second, asker.map);
+    }
+    CHECK(asker.open->failures == 3);
+}
+
+TEST_CASE("another's LACKING, or one with another id, changes nothing") {
+    Asker asker{5, 1};
+    const auto requests = asker.look(kStart, kAll);
+    REQUIRE(requests.size() == 1);
+    auto forged = requests[0].second;
+    forged.id += 1;
+    asker.puller.on_lacking(kStart, requests[0].first, forged, asker.map);
+    asker.puller.on_lacking(kStart, rank(0), requests[0].second, asker.map);
+    CHECK(asker.open->failures == 0);
+    CHECK(asker.open->asked.has(0));
+}
+
+TEST_CASE(
+    "silence is timed out, later and later, and after four failures the source is asked") {
+    Asker asker{8, 1};
+    std::vector<Rank> asked;
+    std::vector<Duration> waits;
+    Instant now = kStart;
+    while (asked.size() < 7) {
+        for (const auto& [peer, request] : asker.look(now, kAll)) {
+            asked.push_back(peer);
+            waits.push_back(now - kStart);
+        }
+        REQUIRE(asker.puller.deadline());
+        REQUIRE(*asker.puller.deadline() > now);
+        now = *asker.puller.deadline();
+    }
+    CHECK(waits[2] - waits[1] > waits[1] - waits[0]);
+    CHECK(std::count(asked.begin(), asked.begin() + 4, rank(0)) == 0);
+    CHECK(asked[4] == rank(0));  // 64 of 8 would ask: all
+}
+
+TEST_CASE("near the end each chunk is asked of three peers, and one answer is enough") {
+    Asker asker{8, 5};
+    asker.map.close(block(0));
+    ChunkMap last{1, 2000, 8};
+    OpenBlock* open = last.open(block(0));
+    open->chunks = 5;
+    asker.puller.on_end(kStart);
+    ControlQueue out{100};
+    asker.puller.poll(kStart, {.block = 1, .chunk = 0}, last, out);
+    const auto sends = drained(out);
+    REQUIRE(sends.size() == 3);
+    std::set<Rank> peers;
+    for (const Send& send : sends) {
+        peers.insert(send.to.peer);
+        CHECK(chunks_of(*wire::read_request(send.body)).size() == 5);
+    }
+    CHECK(peers.size() == 3);
+    for (std::uint32_t chunk = 0; chunk < 5; ++chunk) {
+        open->have.add(chunk);
+        asker.puller.on_arrival(kStart + microseconds{50}, *peers.begin(), *open, chunk);
+    }
+    CHECK_FALSE(asker.puller.deadline());
+}
+
+TEST_CASE("a chunk that another request still covers is not asked for a third time") {
+    Asker asker{8, 3};
+    ChunkMap last{1, 2000, 8};
+    OpenBlock* open = last.open(block(0));
+    open->chunks = 3;
+    asker.puller.on_end(kStart);
+    ControlQueue out{100};
+    asker.puller.poll(kStart, {.block = 1, .chunk = 0}, last, out);
+    const auto sends = drained(out);
+    REQUIRE(sends.size() == 3);
+    asker.puller.on_lacking(kStart, sends[0].to.peer, *wire::read_request(sends[0].body), last);
+    CHECK(open->asked.count() == 3);
+    asker.puller.on_lacking(kStart, sends[1].to.peer, *wire::read_request(sends[1].body), last);
+    CHECK(open->asked.count() == 3);
+    asker.puller.on_lacking(kStart, sends[2].to.peer, *wire::read_request(sends[2].body), last);
+    CHECK(open->asked.is_empty());
+}
+
+TEST_CASE("a block that is closed is waited for no more") {
+    Asker asker{4};
+    CHECK_FALSE(asker.look(kStart, kAll).empty());
+    asker.puller.forget(block(0));
+    asker.map.close(block(0));
+    asker.look(kStart + seconds{2}, kAll);
+    CHECK_FALSE(asker.puller.deadline());
+}
+
+TEST_CASE("where no rate was told, answers raise it and silence lowers it") {
+    CoreConfig config = config_of(1, 4);
+    config.rate_bytes_per_s = 0;
+    Prng prng{1};
+    Puller puller{config, {}, prng};
+    ChunkMap map{1, 2000, 8};
+    OpenBlock* open = map.open(block(0));
+    open->chunks = 1;
+    const std::uint64_t first = puller.rate_bytes_per_s();
+    ControlQueue out{100};
+    puller.poll(kStart, {.block = 1}, map, out);
+    const auto sends = drained(out);
+    REQUIRE(sends.size() == 1);
+    puller.poll(kStart + seconds{1}, {.block = 1}, map, out);
+    CHECK(puller.rate_bytes_per_s() < first);
+    const std::uint64_t lowered = puller.rate_bytes_per_s();
+    const auto again = drained(out);
+    REQUIRE(again.size() == 1);
+    open->have.add(0);
+    puller.on_arrival(kStart + seconds{1}, again[0].to.peer, *open, 0);
+    CHECK(puller.rate_bytes_per_s() > lowered);
+}
