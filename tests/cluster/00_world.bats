@@ -63,3 +63,9 @@ no_listener() { ! lab on n1 pgrep -f /srv/listen.py && ! lab on n2 pgrep -f /srv
   [ "$(residue_show | grep -c 'n1: > local /tmp/forgotten')" = 1 ]
   lab on n1 rm /tmp/forgotten
 }
+
+@test "no statement of any test can fail unseen" {
+  # Under set -e only the last part of "a && b" counts, so a test that says it may check nothing.
+  run grep -nE "^ +(\[+ [^|]*|[a-z_]+( [^'\"|]*)?) && [^|]*$" "$CLUSTER_TESTS"/*.bats "$CLUSTER_TESTS"/../net/*.bats
+  [ "$status" = 1 ] || { echo "$output"; false; }
+}

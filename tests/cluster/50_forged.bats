@@ -45,30 +45,37 @@ refused() { [ "$(job_field "$JOB" JobState)" = FAILED ] && grep -q 'stagecast: '
   local round
   for round in 1 2 3; do
     specs "$(head -c 2000 /dev/urandom | tr -d '\0')"
-    forged && refused
+    forged
+    refused
   done
   specs ''
   forged
   specs '1;'
-  forged && refused
+  forged
+  refused
   specs '99999999999;-,/a,b'
-  forged && refused
+  forged
+  refused
   specs $'1;-,/a\n/b,c'
-  forged && refused
+  forged
+  refused
   daemons_alive
 }
 
 @test "100 KB of it, and ten thousand specs" {
   specs "$(head -c 100000 /dev/zero | tr '\0' A)"
-  forged && refused
+  forged
+  refused
   specs "1$(for i in $(seq 9000); do printf ';-,/x,%d' "$i"; done)"
-  forged && refused
+  forged
+  refused
   daemons_alive
 }
 
 @test "a source that only root may read" {
   specs '1;-,/etc/shadow,'
-  forged && refused
+  forged
+  refused
   grep -q 'Permission denied' "$OUT"
 }
 
@@ -109,12 +116,16 @@ refused() { [ "$(job_field "$JOB" JobState)" = FAILED ] && grep -q 'stagecast: '
   local i
   for i in $(seq 200); do many+=("--stage-file=data:$(head -c 1000 /dev/zero | tr '\0' d)/$i"); done
   run as_alice sbatch -N2 "${many[@]}" job.sh
-  [ "$status" != 0 ] && [[ $output == *stagecast:* ]]
+  [ "$status" != 0 ]
+  [[ $output == *stagecast:* ]]
   run as_alice srun -N2 "${many[@]}" true
-  [ "$status" != 0 ] && [[ $output == *stagecast:* ]]
+  [ "$status" != 0 ]
+  [[ $output == *stagecast:* ]]
   run as_alice salloc -N2 "${many[@]}" true
-  [ "$status" != 0 ] && [[ $output == *stagecast:* ]]
+  [ "$status" != 0 ]
+  [[ $output == *stagecast:* ]]
   { echo '#!/bin/bash'; for i in "${many[@]}"; do echo "#SBATCH $i"; done; echo true; } > "$WORK/long.sh"
   run as_alice sbatch -N2 long.sh
-  [ "$status" != 0 ] && [[ $output == *stagecast:* ]]
+  [ "$status" != 0 ]
+  [[ $output == *stagecast:* ]]
 }

@@ -92,16 +92,18 @@ unsquash() {
 
 @test "stagecastd refuses a StageRoot that is not a directory of root's" {
   local how
-  lab on n2 bash -c 'sed "s,^StageRoot=.*,StageRoot=/tmp/d/root," /etc/stagecast/stagecast.conf > /run/lab/bad.conf'
+  lab on n2 bash -c 'sed "s,^StageRoot=.*,StageRoot=/tmp/d/root," /etc/stagecast/stagecast.conf > /run/lab/bad.conf; echo RunDir=/run/lab/other >> /run/lab/bad.conf; echo Port=7999 >> /run/lab/bad.conf'
   lab on n2 mkdir -p /tmp/d
   for how in 'mkdir /tmp/d/root; chown alice /tmp/d/root' 'mkdir -m 1777 /tmp/d/root' \
     'ln -s /var/spool/stagecast /tmp/d/root' 'touch /tmp/d/root' ':'; do
     lab on n2 bash -c "rm -rf /tmp/d/root; $how; chmod 755 /tmp/d"
-    run lab on n2 timeout 20 /srv/stagecast/sbin/stagecastd -C -c /run/lab/bad.conf
-    [ "$status" != 0 ] && [ "$status" != 124 ]
+    # With a RunDir of its own: else it is the running daemon that it refuses.
+    run lab on n2 timeout 10 /srv/stagecast/sbin/stagecastd -c /run/lab/bad.conf
+    [ "$status" != 0 ] || { echo "after $how: rc 0"; false; }
+    [ "$status" != 124 ] || { echo "after $how: it runs: $output"; false; }
     [[ $output == *StageRoot*/tmp/d/root* ]] || { echo "after $how: $output"; false; }
   done
-  lab on n2 bash -c 'rm -rf /tmp/d/root /run/lab/bad.conf'
+  lab on n2 bash -c 'rm -rf /tmp/d/root /run/lab/bad.conf /run/lab/other'
 }
 
 @test "stagecastd -C takes what the lab runs with" {

@@ -16,22 +16,26 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   for node in n1 n2 n4; do engine "$node" --dest=/tmp/received.copy; done
   engine n3 --dest=/nowhere/received.copy
   engine n0 --source="$T/source"
-  ends && all_fail
+  ends
+  all_fail
   says n3 '/nowhere.*No such file or directory'
   says n0 '/nowhere.*No such file or directory'
-  absent n1 && absent n3
+  absent n1
+  absent n3
 }
 
 @test "a source that is not there, or is a directory" {
   group
-  ends && all_fail
+  ends
+  all_fail
   says n0 'source.*No such file or directory'
   absent n1
   rm -f "$WORK"/n*.rc
   STARTED=()
   mkdir "$WORK/source"
   group
-  ends && all_fail
+  ends
+  all_fail
   says n0 '[Dd]irectory'
 }
 
@@ -43,7 +47,8 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   ends
   local node
   for node in n0 n1 n2 n4; do
-    [ "$(rc_of "$node")" != 0 ] && [ "$(rc_of "$node")" != 124 ]
+    [ "$(rc_of "$node")" != 0 ]
+    [ "$(rc_of "$node")" != 124 ]
     says "$node" '10\.77\.1\.4|rank 3|n3'
   done
   # What is there under the final name is whole.
@@ -61,7 +66,8 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   ends
   local node
   for node in "${NODES[@]:1}"; do
-    [ "$(rc_of "$node")" != 0 ] && [ "$(rc_of "$node")" != 124 ]
+    [ "$(rc_of "$node")" != 0 ]
+    [ "$(rc_of "$node")" != 124 ]
     absent "$node"
   done
 }
@@ -71,7 +77,8 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   local node
   for node in n1 n2 n3; do engine "$node" --dest=/tmp/received.copy; done
   engine n0 --source="$T/source"
-  ends && all_fail
+  ends
+  all_fail
   says n0 '10\.77\.1\.5|rank 4|n4'
 }
 
@@ -82,7 +89,8 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   for node in n1 n3 n4; do engine "$node" --dest=/tmp/received.copy; done
   engine n2 --dest=/tmp/small/received.copy
   engine n0 --source="$T/source"
-  ends && all_fail
+  ends
+  all_fail
   says n2 'small.*No space left on device'
   says n0 'No space left on device'
   [ -z "$(lab on n2 find /tmp/small -mindepth 1)" ]
@@ -95,7 +103,8 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   group --rate-max=95mbit
   wait_for 10 receiving n1
   truncate -s 30000000 "$WORK/source"
-  ends && all_fail
+  ends
+  all_fail
   says n0 'source'
   absent n1
 }

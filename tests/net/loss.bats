@@ -11,7 +11,8 @@ teardown() { engine_ends; }
 @test "2 % loss at every host: every byte arrives, and repairs are counted" {
   source_file 20000000
   group --rate-max=150mbit
-  ends && received
+  ends
+  received
   local node repaired=0
   for node in "${NODES[@]:1}"; do repaired=$((repaired + $(json "$node" packets_repaired))); done
   [ "$repaired" -gt 0 ]
@@ -20,7 +21,8 @@ teardown() { engine_ends; }
 @test "a rate above the link's: late, not wrong" {
   source_file 10000000
   group --rate-max=400mbit
-  ends && received
+  ends
+  received
 }
 
 @test "one byte, 2 % loss, five times" {

@@ -30,7 +30,8 @@ no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
     lab on login timeout 10 /srv/garbage.py "$GROUP" "$port" 3000 < /dev/null > /dev/null 3>&- &
     lab on n3 -u bob timeout 10 /srv/garbage.py 10.77.1.2 "$port" 3000 < /dev/null > /dev/null 3>&- &
   done
-  ends && received
+  ends
+  received
   [ "$(json n1 packets_rejected)" -gt 0 ]
 }
 
@@ -43,7 +44,8 @@ no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
   install -m 644 "$WORK/login.pcap" "$CLUSTER_DIR/srv/capture"
   lab on login timeout 20 /srv/replay.py /srv/capture < /dev/null > "$WORK/replayed" 3>&-
   lab on login pkill -INT tcpdump
-  ends && received
+  ends
+  received
   grep -Eq 'replayed [1-9]' "$WORK/replayed"
 }
 
@@ -52,7 +54,8 @@ no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
   local node
   for node in login n0 n1; do capture "$node"; done
   group --rate-max=150mbit
-  ends && received
+  ends
+  received
   for node in login n0 n1; do lab on "$node" pkill -INT tcpdump; done
   for node in login n0 n1; do wait_for 10 no_tcpdump "$node"; done
   for node in login n0 n1; do
@@ -66,7 +69,8 @@ no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
   marked_source
   capture login
   group --rate-max=150mbit --protection=auth
-  ends && received
+  ends
+  received
   lab on login pkill -INT tcpdump
   grep -aq 'SECRET-OF-THE-FILE' "$WORK/login.pcap"   # so the test above can fail
 }
@@ -80,7 +84,8 @@ no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
   engine n2 --dest=/tmp/received.copy
   engine n3 --dest=/tmp/received.copy --key-file="$T/otherkey"
   engine n0 --source="$T/source"
-  ends && all_fail
+  ends
+  all_fail
   absent n3
 }
 
@@ -88,6 +93,7 @@ no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
   source_file 1000
   chmod 644 "$WORK/key"
   engine n0 --source="$T/source"
-  ends && all_fail
+  ends
+  all_fail
   says n0 'key.*(read|mode|permission)'
 }

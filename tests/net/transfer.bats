@@ -11,7 +11,8 @@ teardown() { engine_ends; }
 @test "a file of 20 MB reaches four receivers, and each says how" {
   source_file 20000003
   group --rate-max=400mbit
-  ends && received
+  ends
+  received
   [ "$(rc_of n0)" = 0 ]
   local node key
   for node in "${NODES[@]}"; do
@@ -50,7 +51,8 @@ teardown() { engine_ends; }
   local node
   for node in n0 n1 n2 n4; do engine "$node" --dest=/tmp/received.copy --root=3; done
   engine n3 --source="$T/source" --root=3
-  ends && received n0 n1 n2 n4
+  ends
+  received n0 n1 n2 n4
   [ "$(rc_of n3)" = 0 ]
 }
 
@@ -61,5 +63,6 @@ teardown() { engine_ends; }
   sleep 3   # the point of the test
   local node
   for node in n2 n3 n4; do engine "$node" --dest=/tmp/received.copy; done
-  ends && received
+  ends
+  received
 }
