@@ -82,10 +82,11 @@ std::uint64_t expand(std::uint64_t largest, std::uint16_t truncated) {
     constexpr std::uint64_t kHalf = kWindow / 2;
     const std::uint64_t expected = largest + 1;
     const std::uint64_t candidate = (expected & ~(kWindow - 1)) | truncated;
-    if (candidate + kHalf <= expected) {
-        return candidate + kWindow;
+    // Distances, not sums: at either end of the numbers a sum would begin anew.
+    if (candidate < expected && expected - candidate >= kHalf) {
+        return candidate <= ~kWindow ? candidate + kWindow : candidate;
     }
-    if (candidate > expected + kHalf && candidate >= kWindow) {
+    if (candidate > expected && candidate - expected > kHalf && candidate >= kWindow) {
         return candidate - kWindow;
     }
     return candidate;

@@ -117,6 +117,9 @@ TEST_CASE("a short number expands to the nearest whole one") {
     CHECK(expand(0x20000, 0xffff) == 0x1ffff);
     CHECK(expand(0x1fffe, 0x8000) == 0x18000);
     CHECK(expand(0x1ffff, 0x8001) == 0x18001);
+    CHECK(expand(0xfffffffffffeffffU, 0xffff) == 0xfffffffffffeffffU);
+    CHECK(expand(0xffffffffffffffe0U, 0xffff) == 0xffffffffffffffffU);
+    CHECK(expand(0xffffffffffffffe0U, 0x0001) == 0xffffffffffff0001U);  // nothing lies above
 }
 
 TEST_CASE("a number within 2^15 of the largest is always found, in both directions") {
