@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -22,6 +23,12 @@ std::string_view trimmed(std::string_view line) {
         return {};
     }
     return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// Also without a lonely carriage return or a zero, where a name would end for some and go on
+/// for others.
+bool is_word(std::string_view host) {
+    return std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 Error in_line(const std::string& file, std::size_t line, const std::string& why) {
@@ -74,7 +81,7 @@ Result<std::vector<std::string>> parse_host_file(std::string_view text,
         const std::string_view host = trimmed(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
         ++number;
-        if (host.find_first_of(" \t") != std::string_view::npos || host.size() > 255) {
+        if (!is_word(host) || host.size() > 255) {
             return in_line(file, number, "one address a line, nothing else");
         }
         if (!host.empty()) {

@@ -21,6 +21,8 @@ TEST_CASE("a line is a member") {
 TEST_CASE("what is no host file is refused by line") {
     CHECK(parse_host_file("n0\nn1 slots=4\n", "hosts").error().sentence() ==
           "hosts, line 2: one address a line, nothing else");
+    CHECK_FALSE(parse_host_file("n0\rn1\n", "f"));
+    CHECK_FALSE(parse_host_file(std::string_view{"10.0.0.1\0x", 10}, "f"));
     CHECK_FALSE(parse_host_file("", "f"));
     CHECK_FALSE(parse_host_file("# nobody\n\n", "f"));
     std::string many;
