@@ -1,5 +1,6 @@
 #include "tests/unit/daemon/group_world.h"
 
+#include "stager/daemon/outcome.h"
 #include "transport/base/invariant.h"
 
 namespace stage {
