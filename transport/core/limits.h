@@ -84,12 +84,13 @@ struct EndingLimits {
     std::uint8_t done_tries = 4;  ///< Unanswered, before the next ancestor is told.
     Duration done_gather = std::chrono::milliseconds{10};  ///< Between two DONEs that say more.
     Duration done_refresh =
-        std::chrono::milliseconds{250};                   ///< Said again: has the parent died?
-    Duration end_first = std::chrono::milliseconds{5};    ///< END repeated after this; doubles,
-    Duration end_max = std::chrono::milliseconds{500};    ///< up to this.
-    Duration offer_first = std::chrono::milliseconds{2};  ///< OFFER repeated after this,
-    std::uint32_t offer_even = 5;                         ///< so often; then it doubles,
-    Duration offer_max = std::chrono::milliseconds{250};  ///< up to this.
+        std::chrono::milliseconds{250};                    ///< Said again: has the parent died?
+    Duration end_first = std::chrono::milliseconds{2};     ///< END repeated after this,
+    std::uint32_t end_even = 4;                            ///< so often; then it doubles,
+    Duration end_max = std::chrono::milliseconds{500};     ///< up to this.
+    Duration offer_first = std::chrono::milliseconds{2};   ///< OFFER repeated after this,
+    std::uint32_t offer_even = 5;                          ///< so often; then it doubles,
+    Duration offer_max = std::chrono::milliseconds{250};   ///< up to this.
     Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
     Duration ready_jitter_max = std::chrono::milliseconds{50};
     Duration ending_first =

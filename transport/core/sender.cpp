@@ -49,7 +49,8 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       watch{config, limits.ending, shape.blocks},
       verdict{config.members},
       end{{.first = limits.ending.end_first,
-           .max = std::min(limits.ending.end_max, alive_every(config))}},
+           .max = std::min(limits.ending.end_max, alive_every(config)),
+           .even = limits.ending.end_even}},
       release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}},
       confirmed{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
