@@ -64,6 +64,7 @@ OpenBlock* ChunkMap::open(BlockIndex block) {
     open.state = OpenState::filling;
     open.chunks = 0;
     open.failures = 0;
+    open.silences = 0;
     open.ask_after = {};
     open.lacking_count = 0;
     const std::size_t at = order_of(block);

@@ -24,7 +24,8 @@ struct OpenBlock {
     ChunkSet asked;            ///< Asked of somebody, not answered yet.
 
     // How asking for it goes: see puller.h.
-    std::uint8_t failures = 0;  ///< Requests in a row that gave nothing.
+    std::uint8_t failures = 0;  ///< Requests in a row that gave nothing,
+    std::uint8_t silences = 0;  ///< and of these the last ones that nobody answered.
     Instant ask_after{};
     std::array<Rank, 4> lacking{};  ///< Who said last that they don't have it.
     std::uint8_t lacking_count = 0;

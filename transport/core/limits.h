@@ -47,7 +47,9 @@ struct RepairLimits {
     std::uint32_t endgame_chunks = 32;  ///< So few left: ask several peers for each,
     std::uint32_t endgame_peers = 3;    ///< namely so many.
     std::uint8_t failures_before_source = 4;
-    std::uint32_t source_askers = 64;  ///< About so many of a group ask the source at a time.
+    Duration pause_max =
+        std::chrono::milliseconds{20};  ///< After more of them, before the next.
+    std::uint32_t source_askers = 64;   ///< About so many of a group ask the source at a time.
     std::size_t jobs_max = 64;  ///< Blocks asked for by somebody, waiting to be answered.
     std::size_t loads_max = 4;  ///< Blocks being read back for peers.
     Duration job_age_max =

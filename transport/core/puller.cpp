@@ -98,6 +98,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             asked.has_given = true;
             asked.expires_at = now + round_trip_.timeout(0);
             open.failures = 0;
+            open.silences = 0;
             open.lacking_count = 0;
             peers_.on_answer(from);
         }
@@ -125,15 +126,18 @@ void Puller::give_back(const Asked& asked, OpenBlock& open) const {
 
 /// A request gave nothing: the block's next one goes elsewhere, and after several in a row
 /// later.
-void Puller::fail(Instant now, const Asked& asked, OpenBlock& open) {
+void Puller::fail(Instant now, const Asked& asked, OpenBlock& open, bool was_silent) {
+    constexpr unsigned kMany = 250;
     open.lacking[open.lacking_count % open.lacking.size()] = asked.peer;
     ++open.lacking_count;
-    open.failures = static_cast<std::uint8_t>(std::min(open.failures + 1, 250));
+    open.failures = static_cast<std::uint8_t>(std::min(open.failures + 1U, kMany));
+    open.silences =
+        was_silent ? static_cast<std::uint8_t>(std::min(open.silences + 1U, kMany)) : 0;
     const unsigned over =
         open.failures - std::min(open.failures, limits_.failures_before_source);
     if (over > 0) {
-        const Duration pause = round_trip_.timeout(over) / 2;
-        open.ask_after = now + pause;
+        const Duration pause = round_trip_.mean() * (std::int64_t{1} << std::min(over, 6U));
+        open.ask_after = now + std::min(pause, limits_.pause_max);
     }
     next_look_ = now;
     look_again(now);
@@ -168,7 +172,7 @@ void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, Ch
     }
     if (open != nullptr && refused.left > 0) {
         give_back(refused, *open);
-        fail(now, refused, *open);
+        fail(now, refused, *open, false);
     }
     if (found->left == 0) {
         end(static_cast<std::size_t>(found - asked_.begin()));
@@ -196,7 +200,7 @@ void Puller::expire(Instant now, ChunkMap& map) {
         }
         if (OpenBlock* open = map.find(late.block); open != nullptr) {
             give_back(late, *open);
-            fail(now, late, *open);
+            fail(now, late, *open, true);
         }
     }
 }
@@ -298,7 +302,7 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
         chosen[copy] = asked.peer;
         asked.id = draw_id();
         asked.sent_at = now;
-        asked.expires_at = now + round_trip_.timeout(open.failures);
+        asked.expires_at = now + round_trip_.timeout(open.silences);
         const wire::Request body{
             .id = asked.id, .runs = runs_of(open.block, {asked.chunks.data(), asked.left})};
         out.push_peer(wire::PacketType::request, asked.peer, wire::write(body));

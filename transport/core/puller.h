@@ -64,7 +64,7 @@ class Puller {
 
     void expire(Instant now, ChunkMap& map);
     void give_back(const Asked& asked, OpenBlock& open) const;
-    void fail(Instant now, const Asked& asked, OpenBlock& open);
+    void fail(Instant now, const Asked& asked, OpenBlock& open, bool was_silent);
     void end(std::size_t index);
     [[nodiscard]] static bool remove(Asked& asked, std::uint32_t chunk);
 
