@@ -5,8 +5,8 @@
 namespace stage {
 
 Result<std::unique_ptr<Children>> Children::open(Loop& loop, Spawner spawner, OnLost on_lost) {
-    std::unique_ptr<Children> children{
-        new Children{loop, std::move(spawner), std::move(on_lost)}};
+    auto children =
+        std::make_unique<Children>(Token{}, loop, std::move(spawner), std::move(on_lost));
     const Status watched = loop.watch(children->spawner_.fd(),
                                       EPOLLIN,
                                       [self = children.get()](auto) { self->on_readable(); });
@@ -16,7 +16,7 @@ Result<std::unique_ptr<Children>> Children::open(Loop& loop, Spawner spawner, On
     return children;
 }
 
-Children::Children(Loop& loop, Spawner spawner, OnLost on_lost)
+Children::Children(Token /*token*/, Loop& loop, Spawner spawner, OnLost on_lost)
     : loop_{loop}, spawner_{std::move(spawner)}, on_lost_{std::move(on_lost)} {
 }
 

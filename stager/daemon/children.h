@@ -12,12 +12,15 @@
 namespace stage {
 
 class Children {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     using OnEvent = std::function<void(const SpawnEvent&)>;
     using OnLost = std::function<void(const Error&)>;
 
     /// `on_lost`: the spawner is gone, and with it all children.
     static Result<std::unique_ptr<Children>> open(Loop& loop, Spawner spawner, OnLost on_lost);
+    Children(Token token, Loop& loop, Spawner spawner, OnLost on_lost);
     Children(const Children&) = delete;
     Children& operator=(const Children&) = delete;
     ~Children();
@@ -36,7 +39,6 @@ class Children {
     [[nodiscard]] Spawner& spawner() { return spawner_; }
 
   private:
-    Children(Loop& loop, Spawner spawner, OnLost on_lost);
     void on_readable();
 
     Loop& loop_;

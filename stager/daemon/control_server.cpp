@@ -54,7 +54,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
     if (!socket) {
         return socket.error();
     }
-    std::unique_ptr<ControlServer> server{new ControlServer{path, loop, log, counters}};
+    auto server = std::make_unique<ControlServer>(Token{}, path, loop, log, counters);
     server->socket_ = std::move(*socket);
     server->on_request_ = std::move(on_request);
     const Status watched = loop.watch(
@@ -65,10 +65,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
     return server;
 }
 
-ControlServer::ControlServer(std::string path,
-                             Loop& loop,
-                             const Logger& log,
-                             Counters& counters)
+ControlServer::ControlServer(
+    Token /*token*/, std::string path, Loop& loop, const Logger& log, Counters& counters)
     : path_{std::move(path)}, loop_{loop}, log_{log}, counters_{counters} {
 }
 

@@ -19,6 +19,8 @@
 namespace stage {
 
 class ControlServer {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     using ConnectionId = std::uint64_t;
     using OnRequest = std::function<void(ConnectionId, Request)>;
@@ -30,6 +32,8 @@ class ControlServer {
                                                        const Logger& log,
                                                        Counters& counters,
                                                        OnRequest on_request);
+    ControlServer(
+        Token token, std::string path, Loop& loop, const Logger& log, Counters& counters);
     ControlServer(const ControlServer&) = delete;
     ControlServer& operator=(const ControlServer&) = delete;
     ~ControlServer();
@@ -47,7 +51,6 @@ class ControlServer {
         bool asked = false;
     };
 
-    ControlServer(std::string path, Loop& loop, const Logger& log, Counters& counters);
     void on_connect();
     void on_ready(ConnectionId id, std::uint32_t events);
     void read_request(ConnectionId id);

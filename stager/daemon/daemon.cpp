@@ -23,7 +23,7 @@ Result<std::unique_ptr<Daemon>> Daemon::make(const Config& config,
     if (!loop) {
         return loop.error();
     }
-    std::unique_ptr<Daemon> daemon{new Daemon{config, log, std::move(*loop)}};
+    auto daemon = std::make_unique<Daemon>(Token{}, config, log, std::move(*loop));
     const Status opened = daemon->open(std::move(spawner));
     if (!opened) {
         return opened.error();
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Daemon>> Daemon::make(const Config& config,
     return daemon;
 }
 
-Daemon::Daemon(const Config& config, const Logger& log, Loop loop)
+Daemon::Daemon(Token /*token*/, const Config& config, const Logger& log, Loop loop)
     : config_{config}, log_{log}, loop_{std::move(loop)} {
     links_.node_name = config.node_name;
     links_.connect_timeout = config.connect_timeout;
@@ -96,9 +96,11 @@ Status Daemon::open(Spawner spawner) {
                                .credentials = munge_->client()});
     registry_.emplace(*services_);
     auto incoming = Incoming::open(
-        *services_, [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
+        *services_,
+        [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
             registry_->on_setup(setup, std::move(link));
-        });
+        },
+        [this](const StageKey& key) { return registry_->is_announced(key); });
     if (!incoming) {
         return incoming.error();
     }

@@ -15,11 +15,14 @@
 namespace stage {
 
 class Daemon {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     /// `config` and `log` outlive it. Fails with a sentence for the operator.
     static Result<std::unique_ptr<Daemon>> make(const Config& config,
                                                 const Logger& log,
                                                 Spawner spawner);
+    Daemon(Token token, const Config& config, const Logger& log, Loop loop);
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
     ~Daemon();
@@ -28,7 +31,6 @@ class Daemon {
     int run();
 
   private:
-    Daemon(const Config& config, const Logger& log, Loop loop);
     Status open(Spawner spawner);
     Status watch_signals();
     void on_signal();

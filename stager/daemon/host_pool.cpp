@@ -38,7 +38,7 @@ Result<std::unique_ptr<HostPool>> HostPool::open(
     }
     place.directory_fd = directory.get();
     remove_leftovers(children, directory.get());
-    std::unique_ptr<HostPool> pool{new HostPool{loop, children, log, std::move(place)}};
+    auto pool = std::make_unique<HostPool>(Token{}, loop, children, log, std::move(place));
     pool->directory_ = std::move(directory);
     pool->spares_ = spares;
     // Numbers of an earlier daemon's hosts are not used again.
@@ -47,7 +47,8 @@ Result<std::unique_ptr<HostPool>> HostPool::open(
     return pool;
 }
 
-HostPool::HostPool(Loop& loop, Children& children, const Logger& log, HostPlace place)
+HostPool::HostPool(
+    Token /*token*/, Loop& loop, Children& children, const Logger& log, HostPlace place)
     : loop_{loop}, children_{children}, log_{log}, place_{std::move(place)} {
 }
 

@@ -15,12 +15,15 @@
 namespace stage {
 
 class HostPool {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     using HostPointer = std::unique_ptr<PmixHost>;
     using OnHost = std::function<void(Result<HostPointer>)>;
 
     static Result<std::unique_ptr<HostPool>> open(
         Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares);
+    HostPool(Token token, Loop& loop, Children& children, const Logger& log, HostPlace place);
     HostPool(const HostPool&) = delete;
     HostPool& operator=(const HostPool&) = delete;
     ~HostPool();
@@ -34,7 +37,6 @@ class HostPool {
         Loop::TimerId timer = 0;
     };
 
-    HostPool(Loop& loop, Children& children, const Logger& log, HostPlace place);
     void refill();
     void start_one();
     void on_ready(PmixHost* host);

@@ -12,14 +12,16 @@ constexpr Duration kSetupMax = std::chrono::seconds{5};
 
 }  // namespace
 
-Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, OnSetup on_setup) {
+Result<std::unique_ptr<Incoming>> Incoming::open(Services& services,
+                                                 OnSetup on_setup,
+                                                 IsAnnounced is_announced) {
     auto listener = Listener::open(
         services.config.port, services.links, services.credentials, services.log);
     if (!listener) {
         return listener.error();
     }
-    std::unique_ptr<Incoming> incoming{
-        new Incoming{services, std::move(*listener), std::move(on_setup)}};
+    auto incoming = std::make_unique<Incoming>(
+        Token{}, services, std::move(*listener), std::move(on_setup), std::move(is_announced));
     const Status watched =
         services.loop.watch(incoming->listener_.fd(), EPOLLIN, [self = incoming.get()](auto) {
             self->on_connect();
@@ -30,8 +32,15 @@ Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, OnSetup on_
     return incoming;
 }
 
-Incoming::Incoming(Services& services, Listener listener, OnSetup on_setup)
-    : services_{services}, listener_{std::move(listener)}, on_setup_{std::move(on_setup)} {
+Incoming::Incoming(Token /*token*/,
+                   Services& services,
+                   Listener listener,
+                   OnSetup on_setup,
+                   IsAnnounced is_announced)
+    : services_{services},
+      listener_{std::move(listener)},
+      on_setup_{std::move(on_setup)},
+      is_announced_{std::move(is_announced)} {
 }
 
 Incoming::~Incoming() {
@@ -85,6 +94,11 @@ void Incoming::on_change(const DrivenLink* link) {
 
 void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
     auto message = decode_tree_message(frame);
+    if (const auto* ask = message ? std::get_if<AskMessage>(&*message) : nullptr) {
+        guest->link->send(encode(TellMessage{.is_announced = is_announced_(ask->key)}));
+        guest->link->finish();
+        return;
+    }
     auto* setup = message ? std::get_if<SetupMessage>(&*message) : nullptr;
     if (setup == nullptr) {
         ++services_.counters.messages_refused;

@@ -1,7 +1,7 @@
 // Which stage is a new link about?
 //
-// Whoever connects proves itself (link.h) and says SETUP; until then its link waits here,
-// briefly. Strangers end here and are counted.
+// Whoever connects proves itself (link.h) and says SETUP, or asks; until then its link waits
+// here, briefly. Strangers end here and are counted.
 #pragma once
 
 #include "stager/daemon/driven_link.h"
@@ -16,12 +16,24 @@
 namespace stage {
 
 class Incoming {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     /// Takes the link, or drops it.
     using OnSetup = std::function<void(SetupMessage, std::unique_ptr<DrivenLink>)>;
 
+    /// Whether the plugin of this node has announced that stage.
+    using IsAnnounced = std::function<bool(const StageKey& key)>;
+
     /// `services` outlives it.
-    static Result<std::unique_ptr<Incoming>> open(Services& services, OnSetup on_setup);
+    static Result<std::unique_ptr<Incoming>> open(Services& services,
+                                                  OnSetup on_setup,
+                                                  IsAnnounced is_announced);
+    Incoming(Token token,
+             Services& services,
+             Listener listener,
+             OnSetup on_setup,
+             IsAnnounced is_announced);
     Incoming(const Incoming&) = delete;
     Incoming& operator=(const Incoming&) = delete;
     ~Incoming();
@@ -35,7 +47,6 @@ class Incoming {
         Loop::TimerId timer = 0;
     };
 
-    Incoming(Services& services, Listener listener, OnSetup on_setup);
     void on_connect();
     void on_change(const DrivenLink* link);
     void on_frame(std::list<Guest>::iterator guest, Bytes frame);
@@ -44,6 +55,7 @@ class Incoming {
     Services& services_;
     Listener listener_;
     OnSetup on_setup_;
+    IsAnnounced is_announced_;
     std::list<Guest> guests_;
 };
 

@@ -26,7 +26,8 @@ Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
                                                   Children& children,
                                                   const HostPlace& place,
                                                   std::uint64_t number) {
-    std::unique_ptr<PmixHost> host{new PmixHost{loop, children, place, std::to_string(number)}};
+    auto host =
+        std::make_unique<PmixHost>(Token{}, loop, children, place, std::to_string(number));
     if (::mkdirat(place.directory_fd, host->name_.c_str(), 0700) != 0) {
         return Error::from_errno(Blame::node, "making " + place.directory + "/" + host->name_);
     }
@@ -63,7 +64,8 @@ Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
     return host;
 }
 
-PmixHost::PmixHost(Loop& loop, Children& children, const HostPlace& place, std::string name)
+PmixHost::PmixHost(
+    Token /*token*/, Loop& loop, Children& children, const HostPlace& place, std::string name)
     : loop_{loop}, children_{children}, place_{place}, name_{std::move(name)} {
 }
 

@@ -25,6 +25,8 @@ struct HostPlace {
 };
 
 class PmixHost {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     using OnMessage = std::function<void(FromHost)>;
     /// It has died, said nonsense or can't be talked to: why. Nothing comes after it.
@@ -35,6 +37,8 @@ class PmixHost {
                                                    Children& children,
                                                    const HostPlace& place,
                                                    std::uint64_t number);
+    PmixHost(
+        Token token, Loop& loop, Children& children, const HostPlace& place, std::string name);
     PmixHost(const PmixHost&) = delete;
     PmixHost& operator=(const PmixHost&) = delete;
     ~PmixHost();
@@ -44,7 +48,6 @@ class PmixHost {
     void send(const ToHost& message);
 
   private:
-    PmixHost(Loop& loop, Children& children, const HostPlace& place, std::string name);
     void on_readable();
     void on_event(const SpawnEvent& event);
     void lose(const std::string& why);

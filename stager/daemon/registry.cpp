@@ -137,6 +137,12 @@ Stage& Registry::stage_of(const StageKey& key) {
     return *stage;
 }
 
+bool Registry::is_announced(const StageKey& key) const {
+    const auto found = stages_.find(key);
+    return found != stages_.end() ? found->second->is_announced()
+                                  : services_.verdicts.load(key).has_value();
+}
+
 void Registry::on_change(StageKey key) {
     const auto found = stages_.find(key);
     if (found != stages_.end() && found->second->is_quiet()) {

@@ -30,6 +30,9 @@ class Registry {
     void on_request(const Request& request, Answer answer);
     void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
 
+    /// The plugin of this node has said STAGE for it.
+    [[nodiscard]] bool is_announced(const StageKey& key) const;
+
     /// Looks for what an earlier daemon left.
     void sweep() { sweep_.begin(); }
     /// All open stages fail with this sentence; `on_empty` when the others know, or at once.

@@ -9,7 +9,7 @@ constexpr std::size_t kQuestionMax = 1U << 20U;
 constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 
-enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3 };
+enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3, cancel = 4 };
 enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2 };
 
 void write_nodes(ByteWriter& out, const std::vector<SlurmNode>& nodes) {
@@ -34,6 +34,16 @@ std::vector<SlurmNode> read_nodes(ByteReader& reader) {
     return nodes;
 }
 
+CancelOrder read_order(ByteReader& reader) {
+    CancelOrder order;
+    order.job_id = reader.u32();
+    const bool is_step = reader.u8() != 0;
+    const std::uint32_t step_id = reader.u32();
+    order.step_id = is_step ? std::optional{step_id} : std::nullopt;
+    order.sentence = reader.text(kSentenceMax);
+    return order;
+}
+
 SlurmJob read_job(ByteReader& reader) {
     SlurmJob job;
     const std::uint8_t state = reader.u8();
@@ -54,6 +64,10 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         out.u8(static_cast<std::uint8_t>(Ask::expand)).text(ask->node_list);
     } else if (const auto* resolve_ask = std::get_if<ResolveQuestion>(&question)) {
         out.u8(static_cast<std::uint8_t>(Ask::resolve)).text(resolve_ask->node_list);
+    } else if (const auto* order = std::get_if<CancelOrder>(&question)) {
+        out.u8(static_cast<std::uint8_t>(Ask::cancel)).u32(order->job_id);
+        out.u8(order->step_id ? 1 : 0).u32(order->step_id.value_or(0));
+        out.text(std::string_view{order->sentence}.substr(0, kSentenceMax));
     } else {
         out.u8(static_cast<std::uint8_t>(Ask::job));
         out.u32(std::get<JobStateQuestion>(question).job_id);
@@ -73,6 +87,9 @@ Result<SlurmQuestion> decode_question(Bytes message) {
             break;
         case Ask::job:
             question = JobStateQuestion{reader.u32()};
+            break;
+        case Ask::cancel:
+            question = read_order(reader);
             break;
         default:
             reader.fail();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <unordered_map>
@@ -170,6 +171,26 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
         SlurmJob{.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"}};
 }
 
+/// Says why where anybody can read it, then cancels. Only the cancelling must work.
+Result<SlurmAnswer> cancel(CancelOrder order) {
+    static_cast<void>(::slurm_notify_job(order.job_id, order.sentence.data()));
+    job_desc_msg_t change{};
+    ::slurm_init_job_desc_msg(&change);
+    change.job_id = order.job_id;
+    change.admin_comment = order.sentence.data();
+    static_cast<void>(::slurm_update_job(&change));
+    const int done = order.step_id
+                         ? ::slurm_kill_job_step(order.job_id, *order.step_id, SIGKILL)
+                         : ::slurm_kill_job(order.job_id, SIGKILL, 0);
+    if (done != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE) {
+        return Error{
+            Blame::node,
+            "the job can't be cancelled (" + std::string{::slurm_strerror(errno)} + ")"};
+    }
+    return SlurmAnswer{
+        SlurmJob{.state = SlurmJobState::ended, .restart_count = 0, .word = "CANCELLED"}};
+}
+
 /// libslurm waits a minute for a file that SLURM_CONF names and that is not there.
 Status check_configuration() {
     const char* path = std::getenv("SLURM_CONF");  // NOLINT(concurrency-mt-unsafe)
@@ -198,6 +219,9 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
     }
     if (const auto* ask = std::get_if<ResolveQuestion>(&question)) {
         return resolve(ask->node_list);
+    }
+    if (const auto* order = std::get_if<CancelOrder>(&question)) {
+        return cancel(*order);
     }
     return job_state(std::get<JobStateQuestion>(question).job_id);
 }

@@ -38,7 +38,16 @@ struct ResolveQuestion {
 struct JobStateQuestion {
     std::uint32_t job_id = 0;
 };
-using SlurmQuestion = std::variant<ExpandQuestion, ResolveQuestion, JobStateQuestion>;
+/// No question: the job (or, where `step_id` names one, the step) is to be cancelled.
+/// `sentence` goes to whoever waits at a terminal, and into the job's admin comment. The answer
+/// is a SlurmJob.
+struct CancelOrder {
+    std::uint32_t job_id = 0;
+    std::optional<std::uint32_t> step_id;
+    std::string sentence;
+};
+using SlurmQuestion =
+    std::variant<ExpandQuestion, ResolveQuestion, JobStateQuestion, CancelOrder>;
 
 struct SlurmNode {
     std::string name;

@@ -9,30 +9,14 @@
 #include <utility>
 
 namespace stage {
-namespace {
-
-std::string seconds_of(Duration duration) {
-    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) +
-           " s";
-}
-
-std::string progress_of(const WorkerProgress& progress) {
-    constexpr std::uint64_t kMega = 1'000'000;
-    if (progress.phase == WorkerPhase::wire_up) {
-        return "the nodes were not wired up yet";
-    }
-    return std::to_string(progress.bytes / kMega) + " of " +
-           std::to_string(progress.bytes_total / kMega) + " MB were here";
-}
-
-}  // namespace
-
 Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on_change)
     : services_{services},
       key_{key},
       stage_root_{std::move(stage_root)},
       on_change_{std::move(on_change)},
       planner_{services},
+      inquiry_{services},
+      canceller_{services},
       watch_{services, key, [this](const std::string& why) { stop_all(Blame::user, why); }},
       links_{services, *this},
       wait_alarm_{services.loop, [this] { on_late(); }},
@@ -134,7 +118,8 @@ void Stage::perform(StageAction action) {
             log_failure();
             settle({.state = VerdictState::failed,
                     .blame = reason_->blame,
-                    .sentence = "node " + name_of_self() + ": " + reason_->sentence});
+                    .sentence = "node " + blamed_node_.value_or(name_of_self()) + ": " +
+                                reason_->sentence});
             break;
         case StageAction::settle:
             settle(*group_->verdict());
@@ -146,42 +131,6 @@ void Stage::perform(StageAction action) {
             clean_up();
             break;
     }
-}
-
-void Stage::await_plan() {
-    const Config& config = services_.config;
-    if (!config.enabled) {
-        fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
-        return;
-    }
-    auto names = expand_host_list(request_->node_list);
-    const auto rank = names ? position_of(*names, request_->node_name) : std::nullopt;
-    if (!rank) {
-        fail(Blame::internal,
-             names ? "this node is not in the job's node list" : names.error().sentence());
-        return;
-    }
-    if (*rank != 0) {
-        const Tree tree{names->size(), config.tree_width};
-        const auto depth = tree.depth(Rank{static_cast<Rank::rep>(*rank)});
-        const Duration patience =
-            config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth);
-        wait_alarm_.set(services_.loop.now() + std::min(patience, config.stage_timeout));
-        return;
-    }
-    planner_.make(*request_, std::move(*names), [this](Result<StagePlan> plan) {
-        if (state_ != StageState::announced) {
-            return;
-        }
-        if (!plan) {
-            fail(plan.error().blame(), plan.error().sentence());
-            return;
-        }
-        make_group(
-            *plan, Rank{0}, *times_.announced + services_.config.stage_timeout - cushion());
-        apply(StageEvent::plan);
-        watch_.start();
-    });
 }
 
 /// Why the worker must not start, or nothing.
@@ -362,32 +311,6 @@ void Stage::stop_all(Blame blame, const std::string& sentence) {
     follow_group();
 }
 
-/// The time for what this state waits for is over.
-void Stage::on_late() {
-    const Config& config = services_.config;
-    if (!is_open()) {
-        lingers_ = false;
-        tell_change();
-    } else if (state_ == StageState::announced) {
-        const auto names = expand_host_list(request_->node_list);
-        const std::string first = names ? names->front() : "?";
-        fail(
-            Blame::node,
-            "no word from stagecastd of node " + first +
-                ", the job's first; is it running, is stagecast.so loaded there, and does Port "
-                "let it through to here?");
-    } else if (state_ == StageState::held) {
-        fail(Blame::node,
-             "stagecast.so has not announced the job within AnnounceTimeout=" +
-                 seconds_of(config.announce_timeout) +
-                 "; is it in plugstack.conf there, and can it be loaded?");
-    } else {
-        fail(Blame::node,
-             "staging was not done within StageTimeout=" + seconds_of(config.stage_timeout) +
-                 ": " + (run_ ? progress_of(run_->progress()) : ""));
-    }
-}
-
 // ---- from the run
 
 void Stage::on_started() {
@@ -444,11 +367,6 @@ void Stage::tell_change() {
             call();
         }
     });
-}
-
-/// Between this node's last word and the root's, and between the root's and StageTimeout.
-Duration Stage::cushion() const {
-    return std::min<Duration>(std::chrono::seconds{2}, services_.config.stage_timeout / 8);
 }
 
 std::string Stage::name_of_self() const {

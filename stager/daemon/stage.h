@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/daemon/group.h"
+#include "stager/daemon/inquiry.h"
 #include "stager/daemon/lifecycle.h"
 #include "stager/daemon/node_run.h"
 #include "stager/daemon/planner.h"
@@ -49,6 +50,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool is_quiet() const;
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
+    [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
 
@@ -80,6 +82,9 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void fail(Blame blame, std::string sentence);
     void stop_all(Blame blame, const std::string& sentence);
     void on_late();
+    void ask_first_node();
+    void on_first_node(const std::string& first, Inquiry::Said said, const std::string& why);
+    void cancel_job(const std::string& sentence);
 
     void make_group(const StagePlan& plan, Rank self, Instant deadline);
     void follow_group();
@@ -105,9 +110,14 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::vector<OnVerdict> waiting_;
     StageTimes times_;
     bool counted_running_ = false;
+    std::optional<std::string>
+        blamed_node_;  ///< Of reason_, where there is no plan; else here.
+    bool has_asked_ = false;
     bool lingers_ = false;  ///< Settled before the plugin came, if it ever does.
 
     Planner planner_;
+    Inquiry inquiry_;
+    SlurmAsker canceller_;
     Watch watch_;
     StageLinks links_;
     std::optional<Group> group_;

@@ -13,6 +13,8 @@ enum class Type : std::uint8_t {
     verdict = 5,
     settled = 6,
     pulse = 7,
+    ask = 8,
+    tell = 9,
 };
 
 /// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
@@ -40,9 +42,27 @@ Type type_of(const SettledMessage& /*message*/) {
 Type type_of(const PulseMessage& /*message*/) {
     return Type::pulse;
 }
+Type type_of(const AskMessage& /*message*/) {
+    return Type::ask;
+}
+Type type_of(const TellMessage& /*message*/) {
+    return Type::tell;
+}
+
+void put_key(ByteWriter& writer, const StageKey& key) {
+    writer.u32(key.job_id).u32(key.step_id).u32(key.restart);
+}
+
+StageKey take_key(ByteReader& reader) {
+    StageKey key;
+    key.job_id = reader.u32();
+    key.step_id = reader.u32();
+    key.restart = reader.u32();
+    return key;
+}
 
 void put(ByteWriter& writer, const SetupMessage& message) {
-    writer.u32(message.key.job_id).u32(message.key.step_id).u32(message.key.restart);
+    put_key(writer, message.key);
     writer.u16(message.from.value()).u16(message.to.value());
     writer.u32(message.remaining_ms).blob(message.plan);
 }
@@ -72,15 +92,21 @@ void put(ByteWriter& /*writer*/, const SettledMessage& /*message*/) {
 void put(ByteWriter& /*writer*/, const PulseMessage& /*message*/) {
 }
 
+void put(ByteWriter& writer, const AskMessage& message) {
+    put_key(writer, message.key);
+}
+
+void put(ByteWriter& writer, const TellMessage& message) {
+    writer.u8(message.is_announced ? 1 : 0);
+}
+
 std::vector<std::byte> owned(Bytes bytes) {
     return {bytes.begin(), bytes.end()};
 }
 
 SetupMessage take_setup(ByteReader& reader) {
     SetupMessage message;
-    message.key.job_id = reader.u32();
-    message.key.step_id = reader.u32();
-    message.key.restart = reader.u32();
+    message.key = take_key(reader);
     message.from = Rank{reader.u16()};
     message.to = Rank{reader.u16()};
     message.remaining_ms = reader.u32();
@@ -140,6 +166,10 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
             return SettledMessage{};
         case Type::pulse:
             return PulseMessage{};
+        case Type::ask:
+            return AskMessage{take_key(reader)};
+        case Type::tell:
+            return TellMessage{reader.u8() != 0};
     }
     return std::nullopt;
 }

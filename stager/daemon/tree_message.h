@@ -79,13 +79,28 @@ struct PulseMessage {
     bool operator==(const PulseMessage&) const = default;
 };
 
+/// "Has your plugin announced this stage?"
+struct AskMessage {
+    StageKey key;
+
+    bool operator==(const AskMessage&) const = default;
+};
+
+struct TellMessage {
+    bool is_announced = false;
+
+    bool operator==(const TellMessage&) const = default;
+};
+
 using TreeMessage = std::variant<SetupMessage,
                                  GatheredMessage,
                                  ResultMessage,
                                  FailedMessage,
                                  GroupVerdict,
                                  SettledMessage,
-                                 PulseMessage>;
+                                 PulseMessage,
+                                 AskMessage,
+                                 TellMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) on anything but exactly one well-formed message of our version.

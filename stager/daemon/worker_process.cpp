@@ -24,8 +24,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
         0) {
         return Error::from_errno(Blame::node, "socketpair for the worker");
     }
-    std::unique_ptr<WorkerProcess> worker{
-        new WorkerProcess{loop, children, counters, std::move(events)}};
+    auto worker =
+        std::make_unique<WorkerProcess>(Token{}, loop, children, counters, std::move(events));
     worker->socket_.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
     const auto id = children.start(
@@ -44,7 +44,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
     return worker;
 }
 
-WorkerProcess::WorkerProcess(Loop& loop, Children& children, Counters& counters, Events events)
+WorkerProcess::WorkerProcess(
+    Token /*token*/, Loop& loop, Children& children, Counters& counters, Events events)
     : loop_{loop},
       children_{children},
       events_{std::move(events)},

@@ -22,6 +22,8 @@ struct WorkerOrder {
 };
 
 class WorkerProcess {
+    struct Token {};  ///< Only open() and the like make one.
+
   public:
     struct Events {
         std::function<void()> on_started;
@@ -36,6 +38,8 @@ class WorkerProcess {
                                                         Counters& counters,
                                                         const WorkerOrder& order,
                                                         Events events);
+    WorkerProcess(
+        Token token, Loop& loop, Children& children, Counters& counters, Events events);
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
     ~WorkerProcess();
@@ -46,7 +50,6 @@ class WorkerProcess {
     void kill_after(Duration patience);
 
   private:
-    WorkerProcess(Loop& loop, Children& children, Counters& counters, Events events);
     void on_event(const SpawnEvent& event);
     void on_readable();
     void kill();

@@ -1,0 +1,67 @@
+#include "stager/daemon/inquiry.h"
+
+#include "stager/daemon/tree_message.h"
+
+#include <utility>
+
+namespace stage {
+
+Inquiry::Inquiry(Services& services)
+    : services_{services}, asker_{services}, alarm_{services.loop, [this] {
+                                                        finish(Said::nothing,
+                                                               "its stagecastd is silent");
+                                                    }} {
+}
+
+void Inquiry::ask(const StageKey& key, const std::string& node, OnAnswer on_answer) {
+    on_answer_ = std::move(on_answer);
+    asker_.ask(ResolveQuestion{node},
+               [this, key](const Result<SlurmAnswer>& answer) { on_resolved(key, answer); });
+}
+
+void Inquiry::on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer) {
+    const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    if (nodes == nullptr || nodes->size() != 1) {
+        finish(Said::nothing, answer ? "it has no address" : answer.error().sentence());
+        return;
+    }
+    const auto address = Address::parse(nodes->front().address, services_.config.port);
+    if (!address) {
+        finish(Said::nothing, address.error().sentence());
+        return;
+    }
+    const Instant now = services_.loop.now();
+    link_ = std::make_unique<DrivenLink>(
+        services_.loop,
+        Link::connect(
+            services_.links, services_.credentials, nodes->front().name, *address, now),
+        [this] { on_change(); });
+    link_->send(encode(AskMessage{key}));
+    alarm_.set(now + 2 * services_.config.connect_timeout);
+}
+
+void Inquiry::on_change() {
+    const auto frame = link_->link().receive();
+    const auto message = frame ? decode_tree_message(*frame)
+                               : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
+    if (const auto* told = message ? std::get_if<TellMessage>(&*message) : nullptr) {
+        finish(told->is_announced ? Said::announced : Said::unannounced, "");
+    } else if (frame || link_->link().state() == Link::State::closed) {
+        const auto& error = link_->link().error();
+        finish(Said::nothing, error ? error->sentence() : "its stagecastd makes no sense");
+    }
+}
+
+void Inquiry::finish(Said said, const std::string& why) {
+    alarm_.set(std::nullopt);
+    if (link_) {
+        services_.loop.defer([link = std::shared_ptr<DrivenLink>{std::move(link_)}] {});
+        link_.reset();
+    }
+    const std::string kept = why;
+    if (const OnAnswer call = std::exchange(on_answer_, nullptr)) {
+        call(said, kept);
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,155 @@
+// What does a stage wait for, how long, and what if it never comes? The part of Stage that
+// does.
+#include "stager/daemon/host_list.h"
+#include "stager/daemon/stage.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// Nodes of these ranks cancel a job whose first node does not know of it; more need not.
+constexpr std::size_t kCancellingRanks = 8;
+constexpr const char* kUnannounced =
+    "stagecast.so has not announced the job; is it in plugstack.conf there, and can it be "
+    "loaded?";
+
+std::string seconds_of(Duration duration) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) +
+           " s";
+}
+
+std::string progress_of(const WorkerProgress& progress) {
+    constexpr std::uint64_t kMega = 1'000'000;
+    if (progress.phase == WorkerPhase::wire_up) {
+        return "the nodes were not wired up yet";
+    }
+    return std::to_string(progress.bytes / kMega) + " of " +
+           std::to_string(progress.bytes_total / kMega) + " MB were here";
+}
+
+}  // namespace
+
+void Stage::await_plan() {
+    const Config& config = services_.config;
+    if (!config.enabled) {
+        fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
+        return;
+    }
+    auto names = expand_host_list(request_->node_list);
+    const auto rank = names ? position_of(*names, request_->node_name) : std::nullopt;
+    if (!rank) {
+        fail(Blame::internal,
+             names ? "this node is not in the job's node list" : names.error().sentence());
+        return;
+    }
+    if (*rank != 0) {
+        const Tree tree{names->size(), config.tree_width};
+        const auto depth = tree.depth(Rank{static_cast<Rank::rep>(*rank)});
+        const Duration patience =
+            config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth);
+        wait_alarm_.set(services_.loop.now() + std::min(patience, config.stage_timeout));
+        return;
+    }
+    planner_.make(*request_, std::move(*names), [this](Result<StagePlan> plan) {
+        if (state_ != StageState::announced) {
+            return;
+        }
+        if (!plan) {
+            fail(plan.error().blame(), plan.error().sentence());
+            return;
+        }
+        make_group(
+            *plan, Rank{0}, *times_.announced + services_.config.stage_timeout - cushion());
+        apply(StageEvent::plan);
+        watch_.start();
+    });
+}
+
+/// The time for what this state waits for is over.
+void Stage::on_late() {
+    const Config& config = services_.config;
+    if (!is_open()) {
+        lingers_ = false;
+        tell_change();
+    } else if (state_ == StageState::announced) {
+        ask_first_node();
+    } else if (state_ == StageState::held) {
+        fail(Blame::node,
+             kUnannounced + std::string{" (AnnounceTimeout="} +
+                 seconds_of(config.announce_timeout) + ")");
+    } else {
+        fail(Blame::node,
+             "staging was not done within StageTimeout=" + seconds_of(config.stage_timeout) +
+                 ": " + (run_ ? progress_of(run_->progress()) : ""));
+    }
+}
+
+/// No SETUP came. The first node's daemon may know why.
+void Stage::ask_first_node() {
+    const auto names = expand_host_list(request_->node_list);
+    if (std::exchange(has_asked_, true) || !names) {
+        fail(Blame::node,
+             "no word from the job's first node within StageTimeout=" +
+                 seconds_of(services_.config.stage_timeout));
+        return;
+    }
+    // What is left must do: the answer, or none.
+    wait_alarm_.set(*times_.announced + services_.config.stage_timeout - cushion());
+    const std::string first = names->front();
+    inquiry_.ask(key_, first, [this, first](Inquiry::Said said, const std::string& why) {
+        if (state_ == StageState::announced) {
+            on_first_node(first, said, why);
+        }
+    });
+}
+
+void Stage::on_first_node(const std::string& first,
+                          Inquiry::Said said,
+                          const std::string& why) {
+    if (said == Inquiry::Said::unannounced) {
+        blamed_node_ = first;
+        cancel_job("node " + first + ": " + kUnannounced);
+    } else if (said == Inquiry::Said::announced) {
+        fail(Blame::node,
+             "stagecastd of node " + first +
+                 " has not reached this node; does Port let it through to here?");
+    } else {
+        fail(Blame::node, "no word from node " + first + ", the job's first (" + why + ")");
+    }
+}
+
+/// The first node would run the job as if nothing were wrong: it has no plugin to stop it.
+void Stage::cancel_job(const std::string& sentence) {
+    const auto names = expand_host_list(request_->node_list);
+    const auto rank = names ? position_of(*names, request_->node_name) : std::nullopt;
+    if (!rank || *rank >= kCancellingRanks) {
+        fail(Blame::node, kUnannounced);
+        return;
+    }
+    services_.log.warn(
+        "a job is cancelled: its first node can't stop it; see plugstack.conf there",
+        {{"job", key_.job_id}, {"why", sentence}});
+    const bool is_step = key_.step_id != kWholeJob;
+    canceller_.ask(CancelOrder{.job_id = key_.job_id,
+                               .step_id = is_step ? std::optional{key_.step_id} : std::nullopt,
+                               .sentence = "stagecast: " + sentence},
+                   [this](const Result<SlurmAnswer>& answer) {
+                       if (!answer) {
+                           services_.log.warn(
+                               "cancelling failed; do it by hand",
+                               {{"job", key_.job_id}, {"why", answer.error().sentence()}});
+                       }
+                       if (state_ == StageState::announced) {
+                           fail(Blame::node, kUnannounced);
+                       }
+                   });
+}
+
+/// Between this node's last word and the root's, and between the root's and StageTimeout.
+Duration Stage::cushion() const {
+    return std::min<Duration>(std::chrono::seconds{2}, services_.config.stage_timeout / 8);
+}
+
+}  // namespace stage

@@ -1,0 +1,131 @@
+#include "stager/daemon/control_server.h"
+
+#include "tests/unit/daemon/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+
+using namespace stage;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr uid_t kStranger = 65534;
+
+UniqueFd connect_as(uid_t user, const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::copy(path.begin(), path.end(), &address.sun_path[0]);
+    UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    static_cast<void>(::seteuid(user) == 0);
+    const int done = ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    static_cast<void>(::seteuid(0) == 0);
+    REQUIRE(done == 0);
+    return fd;
+}
+
+/// A server whose every request is answered by `reply`, and one round trip through it.
+class World {
+  public:
+    World() {
+        static_cast<void>(::chmod(scratch_.path().c_str(), 0755));
+        auto server =
+            ControlServer::open(path_, *loop_, log_, counters_, [this](auto id, auto) {
+                ++requests;
+                server_->answer(id, Ack{});
+            });
+        REQUIRE(server);
+        server_ = std::move(*server);
+    }
+
+    /// What comes back for `bytes`, or nothing if the server hangs up.
+    std::optional<Answer> ask(uid_t user, Bytes bytes) {
+        const UniqueFd fd = connect_as(user, path_);
+        REQUIRE(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) >= 0);
+        FrameReader reader{kMaxMessageBytes};
+        std::optional<Answer> answer;
+        static_cast<void>(loop_->watch(fd.get(), 1U, [&](auto) {
+            std::array<std::byte, 4096> buffer{};
+            const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+            if (count > 0) {
+                REQUIRE(reader.feed(Bytes{buffer}.first(static_cast<std::size_t>(count))));
+                if (const auto message = reader.next()) {
+                    answer = *decode_answer(*message);
+                }
+                return;
+            }
+            loop_->forget(fd.get());
+            loop_->stop();
+        }));
+        loop_->run();
+        loop_ = nullptr;  // One round trip a world: a stopped loop does not run again.
+        return answer;
+    }
+
+    int requests = 0;
+    Counters counters_;
+
+  private:
+    Scratch scratch_;
+    std::string path_ = scratch_.path() + "/stagecastd.sock";
+    std::unique_ptr<Loop> own_loop_ = std::make_unique<Loop>(std::move(*Loop::open()));
+    Loop* loop_ = own_loop_.get();
+    Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
+    std::unique_ptr<ControlServer> server_;
+};
+
+std::vector<std::byte> said(const Request& request) {
+    return framed(encode(request));
+}
+
+}  // namespace
+
+TEST_CASE("root is answered") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    World world;
+    CHECK(world.ask(0, said(EndRequest{.job_id = 7, .step_id = 0})) == Answer{Ack{}});
+    CHECK(world.requests == 1);
+    CHECK(world.counters_.control_refused == 0);
+}
+
+TEST_CASE("a stranger may PING, and nothing else") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    {
+        World world;
+        CHECK(world.ask(kStranger, said(PingRequest{})) == Answer{Ack{}});
+        CHECK(world.counters_.control_refused == 0);
+    }
+    World world;
+    const auto answer = world.ask(kStranger, said(EndRequest{.job_id = 7, .step_id = 0}));
+    REQUIRE(answer);
+    CHECK(std::holds_alternative<Refused>(*answer));
+    CHECK(world.requests == 0);
+    CHECK(world.counters_.control_refused == 1);
+}
+
+TEST_CASE("nonsense is refused and counted, a length beyond all measure too") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    {
+        World world;
+        const auto answer = world.ask(0, framed(as_bytes("nonsense")));
+        REQUIRE(answer);
+        CHECK(std::holds_alternative<Refused>(*answer));
+        CHECK(world.counters_.control_refused == 1);
+    }
+    World world;
+    const auto answer = world.ask(0, as_bytes("\xff\xff\xff\xff"));
+    REQUIRE(answer);
+    CHECK(std::holds_alternative<Refused>(*answer));
+    CHECK(world.requests == 0);
+}

@@ -1,0 +1,145 @@
+#include "stager/daemon/tree_message.h"
+
+#include "stager/daemon/outcome.h"
+#include "stager/daemon/plan.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+
+std::vector<std::byte> some_bytes(std::size_t count) {
+    std::vector<std::byte> bytes(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        bytes[i] = static_cast<std::byte>(i);
+    }
+    return bytes;
+}
+
+std::vector<TreeMessage> every_kind() {
+    return {SetupMessage{.key = {7, kWholeJob, 2},
+                         .from = Rank{0},
+                         .to = Rank{5},
+                         .remaining_ms = 17'000,
+                         .plan = some_bytes(40)},
+            GatheredMessage{.kind = Collective::fence,
+                            .sequence = 3,
+                            .contributions = {{Rank{1}, some_bytes(9)}, {Rank{4}, {}}}},
+            ResultMessage{.kind = Collective::cards, .sequence = 1, .bytes = some_bytes(300)},
+            FailedMessage{{{Rank{2}, Blame::user, "disk full"}}},
+            GroupVerdict{VerdictState::partial, Blame::user, "n1: /x is missing"},
+            SettledMessage{},
+            PulseMessage{},
+            AskMessage{{7, 0, 1}},
+            TellMessage{true}};
+}
+
+StagePlan some_plan() {
+    StagePlan plan;
+    plan.session[3] = std::byte{9};
+    plan.group_key[31] = std::byte{8};
+    plan.width = 16;
+    plan.context_base = 0xfedcba9876543210U;
+    plan.group_address = "239.1.2.3";
+    plan.group_port = 6830;
+    plan.rate_max = 1'000'000'000;
+    plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("what a daemon says is what the next one hears") {
+    for (const TreeMessage& message : every_kind()) {
+        CAPTURE(message.index());
+        const auto heard = decode_tree_message(encode(message));
+        REQUIRE(heard);
+        CHECK(*heard == message);
+    }
+}
+
+TEST_CASE("a message cut anywhere, or with something behind it, is none") {
+    for (const TreeMessage& message : every_kind()) {
+        CAPTURE(message.index());
+        auto bytes = encode(message);
+        for (std::size_t length = 0; length < bytes.size(); ++length) {
+            CHECK_FALSE(decode_tree_message(Bytes{bytes}.first(length)));
+        }
+        bytes.push_back(std::byte{0});
+        CHECK_FALSE(decode_tree_message(bytes));
+    }
+}
+
+TEST_CASE("another version is named, an unknown type refused") {
+    auto bytes = encode(TreeMessage{PulseMessage{}});
+    bytes[0] = std::byte{9};
+    const auto other = decode_tree_message(bytes);
+    REQUIRE_FALSE(other);
+    CHECK_THAT(other.error().sentence(), Catch::Contains("version 9"));
+    bytes = {std::byte{kTreeVersion}, std::byte{77}};
+    CHECK_FALSE(decode_tree_message(bytes));
+}
+
+TEST_CASE("numbers that would ask for memory are refused unread") {
+    const auto many = ByteWriter{}.u8(kTreeVersion).u8(2).u8(1).u32(0).u32(0xffffffffU).take();
+    CHECK_FALSE(decode_tree_message(many));
+    const auto no_kind = ByteWriter{}.u8(kTreeVersion).u8(2).u8(9).u32(0).u32(0).take();
+    CHECK_FALSE(decode_tree_message(no_kind));
+    const auto long_part =
+        ByteWriter{}.u8(kTreeVersion).u8(2).u8(1).u32(0).u32(1).u16(0).u32(1U << 30U).take();
+    CHECK_FALSE(decode_tree_message(long_part));
+}
+
+TEST_CASE("a plan travels whole or not at all") {
+    const StagePlan plan = some_plan();
+    const auto bytes = encode(plan);
+    const auto again = decode_plan(bytes);
+    REQUIRE(again);
+    CHECK(*again == plan);
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+        CHECK_FALSE(decode_plan(Bytes{bytes}.first(length)));
+    }
+    StagePlan nobody = plan;
+    nobody.nodes.clear();
+    CHECK_FALSE(decode_plan(encode(nobody)));
+    StagePlan no_tree = plan;
+    no_tree.width = 0;
+    CHECK_FALSE(decode_plan(encode(no_tree)));
+}
+
+TEST_CASE("the digest knows specs, node list and owner, and not where one ends") {
+    StageRequest request{.key = {1, kWholeJob, 0},
+                         .uid = 10,
+                         .gid = 10,
+                         .node_name = "n0",
+                         .node_list = "n[0-1]",
+                         .work_dir = "/",
+                         .specs = "abc"};
+    const auto digest = digest_of(request);
+    StageRequest other = request;
+    other.node_name = "n1";
+    CHECK(digest_of(other) == digest);
+    other.uid = 11;
+    CHECK(digest_of(other) != digest);
+    other = request;
+    other.specs = "abcn";
+    other.node_list = "[0-1]";
+    CHECK(digest_of(other) != digest);
+}
+
+TEST_CASE("outcomes make ok, or partial with who misses what") {
+    const std::vector<std::string> names{"n0", "n1"};
+    const auto good = encode(NodeOutcome{VerdictState::ok, "", "{}"});
+    CHECK(verdict_of({{Rank{0}, good}, {Rank{1}, good}}, names).state == VerdictState::ok);
+
+    const auto lacks =
+        encode(NodeOutcome{VerdictState::partial, "/x: No such file or directory", "{}"});
+    const auto partial = verdict_of({{Rank{0}, good}, {Rank{1}, lacks}}, names);
+    CHECK(partial.state == VerdictState::partial);
+    CHECK(partial.sentence == "node n1: /x: No such file or directory");
+
+    CHECK_FALSE(decode_node_outcome(some_bytes(3)));
+    const auto odd = verdict_of({{Rank{0}, good}, {Rank{1}, some_bytes(3)}}, names);
+    CHECK(odd.state == VerdictState::partial);
+}
