@@ -184,6 +184,7 @@ no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
     wait_for 60 job_ended "$JOB"
     lab on "$node" bash -c 'umount /srv/stagecast/lib/slurm/stagecast.so; rm /run/lab/plugin'
     case $(job_field "$JOB" JobState) in FAILED | CANCELLED) ;; *) lab exec scontrol show job "$JOB"; cat "$OUT"; false ;; esac
+    touch "$OUT"   # a job that was cancelled before its script began has none
     run ! grep -q '^RANK.*files=0' "$OUT"
     { cat "$OUT"; daemon_logs; } > "$WORK/said"
     node_sentence "$WORK/said" "$node" '(plugin|plugstack|announce)'
