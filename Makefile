@@ -112,7 +112,8 @@ endif
 # ----------------------------------------------------------------------- folders and programs
 transport := $(addprefix transport/,wan tcp verbs udp run core seal wire base)
 plugin    := spank stager/control transport/base
-daemon    := $(addprefix stager/,daemon spawn link config worker control) pmix $(transport)
+daemon    := $(addprefix stager/,daemon spawn link config worker files control) pmix \
+             $(transport)
 worker    := $(addprefix stager/,worker files config control) pmix $(transport)
 host      := pmix/host pmix transport/base
 everyone  := $(sort $(plugin) $(daemon) $(worker) $(host))

@@ -1,5 +1,6 @@
 #include "stager/spawn/remove_tree.h"
 
+#include "stager/files/stage_lists.h"
 #include "stager/spawn/child.h"
 #include "transport/base/unique_fd.h"
 
@@ -257,8 +258,12 @@ void empty_as_user(int top, const UserIdentity& user) {
     }
     const pid_t pid = ::fork();
     if (pid == 0) {
-        const bool emptied = become_user(user).ok() && empty_directory(top).ok();
-        ::_exit(emptied ? 0 : 1);
+        if (!become_user(user)) {
+            ::_exit(1);
+        }
+        // First what the stage left elsewhere: the list of it lies in here.
+        static_cast<void>(remove_listed(top));
+        ::_exit(empty_directory(top) ? 0 : 1);
     }
     for (int status = 0; pid > 0;) {
         const pid_t got = ::waitpid(pid, &status, WUNTRACED);

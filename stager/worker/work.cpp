@@ -1,10 +1,26 @@
 #include "stager/worker/work.h"
 
 #include "stager/files/refusal.h"
+#include "transport/udp/udp_driver.h"
 
 #include <chrono>
+#include <utility>
 
 namespace stage {
+namespace {
+
+udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
+    udp::UdpEndpoints endpoints;
+    endpoints.group = std::move(sockets.group);
+    endpoints.peer = std::move(sockets.peer);
+    endpoints.group_address = config.group;
+    for (const BroadcastMember& member : config.members) {
+        endpoints.members.push_back(member.peer);
+    }
+    return endpoints;
+}
+
+}  // namespace
 
 Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
                            std::uint64_t bytes_max,
@@ -48,19 +64,20 @@ BroadcastReport Work::run(const BroadcastConfig& config,
     if (config.members.size() == 1) {
         return run_alone();
     }
+    udp::UdpDriver driver{endpoints_of(config, std::move(sockets))};
     if (refusing_sink_) {
-        return receive_broadcast(config, std::move(sockets), *refusing_sink_, watcher);
+        return receive_broadcast(config, driver, *refusing_sink_, watcher);
     }
     if (refusing_source_) {
-        return send_broadcast(config, std::move(sockets), *refusing_source_, watcher);
+        return send_broadcast(config, driver, *refusing_source_, watcher);
     }
     if (both_) {
-        return send_broadcast(config, std::move(sockets), *both_, watcher);
+        return send_broadcast(config, driver, *both_, watcher);
     }
     if (files_) {
-        return send_broadcast(config, std::move(sockets), *files_, watcher);
+        return send_broadcast(config, driver, *files_, watcher);
     }
-    return receive_broadcast(config, std::move(sockets), *sink_, watcher);
+    return receive_broadcast(config, driver, *sink_, watcher);
 }
 
 BroadcastReport Work::run_alone() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stager/files/source_and_sink.h"
+#include "transport/base/unique_fd.h"
 #include "transport/run/broadcast.h"
 
 #include <memory>
@@ -13,6 +14,12 @@
 #include <vector>
 
 namespace stage {
+
+/// The sockets of transport/udp/sockets.h: who opened them no longer matters.
+struct BroadcastSockets {
+    UniqueFd group;
+    UniqueFd peer;
+};
 
 class Work {
   public:

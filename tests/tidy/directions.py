@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "spank": BASE + ["stager/control"],
     "stager/control": BASE,
     "stager/config": BASE,
-    "stager/spawn": BASE + ["stager/control", "stager/config"],
+    "stager/spawn": BASE + ["stager/control", "stager/config", "stager/files/stage_lists."],
     "stager/link": BASE + ["stager/config", "transport/seal"],
     "stager/files": ENGINE + ["stager/control"],
     "stager/worker": ENGINE + ["stager/files", "stager/control", "stager/config", "pmix"]

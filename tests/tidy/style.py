@@ -9,6 +9,7 @@ import re
 from tree import code_of, lines_where
 
 COLUMNS = 96
+SCRIPT_COLUMNS = 160  # of shell and Python: a command and its arguments stay one line
 LINES = 400
 LONG_FILES = "tests/tidy/long_files"  # "path lines"; one may shrink, none may grow
 HERE = "tests/tidy/"  # names the words that it bans
@@ -16,9 +17,10 @@ HERE = "tests/tidy/"  # names the words that it bans
 
 def long_lines(tree):
     for path, text in tree.programs():
+        allowed = COLUMNS if path.endswith((".h", ".cpp", "Makefile")) else SCRIPT_COLUMNS
         for number, line in enumerate(text.splitlines(), 1):
-            if len(line) > COLUMNS:
-                yield f"{path}:{number}: {len(line)} columns, {COLUMNS} allowed"
+            if len(line) > allowed:
+                yield f"{path}:{number}: {len(line)} columns, {allowed} allowed"
 
 
 def long_files(tree):
@@ -138,8 +140,8 @@ def rules():
     """(title, finder, trees in which it must find something, trees in which it must not)."""
     unit, core, doc = "tests/unit/a_test.cpp", "transport/core/a.cpp", "docs/A.md"
     return [
-        ("lines fit in 96 columns", long_lines,
-         [{core: "//" + "x" * 95}, {"tests/net/run": "#!/bin/sh\n#" + "x" * 96}],
+        ("lines fit in 96 columns, in scripts 160", long_lines,
+         [{core: "//" + "x" * 95}, {"tests/net/run": "#!/bin/sh\n#" + "x" * 160}],
          [{core: "//" + "x" * 94}, {doc: "x" * 97}]),
         ("files fit in 400 lines", long_files,
          [{core: "\n" * 401}, {core: "\n" * 500, LONG_FILES: f"{core} 450"},

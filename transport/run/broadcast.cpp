@@ -6,7 +6,6 @@
 #include "transport/core/sender.h"
 #include "transport/run/any_core.h"
 #include "transport/run/object_io.h"
-#include "transport/udp/udp_driver.h"
 
 #include <algorithm>
 #include <chrono>
@@ -44,17 +43,6 @@ seal::SessionKeys keys_of(const BroadcastConfig& config) {
     return keys;
 }
 
-udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
-    udp::UdpEndpoints endpoints;
-    endpoints.group = std::move(sockets.group);
-    endpoints.peer = std::move(sockets.peer);
-    endpoints.group_address = config.group;
-    for (const BroadcastMember& member : config.members) {
-        endpoints.members.push_back(member.peer);
-    }
-    return endpoints;
-}
-
 core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_bytes) {
     core::CoreConfig core;
     core.own = config.own;
@@ -73,10 +61,10 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
 /// What both sides share: everything but the core itself and the object.
 class Member {
   public:
-    Member(const BroadcastConfig& config, BroadcastSockets sockets)
-        : seal_{keys_of(config)},
+    Member(const BroadcastConfig& config, Driver& driver)
+        : driver_{driver},
+          seal_{keys_of(config)},
           config_{core_config(config, seal_.tag_bytes())},
-          driver_{endpoints_of(config, std::move(sockets))},
           blocks_{kResidentBlocks + kLeavingBlocks},
           outbox_{driver_, seal_, blocks_, config_} {}
 
@@ -110,9 +98,9 @@ class Member {
     }
 
   private:
+    Driver& driver_;
     seal::SessionSeal seal_;
     core::CoreConfig config_;
-    udp::UdpDriver driver_;
     BlockStore blocks_;
     Outbox outbox_;
 };
@@ -129,10 +117,10 @@ core::ObjectShape shape_of(const BlockSource& source) {
 }  // namespace
 
 BroadcastReport send_broadcast(const BroadcastConfig& config,
-                               BroadcastSockets sockets,
+                               Driver& driver,
                                BlockSource& source,
                                Watcher& watcher) {
-    Member member{config, std::move(sockets)};
+    Member member{config, driver};
     Prng prng{config.seed};
     SourceIo object{source};
     HeldCore<core::Sender> core{member.core(), shape_of(source), prng};
@@ -140,10 +128,10 @@ BroadcastReport send_broadcast(const BroadcastConfig& config,
 }
 
 BroadcastReport receive_broadcast(const BroadcastConfig& config,
-                                  BroadcastSockets sockets,
+                                  Driver& driver,
                                   BlockSink& sink,
                                   Watcher& watcher) {
-    Member member{config, std::move(sockets)};
+    Member member{config, driver};
     Prng prng{config.seed};
     SinkIo object{sink};
     HeldCore<core::Receiver> core{member.core(), prng};

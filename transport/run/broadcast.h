@@ -9,6 +9,7 @@
 #include "transport/base/log.h"
 #include "transport/base/result.h"
 #include "transport/core/contract.h"
+#include "transport/run/driver.h"
 #include "transport/run/session.h"
 #include "transport/run/sink.h"
 #include "transport/run/source.h"
@@ -41,12 +42,6 @@ struct BroadcastConfig {
     std::uint64_t seed = 0;  ///< Of the core's draws; from getrandom() but in tests.
 };
 
-/// The sockets of transport/udp/sockets.h.
-struct BroadcastSockets {
-    UniqueFd group;
-    UniqueFd peer;
-};
-
 struct BroadcastReport {
     core::Outcome outcome;
     seal::SealCounters refused;
@@ -57,15 +52,16 @@ struct BroadcastReport {
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
 };
 
-/// Runs the sending side. `source` is called from another thread while this runs.
+/// Runs the sending side over a driver that knows `config.members` and the group. `source` is
+/// called from another thread while this runs.
 [[nodiscard]] BroadcastReport send_broadcast(const BroadcastConfig& config,
-                                             BroadcastSockets sockets,
+                                             Driver& driver,
                                              BlockSource& source,
                                              Watcher& watcher);
 
-/// Runs a receiving side. `sink` is called from another thread while this runs.
+/// Runs a receiving side in the same way. `sink` is called from another thread while this runs.
 [[nodiscard]] BroadcastReport receive_broadcast(const BroadcastConfig& config,
-                                                BroadcastSockets sockets,
+                                                Driver& driver,
                                                 BlockSink& sink,
                                                 Watcher& watcher);
 

@@ -187,17 +187,6 @@ TEST_CASE("a good verdict is published once per step") {
     CHECK(daemon.asked.size() == 1);
 }
 
-TEST_CASE("a daemon that knows no latest life is asked for the one of the environment") {
-    FakeHost host = step_host();
-    FakeDaemon daemon;  // answers that it knows nothing
-    StepSide side{kArguments, daemon.ask()};
-    side.on_option();
-    side.on_step_begins(host);
-    REQUIRE(daemon.asked.size() == 2);
-    CHECK(std::get<QueryRequest>(daemon.asked[1]).key.restart == 1);
-    CHECK_FALSE(side.may_start(host));
-}
-
 TEST_CASE("a name with a line break stays one line") {
     FakeHost host = step_host();
     FakeDaemon daemon;
