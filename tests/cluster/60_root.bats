@@ -82,7 +82,8 @@ unsquash() {
 @test "what the user plants in the job's own directory harms nobody at clean-up" {
   input data 1000
   lab on n1 bash -c 'mkdir /run/lab/victim; echo precious > /run/lab/victim/file; chmod -R 777 /run/lab/victim'
-  script 'srun bash -c "cd \$STAGECAST_DIR; ln -s /run/lab/victim v; mkdir -p a/b/c; chmod 000 a/b; ln -s / root; mkfifo f; ln -s ../.. up; rm -rf .stagecast; ln -s /run/lab/victim .stagecast"'
+  script 'srun bash -c "cd \$STAGECAST_DIR; ln -s /run/lab/victim v; mkdir -p a/b/c; chmod 000 a/b; ln -s / root; mkfifo f; \
+    ln -s ../.. up; rm -rf .stagecast; ln -s /run/lab/victim .stagecast"'
   submit -N3 --stage-file=data job.sh
   wait_job "$JOB" COMPLETED
   wait_for 15 residue_none
@@ -92,10 +93,11 @@ unsquash() {
 
 @test "stagecastd refuses a StageRoot that is not a directory of root's" {
   local how
-  lab on n2 bash -c 'sed "s,^StageRoot=.*,StageRoot=/tmp/d/root," /etc/stagecast/stagecast.conf > /run/lab/bad.conf; echo RunDir=/run/lab/other >> /run/lab/bad.conf; echo Port=7999 >> /run/lab/bad.conf'
+  lab on n2 bash -c 'sed "s,^StageRoot=.*,StageRoot=/tmp/d/root," /etc/stagecast/stagecast.conf > /run/lab/bad.conf
+    echo RunDir=/run/lab/other >> /run/lab/bad.conf; echo Port=7999 >> /run/lab/bad.conf'
   lab on n2 mkdir -p /tmp/d
   for how in 'mkdir /tmp/d/root; chown alice /tmp/d/root' 'mkdir -m 1777 /tmp/d/root' \
-    'ln -s /var/spool/stagecast /tmp/d/root' 'touch /tmp/d/root' ':'; do
+    'ln -s /var/spool/stagecast /tmp/d/root' 'touch /tmp/d/root'; do   # an absent one it makes, as root's
     lab on n2 bash -c "rm -rf /tmp/d/root; $how; chmod 755 /tmp/d"
     # With a RunDir of its own: else it is the running daemon that it refuses.
     run lab on n2 timeout 10 /srv/stagecast/sbin/stagecastd -c /run/lab/bad.conf

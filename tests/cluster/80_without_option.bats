@@ -36,7 +36,8 @@ traced() {
 # Numbers (processes, jobs, ports) say nothing; neither do results, nor the plugin's own name.
 normalised() {
   grep -E '^[0-9]+ +(open|openat|connect|fork|vfork|clone|clone3|execve)\(' | grep -v 'CLONE_THREAD' \
-    | sed -E 's/^[0-9]+ +//; s/ = .*//; s/<unfinished.*//; s/child_tidptr.*|parent_tid.*|stack=.*//; s/[ )]+$//; s#/srv/null.so|/srv/stagecast/lib/slurm/stagecast.so#PLUGIN#; s/0x[0-9a-f]+/H/g; s/[0-9]+/N/g' \
+    | sed -E 's/^[0-9]+ +//; s/ = .*//; s/<unfinished.*//; s/child_tidptr.*|parent_tid.*|stack=.*//; s/[ )]+$//' \
+    | sed -E 's#/srv/null.so|/srv/stagecast/lib/slurm/stagecast.so#PLUGIN#; s/0x[0-9a-f]+/H/g; s/[0-9]+/N/g' \
     | sort | uniq -c
 }
 

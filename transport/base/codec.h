@@ -1,9 +1,9 @@
 // How do numbers and strings become bytes, and back from a stranger?
 //
-// Network byte order. A writer fills a growing vector or a fixed span; a reader checks every bound
-// and, after the first thing that does not fit, answers zeros and stays failed: a parser reads all
-// its fields, then asks ok() once. Nothing is allocated on a stranger's word: lengths are checked
-// against what is there first.
+// Network byte order. A writer fills a growing vector or a fixed span; a reader checks every
+// bound and, after the first thing that does not fit, answers zeros and stays failed: a
+// parser reads all its fields, then asks ok() once. Nothing is allocated on a stranger's
+// word: lengths are checked against what is there first.
 #pragma once
 
 #include "transport/base/units.h"

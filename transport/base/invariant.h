@@ -1,8 +1,9 @@
 // What do we do when we ourselves are wrong?
 //
-// Stop, in every build, and say which truth failed. A daemon aborts (systemd restarts it); a guest
-// in Slurm's process must not, so the plugin installs a handler that unwinds to the hook instead.
-// What a packet, a user or a disk can cause is never an invariant: that is a Result.
+// Stop, in every build, and say which truth failed. A daemon aborts (systemd restarts it); a
+// guest in Slurm's process must not, so the plugin installs a handler that unwinds to the
+// hook instead. What a packet, a user or a disk can cause is never an invariant: that is a
+// Result.
 #pragma once
 
 namespace stage {
@@ -20,8 +21,8 @@ struct CallSite {
 
 using InvariantHandler = void (*)(const char* truth, CallSite site);
 
-/// Replaces what a failed invariant does; the default prints one line and aborts. A handler that
-/// returns is followed by an abort.
+/// Replaces what a failed invariant does; the default prints one line and aborts. A handler
+/// that returns is followed by an abort.
 void set_invariant_handler(InvariantHandler handler);
 
 /// The end of a failed invariant: runs the handler.

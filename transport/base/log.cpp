@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "error"};
 
-/// A value with a space, a quote or a control character is quoted, so that a stranger's text can
-/// neither forge a field nor a line.
+/// A value with a space, a quote or a control character is quoted, so that a stranger's text
+/// can neither forge a field nor a line.
 std::string quoted(const std::string& value) {
     const auto is_plain = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '='; };
     bool plain = !value.empty();

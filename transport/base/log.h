@@ -1,8 +1,8 @@
 // How does a program of ours tell the operator what it does?
 //
-// One line an event: a fixed sentence to search for, then facts as key=value. Nothing per packet.
-// A warning says what the operator can do. Lines go to a sink that the program's main() hands in
-// (stderr, so the journal; a test's vector). Never log a key.
+// One line an event: a fixed sentence to search for, then facts as key=value. Nothing per
+// packet. A warning says what the operator can do. Lines go to a sink that the program's
+// main() hands in (stderr, so the journal; a test's vector). Never log a key.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct LogField {
     LogField(std::string_view key_, const char* text) : key{key_}, value{text} {}
     LogField(std::string_view key_, const std::string& text) : key{key_}, value{text} {}
     template <class Number>
-        requires std::is_arithmetic_v<Number>
-    LogField(std::string_view key_, Number number) : key{key_}, value{std::to_string(number)} {}
+    requires std::is_arithmetic_v<Number> LogField(std::string_view key_, Number number)
+        : key{key_}, value{std::to_string(number)} {}
 };
 
 class Logger {

@@ -1,7 +1,7 @@
 // Where does chance come from?
 //
-// From a seed that somebody hands in, so that every run can be repeated. Integers only where the
-// answer decides behaviour; no std distribution, whose output differs between libraries.
+// From a seed that somebody hands in, so that every run can be repeated. Integers only where
+// the answer decides behaviour; no std distribution, whose output differs between libraries.
 // Not for keys: those come from getrandom().
 #pragma once
 
@@ -42,8 +42,7 @@ class Prng {
     /// A number in [0, bound), bound > 0. Bias below 2^-32 for bounds below 2^32 is accepted.
     [[nodiscard]] std::uint64_t below(std::uint64_t bound) {
         invariant(bound > 0, "a draw has at least one outcome");
-        return static_cast<std::uint64_t>(
-            (static_cast<Wide>(next()) * bound) >> 64U);
+        return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64U);
     }
 
     /// True with probability `parts` in a million.
