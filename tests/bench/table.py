@@ -13,13 +13,16 @@ def read_times(directory):
 
 
 def transfer_seconds(logs, job):
-    """The slowest worker's seconds, or None if no daemon's log tells."""
-    seconds = []
+    """From the wired-up group to the group's verdict, as the first node's daemon tells it, or None.
+
+    transfer_ms ends when that node's own worker is done; verify_ms when the last node has said so.
+    """
     for path in glob.glob(os.path.join(logs, "stagecastd-*.log")):
         for line in open(path, errors="replace"):
-            if re.search(rf"\b(job|stage)[= ]\"?{job}\b", line):
-                seconds += re.findall(r'\bseconds\\?"?[=:] ?([\d.]+)', line)
-    return max(map(float, seconds), default=None)
+            found = re.search(rf"stage finished job={job} .*\btransfer_ms=(\d+) verify_ms=(\d+) .*outcome=ok", line)
+            if found:
+                return (int(found.group(1)) + int(found.group(2))) / 1000
+    return None
 
 
 def started(logs, job):
@@ -75,7 +78,7 @@ RateMax={given.told} and ran with its default protection.
 
 | what | time | over wire time |
 |---|---|---|
-| stagecast, transfer (wired-up group to last verified copy) | {cell(transfer, wire)} |
+| stagecast, transfer (wired-up group to the last node's verified copy) | {cell(transfer, wire)} |
 | stagecast, whole (call of sbatch to the script's first line) | {cell(whole, wire)} |
 | the same without Slurm's wait to schedule it (0-1 s: it looks once a second) | {cell(scheduled, wire)} |
 | sbcast (call to return, within a job) | {cell(sbcast, wire)} |

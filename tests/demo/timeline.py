@@ -91,10 +91,13 @@ def main():
 
     numbers = statistics(lines)
     wire = given.bytes * 8 / rate_bits(given.rate) if rate_bits(given.rate) else None
-    # The slowest member's time from the wired-up group to its verified file.
-    if "seconds" in numbers:
-        seconds = max(numbers["seconds"])
-        print(f"  transfer {seconds:.3f} s" + (f" = {seconds / wire:.3f} x wire time ({wire:.3f} s)" if wire else ""))
+    for name in ("announce", "start", "wireup", "transfer", "verify"):
+        if name + "_ms" in numbers:
+            print(f"  {name:8} {max(numbers[name + '_ms']) / 1000:8.3f} s")
+    # From the wired-up group until the last node has a verified copy.
+    if "transfer_ms" in numbers and "verify_ms" in numbers:
+        seconds = (max(numbers["transfer_ms"]) + max(numbers["verify_ms"])) / 1000
+        print(f"  transfer and verify {seconds:.3f} s" + (f" = {seconds / wire:.3f} x wire time ({wire:.3f} s)" if wire else ""))
     for name in ("packets_lost", "packets_repaired"):
         if name in numbers:
             print(f"  {name.replace('_', ' ')}: {sum(numbers[name]):.0f}")
