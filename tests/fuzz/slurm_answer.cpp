@@ -7,6 +7,18 @@
 namespace stage {
 namespace {
 
+bool check_question(Bytes input) {
+    const auto question = decode_question(input);
+    if (!question) {
+        return false;
+    }
+    const auto bytes = encode_question(*question);
+    const auto again = decode_question(bytes);
+    invariant(again && same(encode_question(*again), bytes),
+              "a question arrives as it was put");
+    return true;
+}
+
 bool check_answer(Bytes input) {
     const auto answer = decode_slurm_answer(input);
     const auto again = decode_slurm_answer(encode_slurm_answer(answer));
@@ -28,8 +40,7 @@ bool fuzz_one(Bytes input) {
         return false;
     }
     const Bytes message = input.subspan(1);
-    return input.front() == std::byte{0} ? is_exact(message, decode_question, encode_question)
-                                         : check_answer(message);
+    return input.front() == std::byte{0} ? check_question(message) : check_answer(message);
 }
 
 std::vector<FuzzSeed> fuzz_seeds() {
