@@ -69,7 +69,7 @@ void draw_network(Prng& prng, Plan& plan) {
 void draw_member(Prng& prng, Plan& plan, std::uint16_t rank, bool may_fail) {
     MemberPlan& member = plan.member[rank];
     if (prng.below(3) == 0) {
-        member.clock_offset = draw_time(prng, Duration{0}, std::chrono::hours{2});
+        member.clock_offset = draw_time(prng, -std::chrono::hours{1}, std::chrono::hours{1});
     }
     if (prng.below(10) == 0) {
         member.wake_latency = draw_time(prng, microseconds{1}, milliseconds{9});

@@ -62,7 +62,10 @@ TEST_CASE("one cell of the table", "[.cell]") {
     const Row row = measure(static_cast<std::uint16_t>(number_of("MEMBERS", 8)),
                             static_cast<std::uint32_t>(number_of("LOSS", 0)),
                             static_cast<std::uint32_t>(number_of("SHARED", 0)));
-    std::printf("T/wire %.3f, bytes %.3f\n", row.time, row.bytes);
+    std::printf("T/wire %.3f, bytes %.3f, %llu control packets to the source\n",
+                row.time,
+                row.bytes,
+                static_cast<unsigned long long>(row.heard));
 }
 
 TEST_CASE("time over wire time", "[.table]") {

@@ -7,6 +7,7 @@
 
 #include "transport/base/units.h"
 #include "transport/core/chunk_set.h"
+#include "transport/core/object_shape.h"
 
 #include <array>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct OpenBlock {
     // How asking for it goes: see puller.h.
     std::uint8_t failures = 0;  ///< Requests in a row that gave nothing,
     std::uint8_t silences = 0;  ///< and of these the last ones that nobody answered.
-    Instant ask_after{};
+    Instant ask_after = kLongAgo;
     std::array<Rank, 4> lacking{};  ///< Who said last that they don't have it.
     std::uint8_t lacking_count = 0;
 

@@ -39,7 +39,7 @@ class DescriptorPull {
     RepairLimits limits_;
     std::optional<Asked> asked_;
     std::uint32_t failures_ = 0;
-    Instant ask_after_{};
+    Instant ask_after_ = kLongAgo;
     bool is_wanting_ = false;
 };
 

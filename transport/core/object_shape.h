@@ -10,6 +10,9 @@
 
 namespace stage::core {
 
+/// Before every instant that a driver tells, and near enough to be subtracted from it: due.
+inline constexpr Instant kLongAgo{Duration::min() / 4};
+
 struct ObjectShape {
     std::uint32_t blocks = 0;
     std::uint64_t object_bytes = 0;  ///< Sum of the blocks' decoded lengths.

@@ -95,7 +95,7 @@ class Puller {
     std::uint32_t next_id_ = 1;
     std::uint32_t in_flight_ = 0;  ///< Chunks.
     std::vector<Asked> asked_;
-    Instant next_look_{};             ///< No earlier, unless something happened.
+    Instant next_look_ = kLongAgo;    ///< No earlier, unless something happened.
     std::optional<Instant> look_at_;  ///< Something is missing: look then.
 };
 

@@ -269,13 +269,13 @@ std::optional<Instant> Receiver::deadline() const {
         return parts.ending.deadline();
     }
     if (!parts.is_started || parts.server.wants_loads()) {
-        return Instant{};
+        return kLongAgo;
     }
     auto first = earlier(parts.ending.deadline(), parts.source_deadline());
     first = earlier(first, earlier(parts.ready.deadline(), parts.done.deadline()));
     first = earlier(first, parts.server.deadline());
     if (parts.server.is_waiting()) {
-        first = earlier(first, parts.pacer.burst_at(Instant{}));
+        first = earlier(first, parts.pacer.burst_at(kLongAgo));
     }
     if (const auto patience = parts.disk_patience()) {
         first = earlier(first, parts.disk_watch.deadline(*patience));

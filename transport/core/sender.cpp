@@ -246,13 +246,13 @@ void Sender::Parts::take(Instant now, OperationBatch& batch) {
 
 std::optional<Instant> Sender::Parts::next() const {
     if (!is_started) {
-        return Instant{};
+        return kLongAgo;
     }
     if (is_over()) {
         return earlier(release.deadline(), stays_until);
     }
     if (pass.wants_loads() || server.wants_loads()) {
-        return Instant{};
+        return kLongAgo;
     }
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
@@ -261,7 +261,7 @@ std::optional<Instant> Sender::Parts::next() const {
         first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
         const bool is_open = !board.deadline(pass.cursor().block).has_value();
         if (server.is_waiting() || (pass.is_waiting() && is_open)) {
-            first = earlier(first, pacer.burst_at(Instant{}));
+            first = earlier(first, pacer.burst_at(kLongAgo));
         } else if (pass.is_waiting()) {
             first = earlier(first, board.deadline(pass.cursor().block));
         }

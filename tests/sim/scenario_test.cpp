@@ -1,0 +1,377 @@
+// Which worlds taught us something?  Each bug that a seed found, and each fault by itself, by
+// name.
+#include "tests/sim/world.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+namespace stage::sim {
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+
+/// A world that has run, without a complaint.
+class Ran {
+  public:
+    explicit Ran(const Plan& plan) : world{plan} {
+        world.run();
+        std::string all;
+        for (const std::string& complaint : world.complaints()) {
+            all += complaint + "\n";
+        }
+        INFO(plan.describe() << "\n" << all << world.report());
+        CHECK(all.empty());
+    }
+
+    [[nodiscard]] core::Phase phase(std::uint16_t rank) const {
+        return world.host(rank).outcome().phase;
+    }
+    /// Everybody alive failed and names `culprit`, with a sentence that has `words`.
+    void all_name(std::uint16_t culprit, std::string_view words) const {
+        INFO(world.report());
+        for (std::uint16_t rank = 0; rank < world.plan().members; ++rank) {
+            const core::Outcome& outcome = world.host(rank).outcome();
+            if (world.host(rank).is_dead()) {
+                continue;
+            }
+            CAPTURE(rank);
+            CHECK(outcome.phase == core::Phase::failed);
+            CHECK(outcome.culprit.value() == culprit);
+            REQUIRE(outcome.why);
+            CHECK(outcome.why->sentence().find(words) != std::string::npos);
+        }
+    }
+    void all_released() const {
+        INFO(world.report());
+        CHECK(world.all_released());
+    }
+    [[nodiscard]] double times_wire(std::uint16_t rank) const {
+        return static_cast<double>(world.host(rank).held_at()->time_since_epoch().count()) /
+               static_cast<double>(world.plan().wire_time().count());
+    }
+
+    World world;
+};
+
+Plan lossy_plan(std::uint16_t members, std::uint64_t bytes, std::uint32_t loss_ppm) {
+    Plan plan = calm_plan(members, bytes);
+    plan.loss.independent_ppm = loss_ppm;
+    plan.heals_at = std::chrono::hours{1};
+    return plan;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------ what must work
+
+TEST_CASE("a calm group of two, and of many, holds the object", "[scenario]") {
+    for (const auto members : std::initializer_list<std::uint16_t>{2, 3, 9, 10, 40}) {
+        const Ran ran{calm_plan(members, 3 * kMiB + 1)};
+        ran.all_released();
+        CHECK(ran.world.host(0).data_sent() == ran.world.plan().chunks());
+    }
+}
+
+TEST_CASE("one byte is an object", "[scenario]") {
+    const Ran ran{calm_plan(3, 1)};
+    ran.all_released();
+}
+
+TEST_CASE("any member may be the source", "[scenario]") {
+    Plan plan = lossy_plan(12, kMiB, 50'000);
+    plan.source = 11;
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("clocks may be hours apart", "[scenario]") {
+    Plan plan = lossy_plan(4, kMiB, 50'000);
+    plan.member[1].clock_offset = std::chrono::hours{1};
+    plan.member[2].clock_offset = -std::chrono::hours{1};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("the real seal carries it, and every flipped bit is noticed", "[scenario]") {
+    Plan plan = lossy_plan(5, kMiB, 20'000);
+    plan.is_really_sealed = true;
+    plan.loss.corrupt_ppm = 30'000;
+    plan.loss.duplicate_ppm = 100'000;
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.host(1).unopened() > 0);
+}
+
+TEST_CASE("what everybody lost is sent to everybody again", "[scenario]") {
+    Plan plan = calm_plan(20, 4 * kMiB);
+    plan.loss.shared_ppm = 50'000;
+    plan.heals_at = std::chrono::hours{1};
+    const Ran ran{plan};
+    ran.all_released();
+    // Not once for each member: that would be twenty times 5 %.
+    CHECK(ran.world.host(0).data_sent() < plan.chunks() * 5 / 4);
+}
+
+TEST_CASE("what one lost is given by peers, not by the source", "[scenario]") {
+    const Ran ran{lossy_plan(20, 4 * kMiB, 50'000)};
+    ran.all_released();
+    CHECK(ran.world.host(0).data_sent() < ran.world.plan().chunks() * 21 / 20);
+}
+
+TEST_CASE("a member that drops half finishes later, the others don't wait", "[scenario]") {
+    Plan plan = calm_plan(12, 16 * kMiB);
+    plan.member[5].extra_loss_ppm = 500'000;
+    plan.heals_at = std::chrono::hours{1};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(4) < 1.05);
+    CHECK(ran.times_wire(5) < 3.0);
+}
+
+TEST_CASE("a member with a slow disk finishes later, the others don't wait", "[scenario]") {
+    Plan plan = calm_plan(8, 64 * kMiB);
+    plan.resident_blocks = 16;
+    plan.member[5].disk_bytes_per_s = 40'000'000;
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(4) < 1.1);
+    CHECK(ran.times_wire(5) > 2.0);
+}
+
+TEST_CASE("where most disks are slow, the source goes with them", "[scenario]") {
+    Plan plan = calm_plan(8, 64 * kMiB);
+    plan.resident_blocks = 16;
+    plan.disk_bytes_per_s = 40'000'000;
+    plan.member[0].disk_bytes_per_s = 1'000'000'000;
+    const Ran ran{plan};
+    ran.all_released();
+    // Hardly anything had to be dropped for want of room and fetched again.
+    for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
+        CHECK(ran.world.host(rank).outcome().packets_repaired < plan.chunks() / 20);
+    }
+}
+
+TEST_CASE("a rate twice the links' still ends", "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.link_bytes_per_s = 25'000'000;
+    plan.told_bytes_per_s = 50'000'000;
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("a partition heals, and those cut off fetch what they missed", "[scenario]") {
+    Plan plan = calm_plan(10, 16 * kMiB);
+    plan.partitions.push_back(
+        {.members = {7, 8, 9}, .begin = milliseconds{30}, .end = milliseconds{800}});
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(1) < 1.1);
+}
+
+// ------------------------------------------------------------------------------ who is at
+// fault
+
+TEST_CASE("a full disk names its member, at every instant", "[scenario]") {
+    for (std::uint32_t block = 0; block < 8; ++block) {
+        Plan plan = lossy_plan(6, 8 * kMiB, 10'000);
+        plan.member[3].store_fails_at = block;
+        const Ran ran{plan};
+        ran.all_name(3, "No space left on device");
+    }
+}
+
+TEST_CASE("a source that can't be read names the source", "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.member[0].store_fails_at = 5;
+    const Ran ran{plan};
+    ran.all_name(0, "can't be read");
+}
+
+TEST_CASE("a final name that is taken fails the group", "[scenario]") {
+    Plan plan = calm_plan(6, kMiB);
+    plan.member[2].finish_fails = true;
+    const Ran ran{plan};
+    ran.all_name(2, "final name is taken");
+}
+
+TEST_CASE("a disk that hangs is named by its own member", "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.member[2].is_disk_stuck = true;
+    const Ran ran{plan};
+    ran.all_name(2, "disk of this node is stuck");
+}
+
+TEST_CASE("a deaf member is named before any data is sent", "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.member[4].crash_at = Duration{0};
+    const Ran ran{plan};
+    ran.all_name(4, "no datagram passes between the source and this node");
+    CHECK(ran.world.host(0).data_sent() == 0);
+}
+
+TEST_CASE("a member that multicast doesn't reach is named, and is told", "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.partitions.push_back({.members = {4},
+                               .begin = Duration{0},
+                               .end = std::chrono::hours{1},
+                               .hears_nothing = true,
+                               .says_nothing = false});
+    plan.member[4].extra_loss_ppm = 1;  // marks it as the one at fault
+    plan.member[4].abort_at = std::chrono::hours{2};
+    const Ran ran{plan};
+    CHECK(ran.phase(4) == core::Phase::failed);
+    for (const std::uint16_t rank : {std::uint16_t{0}, std::uint16_t{1}}) {
+        CHECK(ran.world.host(rank).outcome().culprit == Rank{4});
+    }
+}
+
+TEST_CASE("a member that dies in the middle is named by its silence", "[scenario]") {
+    for (const int at_ms : {5, 40, 80, 120}) {
+        Plan plan = calm_plan(6, 16 * kMiB);
+        plan.member[4].crash_at = milliseconds{at_ms};
+        const Ran ran{plan};
+        ran.all_name(4, "nothing was heard of this node");
+    }
+}
+
+TEST_CASE("a dead source is named by everybody else", "[scenario]") {
+    for (const int at_ms : {0, 3, 60, 140}) {
+        Plan plan = calm_plan(6, 16 * kMiB);
+        plan.member[0].crash_at = milliseconds{at_ms};
+        const Ran ran{plan};
+        ran.all_name(0, "source");
+    }
+}
+
+TEST_CASE("whoever is aborted from outside tells the group", "[scenario]") {
+    for (const std::uint16_t rank : {std::uint16_t{0}, std::uint16_t{3}}) {
+        Plan plan = calm_plan(6, 16 * kMiB);
+        plan.member[rank].abort_at = milliseconds{50};
+        const Ran ran{plan};
+        ran.all_name(rank, "aborted from outside");
+    }
+}
+
+// In a group of 40, members 1 to 4 have others below them in the completion tree.
+TEST_CASE("an inner member may die at any instant", "[scenario]") {
+    for (int at_us = 0; at_us < 40'000; at_us += 1'300) {
+        Plan plan = calm_plan(40, kMiB);
+        plan.seed = static_cast<std::uint64_t>(at_us) + 1;
+        plan.stall_timeout = seconds{1};
+        plan.linger = seconds{2};
+        plan.ready_timeout = seconds{1};
+        plan.member[1].crash_at = microseconds{at_us};
+        const Ran ran{plan};
+        // Either it had said that it holds the object, or it is named.
+        const bool held = ran.phase(0) == core::Phase::released;
+        if (held) {
+            CHECK(ran.world.host(1).content().is_whole());
+        } else {
+            ran.all_name(1, "");
+        }
+    }
+}
+
+// --------------------------------------------------------------------------- found by seeds
+
+TEST_CASE("seed 72: a descriptor that proved wrong is asked for again", "[scenario]") {
+    Plan plan = calm_plan(4, 4 * kMiB);
+    plan.member[1].memory_flip_ppm = 100;
+    for (plan.seed = 1; plan.seed < 10; ++plan.seed) {
+        const Ran ran{plan};
+        ran.all_released();
+    }
+}
+
+TEST_CASE("seed 73: an object of holes has no chunk to count by", "[scenario]") {
+    Plan plan = calm_plan(3, 40 * kMiB);
+    plan.hole_percent = 100;
+    plan.resident_blocks = 10;
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.host(0).data_sent() == 0);
+}
+
+TEST_CASE("seed 181: a source that finished before all were heard still watches",
+          "[scenario]") {
+    Plan plan = lossy_plan(20, 1000, 300'000);
+    plan.member[7].is_disk_stuck = true;
+    plan.heals_at = milliseconds{500};
+    const Ran ran{plan};
+    ran.all_name(7, "");
+}
+
+TEST_CASE("seed 3395: blocks that come in later are asked for at once", "[scenario]") {
+    Plan plan = lossy_plan(3, 0, 300'000);
+    plan.block_bytes.assign(130, 700);
+    plan.resident_blocks = 2;
+    plan.heals_at = milliseconds{300};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.held_after() < milliseconds{1500});
+}
+
+TEST_CASE("seed 14: the first missing block is let in", "[scenario]") {
+    Plan plan = lossy_plan(6, 0, 32'000);
+    plan.block_bytes.assign(155, 5'500);
+    plan.resident_blocks = 5;
+    plan.manifest_blocks = 2;
+    for (plan.seed = 1; plan.seed < 10; ++plan.seed) {
+        const Ran ran{plan};
+        ran.all_released();
+    }
+}
+
+TEST_CASE("seeds 1810, 3164: chance loss does not stop a rate that nobody told", "[scenario]") {
+    Plan plan = lossy_plan(7, 16 * kMiB, 50'000);
+    plan.told_bytes_per_s = 0;
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(1) < 3.0);
+}
+
+TEST_CASE("seeds 5320, 9734: one bad moment does not set a member's pace", "[scenario]") {
+    Plan plan = lossy_plan(11, 0, 230'000);
+    plan.block_bytes.assign(88, 1'250);
+    plan.link_bytes_per_s = 3'000'000;
+    plan.told_bytes_per_s = 0;
+    plan.resident_blocks = 6;
+    plan.heals_at = milliseconds{900};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{3});
+}
+
+TEST_CASE("seed 6983: a lossy member whose blocks fill slowly is not stuck", "[scenario]") {
+    Plan plan = lossy_plan(8, 9 * kMiB, 300'000);
+    plan.chunk_bytes = 512;
+    plan.link_bytes_per_s = 3'000'000;
+    plan.told_bytes_per_s = 3'000'000;
+    plan.member[1].extra_loss_ppm = 400'000;
+    plan.heals_at = seconds{4};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("seed 481: a member cut off when the end is told hears it later", "[scenario]") {
+    Plan plan = calm_plan(14, kMiB);
+    plan.partitions.push_back(
+        {.members = {9}, .begin = milliseconds{15}, .end = milliseconds{1100}});
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+// A DATA packet carries 16 bits of its number: whoever heard nothing of a sender for 2^15
+// packets could open none of its answers.
+TEST_CASE("members that slept through 2^16 packets can open what peers send", "[scenario]") {
+    Plan plan = calm_plan(6, 40 * kMiB);
+    plan.chunk_bytes = 512;
+    plan.partitions.push_back(
+        {.members = {4, 5}, .begin = milliseconds{20}, .end = milliseconds{390}});
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.host(4).unopened() < 3000);
+}
+
+}  // namespace stage::sim
