@@ -79,6 +79,7 @@ std::optional<std::uint64_t> take_context_id(pmix_info_t* results, std::size_t c
 
 Status PmixClient::start() {
     pmix_proc_t self{};
+    at_ = "PMIx_Init";
     pmix_status_t status = PMIx_Init(&self, nullptr, 0);
     if (status != PMIX_SUCCESS) {
         return pmix_error("joining the job", status);
@@ -109,6 +110,7 @@ Result<std::vector<std::vector<std::byte>>> PmixClient::exchange(Bytes own, std:
     if (status != PMIX_SUCCESS) {
         return pmix_error("publishing the own card", status);
     }
+    at_ = "PMIx_Fence";
     OneInfo collect{PMIX_COLLECT_DATA};
     const pmix_proc_t all = proc_of(name_space_, PMIX_RANK_WILDCARD);
     status = PMIx_Fence(&all, 1, collect.get(), 1);
@@ -117,6 +119,7 @@ Result<std::vector<std::vector<std::byte>>> PmixClient::exchange(Bytes own, std:
     }
     std::vector<std::vector<std::byte>> cards;
     cards.reserve(size_);
+    at_ = "PMIx_Get";
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
         Result<std::vector<std::byte>> card = fetch(rank, limit);
         if (!card) {
@@ -129,10 +132,10 @@ Result<std::vector<std::vector<std::byte>>> PmixClient::exchange(Bytes own, std:
 
 Result<std::vector<std::byte>> PmixClient::fetch(std::uint32_t rank, std::size_t limit) const {
     const pmix_proc_t peer = proc_of(name_space_, rank);
-    // All data came with the fence: what our server has not, no other node is to be asked for.
-    OneInfo here_only{PMIX_IMMEDIATE};
+    // Nothing forbids the server to ask the member's own: Slurm's tree (SLURM_PMIX_FENCE=tree,
+    // or no direct connections) does not bring the data along with the fence.
     Value value;
-    const pmix_status_t status = PMIx_Get(&peer, kCardKey, here_only.get(), 1, value.room());
+    const pmix_status_t status = PMIx_Get(&peer, kCardKey, nullptr, 0, value.room());
     if (status != PMIX_SUCCESS || value.get() == nullptr) {
         return pmix_error("reading the card of rank " + std::to_string(rank), status);
     }
@@ -149,6 +152,7 @@ Result<std::optional<std::uint64_t>> PmixClient::construct_group() {
     // Ids of groups are the server's, not the namespace's.
     const std::string id = name_space_ + ".group";
     OneInfo assign{PMIX_GROUP_ASSIGN_CONTEXT_ID};
+    at_ = "PMIx_Group_construct";
     pmix_info_t* results = nullptr;
     std::size_t count = 0;
     const pmix_status_t status =
@@ -164,6 +168,7 @@ Result<std::optional<std::uint64_t>> PmixClient::construct_group() {
 }
 
 void PmixClient::finish() {
+    at_ = "PMIx_Finalize";
     static_cast<void>(PMIx_Finalize(nullptr, 0));
 }
 

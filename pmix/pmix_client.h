@@ -7,6 +7,7 @@
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ class PmixClient {
   public:
     /// PMIx_Init and the job's size.
     [[nodiscard]] Status start();
+    [[nodiscard]] const std::string& name_space() const { return name_space_; }
     [[nodiscard]] std::uint32_t rank() const { return rank_; }
     [[nodiscard]] std::uint32_t size() const { return size_; }
 
@@ -29,6 +31,9 @@ class PmixClient {
     [[nodiscard]] Result<std::optional<std::uint64_t>> construct_group();
     void finish();
 
+    /// The call that is under way, or was last: for whoever gave up waiting, from any thread.
+    [[nodiscard]] const char* at() const { return at_.load(); }
+
   private:
     [[nodiscard]] Result<std::vector<std::byte>> fetch(std::uint32_t rank,
                                                        std::size_t limit) const;
@@ -36,6 +41,7 @@ class PmixClient {
     std::string name_space_;
     std::uint32_t rank_ = 0;
     std::uint32_t size_ = 0;
+    std::atomic<const char*> at_{"no call"};
 };
 
 }  // namespace stage

@@ -3,6 +3,7 @@
 #include "pmix/aside.h"
 #include "pmix/pmix_client.h"
 
+#include <cerrno>
 #include <cstdlib>
 
 namespace stage {
@@ -29,6 +30,24 @@ Result<Exchanged> exchange(PmixClient& client, Bytes own, bool construct_group) 
     }
     client.finish();
     return exchanged;
+}
+
+/// Says where a call hangs that was given up, and what is known to help.
+Error located(Error error, const PmixClient& client) {
+    if (error.cause() != ETIMEDOUT) {
+        return error;
+    }
+    const std::string_view at = client.at();
+    error = std::move(error).remedy("it waits in " + std::string{at});
+    // Slurm 22.05: slurmstepd decodes a peer's munge credential while it has the user's uid for
+    // a moment, rejects the connection, and the fence never ends. Seen in 2 of 100 launches on
+    // a loaded machine, in 0 of 100 over Slurm's RPC.
+    if (at == "PMIx_Fence" && client.name_space().starts_with("slurm.")) {
+        error = std::move(error).remedy(
+            "is a member missing? If slurmstepd rejects connections of its own, set "
+            "SLURM_PMIX_DIRECT_CONN=false");
+    }
+    return error;
 }
 
 }  // namespace
@@ -59,7 +78,7 @@ Result<std::unique_ptr<PmixDirectory>> PmixDirectory::open(const Patience& patie
     };
     const Result<bool> started = call_aside<bool>(patience, "joining the job by PMIx", start);
     if (!started) {
-        return started.error();
+        return located(started.error(), *client);
     }
     if (client->size() == 0 || client->size() > kMaxCards || client->rank() >= client->size()) {
         return Error{Blame::user,
@@ -103,7 +122,7 @@ Result<CardTable> PmixDirectory::collect(const Patience& patience) {
     Result<Exchanged> exchanged =
         call_aside<Exchanged>(patience, "exchanging cards by PMIx", work);
     if (!exchanged) {
-        return std::move(exchanged).error();
+        return located(std::move(exchanged).error(), *session_->client);
     }
     session_->context_id = exchanged->context_id;
     return decode_cards(join_cards(exchanged->cards));

@@ -2,10 +2,14 @@
 //
 // One Put of one card under one key, Commit, one Fence that collects, a Get a member, and where
 // the host has groups, a PMIx_Group_construct for its context id. The same under our own host,
-// Slurm's and Open MPI's. PMIx keeps no time-out of ours (facts: one given to Fence is ignored)
+// Slurm's and Open MPI's. PMIx keeps no time-out of ours (4.2 ignores one given to Fence)
 // and its calls hang for ever on a wedged host, so all of them run in one thread of their own,
 // which is left behind when patience ends: a process whose call here timed out must not call
 // PMIx again and leaves by _exit() or exit().
+//
+// Who has collected stays for a while, as a worker does: Slurm's daemons of a step that has
+// ended on one node can't help the others' fence any more, and where a fence brings no data
+// along (Slurm with SLURM_PMIX_DIRECT_CONN=false) the others may still be fetching the card.
 #pragma once
 
 #include "pmix/directory.h"

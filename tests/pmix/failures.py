@@ -46,7 +46,8 @@ def _():
     with hosts(2) as started:
         lonely = worker(started[0], "--wait-ms=1500")
         got = outcome(lonely)
-        must(got.get("error") == "exchanging cards by PMIx: no answer within 1.5 s", got)
+        must(got.get("error") == "exchanging cards by PMIx: no answer within 1.5 s; it waits "
+             "in PMIx_Fence", got)
 
 
 @suite.test("a host that dies in the fence ends its worker with a sentence")

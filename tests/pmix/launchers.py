@@ -80,18 +80,33 @@ def lab(*command, seconds=120):
                           errors="replace", timeout=seconds)
 
 
+def srun(direct):
+    return lab("exec", "-u", "alice", "env", f"SLURM_PMIX_DIRECT_CONN={direct}", "srun",
+               "--mpi=pmix", "-N3", "/srv/pmix-probe", "--key", "--wait-ms=5000",
+               "--stay-ms=1000")
+
+
+def must_share_key(done):
+    must(done.returncode == 0, done)
+    got = lines_of(done)
+    must_agree(got, context=None)
+    must(len({one.get("key") for one in got}) == 1 and got[0].get("key"), got)
+
+
 @suite.test("srun --mpi=pmix on a real cluster, and a key through its munge")
 def _():
     up = lab("up", "3", "--bare", "--owner", str(os.getpid()))
     try:
         must(up.returncode == 0, up)
         shutil.copy(PROBE, os.path.join(lab("path").stdout.strip(), "srv", "pmix-probe"))
-        srun = ["srun", "--mpi=pmix", "-N3", "/srv/pmix-probe", "--key"]
-        done = lab("exec", "-u", "alice", *srun)
-        must(done.returncode == 0, done)
-        got = lines_of(done)
-        must_agree(got, context=None)
-        must(len({one.get("key") for one in got}) == 1 and got[0].get("key"), got)
-        return f"wire-up {max(one['open_ms'] + one['collect_ms'] for one in got):.0f} ms"
+        # Slurm's own race (pmix_directory.cpp, located()) may end a launch over its direct
+        # connections in a fence without end. That, and only that, is tried again.
+        for attempt in range(1, 6):
+            done = srun("true")
+            if done.returncode == 0 or "it waits in PMIx_Fence" not in done.stdout:
+                break
+        must_share_key(done)
+        must_share_key(srun("false"))
+        return f"direct connections: attempt {attempt}"
     finally:
         lab("down")

@@ -1,6 +1,6 @@
 // Does the wire-up work here?  One member that publishes a card and collects all, nothing else.
 //
-//   pmix-probe [--wait-ms=N] [--no-group] [--key] [--ballast=BYTES]
+//   pmix-probe [--wait-ms=N] [--no-group] [--key] [--stay-ms=N] [--ballast=BYTES]
 //   pmix-probe [--wait-ms=N] --hosts=FILE --rank=K --port=P [--secret=TEXT]
 //
 // The first under stagecast-pmix-host, srun --mpi=pmix or mpirun; --key shares a key by munge,
@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
     int wait_ms = 10000;
+    int stay_ms = 0;
     int ballast = 0;
     int rank = 0;
     int port = 0;
@@ -49,6 +50,8 @@ bool read_option(Options& options, std::string_view word) {
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
     if (name == "--wait-ms") {
         options.wait_ms = number_in(value);
+    } else if (name == "--stay-ms") {
+        options.stay_ms = number_in(value);
     } else if (name == "--ballast") {
         options.ballast = number_in(value);
     } else if (name == "--rank") {
@@ -195,6 +198,8 @@ int run(const Options& options) {
                     member->open_ms,
                     collect_ms,
                     key.c_str()));
+    static_cast<void>(std::fflush(stdout));
+    static_cast<void>(::usleep(static_cast<useconds_t>(options.stay_ms) * 1000U));
     return 0;
 }
 
