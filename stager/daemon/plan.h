@@ -30,7 +30,7 @@ struct StagePlan {
     std::uint64_t context_base = 0;  ///< Of PMIx groups.
     std::string group_address;       ///< Numeric; empty: no multicast.
     std::uint16_t group_port = 0;
-    std::uint8_t protection = 0;  ///< As in stager/worker/setup.h.
+    std::uint8_t protection = 2;  ///< As Config counts: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.
     bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
     std::vector<Node> nodes;      ///< By rank.

@@ -5,18 +5,10 @@
 namespace stage {
 namespace {
 
-/// As stager/worker/setup.h counts them.
-std::uint8_t protection_number(Protection protection) {
-    switch (protection) {
-        case Protection::encrypt:
-            return 0;
-        case Protection::auth:
-            return 1;
-        case Protection::none:
-            return 2;
-    }
-    return 0;
-}
+// The worker and the plan's other readers count as Config does (stager/worker/setup.h).
+static_assert(static_cast<int>(Protection::none) == 0 &&
+              static_cast<int>(Protection::auth) == 1 &&
+              static_cast<int>(Protection::encrypt) == 2);
 
 std::string dotted(GroupAddress address) {
     std::string text;
@@ -41,7 +33,7 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     const unsigned port_count = static_cast<unsigned>(ports.last - ports.first) + 1U;
     const auto port_draw = random_value<std::uint32_t>();
     plan.group_port = static_cast<std::uint16_t>(ports.first + port_draw % port_count);
-    plan.protection = protection_number(config.protection);
+    plan.protection = static_cast<std::uint8_t>(config.protection);
     plan.rate_max = config.rate_max * 8;
     return plan;
 }

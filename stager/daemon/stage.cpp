@@ -351,6 +351,9 @@ void Stage::on_run_failed(Blame blame, const std::string& sentence) {
 }
 
 void Stage::on_gone() {
+    if (!run_->last_statistics().empty()) {
+        log_worker(services_.log, key_, run_->last_statistics());
+    }
     if (counted_running_) {
         counted_running_ = false;
         --services_.stages_running;

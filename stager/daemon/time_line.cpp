@@ -1,7 +1,21 @@
 #include "stager/daemon/time_line.h"
 
+#include <nlohmann/json.hpp>
+
 namespace stage {
 namespace {
+
+std::string job_text(const StageKey& key) {
+    return std::to_string(key.job_id) +
+           (key.step_id == kWholeJob ? "" : "." + std::to_string(key.step_id));
+}
+
+/// A count in `object`, 0 if there is none of that name.
+std::uint64_t count_of(const nlohmann::json& object, const char* name) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
+                                                                : 0;
+}
 
 std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) {
     if (!from || !to) {
@@ -13,10 +27,8 @@ std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) 
 }  // namespace
 
 void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times) {
-    const std::string step =
-        facts.key.step_id == kWholeJob ? "" : "." + std::to_string(facts.key.step_id);
     log.info("stage finished",
-             {{"job", std::to_string(facts.key.job_id) + step},
+             {{"job", job_text(facts.key)},
               {"restart", facts.key.restart},
               {"nodes", facts.nodes},
               {"bytes", facts.bytes},
@@ -28,6 +40,19 @@ void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes&
               {"total_ms", ms_between(times.announced, times.settled)},
               {"outcome", to_string(facts.outcome)},
               {"why", facts.sentence}});
+}
+
+void log_worker(const Logger& log, const StageKey& key, const std::string& statistics) {
+    const auto counts = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+    log.info("worker left",
+             {{"job", job_text(key)},
+              {"bytes", count_of(counts, "bytes")},
+              {"packets_sent", count_of(counts, "packets_sent")},
+              {"packets_received", count_of(counts, "packets_received")},
+              {"packets_lost", count_of(counts, "packets_lost")},
+              {"packets_repaired", count_of(counts, "packets_repaired")},
+              {"packets_rejected", count_of(counts, "packets_rejected")},
+              {"packets_overflowed", count_of(counts, "packets_overflowed")}});
 }
 
 }  // namespace stage

@@ -32,4 +32,8 @@ struct StageFacts {
 /// verify_ms=.. outcome=..`; a turn that never came has no time: -1.
 void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times);
 
+/// What a worker has counted, "worker left job=.. packets_lost=.. packets_rejected=..": the
+/// numbers of its one line of JSON, which is the user's to make up.
+void log_worker(const Logger& log, const StageKey& key, const std::string& statistics);
+
 }  // namespace stage
