@@ -58,7 +58,7 @@ gone_everywhere() {
 @test "on a shared file system" {
   input data 100000
   sbatch_fails --stage-file=data:/home/alice/copy
-  node_sentence "$OUT" 'n[0-2]' '/home/alice/copy.*shared'
+  node_sentence "$OUT" 'n[0-2]' '/home/alice/copy.*share'
   [ ! -e "$ALICE/copy" ]
 }
 

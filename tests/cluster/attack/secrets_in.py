@@ -16,8 +16,9 @@ for line in open(sys.argv[1], errors="replace"):
         message = bytes.fromhex(text.replace("\\x", ""))
         if len(message) < 100:
             continue
-        if message[1:5] == b"SCC1":  # to munge's helper: the secret, then nonces that travel openly
-            message = message[:42]
+        credential = message.find(b"SCC1")
+        if 0 <= credential <= 32:  # to munge's helper: the secret, then nonces that travel openly
+            message = message[: credential + 41]
         for at in range(len(message) - 7):
             part = message[at:at + 8]
             printable = sum(32 <= byte < 127 for byte in part)
