@@ -48,7 +48,7 @@ deps_test := \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   bindfs fuse3                          $(# a file system that refuses root) \
-  bc strace tcpdump                     $(# what the tests look with)
+  bc strace tcpdump faketime            $(# what the tests look with)
 
 # ---------------------------------------------------------------- what this machine offers
 # Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
