@@ -32,8 +32,16 @@ def set_up():
     # Read before /tmp is hidden, which may be where they were built.
     names = ("stagecast-pmix-host", "pmix-probe")
     contents = {name: open(os.path.join(BUILD, name), "rb").read() for name in names}
+    # The repository itself may lie below /tmp: it is held open, and bound back over the mount.
+    top = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+    held = os.open(top, os.O_PATH)
     for point in ("/run", "/tmp"):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "test", point], check=True)
+    if not os.path.exists(top):
+        os.makedirs(top)
+        subprocess.run(["mount", "--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{held}", top],
+                       check=True)
+    os.close(held)
     os.mkdir("/tmp/bin", 0o755)
     for name, content in contents.items():
         with open(place(name), "wb") as file:
