@@ -328,7 +328,7 @@ TEST_CASE("seeds 1810, 3164: chance loss does not stop a rate that nobody told",
     plan.told_bytes_per_s = 0;
     const Ran ran{plan};
     ran.all_released();
-    CHECK(ran.times_wire(1) < 3.0);
+    CHECK(ran.times_wire(1) < 4.0);
 }
 
 TEST_CASE("seeds 5320, 9734: one bad moment does not set a member's pace", "[scenario]") {
@@ -374,7 +374,7 @@ TEST_CASE("a member that slept while peers sent 2^15 packets can open theirs", "
         {.members = {3}, .begin = milliseconds{20}, .end = milliseconds{2000}});
     const Ran ran{plan};
     ran.all_released();
-    CHECK(ran.world.host(1).data_sent() > 80'000);  // to both sleepers
+    CHECK(ran.world.host(1).data_sent() > 60'000);  // to both sleepers
     CHECK(ran.world.host(3).unopened() < 100);
 }
 

@@ -32,6 +32,7 @@ Row measure(std::uint16_t members, std::uint32_t loss_ppm, std::uint32_t shared_
     plan.loss.independent_ppm = loss_ppm;
     plan.loss.shared_ppm = shared_ppm;
     plan.heals_at = std::chrono::hours{1};
+    plan.wake_latency = microseconds{static_cast<std::int64_t>(number_of("WAKE_US", 5))};
     World world{plan};
     world.run();
     for (const std::string& complaint : world.complaints()) {

@@ -18,6 +18,8 @@ struct PacerLimits {
     Duration burst_time = std::chrono::microseconds{250};
     /// Credit older than this is forgotten: repaying it would be a blast.
     Duration credit_age_max = std::chrono::milliseconds{2};
+    /// Unless the receivers are seen to take more: up to so many times as much and as old.
+    std::uint32_t stretch_max = 16;
 };
 
 struct RateLimits {
@@ -25,7 +27,10 @@ struct RateLimits {
     std::uint64_t least_bytes_per_s = 1'250'000;   ///< never less than 10 Mbit/s,
     std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
     std::uint32_t loss_new_ppm = 20'000;  ///< More than was known to be random: test it.
-    Duration round = std::chrono::milliseconds{20};  ///< Between two looks at the reports.
+    std::uint32_t loss_steady_ppm =
+        10'000;  ///< No more than usual: a longer burst did no harm.
+    Duration round = std::chrono::milliseconds{20};  ///< Between two looks at the reports,
+    std::uint32_t packets_min = 256;                 ///< which speak of so many packets.
 };
 
 struct RepairLimits {

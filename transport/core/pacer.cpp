@@ -31,14 +31,21 @@ void Pacer::set_rate(Instant now, std::uint64_t rate_bytes_per_s) {
     derive();
 }
 
+void Pacer::set_stretch(Instant now, std::uint32_t stretch) {
+    static_cast<void>(credit(now));
+    stretch_ = std::clamp(stretch, 1U, limits_.stretch_max);
+    derive();
+    credit_ = std::min(credit_, credit_max_);
+}
+
 void Pacer::derive() {
     invariant(rate_ > 0, "a pacer has a rate");
     const std::uint64_t two_packets = std::uint64_t{2} * packet_bytes_;
     const std::uint64_t most = std::max<std::uint64_t>(limits_.burst_bytes_max, two_packets);
     burst_ = static_cast<std::uint32_t>(
         std::clamp(owed(rate_, limits_.burst_time), two_packets, most));
-    credit_max_ = static_cast<std::int64_t>(
-        std::clamp<std::uint64_t>(owed(rate_, limits_.credit_age_max), burst_, most));
+    credit_max_ = static_cast<std::int64_t>(std::clamp<std::uint64_t>(
+        owed(rate_, limits_.credit_age_max * stretch_), burst_, most * stretch_));
 }
 
 std::int64_t Pacer::credit(Instant now) {
@@ -53,6 +60,7 @@ std::int64_t Pacer::credit(Instant now) {
     const std::uint64_t owed_ns =
         rate_ > 0 ? static_cast<std::uint64_t>(room + 1) * kNsPerS / rate_ + 1 : 0;
     if (room <= 0 || static_cast<std::uint64_t>(elapsed.count()) >= owed_ns) {
+        has_forgotten_ = has_forgotten_ || elapsed > limits_.burst_time;
         credit_ = std::max(credit_, credit_max_);
         carry_ = 0;
         return credit_;

@@ -9,6 +9,7 @@
 #include "transport/core/limits.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace stage::core {
 
@@ -21,6 +22,11 @@ class Pacer {
 
     void set_rate(Instant now, std::uint64_t rate_bytes_per_s);
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
+    /// Credit is bounded by so many times what the limits say, 1 .. PacerLimits::stretch_max.
+    void set_stretch(Instant now, std::uint32_t stretch);
+    [[nodiscard]] std::uint32_t stretch() const { return stretch_; }
+    /// Was credit forgotten since this was asked last?
+    [[nodiscard]] bool take_forgotten() { return std::exchange(has_forgotten_, false); }
 
     /// Bytes that may leave now. Time must not go back.
     [[nodiscard]] std::int64_t credit(Instant now);
@@ -42,6 +48,8 @@ class Pacer {
     std::int64_t credit_ = 0;
     std::int64_t carry_ = 0;  ///< Billionths of a byte.
     Instant at_{};
+    std::uint32_t stretch_ = 1;
+    bool has_forgotten_ = false;
     bool is_started_ = false;
 };
 

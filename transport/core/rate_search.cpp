@@ -19,7 +19,7 @@ void RateSearch::poll(Instant now, ReportBoard& board, Pacer& pacer) {
         return;
     }
     next_at_ = now + limits_.round;
-    const auto loss_ppm = board.take_loss_ppm();
+    const auto loss_ppm = board.take_loss_ppm(limits_.packets_min);
     if (!loss_ppm) {
         return;
     }
@@ -27,11 +27,33 @@ void RateSearch::poll(Instant now, ReportBoard& board, Pacer& pacer) {
         is_stale_ = false;
         return;
     }
+    const std::uint32_t stretch =
+        bursts_.next_stretch(pacer.stretch(), *loss_ppm, pacer.take_forgotten());
+    if (stretch != pacer.stretch()) {
+        pacer.set_stretch(now, stretch);
+        is_stale_ = true;
+        return;  // one thing at a time, or nobody knows which it was
+    }
+    if (is_told_) {
+        return;
+    }
     const std::uint64_t before = pacer.rate_bytes_per_s();
     const std::uint64_t rate = std::clamp(
         next_rate(before, *loss_ppm), limits_.least_bytes_per_s, limits_.most_bytes_per_s);
     is_stale_ = rate != before;
     pacer.set_rate(now, rate);
+}
+
+std::uint32_t BurstSearch::next_stretch(std::uint32_t stretch,
+                                        std::uint32_t loss_ppm,
+                                        bool has_forgotten) {
+    const std::uint32_t usual = std::min(usual_ppm_.value_or(loss_ppm), loss_ppm);
+    usual_ppm_ = usual + usual / 64 + 1;
+    if (loss_ppm > 2 * usual + limits_.loss_new_ppm) {
+        return std::max(stretch / 2, 1U);
+    }
+    const bool is_usual = loss_ppm <= usual + usual / 2 + limits_.loss_steady_ppm;
+    return has_forgotten && is_usual ? std::min(stretch * 2, stretch_max_) : stretch;
 }
 
 std::uint64_t RateSearch::next_rate(std::uint64_t rate, std::uint32_t loss_ppm) {

@@ -1,4 +1,4 @@
-// How fast, where no rate was told?
+// How fast, where no rate was told, and how much at once?
 //
 // Doubling while nothing more is lost than chance loses. When more is lost, the rate is halved
 // for a moment, as a test: if half as much then arrives, the loss does not come from the rate,
@@ -16,9 +16,31 @@
 
 namespace stage::core {
 
+/// How much may leave at once? A source that wakes late would lose what it is owed meanwhile,
+/// and the rate with it; but a burst longer than the buffers on the way is lost. So credit may
+/// grow older while that costs no packets, as the representatives' reports say.
+class BurstSearch {
+  public:
+    BurstSearch(const RateLimits& limits, std::uint32_t stretch_max)
+        : limits_{limits}, stretch_max_{stretch_max} {}
+
+    /// The stretch that follows from one round's loss, and whether credit was forgotten in it.
+    [[nodiscard]] std::uint32_t next_stretch(std::uint32_t stretch,
+                                             std::uint32_t loss_ppm,
+                                             bool has_forgotten);
+
+  private:
+    RateLimits limits_;
+    std::uint32_t stretch_max_;
+    std::optional<std::uint32_t> usual_ppm_;  ///< The least loss seen, rising slowly.
+};
+
 class RateSearch {
   public:
-    explicit RateSearch(const RateLimits& limits) : limits_{limits} {}
+    RateSearch(const Limits& limits, bool is_told)
+        : limits_{limits.rate},
+          is_told_{is_told},
+          bursts_{limits.rate, limits.pacer.stretch_max} {}
 
     /// Looks at what the representatives lost, now and then, and sets the pacer.
     void poll(Instant now, ReportBoard& board, Pacer& pacer);
@@ -34,6 +56,8 @@ class RateSearch {
     };
 
     RateLimits limits_;
+    bool is_told_;
+    BurstSearch bursts_;
     bool is_doubling_ = true;
     bool is_stale_ = false;  ///< The next reports are still of the rate before.
     std::uint32_t random_ppm_ = 0;

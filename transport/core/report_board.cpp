@@ -25,7 +25,6 @@ void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) 
     entry->held = std::max(entry->held, report.blocks_held);
     entry->received += report.received;
     entry->lost += report.lost;
-    entry->is_fresh = true;
     std::vector<std::uint32_t> held;
     held.reserve(entries_.size());
     for (const Entry& each : entries_) {
@@ -58,10 +57,10 @@ std::optional<Instant> ReportBoard::deadline(std::uint32_t block) const {
                                   : std::nullopt;
 }
 
-std::optional<std::uint32_t> ReportBoard::take_loss_ppm() {
+std::optional<std::uint32_t> ReportBoard::take_loss_ppm(std::uint32_t packets_min) {
     std::vector<std::uint32_t> losses;
     for (const Entry& entry : entries_) {
-        if (entry.is_fresh && entry.received + entry.lost > 0) {
+        if (entry.received + entry.lost >= packets_min) {
             losses.push_back(static_cast<std::uint32_t>(entry.lost * 1'000'000 /
                                                         (entry.received + entry.lost)));
         }
@@ -72,7 +71,6 @@ std::optional<std::uint32_t> ReportBoard::take_loss_ppm() {
     for (Entry& entry : entries_) {
         entry.received = 0;
         entry.lost = 0;
-        entry.is_fresh = false;
     }
     const auto middle = losses.begin() + static_cast<std::ptrdiff_t>(losses.size() / 2);
     std::nth_element(losses.begin(), middle, losses.end());

@@ -25,8 +25,8 @@ class ReportBoard {
     [[nodiscard]] std::optional<Instant> deadline(std::uint32_t block) const;
 
     /// Lost packets in a million, of the median representative, since the last take; nothing
-    /// before half of them have reported.
-    [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm();
+    /// before half of them have reported on `packets_min` packets, 1 or more.
+    [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm(std::uint32_t packets_min);
 
   private:
     struct Entry {
@@ -34,7 +34,6 @@ class ReportBoard {
         std::uint32_t held = 0;
         std::uint64_t received = 0;
         std::uint64_t lost = 0;
-        bool is_fresh = false;
     };
 
     FeedbackLimits limits_;

@@ -42,7 +42,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       server{limits, config.chunk_bytes, *this, residence},
       readiness{config, shape, limits},
       board{config, limits.feedback},
-      rate_search{limits.rate},
+      rate_search{limits, config.rate_bytes_per_s > 0},
       shared_loss{limits.feedback,
                   representatives_of(config, limits.feedback.representatives),
                   cut.chunks_max()},
@@ -112,7 +112,7 @@ void Sender::Parts::work_on_object(Instant now) {
     if (!readiness.is_complete()) {
         return;
     }
-    if (config.rate_bytes_per_s == 0 && !pass.is_over()) {
+    if (!pass.is_over()) {
         rate_search.poll(now, board, pacer);
     }
     if (end.is_due(now)) {
@@ -265,7 +265,7 @@ std::optional<Instant> Sender::Parts::next() const {
         } else if (pass.is_waiting()) {
             first = earlier(first, board.deadline(pass.cursor().block));
         }
-        if (config.rate_bytes_per_s == 0 && !pass.is_over()) {
+        if (!pass.is_over()) {
             first = earlier(first, rate_search.deadline());
         }
     }

@@ -77,3 +77,19 @@ TEST_CASE("another rate counts from now on") {
     pacer.set_rate(kStart + microseconds{10}, 10'000'000);
     CHECK(pacer.credit(kStart + microseconds{20}) == 1000 + 100);
 }
+
+TEST_CASE("a stretched pacer remembers more, and says when it forgot") {
+    Pacer pacer{{}, 25'000'000, 1500};
+    static_cast<void>(pacer.credit(kStart));
+    CHECK(pacer.credit(kStart + milliseconds{1}) == 6250 + 25'000);
+    CHECK_FALSE(pacer.take_forgotten());
+    CHECK(pacer.credit(kStart + milliseconds{9}) == 50'000);
+    CHECK(pacer.take_forgotten());
+    CHECK_FALSE(pacer.take_forgotten());
+    pacer.set_stretch(kStart + milliseconds{9}, 4);
+    CHECK(pacer.credit(kStart + milliseconds{30}) == 200'000);
+    pacer.set_stretch(kStart + milliseconds{30}, 1);
+    CHECK(pacer.credit(kStart + milliseconds{30}) == 50'000);
+    pacer.set_stretch(kStart + milliseconds{30}, 1000);
+    CHECK(pacer.stretch() == 16);
+}

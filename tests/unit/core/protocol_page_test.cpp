@@ -60,10 +60,13 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(pacer, burst_bytes_max);
     SAYS(pacer, burst_time);
     SAYS(pacer, credit_age_max);
+    SAYS(pacer, stretch_max);
     SAYS(rate, start_bytes_per_s);
     SAYS(rate, least_bytes_per_s);
     SAYS(rate, most_bytes_per_s);
     SAYS(rate, loss_new_ppm);
+    SAYS(rate, loss_steady_ppm);
+    SAYS(rate, packets_min);
     SAYS(rate, round);
     SAYS(repair, request_chunks_max);
     SAYS(repair, answer_chunks_max);

@@ -127,16 +127,16 @@ TEST_CASE("the loss that counts is the median's, when half have reported") {
     };
     report(1, 100, 0);
     report(2, 99, 1);
-    CHECK_FALSE(board.take_loss_ppm());
+    CHECK_FALSE(board.take_loss_ppm(100));
     report(3, 50, 50);
-    CHECK(*board.take_loss_ppm() == 10'000);
-    CHECK_FALSE(board.take_loss_ppm());
+    CHECK(*board.take_loss_ppm(100) == 10'000);
+    CHECK_FALSE(board.take_loss_ppm(100));
     report(0, 1, 99);  // the source is no representative
-    CHECK_FALSE(board.take_loss_ppm());
+    CHECK_FALSE(board.take_loss_ppm(100));
 }
 
 TEST_CASE("a loss that halving the rate does not cure is chance") {
-    RateSearch search{{}};
+    RateSearch search{Limits{}, false};
     CHECK(search.next_rate(10'000'000, 0) == 20'000'000);
     CHECK(search.next_rate(20'000'000, 50'000) == 10'000'000);  // the test
     CHECK(search.next_rate(10'000'000, 50'000) == 20'000'000);  // half arrived: taken back
@@ -144,11 +144,29 @@ TEST_CASE("a loss that halving the rate does not cure is chance") {
 }
 
 TEST_CASE("a loss that halving the rate cures was too fast") {
-    RateSearch search{{}};
+    RateSearch search{Limits{}, false};
     CHECK(search.next_rate(40'000'000, 500'000) == 20'000'000);
     const std::uint64_t rate = search.next_rate(20'000'000, 0);
     CHECK(rate == 19'000'000);
     CHECK(search.next_rate(rate, 0) == rate + rate / 20);  // no doubling any more
+}
+
+TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {
+    BurstSearch search{{}, 16};
+    CHECK(search.next_stretch(1, 0, false) == 1);
+    CHECK(search.next_stretch(1, 0, true) == 2);
+    CHECK(search.next_stretch(8, 5'000, true) == 16);
+    CHECK(search.next_stretch(16, 5'000, true) == 16);
+    CHECK(search.next_stretch(16, 30'000, true) == 8);
+    CHECK(search.next_stretch(1, 900'000, true) == 1);
+}
+
+TEST_CASE("chance loss is no burst's fault") {
+    BurstSearch search{{}, 16};
+    CHECK(search.next_stretch(1, 50'000, true) == 2);
+    CHECK(search.next_stretch(2, 70'000, true) == 4);
+    CHECK(search.next_stretch(4, 100'000, true) == 4);
+    CHECK(search.next_stretch(4, 130'000, true) == 2);
 }
 
 TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
