@@ -33,77 +33,7 @@ Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
     after_branches(now);
 }
 
-// ------------------------------------------------------------------------------------------
-// links
-
-bool Group::on_parent(Instant now, Rank from) {
-    if (is_root() || !seat_.tree.is_ancestor(from, seat_.self)) {
-        return false;
-    }
-    if (above_ == Above::up && parent_ != from) {
-        commands_.emplace_back(group::Hangup{parent_});
-    }
-    above_ = Above::up;
-    parent_ = from;
-    parent_until_ = now + times_.branch.silence_max;
-    if (!failures_.empty()) {
-        unsent_.clear();
-        send(parent_, FailedMessage{failures_.named()});
-    }
-    if (finished_) {
-        send(parent_, SettledMessage{});
-    }
-    return true;
-}
-
-void Group::on_link_up(Instant now, Rank to) {
-    if (finished_ || !branches_.on_up(now, to)) {
-        commands_.emplace_back(group::Hangup{to});
-        return;
-    }
-    send_setup(now, to);
-    if (verdict_) {
-        send(to, *verdict_);
-    }
-}
-
-void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
-    if (above_ == Above::up && rank == parent_) {
-        above_ = Above::lost;
-        parent_until_ = now + times_.orphan_max();
-        return;
-    }
-    branches_.on_down(now, rank, why);
-    after_branches(now);
-}
-
-/// What the link said is a sentence already; a branch that fell silent left none.
-std::string Group::said_of(const LostBranch& lost) const {
-    if (!lost.why.empty()) {
-        return lost.why;
-    }
-    const std::size_t rank = lost.rank.index();
-    const std::string place = rank < seat_.places.size() ? " at " + seat_.places[rank] : "";
-    return lost.was_up ? "stagecastd" + place +
-                             " fell silent while staging; is it stopped, or the network cut?"
-                       : "stagecastd does not answer" + place +
-                             "; is it running there, and does Port let us through?";
-}
-
-/// Says what the branches ask for: connections, and the names of the lost.
-void Group::after_branches(Instant now) {
-    for (const LostBranch& lost : branches_.take_lost()) {
-        commands_.emplace_back(group::Hangup{lost.rank});
-        note(now, {lost.rank, Blame::node, said_of(lost)});
-    }
-    for (const Rank rank : branches_.take_connects()) {
-        commands_.emplace_back(group::Connect{rank});
-    }
-    finish_if_settled();
-}
-
-// ---------------------------------------------------------------------------------------
-// messages
+// ---- messages
 
 bool Group::on_message(Instant now, Rank from, TreeMessage message) {
     if (above_ == Above::up && from == parent_) {
@@ -130,6 +60,10 @@ bool Group::from_above(Instant now, TreeMessage& message) {
         settle(now, std::move(*verdict));
         return true;
     }
+    if (std::holds_alternative<DirectMessage>(message)) {
+        go_direct();
+        return true;
+    }
     return std::holds_alternative<PulseMessage>(message);
 }
 
@@ -150,6 +84,10 @@ bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
         }
         return true;
     }
+    if (std::holds_alternative<DirectMessage>(message)) {
+        request_direct(now, "the wire-up was lost on another node");
+        return true;
+    }
     if (std::holds_alternative<SettledMessage>(message)) {
         if (!verdict_) {
             return false;
@@ -162,8 +100,7 @@ bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
     return std::holds_alternative<PulseMessage>(message);
 }
 
-// ------------------------------------------------------------------------------------
-// collectives
+// ---- collectives
 
 void Group::contribute(Instant now,
                        Collective kind,
@@ -227,8 +164,7 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
     commands_.emplace_back(group::Deliver{kind, sequence, std::move(bytes)});
 }
 
-// ----------------------------------------------------------------------------------------
-// failure
+// ---- failure
 
 void Group::fail(Instant now, Blame blame, std::string sentence) {
     note(now, {seat_.self, blame, std::move(sentence)});
@@ -236,6 +172,26 @@ void Group::fail(Instant now, Blame blame, std::string sentence) {
 
 void Group::fail(Instant now, Failure failure) {
     note(now, std::move(failure));
+}
+
+void Group::request_direct(Instant now, const std::string& why) {
+    if (verdict_ || direct_) {
+        return;
+    }
+    if (gathers_.count({Collective::outcome, 0}) > 0) {
+        fail(now, Blame::node, why);
+    } else if (is_root()) {
+        go_direct();
+    } else {
+        send_above(DirectMessage{});
+    }
+}
+
+void Group::go_direct() {
+    if (!verdict_ && !std::exchange(direct_, true)) {
+        send_below(DirectMessage{});
+        commands_.emplace_back(group::Direct{});
+    }
 }
 
 void Group::note(Instant now, Failure failure) {
@@ -297,86 +253,14 @@ void Group::finish_if_settled() {
     send_above(SettledMessage{});
 }
 
-// -------------------------------------------------------------------------------------------
-// time
-
-void Group::on_time(Instant now) {
-    if (finished_) {
-        return;
-    }
-    branches_.on_time(now);
-    after_branches(now);
-    if (above_ == Above::up && now >= parent_until_) {
-        commands_.emplace_back(group::Hangup{parent_});
-        above_ = Above::lost;
-        parent_until_ = now + times_.orphan_max();
-    }
-    if (!verdict_ && above_ == Above::lost && now >= parent_until_) {
-        const std::size_t above = seat_.tree.parent(seat_.self).value_or(Rank{0}).index();
-        decide_alone(now,
-                     "no contact with the stagecastd of node " + seat_.names.at(above) +
-                         " any more; see its log, and the network between the nodes");
-    }
-    if (!verdict_ && draw_at_ && now >= *draw_at_) {
-        draw(now);
-    }
-    if (!verdict_ && now >= own_deadline()) {
-        decide_alone(now, "staging was not done within StageTimeout");
-    }
-    if (now >= pulse_at_) {
-        pulse_at_ = now + times_.pulse;
-        send_below(PulseMessage{});
-        send_above(PulseMessage{});
-    }
-    if (cut_at_ && now >= *cut_at_) {
-        finished_ = true;
-        for (const Rank rank : branches_.listeners()) {
-            commands_.emplace_back(group::Hangup{rank});
-        }
-    }
-}
-
-std::optional<Instant> Group::deadline() const {
-    if (finished_) {
-        return std::nullopt;
-    }
-    Instant first = pulse_at_;
-    const auto sooner = [&](std::optional<Instant> other) {
-        first = other ? std::min(first, *other) : first;
-    };
-    sooner(branches_.deadline());
-    sooner(draw_at_);
-    sooner(cut_at_);
-    if (above_ != Above::root && (above_ == Above::up || !verdict_)) {
-        sooner(parent_until_);
-    }
-    if (!verdict_) {
-        sooner(own_deadline());
-    }
-    return first;
-}
-
 std::vector<group::Command> Group::take_commands() {
     return std::exchange(commands_, {});
 }
 
-// ----------------------------------------------------------------------------------------
-// sending
+// ---- sending
 
 void Group::send(Rank to, TreeMessage message) {
     commands_.emplace_back(group::Send{to, std::move(message)});
-}
-
-void Group::send_setup(Instant now, Rank to) {
-    using std::chrono::milliseconds;
-    const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - now).count();
-    send(to,
-         SetupMessage{
-             .key = seat_.key,
-             .from = seat_.self,
-             .to = to,
-             .remaining_ms = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 0)),
-             .plan = seat_.plan});
 }
 
 void Group::send_below(const TreeMessage& message) {

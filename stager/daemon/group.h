@@ -67,7 +67,9 @@ struct Settle {
     GroupVerdict verdict;
     std::vector<Contribution> outcomes;
 };
-using Command = std::variant<Connect, Send, Hangup, Deliver, Settle>;
+/// The wire-up begins anew, and cards go through the daemons (Collective::cards).
+struct Direct {};
+using Command = std::variant<Connect, Send, Hangup, Deliver, Settle, Direct>;
 
 }  // namespace group
 
@@ -94,6 +96,10 @@ class Group {
     void fail(Instant now, Blame blame, std::string sentence);
     /// As fail(), but another rank is to blame.
     void fail(Instant now, Failure failure);
+    /// PMIx can't bring the cards together here: let the daemons do it. Asking again is
+    /// nothing; once some node is done with its part it is too late, and the stage fails with
+    /// `why`.
+    void request_direct(Instant now, const std::string& why);
     /// The root: no grace, no further wait.
     void decide_now(Instant now);
 
@@ -122,6 +128,7 @@ class Group {
     void settle(Instant now, GroupVerdict verdict, std::vector<Contribution> outcomes = {});
     void decide_alone(Instant now, const std::string& why);
     void draw(Instant now);
+    void go_direct();
     void after_branches(Instant now);
     [[nodiscard]] std::string said_of(const LostBranch& lost) const;
     void finish_if_settled();
@@ -144,6 +151,7 @@ class Group {
     std::vector<Failure> unsent_;
     std::optional<GroupVerdict> verdict_;
     std::optional<Instant> cut_at_;
+    bool direct_ = false;
     bool finished_ = false;
     std::vector<group::Command> commands_;
 };

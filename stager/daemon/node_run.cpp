@@ -3,6 +3,7 @@
 #include "pmix/business_card.h"
 #include "stager/daemon/data_sockets.h"
 #include "stager/daemon/job_directory.h"
+#include "stager/daemon/worker_order.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,26 +15,17 @@ namespace {
 constexpr Duration kAbortMax = std::chrono::seconds{3};
 /// From RELEASE until SIGKILL.
 constexpr Duration kReleaseMax = std::chrono::seconds{10};
-constexpr int kWorkerOomScore = 600;
-constexpr std::chrono::milliseconds kShortest{1};
-
-std::string text_of(const StageKey& key) {
-    const std::string step =
-        key.step_id == kWholeJob ? std::string{"job"} : std::to_string(key.step_id);
-    return std::to_string(key.job_id) + "." + step + "." + std::to_string(key.restart);
-}
-
-std::chrono::milliseconds in_ms(Duration duration) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
-}
+/// A worker learns of its host's death from its socket, we from the spawner.
+constexpr Duration kHostNewsMax = std::chrono::milliseconds{500};
 
 }  // namespace
 
-NodeRun::NodeRun(Services& services, NodeRunOwner& owner, Order order)
+NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
     : services_{services},
       owner_{owner},
       order_{std::move(order)},
-      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }} {
+      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
+      outcome_alarm_{services.loop, [this] { tell_outcome(); }} {
 }
 
 void NodeRun::begin(int root) {
@@ -80,8 +72,7 @@ void NodeRun::open_sockets() {
     interface_ = std::move(sockets->interface);
 }
 
-// -------------------------------------------------------------------------------------------
-// host
+// ---- host
 
 void NodeRun::take_host() {
     waits_for_host_ = true;
@@ -99,8 +90,11 @@ void NodeRun::on_host(Result<HostPool::HostPointer> host) {
         tell_if_gone();
         return;
     }
+    if (order_.plan.cards_follow) {
+        return;  // Too late; this one goes again.
+    }
     if (!host) {
-        fail(host.error().blame(), host.error().sentence());
+        owner_.on_wire_up_lost(host.error().sentence());
         return;
     }
     host_ = std::move(*host);
@@ -109,7 +103,7 @@ void NodeRun::on_host(Result<HostPool::HostPointer> host) {
     HostJob job;
     job.uid = order_.request.uid;
     job.gid = order_.request.gid;
-    job.name_space = "stagecast." + text_of(order_.request.key);
+    job.name_space = "stagecast." + process_group_name(order_.request.key);
     job.rank = order_.self;
     for (const StagePlan::Node& node : order_.plan.nodes) {
         job.nodes.push_back(node.name);
@@ -151,15 +145,48 @@ void NodeRun::replace_host(const std::string& why) {
                        {{"job", order_.request.key.job_id},
                         {"why", why},
                         {"replaced_total", services_.counters.hosts_replaced}});
+    held_outcome_.reset();
+    outcome_alarm_.set(std::nullopt);
     if (host_replaced_ || part_left_) {
-        fail(Blame::node, "its PMIx host was lost twice or too late: " + why);
+        owner_.on_wire_up_lost("its PMIx host was lost (" + why + ")");
         return;
     }
     host_replaced_ = true;
-    drop_worker();
+    restart_worker();
+}
+
+void NodeRun::go_direct() {
+    if (phase_ == Phase::over || outcome_seen_) {
+        return;
+    }
+    order_.plan.cards_follow = true;
+    part_left_ = false;
+    drop_host();
+    restart_worker();
+}
+
+/// The old one is gone before the new one comes: both would write the same temporary files.
+void NodeRun::restart_worker() {
+    held_outcome_.reset();
+    outcome_alarm_.set(std::nullopt);
+    if (worker_) {
+        if (!std::exchange(restarting_, true)) {
+            worker_->send(WorkerAbort{Blame::node, "the wire-up begins anew"});
+            worker_->kill_after(kAbortMax);
+        }
+        return;
+    }
+    restarting_ = false;
     phase_ = Phase::preparing;
-    open_sockets();
-    if (!failed_) {
+    if (!group_socket_) {
+        open_sockets();
+    }
+    if (failed_) {
+        return;
+    }
+    if (order_.plan.cards_follow) {
+        start_worker({});
+    } else if (!waits_for_host_) {
         take_host();
     }
 }
@@ -175,22 +202,11 @@ void NodeRun::drop_host() {
     tell_if_gone();
 }
 
-// -----------------------------------------------------------------------------------------
-// worker
+// ---- worker
 
 void NodeRun::start_worker(std::vector<std::string> environment) {
-    environment.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
-    environment.emplace_back("HOME=/");
-    environment.emplace_back("LC_ALL=C");
-    environment.emplace_back("STAGECAST_CONTROL_FD=" + std::to_string(kWorkerControlFd));
     const WorkerOrder order{
-        .program = {.path = services_.config.libexec_dir + "/stagecast-worker",
-                    .arguments = {"stagecast-worker"},
-                    .environment = std::move(environment),
-                    .user = UserIdentity{order_.request.uid, order_.request.gid, {}},
-                    .umask = 022,
-                    .oom_score_adj = kWorkerOomScore,
-                    .group = "stage-" + text_of(order_.request.key)},
+        .program = worker_program(services_.config, order_.request, std::move(environment)),
         .group_socket = group_socket_.get(),
         .unicast_socket = unicast_socket_.get()};
     auto worker = WorkerProcess::start(
@@ -209,44 +225,44 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
     }
     worker_ = std::move(*worker);
     phase_ = Phase::wiring;
-    worker_->send(setup());
+    worker_->send(worker_setup(
+        services_.config,
+        order_,
+        {.directory = directory_, .interface = interface_, .now = services_.loop.now()}));
 }
 
-WorkerSetup NodeRun::setup() const {
-    const Config& config = services_.config;
-    const StagePlan& plan = order_.plan;
-    WorkerSetup setup;
-    setup.key = order_.request.key;
-    setup.rank = order_.self;
-    setup.source = Rank{0};
-    for (const StagePlan::Node& node : plan.nodes) {
-        setup.nodes.push_back(node.name);
+void NodeRun::hold_outcome(WorkerOutcome outcome) {
+    if (restarting_ || outcome_seen_ || held_outcome_) {
+        return;
     }
-    setup.specs = order_.request.specs;
-    setup.work_dir = order_.request.work_dir;
-    setup.stage_dir = directory_;
-    setup.dest_subdir =
-        setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
-    setup.dest_roots = config.dest_roots;
-    setup.max_bytes = config.max_bytes;
-    setup.session = plan.session;
-    setup.group_key = plan.group_key;
-    setup.group_address = plan.group_address;
-    setup.group_port = plan.group_port;
-    setup.interface = interface_;
-    setup.protection = plan.protection;
-    setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
-    setup.transport = config.transport == Transport::udp ? "udp" : "auto";
-    setup.stage_timeout = std::max(in_ms(order_.deadline - services_.loop.now()), kShortest);
-    setup.stall_timeout = in_ms(config.stall_timeout);
-    setup.connect_timeout = in_ms(config.stage_timeout);
-    setup.linger = in_ms(config.stall_timeout);
-    setup.cards_follow = plan.cards_follow;
-    return setup;
+    const bool may_be_host =
+        outcome.state == VerdictState::failed && phase_ == Phase::wiring && host_;
+    held_outcome_ = std::move(outcome);
+    if (may_be_host) {
+        outcome_alarm_.set(services_.loop.now() + kHostNewsMax);
+    } else {
+        tell_outcome();
+    }
+}
+
+void NodeRun::tell_outcome() {
+    if (held_outcome_ && !std::exchange(outcome_seen_, true)) {
+        WorkerOutcome outcome = std::move(*held_outcome_);
+        held_outcome_.reset();
+        statistics_ = outcome.statistics;
+        owner_.on_outcome(std::move(outcome));
+    }
 }
 
 void NodeRun::on_worker_ended(const std::string& why) {
     drop_worker();
+    if (restarting_ && phase_ != Phase::over) {
+        restart_worker();
+        return;
+    }
+    if (held_outcome_) {
+        return;  // It said why; a moment, and we know whether it was its host.
+    }
     fail(Blame::node, "stagecast-worker ended before its work: " + why);
     drop_host();
 }
@@ -259,17 +275,13 @@ void NodeRun::on_worker_message(FromWorker message) {
             owner_.on_card(std::move(card->card));
         }
     } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
-        if (!std::exchange(outcome_seen_, true)) {
-            statistics_ = outcome->statistics;
-            owner_.on_outcome(std::move(*outcome));
-        }
+        hold_outcome(std::move(*outcome));
     } else if (auto* released = std::get_if<WorkerReleased>(&message)) {
         statistics_ = std::move(released->statistics);
     }
 }
 
-// ------------------------------------------------------------------------------ what the stage
-// says
+// ---- what the stage says
 
 void NodeRun::fence_result(std::uint32_t sequence, std::vector<std::byte> bytes) {
     if (host_) {

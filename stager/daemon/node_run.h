@@ -3,11 +3,12 @@
 // The job's directory, the worker's sockets, a PMIx host, the worker itself, in this order;
 // then it carries words between worker, host and stage. It decides nothing: the stage is told,
 // and says abort or release. A host that is wedged or dies before this node's card has left is
-// replaced once, and the worker with it.
+// replaced once, and the worker with it; after that PMIx is given up
+// (go_direct).
 #pragma once
 
-#include "stager/daemon/plan.h"
 #include "stager/daemon/services.h"
+#include "stager/daemon/worker_order.h"
 #include "stager/daemon/worker_process.h"
 
 #include <memory>
@@ -28,6 +29,8 @@ class NodeRunOwner {
     virtual void on_group_part(std::uint32_t sequence) = 0;
     virtual void on_card(std::vector<std::byte> card) = 0;
     virtual void on_outcome(WorkerOutcome outcome) = 0;
+    /// PMIx won't do it on this node; go_direct() might.
+    virtual void on_wire_up_lost(const std::string& why) = 0;
     /// It can't go on, or the worker ended before its outcome.
     virtual void on_run_failed(Blame blame, const std::string& sentence) = 0;
     /// No process of this run is left.
@@ -36,15 +39,8 @@ class NodeRunOwner {
 
 class NodeRun {
   public:
-    struct Order {
-        StageRequest request;
-        StagePlan plan;
-        Rank self;
-        Instant deadline;
-    };
-
     /// `owner` outlives it.
-    NodeRun(Services& services, NodeRunOwner& owner, Order order);
+    NodeRun(Services& services, NodeRunOwner& owner, RunOrder order);
     NodeRun(const NodeRun&) = delete;
     NodeRun& operator=(const NodeRun&) = delete;
     ~NodeRun() = default;
@@ -55,6 +51,8 @@ class NodeRun {
     void fence_result(std::uint32_t sequence, std::vector<std::byte> bytes);
     void group_result(std::uint32_t sequence, std::uint64_t context_id);
     void cards(std::vector<std::byte> table);
+    /// Begins the wire-up anew, with a worker whose cards go over its own socket.
+    void go_direct();
     /// The worker stops and removes what it has not finished, or is killed soon.
     void abort(Blame blame, const std::string& sentence);
     /// Nobody needs the worker's repairs any more.
@@ -78,13 +76,15 @@ class NodeRun {
     void on_worker_message(FromWorker message);
     void on_worker_ended(const std::string& why);
     void drop_worker();
+    void restart_worker();
+    void hold_outcome(WorkerOutcome outcome);
+    void tell_outcome();
     void fail(Blame blame, const std::string& sentence);
     void tell_if_gone();
-    [[nodiscard]] WorkerSetup setup() const;
 
     Services& services_;
     NodeRunOwner& owner_;
-    Order order_;
+    RunOrder order_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
     UniqueFd group_socket_;
@@ -98,6 +98,10 @@ class NodeRun {
     Alarm host_alarm_;
 
     std::unique_ptr<WorkerProcess> worker_;
+    bool restarting_ = false;  ///< The worker is to leave and another to come.
+    /// What a worker came to that may only have lost its host a moment before we have.
+    std::optional<WorkerOutcome> held_outcome_;
+    Alarm outcome_alarm_;
     bool outcome_seen_ = false;
     bool failed_ = false;
     bool aborted_ = false;

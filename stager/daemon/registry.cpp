@@ -27,8 +27,7 @@ Registry::Registry(Services& services)
              [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); }} {
 }
 
-// ---------------------------------------------------------------------------------------
-// requests
+// ---- requests
 
 void Registry::on_request(const Request& request, Answer answer) {
     if (const auto* staging = std::get_if<StageRequest>(&request)) {
@@ -102,8 +101,7 @@ void Registry::on_end(const EndRequest& request, Answer answer) {
         request.job_id, request.step_id, [call = std::move(answer)] { call(Ack{}); });
 }
 
-// ----------------------------------------------------------------------------------- other
-// daemons
+// ---- other daemons
 
 void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
     const std::string node = link->link().peer_name();
@@ -125,8 +123,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     }
 }
 
-// -----------------------------------------------------------------------------------------
-// stages
+// ---- stages
 
 Stage& Registry::stage_of(const StageKey& key) {
     std::unique_ptr<Stage>& stage = stages_[key];

@@ -172,10 +172,10 @@ void Stage::start() {
     ++services_.stages_running;
     run_ = std::make_unique<NodeRun>(services_,
                                      static_cast<NodeRunOwner&>(*this),
-                                     NodeRun::Order{.request = *request_,
-                                                    .plan = *plan_,
-                                                    .self = group_->seat().self,
-                                                    .deadline = deadline});
+                                     RunOrder{.request = *request_,
+                                              .plan = *plan_,
+                                              .self = group_->seat().self,
+                                              .deadline = deadline});
     run_->begin(*root);
 }
 
@@ -344,6 +344,14 @@ void Stage::on_outcome(WorkerOutcome outcome) {
     } else {
         apply(StageEvent::done);
     }
+}
+
+void Stage::on_wire_up_lost(const std::string& why) {
+    if (plan_->cards_follow) {
+        return;  // It is under way already.
+    }
+    group_->request_direct(services_.loop.now(), why);
+    follow_group();
 }
 
 void Stage::on_run_failed(Blame blame, const std::string& sentence) {

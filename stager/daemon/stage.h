@@ -60,6 +60,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void on_group_part(std::uint32_t sequence) override;
     void on_card(std::vector<std::byte> card) override;
     void on_outcome(WorkerOutcome outcome) override;
+    void on_wire_up_lost(const std::string& why) override;
     void on_run_failed(Blame blame, const std::string& sentence) override;
     void on_gone() override;
     void on_link_up(Rank rank) override;
@@ -90,6 +91,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void follow_group();
     void follow(group::Command command);
     void deliver(group::Deliver result);
+    void go_direct();
     void tell_change();
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
     [[nodiscard]] Duration cushion() const;

@@ -114,8 +114,21 @@ void Stage::follow(group::Command command) {
         links_.hang_up(hangup->to);
     } else if (auto* result = std::get_if<group::Deliver>(&command)) {
         deliver(std::move(*result));
+    } else if (std::holds_alternative<group::Direct>(command)) {
+        go_direct();
     } else if (std::holds_alternative<group::Settle>(command)) {
         apply(StageEvent::verdict);
+    }
+}
+
+/// A node that starts later starts so; one that has said its outcome can't say another.
+void Stage::go_direct() {
+    services_.log.info("a stage's cards go through the daemons", {{"job", key_.job_id}});
+    plan_->cards_follow = true;
+    if (state_ == StageState::reported) {
+        stop_all(Blame::node, "the wire-up was lost on another node after this one was done");
+    } else if (run_) {
+        run_->go_direct();
     }
 }
 

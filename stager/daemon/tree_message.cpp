@@ -15,6 +15,7 @@ enum class Type : std::uint8_t {
     pulse = 7,
     ask = 8,
     tell = 9,
+    direct = 10,
 };
 
 /// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
@@ -47,6 +48,10 @@ Type type_of(const AskMessage& /*message*/) {
 }
 Type type_of(const TellMessage& /*message*/) {
     return Type::tell;
+}
+
+Type type_of(const DirectMessage& /*message*/) {
+    return Type::direct;
 }
 
 void put_key(ByteWriter& writer, const StageKey& key) {
@@ -90,6 +95,9 @@ void put(ByteWriter& writer, const GroupVerdict& message) {
 void put(ByteWriter& /*writer*/, const SettledMessage& /*message*/) {
 }
 void put(ByteWriter& /*writer*/, const PulseMessage& /*message*/) {
+}
+
+void put(ByteWriter& /*writer*/, const DirectMessage& /*message*/) {
 }
 
 void put(ByteWriter& writer, const AskMessage& message) {
@@ -170,6 +178,8 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
             return AskMessage{take_key(reader)};
         case Type::tell:
             return TellMessage{reader.u8() != 0};
+        case Type::direct:
+            return DirectMessage{};
     }
     return std::nullopt;
 }

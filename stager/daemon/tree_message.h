@@ -2,14 +2,22 @@
 //
 // Over a sealed link (stager/link) that serves one stage and one edge of its tree. The parent
 // speaks first, SETUP; then anything from the table. A child that is adopted gets another
-// SETUP, from an ancestor, with the same session.
+// SETUP, from an ancestor, with the same session. Durations, never times: clocks differ.
 //
-//     down  SETUP     you are rank TO of this stage, I am rank FROM; the plan; time that is
-//     left up    GATHERED  what my subtree has to say in a collective down  RESULT    what came
-//     of it (fence, group) up    FAILED    nodes that failed, and why down  VERDICT   the
-//     group's, final up    SETTLED   my subtree knows the verdict both  PULSE     I am here
+// clang-format off
+//     down  SETUP     you are rank TO of this stage, I am rank FROM; the plan; time left
+//     up    GATHERED  what my subtree has to say in a collective
+//     down  RESULT    what came of it (fence, group, cards)
+//     up    FAILED    nodes that failed, and why
+//     down  VERDICT   the group's, final
+//     up    SETTLED   my subtree knows the verdict
+//     up    DIRECT    PMIx fails on some node: let the daemons carry the cards
+//     down  DIRECT    so be it: every node begins its wire-up anew
+//     both  PULSE     I am here
+// clang-format on
 //
-// Durations, never times: clocks differ.
+// A node that waits for a SETUP in vain may ask the root's daemon, over a link of its own: ASK,
+// and the answer is TELL. That link ends with it.
 #pragma once
 
 #include "stager/control/message.h"
@@ -79,6 +87,10 @@ struct PulseMessage {
     bool operator==(const PulseMessage&) const = default;
 };
 
+struct DirectMessage {
+    bool operator==(const DirectMessage&) const = default;
+};
+
 /// "Has your plugin announced this stage?"
 struct AskMessage {
     StageKey key;
@@ -100,7 +112,8 @@ using TreeMessage = std::variant<SetupMessage,
                                  SettledMessage,
                                  PulseMessage,
                                  AskMessage,
-                                 TellMessage>;
+                                 TellMessage,
+                                 DirectMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) on anything but exactly one well-formed message of our version.

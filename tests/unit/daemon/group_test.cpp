@@ -187,6 +187,39 @@ TEST_CASE("nodes die and vanish at any moment: all who can hear the root agree, 
     }
 }
 
+TEST_CASE("a wire-up that one node has lost begins anew on all") {
+    const auto seed = GENERATE(range(1U, 40U));
+    CAPTURE(seed);
+    Prng draw{seed};
+    GroupWorld world{9, 2, seed};
+    announce_all(world);
+    for (std::size_t i = draw.below(3) + 1; i > 0; --i) {
+        const std::size_t who = draw.below(9);
+        world.at(kStart + 1ms * draw.below(700), [&world, who] { world.lose_wire_up(who); });
+    }
+    world.start(kStart, 60s);
+    world.run(kEnd);
+
+    const GroupVerdict verdict = common_verdict(world);
+    if (verdict.state == VerdictState::failed) {  // Some node was done by then.
+        CHECK_THAT(verdict.sentence, Catch::Contains("the wire-up was lost"));
+    }
+    CHECK(*world.node(0).settled_at <= kStart + 4s);
+    CHECK(world.links() == 0);
+}
+
+TEST_CASE("before anybody is done, a lost wire-up costs no stage") {
+    const auto who = GENERATE(range(0U, 9U));
+    CAPTURE(who);
+    GroupWorld world{9, 2, 7};
+    announce_all(world);
+    world.at(kStart + 100ms, [&] { world.lose_wire_up(who); });
+    world.start(kStart, 60s);
+    world.run(kEnd);
+    CHECK(common_verdict(world).state == VerdictState::ok);
+    CHECK(world.node(8).direct);
+}
+
 TEST_CASE("the root dies: every node finds its own end, by a bound") {
     const auto when = GENERATE(60, 150, 300, 1000);
     CAPTURE(when);

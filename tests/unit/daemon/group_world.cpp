@@ -3,6 +3,8 @@
 #include "stager/daemon/outcome.h"
 #include "transport/base/invariant.h"
 
+#include <utility>
+
 namespace stage {
 namespace {
 
@@ -75,9 +77,47 @@ void GroupWorld::do_local(std::size_t rank) {
         return;
     }
     node.early_failure = true;  // Said once.
-    node.group->contribute(
-        now_, Collective::fence, 0, {static_cast<std::byte>(rank), std::byte{0xee}});
+    node.group->contribute(now_,
+                           node.direct ? Collective::cards : Collective::fence,
+                           0,
+                           {static_cast<std::byte>(rank), std::byte{0xee}});
     follow(rank);
+}
+
+/// As a stage does: the worker begins anew, unless it is done.
+void GroupWorld::on_direct(std::size_t rank) {
+    Node& node = nodes_[rank];
+    node.direct = true;
+    if (node.outcome_said) {
+        node.group->fail(now_, Blame::node, "the wire-up was lost after this node was done");
+        node.group->decide_now(now_);
+    } else if (std::exchange(node.early_failure, false)) {
+        do_local(rank);
+    }
+}
+
+void GroupWorld::lose_wire_up(std::size_t rank) {
+    Node& node = nodes_[rank];
+    if (node.group && !node.dead) {
+        node.group->request_direct(now_, "the wire-up was lost");
+        follow(rank);
+    }
+}
+
+void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
+    Node& node = nodes_[rank];
+    if ((done.kind == Collective::cards) != node.direct) {
+        return;  // Of the wire-up that was given up.
+    }
+    node.fence = done.bytes;
+    at(now_ + latency() * 10, [this, rank, direct = node.direct] {
+        Node& worker = nodes_[rank];
+        if (!worker.dead && !worker.outcome_said && worker.direct == direct) {
+            worker.outcome_said = true;
+            worker.group->contribute(now_, Collective::outcome, 0, encode(NodeOutcome{}));
+            follow(rank);
+        }
+    });
 }
 
 void GroupWorld::fail(std::size_t rank, const std::string& sentence) {
@@ -200,17 +240,9 @@ void GroupWorld::follow(std::size_t rank) {
         } else if (auto* hangup = std::get_if<group::Hangup>(&command)) {
             hang_up(rank, hangup->to.index());
         } else if (auto* done = std::get_if<group::Deliver>(&command)) {
-            invariant(done->kind == Collective::fence, "only a fence was asked for");
-            node.fence = done->bytes;
-            at(now_ + latency() * 10, [this, rank] {
-                Node& worker = nodes_[rank];
-                if (!worker.dead && !worker.outcome_said) {
-                    worker.outcome_said = true;
-                    worker.group->contribute(
-                        now_, Collective::outcome, 0, encode(NodeOutcome{}));
-                    follow(rank);
-                }
-            });
+            on_delivered(rank, *done);
+        } else if (std::holds_alternative<group::Direct>(command)) {
+            on_direct(rank);
         } else if (auto* settle = std::get_if<group::Settle>(&command)) {
             invariant(!node.settled_at, "a node settles once");
             node.settled_at = now_;

@@ -23,6 +23,7 @@ class GroupWorld {
         bool silent = false;  ///< Its network is gone: nothing arrives, nobody hears of it.
         bool announced = false;
         bool early_failure = false;
+        bool direct = false;
         bool outcome_said = false;
         std::optional<Instant> settled_at;
         std::vector<std::byte> fence;
@@ -39,6 +40,7 @@ class GroupWorld {
 
     void announce(std::size_t rank);
     void fail(std::size_t rank, const std::string& sentence);
+    void lose_wire_up(std::size_t rank);
     void kill(std::size_t rank);
     void cut(std::size_t rank);
 
@@ -66,6 +68,8 @@ class GroupWorld {
     void on_arrival(std::size_t from, std::size_t to, TreeMessage message);
     void hang_up(std::size_t one, std::size_t other);
     void do_local(std::size_t rank);
+    void on_direct(std::size_t rank);
+    void on_delivered(std::size_t rank, const group::Deliver& done);
     void tick(std::size_t rank);
     [[nodiscard]] GroupSeat seat(std::size_t rank) const;
     [[nodiscard]] std::optional<Edge> edge_between(std::size_t one, std::size_t other) const;

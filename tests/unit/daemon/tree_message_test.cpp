@@ -32,7 +32,8 @@ std::vector<TreeMessage> every_kind() {
             SettledMessage{},
             PulseMessage{},
             AskMessage{{7, 0, 1}},
-            TellMessage{true}};
+            TellMessage{true},
+            DirectMessage{}};
 }
 
 StagePlan some_plan() {
