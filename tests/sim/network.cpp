@@ -1,8 +1,9 @@
 #include "tests/sim/network.h"
 
+#include "tests/sim/environment.h"
+
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 namespace stage::sim {
 
@@ -48,7 +49,7 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
       prng_{prng},
       deliver_{std::move(deliver)},
       burst_until_(plan.members),
-      is_traced_{std::getenv("TRACE") != nullptr} {
+      is_traced_{variable("TRACE") != nullptr} {
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
         const std::uint64_t up =
             plan.uplink_bytes_per_s > 0 ? plan.uplink_bytes_per_s : plan.link_bytes_per_s;

@@ -1,24 +1,19 @@
 // Does every drawn world keep the truths?  RUNS seeds from SEED on.
+#include "tests/sim/environment.h"
 #include "tests/sim/world.h"
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <iostream>
 #include <string>
 
 namespace stage::sim {
 namespace {
 
-std::uint64_t number_of(const char* name, std::uint64_t standard) {
-    const char* text = std::getenv(name);
-    return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 10) : standard;
-}
-
 TEST_CASE("every world keeps the truths", "[swarm]") {
     const std::uint64_t first = number_of("SEED", 1);
     const std::uint64_t runs = number_of("RUNS", 200);
-    const bool is_loud = std::getenv("LOUD") != nullptr;
+    const bool is_loud = variable("LOUD") != nullptr;
     for (std::uint64_t seed = first; seed < first + runs; ++seed) {
         const Plan plan = draw_plan(seed);
         if (is_loud || runs == 1) {

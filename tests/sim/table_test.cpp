@@ -3,20 +3,15 @@
 // T is the time at which the last member holds a 16 MiB object over 1 Gbit/s links, from the
 // first offer on, divided by the time that its packets take on one link. Round trips, reading,
 // verifying and storing are in it. MiB= and MBITS= change the object and the links.
+#include "tests/sim/environment.h"
 #include "tests/sim/world.h"
 
 #include <catch2/catch.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 
 namespace stage::sim {
 namespace {
-
-std::uint64_t number_of(const char* name, std::uint64_t standard) {
-    const char* text = std::getenv(name);
-    return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 10) : standard;
-}
 
 struct Row {
     double time = 0;          ///< In wire times.
@@ -28,7 +23,7 @@ Row measure(std::uint16_t members, std::uint32_t loss_ppm, std::uint32_t shared_
     Plan plan = calm_plan(members, number_of("MiB", 16) << 20U);
     plan.seed = 7 + loss_ppm + shared_ppm;
     plan.link_bytes_per_s = number_of("MBITS", 1000) * 125'000;
-    plan.told_bytes_per_s = std::getenv("UNTOLD") != nullptr ? 0 : plan.link_bytes_per_s;
+    plan.told_bytes_per_s = variable("UNTOLD") != nullptr ? 0 : plan.link_bytes_per_s;
     plan.loss.independent_ppm = loss_ppm;
     plan.loss.shared_ppm = shared_ppm;
     plan.heals_at = std::chrono::hours{1};
@@ -41,7 +36,7 @@ Row measure(std::uint16_t members, std::uint32_t loss_ppm, std::uint32_t shared_
     UNSCOPED_INFO(world.report());
     CHECK(world.complaints().empty());
     CHECK(world.all_released());
-    if (std::getenv("LOUD") != nullptr) {
+    if (variable("LOUD") != nullptr) {
         std::printf("%s", world.report().c_str());
     }
     Row row;
@@ -83,7 +78,7 @@ TEST_CASE("time over wire time", "[.table]") {
                             row.time,
                             row.bytes,
                             static_cast<unsigned long long>(row.heard));
-                std::fflush(stdout);
+                static_cast<void>(std::fflush(stdout));
             }
         }
     }

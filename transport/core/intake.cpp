@@ -94,21 +94,28 @@ void Intake::on_describe(const wire::Describe& body) {
     BlockIndex block = body.first;
     for (const wire::Descriptor& descriptor : body.descriptors) {
         if (descriptors_->learn(block, descriptor)) {
-            if (OpenBlock* known = map_->find(block); known != nullptr) {
-                describe_open(*known);
-            } else if (descriptor.encoding == wire::Encoding::hole) {
-                open_hole(block);
-            }
+            on_learnt(block);
         }
         ++block;
     }
 }
 
-/// Nothing will come of a hole: to know it is to have it, if there is room.
-void Intake::open_hole(BlockIndex block) {
-    if (OpenBlock* opened = open(block); opened != nullptr) {
+void Intake::on_learnt(BlockIndex block) {
+    if (OpenBlock* known = map_->find(block); known != nullptr) {
+        describe_open(*known);
+    } else if (descriptors_->at(block).encoding == wire::Encoding::hole) {
+        open_whole(block);
+    }
+}
+
+/// Opens a block that is described, if there is room. Of a hole nothing more will come: to know
+/// it is to have it.
+bool Intake::open_whole(BlockIndex block) {
+    OpenBlock* opened = open(block);
+    if (opened != nullptr) {
         advance(*opened);
     }
+    return opened != nullptr;
 }
 
 /// Chunks came before the descriptor did: now it is known how many there must be.
@@ -206,17 +213,12 @@ bool Intake::open_absent(Position settled, bool is_ended) {
     for (std::size_t tried = 0; block < below && tried < config_.resident_blocks; ++tried) {
         // The very first missing block may always come in: all others may be waiting for it.
         const bool is_first = map_->open_count() == 0 || block < map_->at(0).block.value();
-        if (map_->open_count() >= open_max && !is_first) {
+        const bool is_described = descriptors_->knows(BlockIndex{block});
+        if ((map_->open_count() >= open_max && !is_first) ||
+            (is_described && !open_whole(BlockIndex{block}))) {
             break;
         }
-        if (descriptors_->knows(BlockIndex{block})) {
-            OpenBlock* opened = open(BlockIndex{block});
-            if (opened == nullptr) {
-                break;
-            }
-            advance(*opened);
-            has_opened = true;
-        }
+        has_opened = has_opened || is_described;
         block = map_->first_absent(block + 1, below);
     }
     return has_opened;

@@ -66,7 +66,8 @@ class Intake final : public Holdings {
     [[nodiscard]] OpenBlock* accept(const Datagram& datagram);
     [[nodiscard]] bool fits(const Datagram& datagram) const;
     [[nodiscard]] OpenBlock* open(BlockIndex block);
-    void open_hole(BlockIndex block);
+    void on_learnt(BlockIndex block);
+    bool open_whole(BlockIndex block);
     void describe_open(OpenBlock& open);
     void advance(OpenBlock& open);
     void order(OperationKind kind, BlockIndex block);

@@ -92,21 +92,26 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
         }
         --in_flight_;
         if (asked.peer == from) {
-            if (!asked.has_given) {
-                round_trip_.on_sample(now - asked.sent_at);
-            }
-            asked.has_given = true;
-            asked.expires_at = now + round_trip_.timeout(0);
+            on_answer(now, asked);
             open.failures = 0;
             open.silences = 0;
             open.lacking_count = 0;
-            peers_.on_answer(from);
         }
         if (asked.left == 0) {
             search_rate(true);
             end(i);
         }
     }
+}
+
+/// The peer asked gave something: that is a round trip, and a sign of life.
+void Puller::on_answer(Instant now, Asked& asked) {
+    if (!asked.has_given) {
+        round_trip_.on_sample(now - asked.sent_at);
+        asked.has_given = true;
+    }
+    asked.expires_at = now + round_trip_.timeout(0);
+    peers_.on_answer(asked.peer);
 }
 
 /// Chunks of a request that ended may be asked for again, unless another request covers them.
@@ -150,32 +155,35 @@ void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, Ch
     if (found == asked_.end()) {
         return;
     }
-    if (!found->has_given) {
-        round_trip_.on_sample(now - found->sent_at);
-        found->has_given = true;
-    }
-    peers_.on_answer(from);
-    OpenBlock* open = map.find(found->block);
+    on_answer(now, *found);
     Asked refused = *found;
     refused.left = 0;
     for (const wire::ChunkRun& run : lacking.runs) {
-        const std::uint32_t end = std::uint32_t{run.first} + run.count;
-        for (std::uint8_t i = 0; run.block == found->block && i < found->left;) {
-            const std::uint16_t chunk = found->chunks[i];
-            if (chunk >= run.first && chunk < end && remove(*found, chunk)) {
-                refused.chunks[refused.left++] = chunk;
-                --in_flight_;
-            } else {
-                ++i;
-            }
+        if (run.block == found->block) {
+            move(run, *found, refused);
         }
     }
+    OpenBlock* open = map.find(found->block);
     if (open != nullptr && refused.left > 0) {
         give_back(refused, *open);
         fail(now, refused, *open, false);
     }
     if (found->left == 0) {
         end(static_cast<std::size_t>(found - asked_.begin()));
+    }
+}
+
+/// Takes the run's chunks out of `asked` and puts them into `refused`.
+void Puller::move(const wire::ChunkRun& run, Asked& asked, Asked& refused) {
+    const std::uint32_t below = std::uint32_t{run.first} + run.count;
+    for (std::uint8_t i = 0; i < asked.left;) {
+        const std::uint16_t chunk = asked.chunks[i];
+        if (chunk >= run.first && chunk < below && remove(asked, chunk)) {
+            refused.chunks[refused.left++] = chunk;
+            --in_flight_;
+        } else {
+            ++i;
+        }
     }
 }
 

@@ -62,6 +62,8 @@ class Puller {
         Instant expires_at{};
     };
 
+    void on_answer(Instant now, Asked& asked);
+    void move(const wire::ChunkRun& run, Asked& asked, Asked& refused);
     void expire(Instant now, ChunkMap& map);
     void give_back(const Asked& asked, OpenBlock& open) const;
     void fail(Instant now, const Asked& asked, OpenBlock& open, bool was_silent);

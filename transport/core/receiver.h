@@ -20,6 +20,9 @@ class Receiver {
     /// Requires config.own != config.source. `prng` must outlive this.
     Receiver(const CoreConfig& config, Prng& prng, Limits limits = {});
     Receiver(Receiver&&) noexcept;
+    Receiver& operator=(Receiver&&) = delete;
+    Receiver(const Receiver&) = delete;
+    Receiver& operator=(const Receiver&) = delete;
     ~Receiver();
 
     void on_datagrams(Instant now, std::span<const Datagram> datagrams);

@@ -27,39 +27,16 @@ void RepairServer::on_request(Instant now,
                               const wire::Request& request,
                               ControlQueue& out) {
     wire::Request lacking{.id = request.id, .runs = {}};
-    const Destination to{.to_group = false, .peer = from};
     std::uint32_t budget = limits_.answer_chunks_max;
     for (const wire::ChunkRun& run : request.runs) {
         if (run.count == 0) {
-            auto body = holdings_.describe(run.block, wire::kMaxDescriptors);
-            if (body.empty()) {
-                lacking.runs.push_back(run);
-            } else {
-                out.push_peer(wire::PacketType::describe, from, std::move(body));
-            }
-            continue;
-        }
-        const bool fits = run.count <= budget;
-        if (!fits || !enqueue(now, to, run, request.id)) {
+            answer_descriptor(from, run, lacking, out);
+        } else if (run.count <= budget &&
+                   enqueue(now, {.to_group = false, .peer = from}, run, request.id)) {
+            budget -= run.count;
+            take_lacking(from, run, lacking);
+        } else {
             lacking.runs.push_back(run);
-            continue;
-        }
-        budget -= run.count;
-        // What of the run isn't here is said run by run, so that it is asked of others at once.
-        Job* job = find(to, run.block);
-        for (std::uint32_t i = 0; job != nullptr && job->is_ready && i < run.count; ++i) {
-            const std::uint32_t chunk = run.first + i;
-            if (!holdings_.has(run.block, chunk) && lacking.runs.size() < wire::kMaxRuns) {
-                job->wanted.remove(chunk);
-                lacking.runs.push_back({.block = run.block,
-                                        .first = static_cast<std::uint16_t>(chunk),
-                                        .count = 1});
-            }
-        }
-        if (job != nullptr && job->wanted.is_empty()) {
-            finish(static_cast<std::size_t>(
-                std::ranges::find_if(jobs_, [&](const Job& each) { return &each == job; }) -
-                jobs_.begin()));
         }
     }
     if (!lacking.runs.empty()) {
@@ -67,14 +44,46 @@ void RepairServer::on_request(Instant now,
     }
 }
 
+void RepairServer::answer_descriptor(Rank from,
+                                     const wire::ChunkRun& run,
+                                     wire::Request& lacking,
+                                     ControlQueue& out) {
+    auto body = holdings_.describe(run.block, wire::kMaxDescriptors);
+    if (body.empty()) {
+        lacking.runs.push_back(run);
+    } else {
+        out.push_peer(wire::PacketType::describe, from, std::move(body));
+    }
+}
+
+/// What of a run that was taken on isn't here is said chunk by chunk, so that it is asked of
+/// others at once.
+void RepairServer::take_lacking(Rank from, const wire::ChunkRun& run, wire::Request& lacking) {
+    const auto job = find({.to_group = false, .peer = from}, run.block);
+    if (job == jobs_.end() || !job->is_ready) {
+        return;
+    }
+    for (std::uint32_t i = 0; i < run.count && lacking.runs.size() < wire::kMaxRuns; ++i) {
+        const std::uint32_t chunk = run.first + i;
+        if (!holdings_.has(run.block, chunk)) {
+            job->wanted.remove(chunk);
+            lacking.runs.push_back(
+                {.block = run.block, .first = static_cast<std::uint16_t>(chunk), .count = 1});
+        }
+    }
+    if (job->wanted.is_empty()) {
+        finish(static_cast<std::size_t>(job - jobs_.begin()));
+    }
+}
+
 bool RepairServer::repeat(Instant now, const wire::ChunkRun& run) {
     return enqueue(now, {.to_group = true, .peer = {}}, run, 0);
 }
 
-RepairServer::Job* RepairServer::find(const Destination& to, BlockIndex block) {
-    const auto found = std::ranges::find_if(
+std::deque<RepairServer::Job>::iterator RepairServer::find(const Destination& to,
+                                                           BlockIndex block) {
+    return std::ranges::find_if(
         jobs_, [&](const Job& job) { return job.block == block && job.to == to; });
-    return found == jobs_.end() ? nullptr : &*found;
 }
 
 /// False if nothing of the run can be given, now or after a load.
@@ -89,14 +98,14 @@ bool RepairServer::enqueue(Instant now,
     if (run.first >= end || (!is_resident && !holdings_.can_load(run.block))) {
         return false;
     }
-    Job* job = find(to, run.block);
-    if (job == nullptr) {
+    auto job = find(to, run.block);
+    if (job == jobs_.end()) {
         if (jobs_.size() >= limits_.jobs_max) {
             return false;
         }
         jobs_.push_back({.to = to, .block = run.block, .wanted = std::move(spare_.back())});
         spare_.pop_back();
-        job = &jobs_.back();
+        job = std::prev(jobs_.end());
         job->wanted.clear();
         if (is_resident && !is_loading_block(run.block)) {
             make_ready(*job);

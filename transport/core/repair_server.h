@@ -71,7 +71,12 @@ class RepairServer {
                                const wire::ChunkRun& run,
                                std::uint32_t request);
     [[nodiscard]] bool is_loading_block(BlockIndex block) const;
-    [[nodiscard]] Job* find(const Destination& to, BlockIndex block);
+    [[nodiscard]] std::deque<Job>::iterator find(const Destination& to, BlockIndex block);
+    void answer_descriptor(Rank from,
+                           const wire::ChunkRun& run,
+                           wire::Request& lacking,
+                           ControlQueue& out);
+    void take_lacking(Rank from, const wire::ChunkRun& run, wire::Request& lacking);
     void make_ready(Job& job);
     void finish(std::size_t index);
     void refuse(std::size_t index, ControlQueue& out);

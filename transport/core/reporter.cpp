@@ -95,29 +95,41 @@ void Reporter::add_missing(const Position& settled, const ChunkMap& map, wire::R
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         const OpenBlock& open = map.at(i);
         const std::uint32_t block = open.block.value();
-        if (block < reported_.block || open.chunks == 0 || open.state != OpenState::filling) {
-            continue;
-        }
         if (block > settled.block) {
             break;
         }
+        if (block < reported_.block || open.chunks == 0 || open.state != OpenState::filling) {
+            continue;
+        }
+        const std::uint32_t from = block == reported_.block ? reported_.chunk : 0;
         const std::uint32_t below =
             block == settled.block ? std::min(settled.chunk, open.chunks) : open.chunks;
-        const std::uint32_t from = block == reported_.block ? reported_.chunk : 0;
-        std::uint32_t first = open.have.next_absent(from);
-        while (first < below) {
-            if (report.missing.size() == wire::kMaxRuns) {
-                reported_ = {.block = block, .chunk = first};
-                return;
-            }
-            const std::uint32_t end = std::min(open.have.next(first), below);
-            report.missing.push_back({.block = open.block,
-                                      .first = static_cast<std::uint16_t>(first),
-                                      .count = static_cast<std::uint16_t>(end - first)});
-            first = open.have.next_absent(end);
+        const std::uint32_t told_below = add_missing_of(open, from, below, report);
+        if (told_below < below) {
+            reported_ = {.block = block, .chunk = told_below};  // the rest next time
+            return;
         }
     }
     reported_ = std::max(reported_, settled);
+}
+
+/// Lists what a block lacks in [from, below). Gives how far it came before the report was full.
+std::uint32_t Reporter::add_missing_of(const OpenBlock& open,
+                                       std::uint32_t from,
+                                       std::uint32_t below,
+                                       wire::Report& report) {
+    std::uint32_t first = open.have.next_absent(from);
+    while (first < below) {
+        if (report.missing.size() == wire::kMaxRuns) {
+            return first;
+        }
+        const std::uint32_t end = std::min(open.have.next(first), below);
+        report.missing.push_back({.block = open.block,
+                                  .first = static_cast<std::uint16_t>(first),
+                                  .count = static_cast<std::uint16_t>(end - first)});
+        first = open.have.next_absent(end);
+    }
+    return below;
 }
 
 }  // namespace stage::core

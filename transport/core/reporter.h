@@ -42,6 +42,10 @@ class Reporter {
   private:
     [[nodiscard]] wire::Report build(Instant now, const ChunkMap& map);
     void add_missing(const Position& settled, const ChunkMap& map, wire::Report& report);
+    [[nodiscard]] static std::uint32_t add_missing_of(const OpenBlock& open,
+                                                      std::uint32_t from,
+                                                      std::uint32_t below,
+                                                      wire::Report& report);
 
     FeedbackLimits limits_;
     Rank source_;

@@ -12,7 +12,7 @@
 namespace stage::core {
 namespace {
 
-/// Told the end one by one, because they may not hear the group.
+/// So many who may not hear the group are told the end one by one.
 constexpr std::uint32_t kToldAlone = 64;
 /// The source is never silent for longer than this part of a stall_timeout, nor than a second.
 constexpr int kAlivePart = 8;
@@ -171,20 +171,25 @@ void Sender::Parts::decide(Instant now) {
         outcome.phase = Phase::failed;
         outcome.culprit = told->rank;
         outcome.why = Error{blame, told->why};
-        std::uint32_t alone = 0;
-        for (std::uint32_t i = 0; i < config.members && alone < kToldAlone; ++i) {
-            const Rank rank{static_cast<std::uint16_t>(i)};
-            if (!readiness.ready().has(rank)) {
-                control.push_peer(wire::PacketType::release, rank, wire::write(*told));
-                ++alone;
-            }
-        }
+        tell_the_deaf();
     }
     server.clear();
     watch.stop();
     end.stop();
     release.start(now);
     stays_until = now + limits.ending.answer_late;
+}
+
+/// Those who never answered may not hear the group: they are told the end one by one.
+void Sender::Parts::tell_the_deaf() {
+    std::uint32_t alone = 0;
+    for (std::uint32_t i = 0; i < config.members && alone < kToldAlone; ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (!readiness.ready().has(rank)) {
+            control.push_peer(wire::PacketType::release, rank, wire::write(*told));
+            ++alone;
+        }
+    }
 }
 
 bool Sender::Parts::has(BlockIndex block, std::uint32_t chunk) const {

@@ -21,6 +21,9 @@ class Sender {
     /// Requires shape.blocks >= 1 and config.own == config.source. `prng` must outlive this.
     Sender(const CoreConfig& config, const ObjectShape& shape, Prng& prng, Limits limits = {});
     Sender(Sender&&) noexcept;
+    Sender& operator=(Sender&&) = delete;
+    Sender(const Sender&) = delete;
+    Sender& operator=(const Sender&) = delete;
     ~Sender();
 
     void on_datagrams(Instant now, std::span<const Datagram> datagrams);

@@ -41,6 +41,7 @@ struct Sender::Parts final : Holdings {
     void keep_alive(Instant now);
     void watch_own_disk(Instant now);
     void decide(Instant now);
+    void tell_the_deaf();
     void fail(Rank culprit, Blame blame, std::string why);
     void fill(Instant now, SendBatch& batch);
     void take(Instant now, OperationBatch& batch);

@@ -104,6 +104,8 @@ void SharedLoss::on_request(Instant now,
                             const wire::Request& request,
                             wire::Request& alone,
                             std::vector<wire::ChunkRun>& repeat) {
+    // A request's runs of one block follow each other: who asked before is who asked before
+    // them.
     BlockIndex last;
     Rank before = from;
     for (const wire::ChunkRun& run : request.runs) {
@@ -112,26 +114,34 @@ void SharedLoss::on_request(Instant now,
             continue;
         }
         Recent& recent = recent_of(now, run.block);
-        before = run.block != last || &run == &request.runs.front() ? recent.asker : before;
+        const bool is_same_block = run.block == last && &run != &request.runs.front();
+        before = is_same_block ? before : recent.asker;
         last = run.block;
         forget(now, asking.window, recent);
-        const std::uint32_t end =
-            std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
-        for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
-            if (recent.repeated.has(chunk)) {
-                continue;
-            }
-            // (A request's runs of one block come one after the other.)
-            const bool is_shared =
-                asking.is_lost_by_all || (recent.asked.has(chunk) && before != from);
-            if (is_shared) {
-                append(repeat, run.block, chunk);
-            } else if (alone.runs.size() < wire::kMaxRuns) {
-                recent.asked.add(chunk);
-                append(alone.runs, run.block, chunk);
-            }
-        }
+        sort(run,
+             {.is_lost_by_all = asking.is_lost_by_all,
+              .is_another = before != from,
+              .alone = alone,
+              .repeat = repeat},
+             recent);
         recent.asker = from;
+    }
+}
+
+/// To whom each chunk of the run goes.
+void SharedLoss::sort(const wire::ChunkRun& run, const Sorting& how, Recent& recent) const {
+    const std::uint32_t end =
+        std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);
+    for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
+        if (recent.repeated.has(chunk)) {
+            continue;
+        }
+        if (how.is_lost_by_all || (how.is_another && recent.asked.has(chunk))) {
+            append(how.repeat, run.block, chunk);
+        } else if (how.alone.runs.size() < wire::kMaxRuns) {
+            recent.asked.add(chunk);
+            append(how.alone.runs, run.block, chunk);
+        }
     }
 }
 

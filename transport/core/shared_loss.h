@@ -56,9 +56,18 @@ class SharedLoss {
         ChunkSet repeated;  ///< To everybody.
     };
 
+    /// How a run is sorted, and into what.
+    struct Sorting {
+        bool is_lost_by_all;
+        bool is_another;  ///< Who asks is not the one who asked last.
+        wire::Request& alone;
+        std::vector<wire::ChunkRun>& repeat;
+    };
+
     [[nodiscard]] Votes& votes_of(BlockIndex block);
     [[nodiscard]] Recent& recent_of(Instant now, BlockIndex block);
     void forget(Instant now, Duration window, Recent& recent) const;
+    void sort(const wire::ChunkRun& run, const Sorting& how, Recent& recent) const;
 
     FeedbackLimits limits_;
     std::uint32_t threshold_;

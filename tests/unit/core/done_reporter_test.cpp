@@ -10,7 +10,7 @@ using namespace stage::core::test;
 
 namespace {
 
-wire::Done done_of(std::vector<unsigned> ranks) {
+wire::Done done_of(const std::vector<unsigned>& ranks) {
     wire::Done body;
     for (const unsigned each : ranks) {
         body.ranks.push_back({.first = rank(each), .last = rank(each)});

@@ -16,15 +16,18 @@ namespace {
 /// A holder: some chunks are in memory, some blocks on disk.
 class Shelf final : public Holdings {
   public:
-    bool has(BlockIndex wanted, std::uint32_t chunk) const override {
+    [[nodiscard]] bool has(BlockIndex wanted, std::uint32_t chunk) const override {
         const auto found = memory.find(wanted);
         return found != memory.end() && found->second.contains(chunk);
     }
-    bool can_load(BlockIndex wanted) const override { return disk.contains(wanted); }
-    std::uint32_t chunks(BlockIndex wanted) const override {
+    [[nodiscard]] bool can_load(BlockIndex wanted) const override {
+        return disk.contains(wanted);
+    }
+    [[nodiscard]] std::uint32_t chunks(BlockIndex wanted) const override {
         return memory.contains(wanted) || disk.contains(wanted) ? 100 : 0;
     }
-    std::vector<std::byte> describe(BlockIndex wanted, std::uint32_t) const override {
+    [[nodiscard]] std::vector<std::byte> describe(BlockIndex wanted,
+                                                  std::uint32_t) const override {
         return chunks(wanted) == 0 ? std::vector<std::byte>{}
                                    : wire::write(wire::Describe{
                                          .first = wanted, .descriptors = {raw_block(100'000)}});

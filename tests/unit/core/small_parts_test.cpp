@@ -129,7 +129,7 @@ TEST_CASE("a queue of control packets is bounded and numbers each once") {
     Numbering numbers;
     SendBatch batch;
     batch.packets_max = 2;
-    CHECK(queue.drain(batch, numbers) == 2 * (1 + kWireOverheadBytes));
+    CHECK(queue.drain(batch, numbers) == std::uint64_t{2} * (1 + kWireOverheadBytes));
     REQUIRE(batch.sends.size() == 2);
     CHECK(batch.sends[0].packet_number == 1);
     CHECK(batch.sends[1].packet_number == 2);
