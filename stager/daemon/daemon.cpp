@@ -57,6 +57,15 @@ Status Daemon::open(Spawner spawner) {
     if (!root) {
         return root.error();
     }
+    Status opened = open_children(std::move(spawner));
+    if (opened) {
+        opened = open_doors();
+    }
+    return opened ? watch_signals() : opened;
+}
+
+/// Everything that a stage needs, and the stages.
+Status Daemon::open_children(Spawner spawner) {
     auto children = Children::open(loop_, std::move(spawner), [this](const Error& error) {
         log_.error("the spawner is gone; stagecastd ends, start it again",
                    {{"why", error.sentence()}});
@@ -95,6 +104,11 @@ Status Daemon::open(Spawner spawner) {
                                .links = links_,
                                .credentials = munge_->client()});
     registry_.emplace(*services_);
+    return {};
+}
+
+/// Where others knock: daemons by TCP, the plugin by the node's own socket.
+Status Daemon::open_doors() {
     auto incoming = Incoming::open(
         *services_,
         [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
@@ -118,7 +132,7 @@ Status Daemon::open(Spawner spawner) {
         return control.error();
     }
     control_ = std::move(*control);
-    return watch_signals();
+    return {};
 }
 
 Status Daemon::watch_signals() {
@@ -126,7 +140,7 @@ Status Daemon::watch_signals() {
     ::sigemptyset(&mask);
     ::sigaddset(&mask, SIGTERM);
     ::sigaddset(&mask, SIGINT);
-    ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+    ::pthread_sigmask(SIG_BLOCK, &mask, nullptr);
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     signals_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals_) {

@@ -32,6 +32,8 @@ class Daemon {
 
   private:
     Status open(Spawner spawner);
+    Status open_children(Spawner spawner);
+    Status open_doors();
     Status watch_signals();
     void on_signal();
     void log_counters() const;

@@ -10,6 +10,9 @@ static_assert(static_cast<int>(Protection::none) == 0 &&
               static_cast<int>(Protection::auth) == 1 &&
               static_cast<int>(Protection::encrypt) == 2);
 
+/// Slurm's answer, where what it said before would do.
+constexpr Duration kPatienceIfKnown = std::chrono::seconds{2};
+
 std::string dotted(GroupAddress address) {
     std::string text;
     for (unsigned shift = 32; shift > 0; shift -= 8) {
@@ -41,19 +44,49 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
 void Planner::make(const StageRequest& request,
                    std::vector<std::string> names,
                    OnPlan on_plan) {
-    asker_.ask(
-        ResolveQuestion{request.node_list},
-        [this, request, names = std::move(names), call = std::move(on_plan)](
-            const Result<SlurmAnswer>& answer) { call(complete(request, names, answer)); });
+    const bool is_alone = names.size() == 1;
+    const bool remembered_all = remembered(names).has_value();
+    const SlurmAnswer own{std::vector<SlurmNode>{{.name = names.front(), .address = {}}}};
+    auto complete_with = [this, request, names = std::move(names), call = std::move(on_plan)](
+                             const Result<SlurmAnswer>& answer) {
+        call(complete(request, names, answer));
+    };
+    if (!is_alone) {
+        asker_.ask(ResolveQuestion{request.node_list},
+                   std::move(complete_with),
+                   remembered_all ? kPatienceIfKnown : kSlurmAnswerMax);
+        return;
+    }
+    services_.loop.defer([own, complete_with, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            complete_with(own);
+        }
+    });
+}
+
+/// Where the nodes were when Slurm last said so; nothing if it has never said it of one of
+/// them.
+std::optional<std::vector<SlurmNode>> Planner::remembered(
+    const std::vector<std::string>& names) const {
+    std::vector<SlurmNode> nodes;
+    for (const std::string& name : names) {
+        const auto found = services_.addresses.find(name);
+        if (found == services_.addresses.end()) {
+            return std::nullopt;
+        }
+        nodes.push_back({.name = name, .address = found->second});
+    }
+    return nodes;
 }
 
 Result<StagePlan> Planner::complete(const StageRequest& request,
                                     const std::vector<std::string>& names,
-                                    const Result<SlurmAnswer>& answer) const {
-    if (!answer) {
+                                    const Result<SlurmAnswer>& answer) {
+    const auto known = answer ? std::nullopt : remembered(names);
+    if (!answer && !known) {
         return Error{answer.error()}.within("looking up the nodes' addresses");
     }
-    const auto* nodes = std::get_if<std::vector<SlurmNode>>(&*answer);
+    const auto* nodes = known ? &*known : std::get_if<std::vector<SlurmNode>>(&*answer);
     if (nodes == nullptr || nodes->size() != names.size()) {
         return Error{Blame::internal, "Slurm counts other nodes in " + request.node_list};
     }
@@ -64,6 +97,9 @@ Result<StagePlan> Planner::complete(const StageRequest& request,
             return Error{Blame::internal, "Slurm orders other nodes in " + request.node_list};
         }
         plan.nodes.push_back({names[rank], nodes->at(rank).address});
+        if (answer && names.size() > 1) {
+            services_.addresses[names[rank]] = nodes->at(rank).address;
+        }
     }
     return plan;
 }

@@ -1,6 +1,7 @@
 // What does the root draw for a stage, and where do the others live?
 //
-// Addresses come from Slurm (NodeAddr), asked once, here: no other node has to. The rest is
+// Addresses come from Slurm (NodeAddr), asked once, here: no other node has to. Where slurmctld
+// is silent, what it said before serves: each daemon proves who it is all the same. The rest is
 // drawn from getrandom() within the site's limits.
 #pragma once
 
@@ -22,15 +23,19 @@ class Planner {
     explicit Planner(Services& services) : services_{services}, asker_{services} {}
 
     /// `names`: the expanded node list, which Slurm's answer must match. `on_plan` comes later.
+    /// A node that is alone needs nobody's address, and so no answer.
     void make(const StageRequest& request, std::vector<std::string> names, OnPlan on_plan);
 
   private:
     [[nodiscard]] Result<StagePlan> complete(const StageRequest& request,
                                              const std::vector<std::string>& names,
-                                             const Result<SlurmAnswer>& answer) const;
+                                             const Result<SlurmAnswer>& answer);
+    [[nodiscard]] std::optional<std::vector<SlurmNode>> remembered(
+        const std::vector<std::string>& names) const;
 
     Services& services_;
     SlurmAsker asker_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 /// All that is drawn; the nodes are left empty.

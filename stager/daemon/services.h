@@ -14,6 +14,9 @@
 
 #include <sys/random.h>
 
+#include <string>
+#include <unordered_map>
+
 namespace stage {
 
 /// The spawner's roles, by number.
@@ -30,6 +33,8 @@ struct Services {
     VerdictStore& verdicts;
     LinkPolicy& links;
     Credentials& credentials;
+    std::unordered_map<std::string, std::string>
+        addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
     std::size_t stages_running = 0;  ///< With processes on this node.
 };
 

@@ -2,16 +2,15 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
+
 namespace stage {
 
 SlurmAsker::SlurmAsker(Services& services)
     : services_{services}, alarm_{services.loop, [this] {
-                                      if (query_) {
-                                          query_->on_time(services_.loop.now());
-                                          look();
-                                      } else {
-                                          finish(Error{Blame::node, "asking Slurm failed"});
-                                      }
+                                      finish(Error{Blame::node,
+                                                   "Slurm does not answer; is slurmctld "
+                                                   "reachable?"});
                                   }} {
 }
 
@@ -19,7 +18,7 @@ SlurmAsker::~SlurmAsker() {
     drop();
 }
 
-void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer) {
+void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer, Duration patience) {
     drop();
     on_answer_ = std::move(on_answer);
     Loop& loop = services_.loop;
@@ -30,7 +29,7 @@ void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer) {
         return;
     }
     query_.emplace(std::move(*query));
-    alarm_.set(query_->deadline());
+    alarm_.set(std::min(query_->deadline(), loop.now() + patience));
     static_cast<void>(loop.watch(query_->fd(), EPOLLIN, [this](auto) {
         query_->on_readable();
         look();

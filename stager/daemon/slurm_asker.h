@@ -24,7 +24,9 @@ class SlurmAsker {
 
     /// One question at a time: another one drops the first. `on_answer` comes later, from the
     /// loop.
-    void ask(const SlurmQuestion& question, OnAnswer on_answer);
+    void ask(const SlurmQuestion& question,
+             OnAnswer on_answer,
+             Duration patience = kSlurmAnswerMax);
     [[nodiscard]] bool is_busy() const { return query_.has_value(); }
 
   private:

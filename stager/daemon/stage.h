@@ -31,6 +31,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     /// `services` outlives it.
     Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on_change);
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
     ~Stage() override;
 
     /// The local plugin: the job is here. Answered once, when the verdict is known.
