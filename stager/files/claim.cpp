@@ -2,18 +2,37 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 namespace stage {
 
-Claims::~Claims() {
-    remove_all();
+std::string Claims::Claim::claim_of(std::uint32_t step) const {
+    return temporary_name(name, writer, (writer.rank + step) % writer.group_size);
 }
 
-void Claims::remove_all() {
-    for (const Claim& claim : claims_) {
-        static_cast<void>(::unlinkat(claim.directory.fd.get(), claim.name.c_str(), 0));
+/// The own claim is looked at last, see take_away()'s order.
+bool Claims::Claim::is_shared() const {
+    if (is_at_work(directory.fd.get(), claim_of(1))) {
+        return true;
     }
-    claims_.clear();
+    struct stat own {};
+    struct stat there {};
+    // Opened, not only looked up: NFS asks its server anew only then.
+    const UniqueFd found{::openat(directory.fd.get(),
+                                  claim_of(0).c_str(),
+                                  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    return !found || ::fstat(found.get(), &there) != 0 || ::fstat(file.get(), &own) != 0 ||
+           own.st_ino != there.st_ino;
+}
+
+void Claims::Claim::take_away(std::uint32_t step) const {
+    static_cast<void>(::unlinkat(directory.fd.get(), claim_of(step).c_str(), 0));
+}
+
+Claims::~Claims() {
+    for (const Claim& claim : claims_) {
+        claim.take_away(0);
+    }
 }
 
 void Claims::claim(const TargetPlace& place, const Writer& writer) {
@@ -23,13 +42,12 @@ void Claims::claim(const TargetPlace& place, const Writer& writer) {
     }
     Claim claim;
     claim.directory = *std::move(directory);
-    claim.name = temporary_name(place.name(), writer, writer.rank);
-    claim.successor =
-        temporary_name(place.name(), writer, (writer.rank + 1) % writer.group_size);
+    claim.name = place.name();
     claim.path = place.path();
+    claim.writer = writer;
     // Not exclusive: one that an earlier life of the job left behind does as well.
     claim.file.reset(::openat(claim.directory.fd.get(),
-                              claim.name.c_str(),
+                              claim.claim_of(0).c_str(),
                               O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
                               0600));
     if (claim.file && ::flock(claim.file.get(), LOCK_EX | LOCK_NB) == 0) {
@@ -40,7 +58,7 @@ void Claims::claim(const TargetPlace& place, const Writer& writer) {
 std::vector<std::string> Claims::paths() const {
     std::vector<std::string> paths;
     for (const Claim& claim : claims_) {
-        paths.push_back(claim.path.substr(0, claim.path.rfind('/') + 1) + claim.name);
+        paths.push_back(claim.path.substr(0, claim.path.rfind('/') + 1) + claim.claim_of(0));
     }
     return paths;
 }
@@ -48,11 +66,16 @@ std::vector<std::string> Claims::paths() const {
 Status Claims::settle() {
     Status alone;
     for (const Claim& claim : claims_) {
-        if (alone && is_at_work(claim.directory.fd.get(), claim.successor)) {
-            alone = shared_error(claim.path);
+        if (!claim.is_shared()) {
+            claim.take_away(0);
+            continue;
         }
+        for (std::uint32_t step = 1; step <= claim.writer.group_size; ++step) {
+            claim.take_away(step);
+        }
+        alone = alone ? shared_error(claim.path) : alone;
     }
-    remove_all();
+    claims_.clear();
     return alone;
 }
 

@@ -3,8 +3,10 @@
 // Every member puts an empty file with its temporary name there before the cards are exchanged,
 // and looks for its successor's afterwards. The exchange ends only when everybody has begun it,
 // so whoever looks first finds all claims: on a shared file system somebody finds one of
-// another's, however small the file and however late a member. (target_file.h looks again while
-// it writes, for destinations that are known only then.)
+// another's, however small the file and however late a member. It takes all of them away before
+// it fails, each before its successor's: who comes later finds its own gone and fails as well.
+// Nobody writes there, not even while the first failure is on its way to the others.
+// (target_file.h looks again while it writes, for destinations that are known only then.)
 #pragma once
 
 #include "stager/files/target_file.h"
@@ -36,13 +38,16 @@ class Claims {
   private:
     struct Claim {
         TargetDirectory directory;
-        std::string name;       ///< The own temporary name.
-        std::string successor;  ///< And the next member's.
-        std::string path;       ///< Of the file that should be there.
-        UniqueFd file;          ///< Holds the lock.
-    };
+        std::string name;  ///< Of the file that should be there.
+        std::string path;
+        Writer writer;
+        UniqueFd file;  ///< Holds the lock.
 
-    void remove_all();
+        /// The temporary name of the member that many ranks further on.
+        [[nodiscard]] std::string claim_of(std::uint32_t step) const;
+        [[nodiscard]] bool is_shared() const;
+        void take_away(std::uint32_t step) const;
+    };
 
     std::vector<Claim> claims_;
 };
