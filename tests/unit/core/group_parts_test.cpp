@@ -1,0 +1,167 @@
+#include "tests/unit/core/parts.h"
+#include "transport/core/group_verdict.h"
+#include "transport/core/member_ending.h"
+#include "transport/core/member_watch.h"
+#include "transport/core/readiness.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
+    const CoreConfig config = config_of(0, 4);
+    MemberWatch watch{config, {}, 100};
+    CHECK_FALSE(watch.deadline());
+    watch.start(kStart);
+    RankSet done{4};
+    const auto at = [&](Duration after, std::uint32_t sent) {
+        return watch.poll(kStart + after, done, sent);
+    };
+    for (int s = 1; s <= 8; ++s) {
+        for (unsigned each = 1; each < 4; ++each) {
+            watch.on_heard(kStart + seconds{s}, rank(each));
+        }
+        watch.on_held(kStart + seconds{s}, rank(1), static_cast<std::uint32_t>(s));
+        watch.on_moved(kStart + seconds{s}, rank(2));
+    }
+    CHECK_FALSE(at(milliseconds{7900}, 50));
+
+    SECTION("a member that misses what was sent and stands still") {
+        const auto named = at(milliseconds{8500}, 50);
+        REQUIRE(named);
+        CHECK(named->rank == rank(3));
+        CHECK(named->why.find("no progress") != std::string::npos);
+    }
+    SECTION("one that holds all that was sent does not stand still") {
+        CHECK_FALSE(at(milliseconds{8500}, 0));
+    }
+    SECTION("silent ones, the lowest first, the others counted") {
+        const auto named = at(milliseconds{16'100}, 50);
+        REQUIRE(named);
+        CHECK(named->rank == rank(1));
+        CHECK(named->why.find("nothing was heard") != std::string::npos);
+        CHECK(named->why.find("(and 2 more nodes)") != std::string::npos);
+    }
+    SECTION("nobody who is done") {
+        for (unsigned each = 1; each < 4; ++each) {
+            done.add(rank(each));
+        }
+        CHECK_FALSE(at(seconds{100}, 50));
+    }
+}
+
+TEST_CASE("giving files their names may take longer than a block") {
+    MemberWatch watch{config_of(0, 2), {}, 10};
+    watch.start(kStart);
+    watch.on_held(kStart, rank(1), 10);
+    const RankSet done{2};
+    for (int s = 1; s <= 31; ++s) {
+        watch.on_heard(kStart + seconds{s}, rank(1));
+        CHECK_FALSE(watch.poll(kStart + seconds{s}, done, 10));
+    }
+    watch.on_heard(kStart + seconds{33}, rank(1));
+    CHECK(watch.poll(kStart + seconds{33}, done, 10));
+}
+
+TEST_CASE("an offer is repeated until all have answered, or the missing are named") {
+    Readiness readiness{config_of(0, 4), {.blocks = 3, .object_bytes = 300}, {}};
+    readiness.start(kStart);
+    ControlQueue out{100};
+    readiness.poll(kStart, out);
+    const auto first = drained(out);
+    REQUIRE(first.size() == 1);
+    CHECK(first[0].to.to_group);
+    const auto offer = wire::read_offer(first[0].body);
+    REQUIRE(offer);
+    CHECK(offer->blocks == 3);
+    CHECK(offer->chunk_bytes == 1000);
+    readiness.on_ready(kStart + milliseconds{1},
+                       rank(1),
+                       {.source_time_us = offer->source_time_us, .hold_us = 400});
+    CHECK(readiness.round_trip().mean() == microseconds{600});
+    CHECK_FALSE(readiness.is_complete());
+    CHECK_FALSE(readiness.accuse(kStart + seconds{4}));
+    const auto named = readiness.accuse(kStart + seconds{5});
+    REQUIRE(named);
+    CHECK(named->rank == rank(2));
+    CHECK(named->why.find("no datagram passes") == 0);
+    CHECK(named->why.find("(and 1 more nodes)") != std::string::npos);
+    readiness.on_ready(kStart, rank(2), {});
+    readiness.on_ready(kStart, rank(3), {});
+    CHECK(readiness.is_complete());
+    CHECK_FALSE(readiness.deadline());
+    CHECK_FALSE(readiness.accuse(kStart + seconds{9}));
+}
+
+TEST_CASE("one failed member fails the group, the first reason stands") {
+    GroupVerdict verdict{3};
+    CHECK_FALSE(verdict.decide(rank(0)));
+    verdict.on_done(rank(0));
+    verdict.on_done(rank(1));
+    CHECK_FALSE(verdict.decide(rank(0)));
+    SECTION("all hold it") {
+        verdict.on_done(rank(2));
+        CHECK(verdict.decide(rank(0))->outcome == 0);
+    }
+    SECTION("one can't") {
+        verdict.on_failed(rank(2), "disk full");
+        verdict.on_failed(rank(1), "later");
+        verdict.on_done(rank(2));
+        const auto ending = verdict.decide(rank(0));
+        CHECK(ending->outcome == 1);
+        CHECK(ending->rank == rank(2));
+        CHECK(ending->why == "disk full");
+    }
+}
+
+TEST_CASE("a reason is cut between characters") {
+    const std::string umlauts(1000, '\xc3');
+    std::string text;
+    for (int i = 0; i < 600; ++i) {
+        text += "\xc3\xa4";
+    }
+    CHECK(why_of(Error{Blame::user, "short"}) == "short");
+    const std::string cut = why_of(Error{Blame::user, "x" + text});
+    CHECK(cut.size() == 899);
+    CHECK(cut.substr(897) == "\xc3\xa4");
+}
+
+TEST_CASE("who fails says so until the end is told, and not for ever") {
+    MemberEnding ending{config_of(1, 4), {}, false};
+    ending.on_failure(kStart, Error{Blame::user, "disk full"});
+    ControlQueue out{100};
+    int said = 0;
+    while (ending.deadline()) {
+        ending.poll(*ending.deadline(), out);
+        for (const Send& send : drained(out)) {
+            CHECK(send.type == wire::PacketType::leave);
+            CHECK(wire::read_ending(send.body)->why == "disk full");
+            ++said;
+        }
+    }
+    CHECK(said == 9);
+
+    MemberEnding heard{config_of(1, 4), {}, false};
+    heard.on_failure(kStart, Error{Blame::user, "disk full"});
+    heard.on_release(kStart, {.outcome = 1, .rank = rank(1), .why = "disk full"}, out);
+    CHECK_FALSE(heard.deadline());
+    const auto confirmed = drained(out);
+    REQUIRE(confirmed.size() == 1);
+    CHECK(confirmed[0].type == wire::PacketType::done_ack);
+}
+
+TEST_CASE("an inner member stays a moment to tell the end to who missed it") {
+    MemberEnding ending{config_of(1, 100), {}, true};
+    ControlQueue out{100};
+    ending.answer(rank(9), out);
+    CHECK(out.is_empty());
+    ending.on_release(kStart, {.outcome = 0, .rank = rank(0), .why = {}}, out);
+    CHECK(out.is_empty());  // too many to confirm
+    REQUIRE(ending.deadline());
+    ending.answer(rank(9), out);
+    CHECK(drained(out).at(0).type == wire::PacketType::release);
+    ending.poll(*ending.deadline(), out);
+    CHECK_FALSE(ending.deadline());
+}

@@ -1,0 +1,163 @@
+#include "tests/unit/core/parts.h"
+#include "transport/core/rate_search.h"
+#include "transport/core/report_board.h"
+#include "transport/core/reporter.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("at most so many represent, spread evenly, whoever is the source") {
+    for (const unsigned members : {2U, 3U, 33U, 34U, 64U, 1000U, 65535U}) {
+        for (const unsigned source : {0U, members / 2U}) {
+            CoreConfig config = config_of(0, members);
+            config.source = rank(source);
+            std::uint32_t count = 0;
+            for (unsigned each = 0; each < members; ++each) {
+                count += is_representative(config, 32, rank(each)) ? 1U : 0U;
+            }
+            CAPTURE(members, source);
+            CHECK(count == representatives_of(config, 32));
+            CHECK(count == std::min(members - 1U, 32U));
+            CHECK_FALSE(is_representative(config, 32, rank(source)));
+        }
+    }
+}
+
+TEST_CASE("a representative reports what is newly missing, once") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 4), {}, prng};
+    ChunkMap map{4, 100, 4};
+    OpenBlock* open = map.open(block(0));
+    open->chunks = 10;
+    for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
+        open->have.add(chunk);
+    }
+    Frontier frontier;
+    for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
+        frontier.on_chunk(kStart, {.block = 0, .chunk = chunk});
+    }
+    frontier.on_end(kStart, 4);
+    frontier.advance(kStart + seconds{1}, milliseconds{1});
+    reporter.on_source_packet(1, true);
+    ControlQueue out{10};
+    reporter.poll(kStart, frontier, map, out);
+    reporter.on_source_packet(100, true);
+    reporter.on_source_packet(50, true);
+    reporter.on_source_packet(60, false);
+    reporter.poll(kStart + milliseconds{25}, frontier, map, out);
+    auto sends = drained(out);
+    REQUIRE(sends.size() == 1);
+    auto report = *wire::read_report(sends[0].body);
+    CHECK(report.highest == 100);
+    CHECK(report.received == 3);
+    CHECK(report.lost == 96);
+    CHECK(report.missing == std::vector<wire::ChunkRun>{});  // nothing settled yet but chunk 0
+
+    frontier.advance(kStart + seconds{2}, milliseconds{1});
+    reporter.poll(kStart + milliseconds{50}, frontier, map, out);
+    sends = drained(out);
+    REQUIRE(sends.size() == 1);
+    report = *wire::read_report(sends[0].body);
+    CHECK(report.missing ==
+          std::vector<wire::ChunkRun>{{.block = block(0), .first = 2, .count = 2},
+                                      {.block = block(0), .first = 5, .count = 4}});
+    reporter.poll(kStart + seconds{5}, frontier, map, out);
+    CHECK(wire::read_report(drained(out).at(0).body)->missing.empty());
+}
+
+TEST_CASE("who represents nobody reports just often enough not to be missed") {
+    CoreConfig config = config_of(2, 1000);
+    REQUIRE_FALSE(is_representative(config, 32, rank(2)));
+    Prng prng{1};
+    Reporter reporter{config, {}, prng};
+    ChunkMap map{4, 100, 4};
+    Frontier frontier;
+    ControlQueue out{100};
+    reporter.poll(kStart, frontier, map, out);
+    Instant now = kStart;
+    int count = 0;
+    while (now < kStart + config.stall_timeout) {
+        now = *reporter.deadline();
+        reporter.poll(now, frontier, map, out);
+        count += static_cast<int>(drained(out).size());
+    }
+    CHECK(count >= 8);
+    CHECK(count <= 10);
+}
+
+TEST_CASE("the first pass runs ahead of the middle member, not of the slowest") {
+    ReportBoard board{config_of(0, 5), {}};  // a window of 6 blocks
+    const auto report = [&](unsigned from, std::uint32_t held) {
+        wire::Report body;
+        body.blocks_held = held;
+        board.on_report(kStart, rank(from), body);
+    };
+    CHECK(board.window_below(kStart) == 6);
+    report(1, 10);
+    report(2, 10);
+    CHECK(board.window_below(kStart) == 16);
+    report(3, 30);
+    CHECK(board.window_below(kStart) == 16);
+    report(4, 31);
+    CHECK(board.window_below(kStart) == 36);
+    report(4, 5);  // an old report that came late
+    CHECK(board.window_below(kStart) == 36);
+    CHECK_FALSE(board.deadline(35));
+    CHECK(board.deadline(36) == kStart + milliseconds{250});
+    CHECK(board.window_below(kStart + milliseconds{250}) == 37);
+}
+
+TEST_CASE("the loss that counts is the median's, when half have reported") {
+    ReportBoard board{config_of(0, 6), {}};
+    const auto report = [&](unsigned from, std::uint32_t received, std::uint32_t lost) {
+        wire::Report body;
+        body.received = received;
+        body.lost = lost;
+        board.on_report(kStart, rank(from), body);
+    };
+    report(1, 100, 0);
+    report(2, 99, 1);
+    CHECK_FALSE(board.take_loss_ppm(100));
+    report(3, 50, 50);
+    CHECK(*board.take_loss_ppm(100) == 10'000);
+    CHECK_FALSE(board.take_loss_ppm(100));
+    report(0, 1, 99);  // the source is no representative
+    CHECK_FALSE(board.take_loss_ppm(100));
+}
+
+TEST_CASE("a loss that halving the rate does not cure is chance") {
+    RateSearch search{Limits{}, false};
+    CHECK(search.next_rate(10'000'000, 0) == 20'000'000);
+    CHECK(search.next_rate(20'000'000, 50'000) == 10'000'000);  // the test
+    CHECK(search.next_rate(10'000'000, 50'000) == 20'000'000);  // half arrived: taken back
+    CHECK(search.next_rate(20'000'000, 50'000) == 40'000'000);  // known now
+}
+
+TEST_CASE("a loss that halving the rate cures was too fast") {
+    RateSearch search{Limits{}, false};
+    CHECK(search.next_rate(40'000'000, 500'000) == 20'000'000);
+    const std::uint64_t rate = search.next_rate(20'000'000, 0);
+    CHECK(rate == 19'000'000);
+    CHECK(search.next_rate(rate, 0) == rate + rate / 20);  // no doubling any more
+}
+
+TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {
+    BurstSearch search{{}, 16};
+    CHECK(search.next_stretch(1, 0, false) == 1);
+    CHECK(search.next_stretch(1, 0, true) == 2);
+    CHECK(search.next_stretch(8, 5'000, true) == 16);
+    CHECK(search.next_stretch(16, 5'000, true) == 16);
+    CHECK(search.next_stretch(16, 30'000, true) == 8);
+    CHECK(search.next_stretch(1, 900'000, true) == 1);
+}
+
+TEST_CASE("chance loss is no burst's fault") {
+    BurstSearch search{{}, 16};
+    CHECK(search.next_stretch(1, 50'000, true) == 2);
+    CHECK(search.next_stretch(2, 70'000, true) == 4);
+    CHECK(search.next_stretch(4, 100'000, true) == 4);
+    CHECK(search.next_stretch(4, 130'000, true) == 2);
+}
