@@ -21,7 +21,7 @@ demo_up() {
   [ $((free_kb / 2)) -gt $(($1 * NODES / 1024)) ] || options+=(--disk)
   case $RATE in
     none | 0) ;;
-    # The links carry repairs and Slurm's own packets too: a twentieth is left to them.
+    # The links carry repairs and Slurm's own packets too: a fiftieth is left to them.
     *) options+=(--rate "$RATE" --stagecast "RateMax=$(rate_told)") ;;
   esac
   [ "$LOSS" = 0 ] || options+=(--loss "$LOSS")
@@ -32,7 +32,7 @@ demo_up() {
 
 # RATE in bits per second, then what stagecast is told of it.
 rate_bits() { echo "$RATE" | sed -E 's/gbit$/000mbit/; s/mbit$/000kbit/; s/kbit$/000/'; }
-rate_told() { echo "$(($(rate_bits) * 95 / 100000))kbit"; }
+rate_told() { echo "$(($(rate_bits) * 98 / 100000))kbit"; }
 
 demo_input() {
   head -c "$1" /dev/urandom > "$HOME_DIR/data"
