@@ -3,7 +3,7 @@
 // Its card: where it listens, which incarnation seals its packets, which versions it speaks. A
 // member makes its own and a directory (directory.h) brings it all of them, in rank order.
 // Cards come through other people's processes: whatever is read is checked, and read() is the
-// only way in. Layout: docs/PROTOCOL.md, "Cards".
+// only way in. Layout: docs/WIRING.md, 1.
 #pragma once
 
 #include "transport/base/ip_address.h"

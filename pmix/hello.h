@@ -10,7 +10,7 @@
 // derived from the group's: nobody without the key takes part, and nothing of an earlier run is
 // taken for this one's: the nonce is new for rank 0, the own incarnation in the table is for
 // the member. Without a key (protection none) the same code guards against accidents only.
-// Nothing here is secret. Layout: docs/PROTOCOL.md, "Hello".
+// Nothing here is secret. Layout: docs/WIRING.md, 2.
 #pragma once
 
 #include "pmix/business_card.h"
