@@ -45,6 +45,9 @@ Status sensible(const Card& card) {
     if (card.key_credential.size() > kMaxCardKeyBytes || !is_plain(card.key_credential)) {
         return bad_card("its credential is none");
     }
+    if (card.offer.size() > kMaxCardOfferBytes) {
+        return bad_card("its offer is too long");
+    }
     return {};
 }
 
@@ -63,7 +66,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     out.u8(static_cast<std::uint8_t>(card.address.family)).raw(card.address.bytes());
     out.u16(card.port).raw(card.incarnation);
     out.u8(card.version_min).u8(card.version_max);
-    out.text(card.node).text(card.key_credential);
+    out.text(card.node).text(card.key_credential).blob(card.offer);
     return out.take();
 }
 
@@ -96,6 +99,8 @@ Result<Card> decode_card(Bytes bytes) {
     card.version_max = in.u8();
     card.node = in.text(kMaxCardNameBytes);
     card.key_credential = in.text(kMaxCardKeyBytes);
+    const Bytes offer = in.blob(kMaxCardOfferBytes);
+    card.offer.assign(offer.begin(), offer.end());
     if (!in.ok() || !address) {
         return bad_card("it is cut short");
     }

@@ -22,6 +22,8 @@ inline constexpr std::size_t kMaxBusinessCardBytes = 4096;
 inline constexpr std::size_t kMaxCardNameBytes = 255;
 /// Credential that carries the group key where no daemon does, bytes.
 inline constexpr std::size_t kMaxCardKeyBytes = 2048;
+/// What the source has to offer, bytes.
+inline constexpr std::size_t kMaxCardOfferBytes = 1024;
 /// All cards of a group in one piece, bytes.
 inline constexpr std::size_t kMaxBusinessCardTableBytes = 16U << 20U;
 /// Ranks have 16 bits, and 65535 is no rank.
@@ -37,6 +39,10 @@ struct Card {
     std::string node;  ///< Its name, for sentences; empty where nobody knows it.
     /// Rank 0 without a daemon: the group key, for the own uid's eyes (key_credential.h).
     std::string key_credential;
+    /// The source's manifest if it is short (stager/files/manifest.h), so that every member
+    /// knows before the first packet whether it has room. Hostile like everything from
+    /// elsewhere.
+    std::vector<std::byte> offer;
 
     friend bool operator==(const Card&, const Card&) = default;
 };

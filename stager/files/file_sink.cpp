@@ -20,9 +20,24 @@ Result<Placing> FileSink::write(BlockIndex block, Bytes bytes) {
                                                            : gather_manifest(block, bytes);
 }
 
+Status FileSink::expect(Bytes manifest) {
+    invariant(manifest_bytes_.empty(), "a manifest is expected before its blocks");
+    manifest_bytes_.assign(manifest.begin(), manifest.end());
+    manifest_held_.assign((manifest.size() + kBlockBytes - 1) / kBlockBytes, true);
+    return take_manifest();
+}
+
+Status FileSink::compare_manifest(std::size_t begin, Bytes bytes) const {
+    const Bytes rest = Bytes{manifest_bytes_}.subspan(std::min(begin, manifest_bytes_.size()));
+    const Bytes held = rest.first(std::min<std::size_t>(rest.size(), kBlockBytes));
+    const bool is_same = std::equal(bytes.begin(), bytes.end(), held.begin(), held.end());
+    return is_same ? Status{} : Status{malformed("another one was offered")};
+}
+
 Result<Placing> FileSink::gather_manifest(BlockIndex block, Bytes bytes) {
     if (manifest_) {
-        return Placing::placed;
+        const Status same = compare_manifest(block.index() * kBlockBytes, bytes);
+        return same ? Result<Placing>{Placing::placed} : same.error();
     }
     if (manifest_bytes_.empty()) {
         if (block != BlockIndex{0}) {

@@ -48,6 +48,10 @@ class FileSink final : public BlockSink {
                                    MutableBytes room) override;
     [[nodiscard]] Status finish() override;
 
+    /// The whole manifest, by another way than the blocks and before the first of them: every
+    /// place is looked at, and all room taken. Its blocks are then only compared with it.
+    [[nodiscard]] Status expect(Bytes manifest);
+
     /// Nothing until the manifest is complete.
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
     /// Where entry `index` of the manifest is, absolute; "" for one in trouble. After finish().
@@ -71,6 +75,7 @@ class FileSink final : public BlockSink {
 
     [[nodiscard]] Result<Placing> gather_manifest(BlockIndex block, Bytes bytes);
     [[nodiscard]] Result<Placing> write_file_block(BlockIndex block, Bytes bytes);
+    [[nodiscard]] Status compare_manifest(std::size_t begin, Bytes bytes) const;
     [[nodiscard]] Status take_manifest();
     [[nodiscard]] Status decide(std::size_t index);
     [[nodiscard]] Status check_space() const;

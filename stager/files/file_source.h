@@ -36,6 +36,7 @@ class FileSource final : public BlockSource {
     [[nodiscard]] Status finish() override { return {}; }
 
     [[nodiscard]] const Manifest& manifest() const { return manifest_; }
+    [[nodiscard]] Bytes manifest_bytes() const { return manifest_bytes_; }
     /// Of entry `index`; nothing for one in trouble.
     [[nodiscard]] std::optional<FileIdentity> identity(std::size_t index) const;
     /// Of all file blocks, once each was read.

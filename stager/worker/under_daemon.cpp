@@ -54,6 +54,7 @@ class Stage final : public Watcher {
     [[nodiscard]] Status begin_work();
     [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
     [[nodiscard]] Result<BroadcastConfig> connect();
+    void look_ahead(Claims& claims);
     [[nodiscard]] SinkConfig sink_config() const;
     [[nodiscard]] Writer writer() const;
     void tell_held(const core::Outcome& held);
@@ -72,6 +73,7 @@ class Stage final : public Watcher {
     std::chrono::steady_clock::time_point told_at_;
     std::chrono::steady_clock::time_point began_;
     std::uint32_t receive_buffer_ = 0;
+    std::vector<std::byte> offer_;
 };
 
 Status Stage::begin_work() {
@@ -143,11 +145,13 @@ Result<BroadcastConfig> Stage::connect() {
         alone.members.resize(1);
         return alone;
     }
-    const Result<Card> card =
+    Result<Card> card =
         make_card(setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get());
     if (!card) {
         return card.error();
     }
+    const Bytes offer = work_->offer();
+    card->offer.assign(offer.begin(), offer.end());
     Result<std::unique_ptr<Directory>> directory = open_directory();
     if (!directory) {
         return std::move(directory).error();
@@ -162,6 +166,7 @@ Result<BroadcastConfig> Stage::connect() {
     if (wired->cards.size() != setup_.nodes.size()) {
         return Error{Blame::internal, "the cards are not those of this stage's nodes"};
     }
+    offer_ = wired->cards[setup_.source.index()].offer;
     Result<BroadcastConfig> config = broadcast_among(wired->cards, setup_.rank, setup_.source);
     const Result<Address> group = Address::parse(setup_.group_address, setup_.group_port);
     if (!config || !group) {
@@ -198,13 +203,25 @@ Status Stage::run() {
     if (!config) {
         return std::move(config).error();
     }
-    if (Status alone = claims.settle(); !alone) {
-        return alone;
-    }
+    look_ahead(claims);
     receive_buffer_ = udp::receive_buffer_bytes(sockets_.group.get());
     began_ = std::chrono::steady_clock::now();
     const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
     return tell_end(report);
+}
+
+/// Everybody looks for room before the first packet, so that all who lack something are named
+/// at once. Who lacks something takes part to say so: the others need not wait for a time-out.
+void Stage::look_ahead(Claims& claims) {
+    Status room = claims.settle();
+    if (room) {
+        room = work_->expect(offer_);
+    }
+    if (!room) {
+        log_.info("this stage failed", {{"why", room.error().sentence()}});
+        tell_failure(room.error(), setup_.rank);
+        work_ = Work::refusing(room.error(), setup_.rank == setup_.source);
+    }
 }
 
 std::string Stage::statistics(const BroadcastReport& report) const {

@@ -1,5 +1,6 @@
 #include "stager/worker/work.h"
 
+#include "pmix/business_card.h"
 #include "stager/files/refusal.h"
 #include "transport/udp/udp_driver.h"
 
@@ -56,6 +57,15 @@ Work Work::refusing(Error why, bool is_source) {
         work.refusing_sink_ = std::make_unique<RefusingSink>(std::move(why));
     }
     return work;
+}
+
+Bytes Work::offer() const {
+    const Bytes manifest = files_ ? files_->manifest_bytes() : Bytes{};
+    return manifest.size() <= kMaxCardOfferBytes ? manifest : Bytes{};
+}
+
+Status Work::expect(Bytes offer) {
+    return sink_ && !offer.empty() ? sink_->expect(offer) : Status{};
 }
 
 BroadcastReport Work::run(const BroadcastConfig& config,

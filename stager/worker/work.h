@@ -31,6 +31,11 @@ class Work {
     /// Ends the group with `why`.
     [[nodiscard]] static Work refusing(Error why, bool is_source);
 
+    /// What the source can tell the others beforehand; empty if it is too long for that.
+    [[nodiscard]] Bytes offer() const;
+    /// The source's offer: is there room for it here? To be asked before run().
+    [[nodiscard]] Status expect(Bytes offer);
+
     /// Takes part in the broadcast; in a group of one, copies alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
                                       BroadcastSockets sockets,

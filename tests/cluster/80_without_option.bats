@@ -60,7 +60,8 @@ normalised() {
   [ "$(connects < "$WORK/stagecast")" -le "$(connects < "$WORK/null")" ] || { diff "$WORK/null" "$WORK/stagecast"; false; }
 }
 forks() { awk '$2 ~ /^(fork|vfork|clone|clone3)/ { n += $1 } END { print n + 0 }'; }
-connects() { awk '$2 ~ /^connect/ { n += $1 } END { print n + 0 }'; }
+# (slurmd asks its own steps as often as it finds them still ending.)
+connects() { grep -v '"/var/spool/slurmd/' | awk '$2 ~ /^connect/ { n += $1 } END { print n + 0 }'; }
 
 @test "it runs with the daemon absent and the configuration broken or gone" {
   local node

@@ -82,6 +82,44 @@ TEST_CASE("until the manifest is here every other block is deferred, and nothing
     CHECK(to.names() == Names{".a.stagecast.42.0"});
 }
 
+TEST_CASE("a manifest that is known beforehand takes the room; its blocks must agree") {
+    const Scratch from;
+    const Scratch to;
+    const std::string path = from.write("x", test::noise(kBlockBytes + 5, 3));
+    const std::vector<Wish> wishes{{.source = path, .root = to.path(), .below = "x"}};
+    const auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    REQUIRE(said(sink.expect(blocks[0])) == "ok");
+    CHECK(sink.bytes_expected() == kBlockBytes + 5);
+    CHECK(to.names().size() == 1);  // the temporary file
+    auto forged = blocks[0];
+    forged.back() ^= std::byte{1};
+    CHECK_FALSE(sink.write(BlockIndex{0}, forged).ok());
+    forged.push_back(std::byte{0});
+    CHECK_FALSE(sink.write(BlockIndex{0}, forged).ok());
+    for (std::uint32_t block : {2U, 0U, 1U}) {
+        const auto placed = sink.write(BlockIndex{block}, blocks[block]);
+        REQUIRE(placed);
+        CHECK(*placed == Placing::placed);
+    }
+    REQUIRE(said(sink.finish()) == "ok");
+    CHECK(content_of(to.path("x")) == content_of(path));
+}
+
+TEST_CASE("who has no room knows it before the first block") {
+    const Scratch from;
+    const Scratch to;
+    const std::string path = from.write("x", "new");
+    to.write("x", "there already");
+    std::vector<Wish> wishes{{.source = path, .root = to.path(), .below = "x"}};
+    wishes[0].existing = Existing::refuse;
+    const auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    CHECK_THAT(said(sink.expect(blocks[0])), Contains("exists already"));
+    FileSink garbled{test::sink_config(wishes)};
+    CHECK_FALSE(garbled.expect(Bytes{blocks[1]}).ok());
+}
+
 TEST_CASE("what ends early leaves nothing") {
     const Scratch from;
     const Scratch to;

@@ -24,6 +24,9 @@ TEST_CASE("a card comes back as it was made") {
     SECTION("with a credential") {
         card.key_credential = std::string(2048, 'M');
     }
+    SECTION("with an offer") {
+        card.offer.resize(kMaxCardOfferBytes, std::byte{7});
+    }
     SECTION("with a range of versions") {
         card.version_min = 2;
         card.version_max = 9;
@@ -39,12 +42,14 @@ TEST_CASE("a card's bytes are those of the page") {
     card.port = 0x1b59;
     card.incarnation.fill(std::byte{0xab});
     card.node = "n3";
+    card.offer = {std::byte{0xca}, std::byte{0xfe}};
     ByteWriter page;
     page.u8(1).u16(258).u8(4).u8(10).u8(77).u8(1).u8(4).u16(0x1b59);
     for (int i = 0; i < 16; ++i) {
         page.u8(0xab);
     }
     page.u8(1).u8(1).u32(2).u8('n').u8('3').u32(0);
+    page.u32(2).u8(0xca).u8(0xfe);
     CHECK(encode_card(card) == page.take());
 }
 
