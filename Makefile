@@ -7,7 +7,8 @@
 #   make check-long   the same, then 10^5 simulations and the sanitizers
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# One suite: unit, sim (RUNS= SEED=), fuzz, san, tsan, pmix, net, cluster, bench; ARGS= for it
+# One suite: unit, sim (RUNS= SEED=), fuzz, san, tsan, pmix, net, cluster; ARGS= for it
+# To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang-14; the targets are in tests/fuzz)
 # One check: format-check, tidy, headers, exports, lint. To mend: format, clean
 #
@@ -49,6 +50,8 @@ deps_test := \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   bindfs fuse3                          $(# a file system that refuses root) \
   bc strace tcpdump faketime            $(# what the tests look with)
+deps_bench := \
+  uftp udpcast mpich libmpich-dev socat $(# the peers, and mpirun's way to its hosts)
 
 # ---------------------------------------------------------------- what this machine offers
 # Slurm and PMIx are taken from SLURM_PREFIX= and PMIX_PREFIX=, else where Debian has them.
@@ -135,8 +138,10 @@ UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 
 .PHONY: all programs check check-long unit sim san tsan pmix net cluster bench demo
+.PHONY: bench-selftest
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
-.PHONY: format format-check tidy headers exports lint install deps ready-to-build ready clean
+.PHONY: format format-check tidy headers exports lint install deps clean
+.PHONY: ready-to-build ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
 programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(PROBE)
@@ -246,9 +251,13 @@ fuzz-seeds: $(FUZZERS)
 
 run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
 suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")
-pmix net cluster bench: programs
+pmix net cluster: programs
 	$(suite)
+bench-selftest:
+	@tests/bench/selftest
 demo: ready
+bench: ready-to-bench
+demo bench:
 	@$(MAKE) programs
 	$(suite)
 
@@ -306,6 +315,8 @@ ready-to-build:
 ready:
 	@$(if $(call missing,$(deps_build) $(deps_test)),tests/deps --ask \
 	    $(call missing,$(deps_build) $(deps_test)),true)
+ready-to-bench: ready
+	@$(if $(call missing,$(deps_bench)),tests/deps --ask $(call missing,$(deps_bench)),true)
 
 clean:
 	rm -rf $(BUILD)

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""What happens on an emulated host?  What the bench asks for, a line of JSON each, answered by one.
+
+One agent runs per host, so that a program starts at once when it is told to, its CPU time is what the
+kernel accounts to it and its children alone, and every time is one machine's CLOCK_REALTIME.
+"""
+
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+IN_MODIFY, IN_CLOSE_WRITE, IN_MOVED_TO = 0x2, 0x8, 0x80
+running = {}  # request -> process
+speaking = threading.Lock()
+
+
+def start(request):
+    """Runs argv to its end; what it prints goes to the file `out`."""
+    with open(request["out"], "wb") as out:
+        began = time.time()
+        process = subprocess.Popen(request["argv"], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
+                                   env={**os.environ, **request.get("env", {})}, start_new_session=True)
+    running[request["id"]] = process
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    del running[request["id"]]
+    with open(request["out"], errors="replace") as out:
+        text = out.read(1 << 20)
+    process.stdin.close()
+    return {"rc": process.returncode, "began": began, "ended": time.time(), "cpu": used.ru_utime + used.ru_stime, "text": text}
+
+
+def press(request):
+    """A key, for the program that request `of` started and that waits for one."""
+    process = running[request["of"]]
+    at = time.time()
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    return {"at": at}
+
+
+def stop(request):
+    """A signal to what request `of` started, and to its children."""
+    process = running.get(request["of"])
+    if process is not None:
+        os.killpg(process.pid, request["signal"])
+    return {"was_running": process is not None}
+
+
+def wait_for(request):
+    """Until the file `path` has `text` in it `count` times: a port is bound, a program says that it is ready."""
+    until = time.monotonic() + request["seconds"]
+    while time.monotonic() < until:
+        try:
+            with open(request["path"], errors="replace") as file:
+                if file.read().count(request["text"]) >= request["count"]:
+                    return {"seen": True}
+        except FileNotFoundError:
+            pass
+        time.sleep(0.01)
+    return {"seen": False}
+
+
+def watch(request):
+    """When the file `path` was last written, closed or renamed to, seen as it happens until `size` bytes are there.
+
+    An inode's own times are as coarse as the kernel's tick, which is too coarse for a few milliseconds; but every
+    write wakes us, which is too dear for a large file.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    place, name = os.path.split(request["path"])
+    inotify = libc.inotify_init1(os.O_CLOEXEC)
+    if inotify < 0 or libc.inotify_add_watch(inotify, place.encode(), IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO) < 0:
+        raise OSError(ctypes.get_errno(), "inotify")
+    with open(inotify, "rb", buffering=0) as events:
+        while True:
+            batch, at = events.read(4096), time.time()
+            if any(one == name for one in names_in(batch)) and os.path.getsize(request["path"]) == request["size"]:
+                return {"at": at}
+
+
+def names_in(batch):
+    offset = 0
+    while offset < len(batch):
+        length = struct.unpack_from("iIII", batch, offset)[3]
+        yield batch[offset + 16:offset + 16 + length].rstrip(b"\0").decode()
+        offset += 16 + length
+
+
+def copy(request):
+    shutil.copyfile(request["path"], request["to"])
+    return {}
+
+
+def look(request):
+    """Digest and size of a file, and when its inode last changed: the last write, or the rename."""
+    try:
+        with open(request["path"], "rb") as file:
+            state = os.fstat(file.fileno())
+            return {"sha256": hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest")
+                    else hashlib.sha256(file.read()).hexdigest(), "size": state.st_size, "changed": state.st_ctime}
+    except FileNotFoundError:
+        return {"sha256": None, "size": 0, "changed": 0}
+
+
+def remove(request):
+    for path in request["paths"]:
+        try:
+            os.remove(path)
+        except FileNotFoundError:
+            pass
+    return {}
+
+
+def sent(_request):
+    """What left this host so far, in bytes with Ethernet headers."""
+    with open("/sys/class/net/eth0/statistics/tx_bytes") as file:
+        return {"bytes": int(file.read())}
+
+
+ACTIONS = {"start": start, "press": press, "stop": stop, "wait_for": wait_for, "watch": watch, "copy": copy, "look": look,
+           "remove": remove, "sent": sent}
+
+
+def answer(request):
+    try:
+        reply = ACTIONS[request["do"]](request)
+    except (OSError, KeyError) as error:
+        reply = {"error": f"{request['do']}: {error}"}
+    with speaking:
+        print(json.dumps({"id": request["id"], **reply}), flush=True)
+
+
+def main():
+    for line in sys.stdin:
+        threading.Thread(target=answer, args=(json.loads(line),), daemon=True).start()
+    for process in list(running.values()):  # nobody asks any more
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+main()

@@ -1,0 +1,138 @@
+"""Who are the emulated hosts of a cell?  One namespace, link and agent each; n0 has the file.
+
+The hosts are tests/cluster/lab's, without Slurm: own network namespace, veth and /tmp (tmpfs), tbf in both
+directions, loss by iptables in the receiver.
+"""
+
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LAB = os.path.join(BENCH, "..", "cluster", "lab")
+SHARED = "/srv/bench"  # on every host the same files
+WORKER = "/srv/stagecast/libexec/stagecast/stagecast-worker"
+
+
+class Broken(Exception):
+    """A host or a tool did not do what it should; the sentence says which."""
+
+
+class Host:
+    """An emulated host's agent. Every call returns a future of its answer."""
+
+    def __init__(self, lab, rank):
+        self.rank = rank
+        self.name = f"n{rank}"
+        self.address = f"10.77.{rank // 250 + 1}.{rank % 250 + 1}"
+        self.waiting, self.next_id, self.lock = {}, 0, threading.Lock()
+        self.agent = subprocess.Popen([*lab, "on", self.name, "python3", f"{SHARED}/agent.py"], text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        for line in self.agent.stdout:
+            reply = json.loads(line)
+            future = self.waiting.pop(reply.pop("id"))
+            if "error" in reply:
+                future.set_exception(Broken(f"{self.name}: {reply['error']}"))
+            else:
+                future.set_result(reply)
+        for future in self.waiting.values():
+            future.set_exception(Broken(f"{self.name}: its agent ended"))
+
+    def ask(self, do, **words):
+        future = concurrent.futures.Future()
+        with self.lock:
+            self.next_id += 1
+            future.number = self.next_id
+            self.waiting[self.next_id] = future
+            print(json.dumps({"id": self.next_id, "do": do, **words}), file=self.agent.stdin, flush=True)
+        return future
+
+    def start(self, argv, out, env=None):
+        return self.ask("start", argv=[str(word) for word in argv], out=out, env=env or {})
+
+    def wait_for(self, text, path="/tmp/log", count=1, seconds=20):
+        return self.ask("wait_for", path=path, text=text, count=count, seconds=seconds)
+
+    def press(self, task):
+        return self.ask("press", of=task.number)
+
+    def stop(self, task, signal=15):
+        return self.ask("stop", of=task.number, signal=int(signal))
+
+
+class Group:
+    """The hosts of one cell, the source first: a context that brings them up and takes them down."""
+
+    def __init__(self, cell, build):
+        self.cell, self.build, self.hosts = cell, build, []
+        self.lab = [LAB, "--name", f"bench-{os.getpid()}"]
+
+    def __enter__(self):
+        options = ["--hosts", "--build", self.build, "--owner", str(os.getpid())]
+        options += ["--rate", self.cell.rate] if self.cell.rate != "none" else []
+        options += ["--loss", self.cell.loss] if self.cell.loss_share else []
+        size = self.cell.size * 2 + (64 << 20)
+        subprocess.run([*self.lab, "up", str(self.cell.receivers + 1), *options, "--local-size", str(size)], check=True)
+        try:
+            self.prepare()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def prepare(self):
+        place = os.path.join(subprocess.check_output([*self.lab, "path"], text=True).strip(), "srv", "bench")
+        os.makedirs(os.path.join(place, "sockets"))
+        for name in ("agent.py", "rsh"):
+            shutil.copy(os.path.join(BENCH, "peers", name), place)
+        for name in os.listdir(os.path.join(self.build, "bench")):
+            shutil.copy(os.path.join(self.build, "bench", name), place)
+        self.hosts = [Host(self.lab, rank) for rank in range(self.cell.receivers + 1)]
+        with open(os.path.join(place, "hosts"), "w") as file:
+            file.writelines(f"{host.address}\n" for host in self.hosts)
+        key = os.open(os.path.join(place, "key"), os.O_CREAT | os.O_WRONLY, 0o600)
+        os.write(key, os.urandom(32))
+        os.close(key)
+        with open(os.path.join(place, "source"), "wb") as file:
+            file.write(os.urandom(self.cell.size))
+        everywhere([self.hosts[0].ask("copy", path=f"{SHARED}/source", to="/tmp/source")], 60)
+        os.remove(os.path.join(place, "source"))
+
+    def __exit__(self, *_):
+        for host in self.hosts:
+            host.agent.stdin.close()
+        for host in self.hosts:
+            try:
+                host.agent.wait(10)
+            except subprocess.TimeoutExpired:
+                host.agent.kill()
+        subprocess.run([*self.lab, "down"], check=False)
+
+    @property
+    def source(self):
+        return self.hosts[0]
+
+    @property
+    def receivers(self):
+        return self.hosts[1:]
+
+
+def everywhere(futures, seconds):
+    """The answers of several hosts, in their order."""
+    done, late = concurrent.futures.wait(futures, seconds)
+    if late:
+        raise Broken(f"{len(late)} of {len(futures)} hosts were not done after {seconds:.0f} s")
+    return [future.result() for future in futures]
+
+
+def all_seen(futures, what):
+    """Waits for what `wait_for` was asked for."""
+    seen = everywhere(futures, 60)
+    if not all(one["seen"] for one in seen):
+        raise Broken(f"{what}: {sum(not one['seen'] for one in seen)} of {len(seen)} hosts never said so")
