@@ -6,8 +6,11 @@
 namespace stage::sim {
 namespace {
 
+/// Never 0. Cheap: every chunk that arrives anywhere is compared with it.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    return Prng{a * 0x9e3779b97f4a7c15U ^ (b << 20U) ^ c}.next() | 1U;
+    std::uint64_t mixed = a * 0x9e3779b97f4a7c15U ^ (b << 20U) ^ c;
+    mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+    return (mixed ^ (mixed >> 27U)) | 1U;
 }
 
 core::Completion answer(const core::Operation& operation, core::Verdict verdict) {
@@ -66,18 +69,38 @@ Content::Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain comp
       object_{plan},
       is_source_{rank == plan.source},
       prng_{prng},
-      complain_{std::move(complain)} {
+      complain_{std::move(complain)},
+      resident_(plan.block_bytes.size()),
+      stored_(plan.block_bytes.size()) {
 }
 
 Content::Buffer& Content::make_resident(BlockIndex block) {
-    Buffer& buffer = resident_[block];
-    if (buffer.empty()) {
-        buffer.assign(kBlockBytes / plan_.chunk_bytes + 1, 0);
-        if (resident_.size() > plan_.resident_blocks) {
-            complain_("more blocks resident than allowed");
+    std::uint16_t& place = resident_[block.index()];
+    if (place == 0) {
+        if (free_.empty()) {
+            free_.push_back(static_cast<std::uint16_t>(buffers_.size()));
+            buffers_.emplace_back();
+            if (buffers_.size() > plan_.resident_blocks) {
+                complain_("more blocks resident than allowed");
+            }
         }
+        buffers_[free_.back()].assign(kBlockBytes / plan_.chunk_bytes + 1, State::absent);
+        place = static_cast<std::uint16_t>(free_.back() + 1U);
+        free_.pop_back();
     }
-    return buffer;
+    return buffers_[place - 1U];
+}
+
+const Content::Buffer* Content::find(BlockIndex block) const {
+    const std::uint16_t place =
+        block.index() < resident_.size() ? resident_[block.index()] : std::uint16_t{0};
+    return place == 0 ? nullptr : &buffers_[place - 1U];
+}
+
+bool Content::is_right(const Buffer& buffer, std::uint32_t block) const {
+    return std::all_of(buffer.begin(), buffer.begin() + object_.chunks(block), [](State state) {
+        return state == State::right;
+    });
 }
 
 void Content::place(BlockIndex block, ChunkIndex chunk, std::uint64_t content) {
@@ -88,27 +111,32 @@ void Content::place(BlockIndex block, ChunkIndex chunk, std::uint64_t content) {
     if (chunk.index() >= buffer.size()) {
         return complain_("a chunk was placed beyond its block");
     }
-    if (buffer[chunk.index()] != 0) {
+    State& state = buffer[chunk.index()];
+    if (state != State::absent) {
         complain_("a chunk was placed twice");
     }
-    const bool is_flipped = prng_.chance_ppm(own_.memory_flip_ppm);
-    buffer[chunk.index()] = is_flipped ? content ^ 0x10U : content;
+    const bool is_right = content == object_.content(block.value(), chunk.value());
+    const bool is_flipped = own_.memory_flip_ppm > 0 && prng_.chance_ppm(own_.memory_flip_ppm);
+    state = is_flipped ? State::flipped : is_right ? State::right : State::strange;
 }
 
 void Content::release(BlockIndex block) {
-    if (resident_.erase(block) == 0) {
-        complain_("a block was released that is not resident");
+    if (find(block) == nullptr) {
+        return complain_("a block was released that is not resident");
     }
+    free_.push_back(static_cast<std::uint16_t>(resident_[block.index()] - 1U));
+    resident_[block.index()] = 0;
 }
 
 std::uint64_t Content::cut(BlockIndex block, std::uint32_t chunk) const {
-    const auto found = resident_.find(block);
-    if (found == resident_.end() || chunk >= object_.chunks(block.value()) ||
-        found->second[chunk] == 0) {
+    const Buffer* buffer = find(block);
+    if (buffer == nullptr || chunk >= object_.chunks(block.value()) ||
+        (*buffer)[chunk] == State::absent) {
         complain_("a chunk was sent that is not in memory");
         return 0;
     }
-    return found->second[chunk];
+    const std::uint64_t right = object_.content(block.value(), chunk);
+    return (*buffer)[chunk] == State::right ? right : right ^ 0x10U;
 }
 
 std::uint64_t Content::cost(const core::Operation& operation) const {
@@ -144,13 +172,10 @@ core::Completion Content::load(const core::Operation& operation) {
         return refusal(operation, "the source can't be read");
     }
     Buffer& buffer = make_resident(operation.block);
-    if (!is_source_ &&
-        (!stored_.contains(operation.block) || prng_.chance_ppm(own_.load_fails_ppm))) {
+    if (!is_source_ && (stored_[block] == 0 || prng_.chance_ppm(own_.load_fails_ppm))) {
         return answer(operation, core::Verdict::bad_digest);
     }
-    for (std::uint32_t chunk = 0; chunk < object_.chunks(block); ++chunk) {
-        buffer[chunk] = object_.content(block, chunk);
-    }
+    std::fill_n(buffer.begin(), object_.chunks(block), State::right);
     core::Completion done = answer(operation, core::Verdict::good);
     done.descriptor = object_.describe(block);
     return done;
@@ -158,21 +183,15 @@ core::Completion Content::load(const core::Operation& operation) {
 
 core::Completion Content::verify(const core::Operation& operation) {
     const std::uint32_t block = operation.block.value();
-    const auto found = resident_.find(operation.block);
-    if (found == resident_.end() || operation.descriptor != object_.describe(block)) {
-        return answer(operation, core::Verdict::bad_digest);
-    }
-    for (std::uint32_t chunk = 0; chunk < object_.chunks(block); ++chunk) {
-        if (found->second[chunk] != object_.content(block, chunk)) {
-            return answer(operation, core::Verdict::bad_digest);
-        }
-    }
-    return answer(operation, core::Verdict::good);
+    const Buffer* buffer = find(operation.block);
+    const bool is_good = buffer != nullptr && operation.descriptor == object_.describe(block) &&
+                         is_right(*buffer, block);
+    return answer(operation, is_good ? core::Verdict::good : core::Verdict::bad_digest);
 }
 
 bool Content::knows_places() const {
     for (std::uint32_t block = 0; block < plan_.manifest_blocks; ++block) {
-        if (block < plan_.block_bytes.size() && !stored_.contains(BlockIndex{block})) {
+        if (block < plan_.block_bytes.size() && stored_[block] == 0) {
             return false;
         }
     }
@@ -202,18 +221,16 @@ core::Completion Content::write(const core::Operation& operation) {
     if (own_.store_fails_at == writes_++) {
         return refusal(operation, "No space left on device");
     }
-    const Buffer& buffer = make_resident(operation.block);
-    for (std::uint32_t chunk = 0; chunk < object_.chunks(block); ++chunk) {
-        if (buffer[chunk] != object_.content(block, chunk)) {
-            complain_("a wrong byte was stored");
-        }
+    if (!is_right(make_resident(operation.block), block)) {
+        complain_("a wrong byte was stored");
     }
     if (operation.descriptor != object_.describe(block)) {
         complain_("a block was stored with another's descriptor");
     }
-    if (++stored_[operation.block] > 1) {
+    if (++stored_[block] > 1) {
         complain_("a block was stored twice");
     }
+    ++blocks_stored_;
     chunks_stored_ += object_.chunks(block);
     return answer(operation, core::Verdict::good);
 }
@@ -222,7 +239,7 @@ core::Completion Content::finish(const core::Operation& operation) {
     if (own_.finish_fails) {
         return refusal(operation, "the final name is taken");
     }
-    if (!is_source_ && stored_.size() != plan_.block_bytes.size()) {
+    if (!is_source_ && blocks_stored_ != plan_.block_bytes.size()) {
         complain_("finish before every block was stored");
     }
     if (has_finished_) {

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -56,7 +55,9 @@ class Content {
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
 
   private:
-    using Buffer = std::vector<std::uint64_t>;
+    /// Of each chunk: is it there, and right? So that a buffer costs a byte a chunk.
+    enum class State : std::uint8_t { absent, right, flipped, strange };
+    using Buffer = std::vector<State>;
 
     [[nodiscard]] core::Completion load(const core::Operation& operation);
     [[nodiscard]] core::Completion verify(const core::Operation& operation);
@@ -65,6 +66,8 @@ class Content {
     [[nodiscard]] core::Completion finish(const core::Operation& operation);
     [[nodiscard]] bool knows_places() const;
     [[nodiscard]] Buffer& make_resident(BlockIndex block);
+    [[nodiscard]] const Buffer* find(BlockIndex block) const;
+    [[nodiscard]] bool is_right(const Buffer& buffer, std::uint32_t block) const;
 
     const Plan& plan_;
     const MemberPlan& own_;
@@ -72,8 +75,11 @@ class Content {
     bool is_source_;
     Prng& prng_;
     Complain complain_;
-    std::map<BlockIndex, Buffer> resident_;
-    std::map<BlockIndex, std::uint32_t> stored_;  ///< How often.
+    std::vector<Buffer> buffers_;
+    std::vector<std::uint16_t> free_;      ///< Buffers.
+    std::vector<std::uint16_t> resident_;  ///< Of each block, 1 + its buffer, or 0.
+    std::vector<std::uint8_t> stored_;     ///< Of each block, how often.
+    std::uint32_t blocks_stored_ = 0;
     std::vector<core::Operation> deferred_;
     std::uint32_t writes_ = 0;
     bool has_finished_ = false;

@@ -1,69 +1,65 @@
 // What happens next?
 //
 // The earliest event; of two at one time the one that was planned first, so that a run is the
-// same every time.
+// same every time. An event is a member function, whom it happens to, and a number: nothing is
+// allocated for it.
 #pragma once
 
 #include "transport/base/units.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <vector>
 
 namespace stage::sim {
 
 class Events {
   public:
-    using Action = std::function<void()>;
-
-    /// An instant before now is now.
-    void at(Instant when, Action action) {
-        queue_.push({.when = when < now_ ? now_ : when, .order = next_++, .slot = put(action)});
+    /// Plans `Happening(what)` of `whom`, who must outlive it. An instant before now is now.
+    template <auto Happening, class Whom>
+    void at(Instant when, Whom& whom, std::uint64_t what = 0) {
+        const Action action = [](void* who, std::uint64_t number) {
+            (static_cast<Whom*>(who)->*Happening)(number);
+        };
+        heap_.push_back({.when = when < now_ ? now_ : when,
+                         .order = next_++,
+                         .action = action,
+                         .whom = &whom,
+                         .what = what});
+        std::ranges::push_heap(heap_, is_later);
     }
 
     [[nodiscard]] Instant now() const { return now_; }
-    [[nodiscard]] bool is_empty() const { return queue_.empty(); }
-    [[nodiscard]] Instant next() const { return queue_.top().when; }
+    [[nodiscard]] bool is_empty() const { return heap_.empty(); }
+    [[nodiscard]] Instant next() const { return heap_.front().when; }
     [[nodiscard]] std::uint64_t count() const { return count_; }
 
     void step() {
-        const Entry entry = queue_.top();
-        queue_.pop();
-        now_ = entry.when;
+        std::ranges::pop_heap(heap_, is_later);
+        const Event event = heap_.back();
+        heap_.pop_back();
+        now_ = event.when;
         ++count_;
-        const Action action = std::move(actions_[entry.slot]);
-        free_.push_back(entry.slot);
-        action();
+        event.action(event.whom, event.what);
     }
 
   private:
-    struct Entry {
+    using Action = void (*)(void* whom, std::uint64_t what);
+    struct Event {
         Instant when;
         std::uint64_t order;
-        std::uint32_t slot;
-        bool operator<(const Entry& other) const {
-            return when != other.when ? when > other.when : order > other.order;
-        }
+        Action action;
+        void* whom;
+        std::uint64_t what;
     };
-
-    std::uint32_t put(Action& action) {
-        if (free_.empty()) {
-            free_.push_back(static_cast<std::uint32_t>(actions_.size()));
-            actions_.emplace_back();
-        }
-        const std::uint32_t slot = free_.back();
-        free_.pop_back();
-        actions_[slot] = std::move(action);
-        return slot;
+    static bool is_later(const Event& one, const Event& other) {
+        return one.when != other.when ? one.when > other.when : one.order > other.order;
     }
 
     Instant now_{};
     std::uint64_t next_ = 0;
     std::uint64_t count_ = 0;
-    std::priority_queue<Entry> queue_;
-    std::vector<Action> actions_;
-    std::vector<std::uint32_t> free_;
+    std::vector<Event> heap_;
 };
 
 }  // namespace stage::sim

@@ -5,11 +5,11 @@
 #include "transport/core/sender.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace stage::sim {
 namespace {
 
-constexpr std::size_t kPacketsPerTurn = 64;
 constexpr std::uint64_t kUplinkFull = 256U << 10U;
 constexpr std::uint64_t kUplinkFree = 128U << 10U;
 constexpr std::uint32_t kTurnsAtOnceMax = 200;
@@ -52,26 +52,27 @@ Host::Host(const Plan& plan,
       object_{plan},
       content_{plan, rank, world, complain_},
       sealing_{plan, rank},
-      core_{make_core(plan, rank, own_chance_)} {
+      core_{make_core(plan, rank, own_chance_)},
+      inbox_{plan.socket_buffer_bytes} {
 }
 
 void Host::start() {
     wake_at(events_.now());
     if (own_.crash_at) {
-        events_.at(Instant{*own_.crash_at}, [this] { crash(); });
+        events_.at<&Host::crash>(Instant{*own_.crash_at}, *this);
     }
     if (own_.abort_at) {
-        events_.at(Instant{*own_.abort_at}, [this] { abort(); });
+        events_.at<&Host::abort>(Instant{*own_.abort_at}, *this);
     }
 }
 
-void Host::crash() {
+void Host::crash(std::uint64_t) {
     is_dead_ = true;
     inbox_.clear();
     over_at_ = over_at_ ? over_at_ : events_.now();
 }
 
-void Host::abort() {
+void Host::abort(std::uint64_t) {
     if (!is_dead_) {
         core_->on_abort(local(), Error{Blame::user, "aborted from outside"});
         turn();
@@ -84,35 +85,38 @@ bool Host::is_over() const {
     return is_dead_ || (ended && !core_->deadline());
 }
 
-void Host::deliver(Instant at, const Packet& packet) {
+void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
     if (is_dead_ || over_at_) {
         return;
     }
-    if (inbox_bytes_ + packet.wire_bytes > plan_.socket_buffer_bytes) {
-        ++overflowed_;
-        return;
+    if (inbox_.put(at, train, mask)) {
+        wake_at(at + plan_.wake_latency + own_.wake_latency);
     }
-    inbox_bytes_ += packet.wire_bytes;
-    auto place = inbox_.end();
-    while (place != inbox_.begin() && std::prev(place)->at > at) {
-        --place;
-    }
-    inbox_.insert(place, {.at = at, .packet = packet});
-    wake_at(at + plan_.wake_latency + own_.wake_latency);
 }
 
+/// At most one event is on its way that comes in time; a later one is planned by that.
 void Host::wake_at(Instant when) {
     when = std::max({when, events_.now(), cpu_busy_until_});
-    if (wake_ && *wake_ <= when) {
+    wake_ = std::min(wake_, when);
+    if (wake_ < queued_) {
+        queued_ = wake_;
+        events_.at<&Host::wake>(
+            queued_, *this, static_cast<std::uint64_t>(queued_.time_since_epoch().count()));
+    }
+}
+
+void Host::wake(std::uint64_t queued) {
+    const Instant planned{Duration{static_cast<Duration::rep>(queued)}};
+    if (planned != queued_ || is_dead_) {
         return;
     }
-    wake_ = when;
-    events_.at(when, [this, when] {
-        if (wake_ == when && !is_dead_) {
-            wake_.reset();
-            turn();
-        }
-    });
+    queued_ = kNever;
+    if (wake_ > events_.now()) {
+        wake_at(wake_);
+        return;
+    }
+    wake_ = kNever;
+    turn();
 }
 
 void Host::turn() {
@@ -142,31 +146,15 @@ void Host::receive() {
     datagrams_.clear();
     leases_.clear();
     bodies_.clear();
-    std::size_t taken = 0;
-    while (!inbox_.empty() && inbox_.front().at <= events_.now() && taken < kPacketsPerTurn) {
-        const Packet arrived = std::move(inbox_.front().packet);
-        inbox_.pop_front();
-        inbox_bytes_ -= arrived.wire_bytes;
-        ++taken;
-        const bool is_hurt = events_.now().time_since_epoch() < plan_.heals_at &&
-                             own_chance_.chance_ppm(plan_.loss.corrupt_ppm);
-        const auto opened = sealing_.open(arrived, is_hurt, own_chance_);
-        if (!opened) {
-            continue;
+    taken_.clear();
+    std::uint32_t taken = 0;
+    while (!inbox_.is_empty() && inbox_.front().at <= events_.now() &&
+           taken < plan_.packets_per_turn) {
+        const Inbox::Arrival& arrival = taken_.emplace_back(inbox_.take());
+        taken += arrival.packets();
+        for (PacketMask mask = arrival.mask; mask != 0; mask &= mask - 1) {
+            take_packet(*arrival.train, static_cast<std::uint32_t>(std::countr_zero(mask)));
         }
-        core::Datagram datagram;
-        datagram.header = opened->header;
-        datagram.to_group = opened->to_group;
-        datagram.body_bytes = opened->body_bytes;
-        if (opened->header.is_data()) {
-            leases_.push_back(opened->content);
-            datagram.lease = core::Ticket{leases_.size()};
-        } else {
-            ++heard_[static_cast<std::size_t>(opened->header.type)];
-            bodies_.push_back(opened->body ? *opened->body : std::vector<std::byte>{});
-            datagram.body = bodies_.back();
-        }
-        datagrams_.push_back(datagram);
     }
     cpu_busy_until_ = events_.now() + own_.packet_cost * static_cast<std::int64_t>(taken);
     if (!datagrams_.empty()) {
@@ -176,16 +164,42 @@ void Host::receive() {
             complain_("a lease was not ended before the next datagrams");
         }
     }
+    taken_.clear();
+}
+
+void Host::take_packet(const Train& train, std::uint32_t index) {
+    const bool is_hurt = plan_.loss.corrupt_ppm > 0 &&
+                         events_.now().time_since_epoch() < plan_.heals_at &&
+                         own_chance_.chance_ppm(plan_.loss.corrupt_ppm);
+    const auto opened = sealing_.open(train, index, is_hurt, own_chance_);
+    if (!opened) {
+        return;
+    }
+    core::Datagram& datagram = datagrams_.emplace_back();
+    datagram.header = opened->header;
+    datagram.to_group = train.to_group;
+    datagram.body_bytes = train.body_bytes_of(index);
+    if (opened->header.is_data()) {
+        leases_.push_back(opened->content);
+        datagram.lease = core::Ticket{leases_.size()};
+        return;
+    }
+    ++heard_[static_cast<std::size_t>(opened->header.type)];
+    datagram.body = opened->body;
+    if (plan_.is_really_sealed) {
+        bodies_.emplace_back(opened->body.begin(), opened->body.end());
+        datagram.body = bodies_.back();
+    }
 }
 
 void Host::operate() {
     for (;;) {
-        core::OperationBatch batch;
-        core_->next_operations(local(), batch);
-        if (batch.operations.empty()) {
+        operations_.operations.clear();
+        core_->next_operations(local(), operations_);
+        if (operations_.operations.empty()) {
             return;
         }
-        for (const core::Operation& operation : batch.operations) {
+        for (const core::Operation& operation : operations_.operations) {
             perform(operation);
         }
     }
@@ -233,17 +247,21 @@ void Host::submit(const core::Operation& operation) {
                           Duration{static_cast<Duration::rep>(
                               content_.cost(operation) * 1'000'000'000 / rate / verify_share)};
     disk_busy_until_ = std::max(disk_busy_until_, events_.now()) + time;
-    ++disk_jobs_;
-    events_.at(disk_busy_until_, [this, operation] {
-        --disk_jobs_;
-        if (is_dead_ || over_at_) {
-            return;
-        }
-        for (core::Completion& done : content_.perform(operation)) {
-            completions_.push_back(std::move(done));
-        }
-        wake_at(events_.now() + own_.wake_latency);
-    });
+    disk_jobs_.push_back(operation);
+    events_.at<&Host::complete>(disk_busy_until_, *this);
+}
+
+/// The disk has done what it was asked for first.
+void Host::complete(std::uint64_t) {
+    const core::Operation operation = disk_jobs_.front();
+    disk_jobs_.pop_front();
+    if (is_dead_ || over_at_) {
+        return;
+    }
+    for (core::Completion& done : content_.perform(operation)) {
+        completions_.push_back(std::move(done));
+    }
+    wake_at(events_.now() + own_.wake_latency);
 }
 
 void Host::send() {
@@ -253,12 +271,13 @@ void Host::send() {
             is_blocked_ = true;
             return;
         }
-        core::SendBatch batch;
-        core_->next_sends(local(), batch);
-        if (batch.sends.empty()) {
+        sends_.sends.clear();
+        sends_.packets = 0;
+        core_->next_sends(local(), sends_);
+        if (sends_.sends.empty()) {
             return;
         }
-        for (const core::Send& each : batch.sends) {
+        for (const core::Send& each : sends_.sends) {
             transmit(each);
         }
     }
@@ -269,37 +288,46 @@ void Host::transmit(const core::Send& send) {
         complain_("a packet number was not new");
     }
     last_number_ = send.packet_number + send.count - 1;
-    Packet packet;
-    packet.from = rank_;
-    packet.to_group = send.to.to_group;
-    packet.to = send.to.peer.value();
-    packet.header.type = send.type;
-    packet.header.flags = send.flags;
-    packet.header.rank = Rank{rank_};
-    if (!send.to.to_group && (packet.to >= plan_.members || packet.to == rank_)) {
+    if (!send.to.to_group &&
+        (send.to.peer.value() >= plan_.members || send.to.peer.value() == rank_)) {
         return complain_("a packet was sent to nobody");
     }
-    if (send.type != wire::PacketType::data) {
-        packet.header.packet_number = send.packet_number;
-        packet.body_bytes = static_cast<std::uint16_t>(send.body.size());
-        packet.wire_bytes = packet.body_bytes + core::kWireOverheadBytes;
-        packet.body = std::make_shared<const std::vector<std::byte>>(send.body);
-        sealing_.seal(packet);
-        return network_.send(packet);
+    if (send.count > kPacketsMax) {
+        return complain_("a train was longer than a kernel takes");
     }
-    for (std::uint16_t i = 0; i < send.count; ++i) {
-        const std::uint32_t chunk = send.first.value() + std::uint32_t{i};
-        packet.header.packet_number = send.packet_number + i;
-        packet.header.block = send.block;
-        packet.header.chunk = ChunkIndex{static_cast<std::uint16_t>(chunk)};
-        packet.content = content_.cut(send.block, chunk);
-        packet.body_bytes = object_.chunk_bytes(send.block.value(), chunk);
-        packet.wire_bytes = packet.body_bytes + core::kWireOverheadBytes;
-        packet.body.reset();
-        ++data_sent_;
-        sealing_.seal(packet);
-        network_.send(packet);
+    Train& train = network_.make();
+    train.from = rank_;
+    train.to_group = send.to.to_group;
+    train.to = send.to.peer.value();
+    train.header = {};
+    train.header.type = send.type;
+    train.header.flags = send.flags;
+    train.header.rank = Rank{rank_};
+    train.header.packet_number = send.packet_number;
+    train.count = send.count;
+    train.contents.clear();
+    if (send.type == wire::PacketType::data) {
+        cut(send, train);
+    } else {
+        train.body = send.body;
+        train.body_bytes = static_cast<std::uint16_t>(send.body.size());
+        train.last_body_bytes = train.body_bytes;
     }
+    sealing_.seal(train);
+    network_.send(train);
+}
+
+void Host::cut(const core::Send& send, Train& train) {
+    train.header.block = send.block;
+    train.header.chunk = send.first;
+    for (std::uint32_t i = 0; i < send.count; ++i) {
+        train.contents.push_back(content_.cut(send.block, send.first.value() + i));
+    }
+    const std::uint32_t last = send.first.value() + send.count - 1U;
+    train.body_bytes = object_.chunk_bytes(send.block.value(), send.first.value());
+    train.last_body_bytes = object_.chunk_bytes(send.block.value(), last);
+    data_sent_ += send.count;
+    first_data_at_ = first_data_at_ ? first_data_at_ : events_.now();
 }
 
 void Host::check() {
@@ -331,7 +359,7 @@ void Host::sleep() {
     } else {
         complain_("it waits for nothing");
     }
-    if (!inbox_.empty()) {
+    if (!inbox_.is_empty()) {
         wake_at(inbox_.front().at + plan_.wake_latency + own_.wake_latency);
     }
 }

@@ -8,6 +8,7 @@
 
 #include "tests/sim/content.h"
 #include "tests/sim/events.h"
+#include "tests/sim/inbox.h"
 #include "tests/sim/network.h"
 #include "tests/sim/sealing.h"
 #include "transport/run/any_core.h"
@@ -21,6 +22,8 @@ namespace stage::sim {
 
 class Host {
   public:
+    static constexpr Instant kNever{Duration::max()};
+
     Host(const Plan& plan,
          std::uint16_t rank,
          Events& events,
@@ -29,9 +32,7 @@ class Host {
          Content::Complain complain);
 
     void start();
-    void deliver(Instant at, const Packet& packet);
-    void crash();
-    void abort();
+    void deliver(Instant at, const TrainUse& train, PacketMask mask);
 
     [[nodiscard]] const core::Outcome& outcome() const { return core_->outcome(); }
     [[nodiscard]] const Content& content() const { return content_; }
@@ -44,25 +45,27 @@ class Host {
     /// Control packets that reached its core, by type.
     [[nodiscard]] const std::array<std::uint64_t, 16>& heard() const { return heard_; }
     [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
+    [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
     [[nodiscard]] std::uint64_t unopened() const { return sealing_.refused(); }
-    [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
+    [[nodiscard]] std::uint64_t overflowed() const { return inbox_.overflowed(); }
 
   private:
-    struct Arrival {
-        Instant at;
-        Packet packet;
-    };
-
     [[nodiscard]] Instant local() const { return events_.now() + own_.clock_offset; }
+    void crash(std::uint64_t);
+    void abort(std::uint64_t);
     void wake_at(Instant when);
+    void wake(std::uint64_t queued);
     void turn();
     void receive();
+    void take_packet(const Train& train, std::uint32_t index);
     void operate();
     void perform(const core::Operation& operation);
     void place(const core::Operation& operation);
     void submit(const core::Operation& operation);
+    void complete(std::uint64_t);
     void send();
     void transmit(const core::Send& send);
+    void cut(const core::Send& send, Train& train);
     void check();
     void sleep();
 
@@ -78,17 +81,19 @@ class Host {
     Sealing sealing_;
     std::unique_ptr<AnyCore> core_;
 
-    std::deque<Arrival> inbox_;
-    std::uint64_t inbox_bytes_ = 0;
-    std::uint64_t overflowed_ = 0;
+    Inbox inbox_;
+    std::vector<Inbox::Arrival> taken_;  ///< In this turn: their bodies are being read.
     std::vector<core::Datagram> datagrams_;
     std::vector<std::uint64_t> leases_;  ///< Content by ticket - 1; 0: ended.
     std::vector<std::vector<std::byte>> bodies_;
+    core::OperationBatch operations_;
+    core::SendBatch sends_;
     std::vector<core::Completion> completions_;
-    std::uint64_t disk_jobs_ = 0;
+    std::deque<core::Operation> disk_jobs_;
     Instant disk_busy_until_{};
     Instant cpu_busy_until_{};
-    std::optional<Instant> wake_;
+    Instant wake_ = kNever;    ///< The next turn;
+    Instant queued_ = kNever;  ///< an event that looks for it then, or sooner.
     bool is_blocked_ = false;
     bool is_dead_ = false;
     std::uint64_t last_number_ = 0;
@@ -98,6 +103,7 @@ class Host {
     std::uint32_t turns_at_once_ = 0;
     std::array<std::uint64_t, 16> heard_{};
     std::uint64_t data_sent_ = 0;
+    std::optional<Instant> first_data_at_;
 };
 
 }  // namespace stage::sim

@@ -3,45 +3,32 @@
 #include "tests/sim/environment.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 
 namespace stage::sim {
+namespace {
 
-Duration Link::time_of(std::uint64_t bytes) const {
-    return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / rate_)};
-}
+constexpr std::uint32_t kBurstPacketBytes = 1514;
 
-std::uint64_t Link::backlog(Instant now) const {
-    if (busy_until_ <= now) {
+/// How many packets pass before one is lost, where each is by the same chance.
+std::uint64_t draw_gap(Prng& prng, std::uint32_t ppm) {
+    if (ppm >= 1'000'000) {
         return 0;
     }
-    const auto ns = static_cast<std::uint64_t>((busy_until_ - now).count());
-    return static_cast<std::uint64_t>(static_cast<Wide>(ns) * rate_ / 1'000'000'000U);
+    const double kept = std::log1p(-static_cast<double>(ppm) / 1e6);
+    return static_cast<std::uint64_t>(std::log(1.0 - prng.unit()) / kept);
 }
 
-Instant Link::drained_to(std::uint64_t bytes) const {
-    return busy_until_ - time_of(bytes);
-}
-
-std::optional<Instant> Link::carry(Instant now, std::uint32_t bytes) {
-    if (backlog(now) + bytes > queue_bytes_) {
-        dropped_ += bytes;
-        return std::nullopt;
+template <class Visit>
+void for_each(PacketMask mask, const Visit& visit) {
+    for (; mask != 0; mask &= mask - 1) {
+        visit(static_cast<std::uint32_t>(std::countr_zero(mask)));
     }
-    first_ = first_ ? first_ : now;
-    busy_until_ = std::max(busy_until_, now) + time_of(bytes) + Duration{1};
-    carried_ += bytes;
-    return busy_until_;
 }
 
-bool Link::is_honest() const {
-    if (!first_) {
-        return carried_ == 0;
-    }
-    const auto ns = static_cast<std::uint64_t>((busy_until_ - *first_).count());
-    return carried_ <=
-           static_cast<std::uint64_t>(static_cast<Wide>(ns) * rate_ / 1'000'000'000U) + 1;
-}
+}  // namespace
 
 Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
     : plan_{plan},
@@ -49,17 +36,20 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
       prng_{prng},
       deliver_{std::move(deliver)},
       burst_until_(plan.members),
+      next_loss_(plan.members),
       is_traced_{variable("TRACE") != nullptr} {
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
         const std::uint64_t up =
             plan.uplink_bytes_per_s > 0 ? plan.uplink_bytes_per_s : plan.link_bytes_per_s;
-        up_.emplace_back(up, std::uint64_t{1} << 40U);
+        up_.emplace_back(up, 0);
         down_.emplace_back(plan.link_bytes_per_s, plan.port_buffer_bytes);
+        const std::uint32_t ppm = plan.loss.independent_ppm + plan.member[rank].extra_loss_ppm;
+        next_loss_[rank] = ppm > 0 ? draw_gap(prng, ppm) : 0;
     }
 }
 
 std::uint64_t Network::uplink_backlog(std::uint16_t member) const {
-    return up_[member].backlog(events_.now());
+    return up_[member].backlog_bytes(events_.now());
 }
 
 Instant Network::uplink_drained(std::uint16_t member, std::uint64_t bytes) const {
@@ -71,25 +61,58 @@ bool Network::is_honest() const {
            std::ranges::all_of(down_, &Link::is_honest);
 }
 
-void Network::send(const Packet& packet) {
-    if (is_traced_) {
-        trace(packet);
-    }
-    const auto left = up_[packet.from].carry(events_.now(), packet.wire_bytes);
-    events_.at(*left + plan_.propagation, [this, packet] { arrive_at_switch(packet); });
+bool Network::is_healthy() const {
+    return events_.now().time_since_epoch() >= plan_.heals_at;
 }
 
-void Network::trace(const Packet& packet) const {
-    std::printf("%10.3f ms  %u -> %s%u  type %u  number %llu  block %u chunk %u  %u bytes\n",
-                static_cast<double>(events_.now().time_since_epoch().count()) / 1e6,
-                packet.from,
-                packet.to_group ? "all/" : "",
-                packet.to,
-                static_cast<unsigned>(packet.header.type),
-                static_cast<unsigned long long>(packet.header.packet_number),
-                packet.header.block.value(),
-                packet.header.chunk.value(),
-                packet.body_bytes);
+std::uint64_t Network::park(Flight flight) {
+    if (free_flights_.empty()) {
+        free_flights_.push_back(flights_.size());
+        flights_.emplace_back();
+    }
+    const std::uint64_t index = free_flights_.back();
+    free_flights_.pop_back();
+    flights_[index] = std::move(flight);
+    return index;
+}
+
+Network::Flight Network::unpark(std::uint64_t index) {
+    free_flights_.push_back(index);
+    return std::exchange(flights_[index], {});
+}
+
+void Network::send(Train& train) {
+    if (is_traced_) {
+        trace(train);
+    }
+    Link& up = up_[train.from];
+    const Duration waits = up.backlog(events_.now());
+    PacketMask all = train.all();
+    // The first packet is at the switch while the others still leave.
+    train.spacing = Duration::zero();
+    const Instant left = up.carry(events_.now(), train, all);
+    const Duration time = left - events_.now() - waits;
+    train.spacing = time / static_cast<std::int64_t>(train.count);
+    const Instant first = left - train.spacing * (train.count - 1);
+    const std::uint64_t flight =
+        park({.train = TrainUse{yard_, train}, .member = train.to, .mask = all});
+    events_.at<&Network::arrive_at_switch>(first + plan_.propagation, *this, flight);
+}
+
+void Network::trace(const Train& train) const {
+    for (std::uint32_t i = 0; i < train.count; ++i) {
+        std::printf(
+            "%10.3f ms  %u -> %s%u  type %u  number %llu  block %u chunk %u  %u bytes\n",
+            static_cast<double>(events_.now().time_since_epoch().count()) / 1e6,
+            train.from,
+            train.to_group ? "all/" : "",
+            train.to,
+            static_cast<unsigned>(train.header.type),
+            static_cast<unsigned long long>(train.header.packet_number + i),
+            train.header.block.value(),
+            train.header.chunk.value() + i,
+            train.body_bytes_of(i));
+    }
 }
 
 bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
@@ -106,62 +129,118 @@ bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
     });
 }
 
-void Network::arrive_at_switch(const Packet& packet) {
-    const bool is_healthy = events_.now().time_since_epoch() >= plan_.heals_at;
-    if (!is_healthy && prng_.chance_ppm(plan_.loss.shared_ppm)) {
-        ++lost_;
+void Network::arrive_at_switch(std::uint64_t index) {
+    const Flight flight = unpark(index);
+    PacketMask mask = flight.mask;
+    if (!is_healthy()) {
+        const PacketMask lost = draw(plan_.loss.shared_ppm, mask);
+        lost_ += static_cast<std::uint64_t>(std::popcount(lost));
+        mask &= ~lost;
+    }
+    if (mask == 0) {
         return;
     }
-    if (!packet.to_group) {
-        forward(packet.to, packet, is_healthy);
+    if (!flight.train->to_group) {
+        forward(flight.member, flight.train, mask);
         return;
     }
     for (std::uint16_t member = 0; member < plan_.members; ++member) {
-        if (member != packet.from) {
-            forward(member, packet, is_healthy);
+        if (member != flight.train->from) {
+            forward(member, flight.train, mask);
         }
     }
 }
 
-bool Network::is_lost(std::uint16_t member, bool is_healthy) {
-    if (is_healthy) {
-        return false;
+/// Of `mask`, each with this chance.
+PacketMask Network::draw(std::uint32_t ppm, PacketMask mask) {
+    PacketMask drawn = 0;
+    if (ppm > 0) {
+        for_each(mask, [&](std::uint32_t i) {
+            drawn |= PacketMask{prng_.chance_ppm(ppm) ? 1U : 0U} << i;
+        });
     }
-    if (events_.now() < burst_until_[member]) {
-        return true;
-    }
-    if (plan_.loss.burst_ppm > 0 && prng_.chance_ppm(plan_.loss.burst_ppm)) {
-        burst_until_[member] =
-            events_.now() +
-            Duration{static_cast<Duration::rep>(std::uint64_t{plan_.loss.burst_packets} * 1514 *
-                                                1'000'000'000 / plan_.link_bytes_per_s)};
-    }
-    const std::uint32_t ppm = plan_.loss.independent_ppm + plan_.member[member].extra_loss_ppm;
-    return ppm > 0 && prng_.chance_ppm(ppm);
+    return drawn;
 }
 
-void Network::forward(std::uint16_t member, const Packet& packet, bool is_healthy) {
+PacketMask Network::without_bursts(std::uint16_t member, const Train& train, PacketMask mask) {
+    PacketMask left = mask;
+    for_each(mask, [&](std::uint32_t i) {
+        const Instant at = events_.now() + train.spacing * i;
+        if (at < burst_until_[member]) {
+            left &= ~(PacketMask{1} << i);
+        } else if (prng_.chance_ppm(plan_.loss.burst_ppm)) {
+            burst_until_[member] =
+                at + down_[member].time_of(std::uint64_t{plan_.loss.burst_packets} *
+                                           kBurstPacketBytes);
+        }
+    });
+    return left;
+}
+
+PacketMask Network::survivors(std::uint16_t member, const Train& train, PacketMask mask) {
+    if (plan_.loss.burst_ppm > 0) {
+        mask = without_bursts(member, train, mask);
+    }
+    const std::uint32_t ppm = plan_.loss.independent_ppm + plan_.member[member].extra_loss_ppm;
+    if (ppm == 0) {
+        return mask;
+    }
+    std::uint64_t& next = next_loss_[member];
+    auto left = static_cast<std::uint64_t>(std::popcount(mask));
+    PacketMask rest = mask;
+    while (next < left) {
+        for (std::uint64_t i = 0; i < next; ++i) {
+            rest &= rest - 1;
+        }
+        mask &= ~(rest & (~rest + 1));
+        rest &= rest - 1;
+        left -= next + 1;
+        next = draw_gap(prng_, ppm);
+    }
+    next -= left;
+    return mask;
+}
+
+void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask) {
     const Instant now = events_.now();
-    if ((!plan_.partitions.empty() && is_cut(packet.from, member, now)) ||
-        is_lost(member, is_healthy)) {
-        ++lost_;
+    const Train& train = *use;
+    const bool healthy = is_healthy();
+    const PacketMask sent = mask;
+    if (!plan_.partitions.empty() && is_cut(train.from, member, now)) {
+        mask = 0;
+    } else if (!healthy) {
+        mask = survivors(member, train, mask);
+    }
+    if (mask == 0) {
+        lost_ += static_cast<std::uint64_t>(std::popcount(sent));
         return;
     }
-    const auto left = down_[member].carry(now, packet.wire_bytes);
-    if (!left) {
-        ++lost_;
-        return;
+    const Instant arrival = down_[member].carry(now, train, mask) + plan_.propagation;
+    lost_ += static_cast<std::uint64_t>(std::popcount(sent & ~mask));
+    if (!healthy && plan_.loss.reorder_ppm > 0) {
+        const PacketMask late = draw(plan_.loss.reorder_ppm, mask);
+        mask &= ~late;
+        for_each(late, [&](std::uint32_t i) {
+            const std::uint64_t flight =
+                park({.train = use, .member = member, .mask = PacketMask{1} << i});
+            events_.at<&Network::arrive_late>(
+                arrival + plan_.loss.reorder_delay, *this, flight);
+        });
     }
-    const Instant arrival = *left + plan_.propagation;
-    if (!is_healthy && prng_.chance_ppm(plan_.loss.reorder_ppm)) {
-        const Instant late = arrival + plan_.loss.reorder_delay;
-        events_.at(late, [this, member, late, packet] { deliver_(member, late, packet); });
-        return;
+    if (mask != 0) {
+        deliver_(member, arrival, use, mask);
     }
-    deliver_(member, arrival, packet);
-    if (!is_healthy && prng_.chance_ppm(plan_.loss.duplicate_ppm)) {
-        deliver_(member, arrival, packet);
+    if (!healthy && plan_.loss.duplicate_ppm > 0) {
+        const PacketMask twice = draw(plan_.loss.duplicate_ppm, mask);
+        if (twice != 0) {
+            deliver_(member, arrival, use, twice);
+        }
     }
+}
+
+void Network::arrive_late(std::uint64_t index) {
+    const Flight flight = unpark(index);
+    deliver_(flight.member, events_.now(), flight.train, flight.mask);
 }
 
 }  // namespace stage::sim

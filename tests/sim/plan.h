@@ -82,6 +82,8 @@ struct Plan {
     std::vector<MemberPlan> member;
     std::vector<Partition> partitions;
     bool is_really_sealed = false;
+    bool is_seal_played = true;           ///< Else everything opens: see sealing.h.
+    std::uint32_t packets_per_turn = 64;  ///< A host takes so many, then it works.
 
     [[nodiscard]] std::uint64_t object_bytes() const;
     [[nodiscard]] std::uint64_t chunks() const;

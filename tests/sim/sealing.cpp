@@ -6,7 +6,7 @@
 
 namespace stage::sim {
 
-Sealing::Sealing(const Plan& plan, std::uint16_t rank) {
+Sealing::Sealing(const Plan& plan, std::uint16_t rank) : is_played_{plan.is_seal_played} {
     if (!plan.is_really_sealed) {
         return;
     }
@@ -20,43 +20,61 @@ Sealing::Sealing(const Plan& plan, std::uint16_t rank) {
     real_.emplace(keys);
 }
 
-void Sealing::seal(Packet& packet) {
+void Sealing::seal(Train& train) {
+    train.sealed.clear();
     if (!real_) {
         return;
     }
-    // A DATA packet's payload is played by its content number: what is to be proved is the
-    // header, the number and the key, not that AES encrypts more bytes.
-    std::vector<std::byte> plain;
-    if (packet.header.is_data()) {
-        plain = ByteWriter{}.u64(packet.content).take();
-    } else if (packet.body) {
-        plain = *packet.body;
+    for (std::uint32_t i = 0; i < train.count; ++i) {
+        wire::Header header = plain(train, i).header;
+        // A DATA packet's payload is played by its content number: what is to be proved is the
+        // header, the number and the key, not that AES encrypts more bytes.
+        const std::vector<std::byte> body =
+            header.is_data() ? ByteWriter{}.u64(train.contents[i]).take() : train.body;
+        std::vector<std::byte> bytes(wire::kHeaderBytes + body.size() + real_->tag_bytes());
+        header.session = real_->demux();
+        const MutableBytes all{bytes};
+        const MutableBytes head = all.first(wire::kHeaderBytes);
+        wire::write_header(header, head);
+        real_->seal(header.packet_number,
+                    head,
+                    body,
+                    all.subspan(wire::kHeaderBytes, body.size()),
+                    all.last(real_->tag_bytes()));
+        train.sealed.push_back(std::move(bytes));
     }
-    std::vector<std::byte> bytes(wire::kHeaderBytes + plain.size() + real_->tag_bytes());
-    packet.header.session = real_->demux();
-    const MutableBytes all{bytes};
-    const MutableBytes head = all.first(wire::kHeaderBytes);
-    wire::write_header(packet.header, head);
-    real_->seal(packet.header.packet_number,
-                head,
-                plain,
-                all.subspan(wire::kHeaderBytes, plain.size()),
-                all.last(real_->tag_bytes()));
-    packet.body = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
 }
 
-std::optional<Packet> Sealing::open(const Packet& packet, bool is_corrupt, Prng& prng) {
-    if (real_) {
-        return open_real(packet, is_corrupt, prng);
+Sealing::Opened Sealing::plain(const Train& train, std::uint32_t index) {
+    Opened opened{.header = train.header, .content = 0, .body = train.body};
+    opened.header.packet_number += index;
+    if (opened.header.is_data()) {
+        const std::uint32_t chunk = train.header.chunk.value() + index;
+        opened.header.chunk = ChunkIndex{static_cast<std::uint16_t>(chunk)};
+        opened.content = train.contents.empty() ? 0 : train.contents[index];
     }
-    Sender& sender = senders_[packet.from];
-    const std::uint64_t number = packet.header.packet_number;
+    return opened;
+}
+
+std::optional<Sealing::Opened> Sealing::open(const Train& train,
+                                             std::uint32_t index,
+                                             bool is_corrupt,
+                                             Prng& prng) {
+    if (real_) {
+        return open_real(train, index, is_corrupt, prng);
+    }
+    Opened opened = plain(train, index);
     if (is_corrupt) {
         ++refused_;
         return std::nullopt;
     }
+    if (!is_played_) {
+        return opened;
+    }
+    Sender& sender = senders_[train.from];
+    const std::uint64_t number = opened.header.packet_number;
     const bool opens =
-        packet.header.is_data()
+        opened.header.is_data()
             ? wire::expand(sender.largest, static_cast<std::uint16_t>(number & 0xffffU)) ==
                   number
             : sender.control.admit(number);
@@ -65,28 +83,27 @@ std::optional<Packet> Sealing::open(const Packet& packet, bool is_corrupt, Prng&
         return std::nullopt;
     }
     sender.largest = std::max(sender.largest, number);
-    return packet;
+    return opened;
 }
 
-std::optional<Packet> Sealing::open_real(const Packet& packet, bool is_corrupt, Prng& prng) {
-    std::vector<std::byte> bytes = *packet.body;
+std::optional<Sealing::Opened> Sealing::open_real(const Train& train,
+                                                  std::uint32_t index,
+                                                  bool is_corrupt,
+                                                  Prng& prng) {
+    packet_ = train.sealed[index];
     if (is_corrupt) {
-        const std::size_t at = prng.below(bytes.size());
-        bytes[at] ^= static_cast<std::byte>(1U << prng.below(8));
+        const std::size_t at = prng.below(packet_.size());
+        packet_[at] ^= static_cast<std::byte>(1U << prng.below(8));
     }
-    const auto opened = real_->open(bytes);
+    const auto opened = real_->open(packet_);
     if (!opened) {
         ++refused_;
         return std::nullopt;
     }
-    Packet out = packet;
-    out.header = opened->header;
+    Opened out{.header = opened->header, .content = 0, .body = opened->body};
     if (out.header.is_data()) {
         ByteReader reader{opened->body};
         out.content = reader.u64();
-    } else {
-        out.body = std::make_shared<const std::vector<std::byte>>(opened->body.begin(),
-                                                                  opened->body.end());
     }
     return out;
 }

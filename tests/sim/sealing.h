@@ -2,10 +2,11 @@
 //
 // In most worlds the seal is played: a DATA packet opens if its 16-bit number expands to the
 // one it was sent with, a control packet once. In some the real one is used, and corruption
-// flips a bit.
+// flips a bit. In the largest nothing is kept of any sender and everything opens.
 #pragma once
 
-#include "tests/sim/network.h"
+#include "tests/sim/packets.h"
+#include "tests/sim/plan.h"
 #include "transport/seal/replay_window.h"
 #include "transport/seal/session_seal.h"
 
@@ -18,11 +19,20 @@ class Sealing {
   public:
     Sealing(const Plan& plan, std::uint16_t rank);
 
-    /// Makes the packet what travels: its body becomes the sealed bytes in a world with seals.
-    void seal(Packet& packet);
-    /// The header with the whole packet number, and the packet's content and body opened;
-    /// nothing if it doesn't open.
-    [[nodiscard]] std::optional<Packet> open(const Packet& packet, bool is_corrupt, Prng& prng);
+    /// Adds the sealed bytes of each packet, in a world with seals.
+    void seal(Train& train);
+
+    /// A packet as the core may see it; `body` lives in the train, or until the next open().
+    struct Opened {
+        wire::Header header;
+        std::uint64_t content = 0;
+        Bytes body;
+    };
+    /// Nothing if the packet doesn't open.
+    [[nodiscard]] std::optional<Opened> open(const Train& train,
+                                             std::uint32_t index,
+                                             bool is_corrupt,
+                                             Prng& prng);
 
     [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
@@ -32,12 +42,16 @@ class Sealing {
         seal::ReplayWindow control;
     };
 
-    [[nodiscard]] std::optional<Packet> open_real(const Packet& packet,
+    [[nodiscard]] static Opened plain(const Train& train, std::uint32_t index);
+    [[nodiscard]] std::optional<Opened> open_real(const Train& train,
+                                                  std::uint32_t index,
                                                   bool is_corrupt,
                                                   Prng& prng);
 
+    bool is_played_;
     std::map<std::uint16_t, Sender> senders_;
     std::optional<seal::SessionSeal> real_;
+    std::vector<std::byte> packet_;  ///< Opened in place, until the next one.
     std::uint64_t refused_ = 0;
 };
 

@@ -25,8 +25,11 @@ World::World(Plan plan)
     : plan_{std::move(plan)},
       prng_{plan_.seed ^ 0x5eedU},
       network_{
-          plan_, events_, prng_, [this](std::uint16_t member, Instant at, const Packet& p) {
-              hosts_[member]->deliver(at, p);
+          plan_,
+          events_,
+          prng_,
+          [this](std::uint16_t member, Instant at, const TrainUse& train, PacketMask mask) {
+              hosts_[member]->deliver(at, train, mask);
           }} {
     for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
         hosts_.push_back(std::make_unique<Host>(
@@ -84,7 +87,9 @@ void World::run() {
             break;
         }
         // Over is asked for now and then only: it looks at everybody.
-        for (int i = 0; i < 64 && !events_.is_empty() && events_.next() <= limit; ++i) {
+        const std::uint64_t many = std::max<std::uint64_t>(64, plan_.members);
+        for (std::uint64_t i = 0; i < many && !events_.is_empty() && events_.next() <= limit;
+             ++i) {
             events_.step();
         }
     }
@@ -93,12 +98,28 @@ void World::run() {
 
 Duration World::held_after() const {
     Duration last{};
-    for (const auto& host : hosts_) {
-        if (host->held_at()) {
-            last = std::max(last, host->held_at()->time_since_epoch());
-        }
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        last = std::max(last, held_after(rank));
     }
     return last;
+}
+
+Duration World::held_after(std::uint16_t rank) const {
+    return hosts_[rank]->held_at().value_or(Instant{}).time_since_epoch();
+}
+
+Duration World::ready_after() const {
+    return hosts_[plan_.source]->first_data_at().value_or(Instant{}).time_since_epoch();
+}
+
+double World::times_wire() const {
+    return static_cast<double>((held_after() - ready_after()).count()) /
+           static_cast<double>(plan_.wire_time().count());
+}
+
+double World::times_wire(std::uint16_t rank) const {
+    return static_cast<double>((held_after(rank) - ready_after()).count()) /
+           static_cast<double>(plan_.wire_time().count());
 }
 
 bool World::all_released() const {

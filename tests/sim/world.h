@@ -25,8 +25,15 @@ class World {
     [[nodiscard]] const Host& host(std::uint16_t rank) const { return *hosts_[rank]; }
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Network& network() const { return network_; }
-    /// When the last member came to hold the object.
+    /// When the last member came to hold the object, or this one did.
     [[nodiscard]] Duration held_after() const;
+    [[nodiscard]] Duration held_after(std::uint16_t rank) const;
+    /// When every member was ready: the first chunk left the source.
+    [[nodiscard]] Duration ready_after() const;
+    /// From then until the last member, or this one, held the object, as the time that the
+    /// object's packets take on one link.
+    [[nodiscard]] double times_wire() const;
+    [[nodiscard]] double times_wire(std::uint16_t rank) const;
     [[nodiscard]] Duration ran() const { return events_.now().time_since_epoch(); }
     [[nodiscard]] bool all_released() const;
     /// How each member ended, on one line each.

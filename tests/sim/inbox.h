@@ -1,0 +1,89 @@
+// What has arrived at a host and waits to be taken?
+//
+// As much as its socket buffer holds, in the order of arrival.
+#pragma once
+
+#include "tests/sim/packets.h"
+#include "transport/core/limits.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+namespace stage::sim {
+
+class Inbox {
+  public:
+    struct Arrival {
+        Instant at;  ///< Of the last of them.
+        TrainUse train;
+        PacketMask mask = 0;
+
+        [[nodiscard]] std::uint32_t packets() const {
+            return static_cast<std::uint32_t>(std::popcount(mask));
+        }
+    };
+
+    explicit Inbox(std::uint64_t bytes_max) : bytes_max_{bytes_max} {}
+
+    /// What the buffer has no room for is lost. True if anything was taken.
+    bool put(Instant at, const TrainUse& train, PacketMask mask) {
+        const std::uint64_t each = bytes_of(*train);
+        const std::uint64_t room = bytes_max_ - std::min(bytes_max_, bytes_);
+        while (static_cast<unsigned>(std::popcount(mask)) * each > room) {
+            mask &= ~std::bit_floor(mask);
+            ++overflowed_;
+        }
+        if (mask == 0) {
+            return false;
+        }
+        bytes_ += static_cast<unsigned>(std::popcount(mask)) * each;
+        if (first_ > 0 && arrivals_.size() == arrivals_.capacity()) {
+            arrivals_.erase(arrivals_.begin(), begin());
+            first_ = 0;
+        }
+        auto place = arrivals_.end();
+        while (place != begin() && std::prev(place)->at > at) {
+            --place;
+        }
+        arrivals_.insert(place, {.at = at, .train = train, .mask = mask});
+        return true;
+    }
+
+    [[nodiscard]] bool is_empty() const { return first_ == arrivals_.size(); }
+    [[nodiscard]] const Arrival& front() const { return arrivals_[first_]; }
+    /// Requires that it isn't empty.
+    [[nodiscard]] Arrival take() {
+        Arrival taken = std::move(arrivals_[first_++]);
+        bytes_ -= taken.packets() * bytes_of(*taken.train);
+        if (first_ == arrivals_.size()) {
+            arrivals_.clear();
+            first_ = 0;
+        }
+        return taken;
+    }
+    void clear() {
+        arrivals_.clear();
+        first_ = 0;
+    }
+
+    [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
+
+  private:
+    [[nodiscard]] static std::uint64_t bytes_of(const Train& train) {
+        return train.body_bytes + core::kWireOverheadBytes;
+    }
+    [[nodiscard]] std::vector<Arrival>::iterator begin() {
+        return arrivals_.begin() + static_cast<std::ptrdiff_t>(first_);
+    }
+
+    std::uint64_t bytes_max_;
+    std::vector<Arrival> arrivals_;
+    std::size_t first_ = 0;  ///< Those before it were taken.
+    std::uint64_t bytes_ = 0;
+    std::uint64_t overflowed_ = 0;
+};
+
+}  // namespace stage::sim

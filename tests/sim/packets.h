@@ -1,0 +1,93 @@
+// What travels through the false network?
+//
+// Packets that were sent in one call travel together, as segments do that a kernel takes in one
+// piece: one record for all of them and for everybody who hears them, and a mask that says who
+// lost which. So a packet that reaches ten thousand members costs each of them a bit.
+#pragma once
+
+#include "transport/wire/packet.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace stage::sim {
+
+/// Of a train's packets, bit i for the i-th.
+using PacketMask = std::uint64_t;
+inline constexpr std::uint32_t kPacketsMax = 64;
+
+/// 1 to kPacketsMax packets: one of control, or DATA of consecutive chunks and numbers.
+struct Train {
+    std::uint16_t from = 0;
+    bool to_group = false;
+    std::uint16_t to = 0;
+    wire::Header header;  ///< Of the first.
+    std::uint32_t count = 1;
+    std::uint16_t body_bytes = 0;                ///< Of each,
+    std::uint16_t last_body_bytes = 0;           ///< but of the last.
+    std::vector<std::uint64_t> contents;         ///< DATA: which bytes these are.
+    std::vector<std::byte> body;                 ///< Control.
+    std::vector<std::vector<std::byte>> sealed;  ///< In a world with real seals: each packet.
+    Duration spacing{};                          ///< From one to the next where they enter.
+
+    [[nodiscard]] std::uint16_t body_bytes_of(std::uint32_t index) const {
+        return index + 1 == count ? last_body_bytes : body_bytes;
+    }
+    [[nodiscard]] PacketMask all() const { return ~PacketMask{0} >> (kPacketsMax - count); }
+
+    std::uint32_t uses = 0;  ///< By TrainUse.
+};
+
+/// Trains that nobody uses any more, for the next ones.
+class TrainYard {
+  public:
+    [[nodiscard]] Train& take() {
+        if (free_.empty()) {
+            all_.push_back(std::make_unique<Train>());
+            free_.push_back(all_.back().get());
+        }
+        Train& train = *free_.back();
+        free_.pop_back();
+        return train;
+    }
+    void give_back(Train& train) { free_.push_back(&train); }
+
+  private:
+    std::vector<std::unique_ptr<Train>> all_;
+    std::vector<Train*> free_;
+};
+
+/// Keeps a train from its yard, which must outlive this.
+class TrainUse {
+  public:
+    TrainUse() = default;
+    TrainUse(TrainYard& yard, Train& train) : yard_{&yard}, train_{&train} { ++train.uses; }
+    TrainUse(const TrainUse& other) : yard_{other.yard_}, train_{other.train_} {
+        if (train_ != nullptr) {
+            ++train_->uses;
+        }
+    }
+    TrainUse(TrainUse&& other) noexcept
+        : yard_{other.yard_}, train_{std::exchange(other.train_, nullptr)} {}
+    TrainUse& operator=(TrainUse other) noexcept {
+        std::swap(yard_, other.yard_);
+        std::swap(train_, other.train_);
+        return *this;
+    }
+    ~TrainUse() {
+        if (train_ != nullptr && --train_->uses == 0) {
+            yard_->give_back(*train_);
+        }
+    }
+
+    [[nodiscard]] const Train& operator*() const { return *train_; }
+    [[nodiscard]] const Train* operator->() const { return train_; }
+
+  private:
+    TrainYard* yard_ = nullptr;
+    Train* train_ = nullptr;
+};
+
+}  // namespace stage::sim
