@@ -46,10 +46,7 @@ class Ran {
         INFO(world.report());
         CHECK(world.all_released());
     }
-    [[nodiscard]] double times_wire(std::uint16_t rank) const {
-        return static_cast<double>(world.host(rank).held_at()->time_since_epoch().count()) /
-               static_cast<double>(world.plan().wire_time().count());
-    }
+    [[nodiscard]] double times_wire(std::uint16_t rank) const { return world.times_wire(rank); }
 
     World world;
 };
@@ -374,7 +371,7 @@ TEST_CASE("a member that slept while peers sent 2^15 packets can open theirs", "
         {.members = {3}, .begin = milliseconds{20}, .end = milliseconds{2000}});
     const Ran ran{plan};
     ran.all_released();
-    CHECK(ran.world.host(1).data_sent() > 60'000);  // to both sleepers
+    CHECK(ran.world.host(1).data_sent() > 40'000);  // to both sleepers
     CHECK(ran.world.host(3).unopened() < 100);
 }
 

@@ -65,6 +65,7 @@ OpenBlock* ChunkMap::open(BlockIndex block) {
     open.chunks = 0;
     open.failures = 0;
     open.silences = 0;
+    open.refusals = 0;
     open.ask_after = kLongAgo;
     open.lacking_count = 0;
     const std::size_t at = order_of(block);

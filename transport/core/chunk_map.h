@@ -27,6 +27,7 @@ struct OpenBlock {
     // How asking for it goes: see puller.h.
     std::uint8_t failures = 0;  ///< Requests in a row that gave nothing,
     std::uint8_t silences = 0;  ///< and of these the last ones that nobody answered.
+    std::uint8_t refusals = 0;  ///< Peers in a row, silence apart, that lacked what was asked.
     Instant ask_after = kLongAgo;
     std::array<Rank, 4> lacking{};  ///< Who said last that they don't have it.
     std::uint8_t lacking_count = 0;

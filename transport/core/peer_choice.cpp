@@ -21,15 +21,20 @@ bool PeerChoice::is_suspect(Instant now, Rank peer) const {
 }
 
 Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
+    std::optional<Rank> silent;
     for (int i = 0; i < kDraws; ++i) {
         const Rank peer{static_cast<std::uint16_t>(prng_.below(members_))};
         const bool is_excluded = peer == own_ || (peer == source_ && !ask_source) ||
                                  std::ranges::find(avoid, peer) != avoid.end();
-        if (!is_excluded && !is_suspect(now, peer)) {
+        if (is_excluded) {
+            continue;
+        }
+        if (!is_suspect(now, peer)) {
             return peer;
         }
+        silent = peer;
     }
-    return source_;
+    return ask_source ? source_ : silent.value_or(source_);
 }
 
 void PeerChoice::on_timeout(Instant now, Rank peer) {

@@ -24,7 +24,8 @@ class PeerChoice {
         : own_{own}, source_{source}, members_{members}, prng_{prng} {}
 
     /// Somebody to ask who is not in `avoid`, nor suspect, nor (unless `ask_source`) the
-    /// source. If a few draws find none, the source: it has everything.
+    /// source. If a few draws find none: the source if it may be asked, else one who is
+    /// suspect, if any.
     [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source);
 
     void on_timeout(Instant now, Rank peer);

@@ -95,6 +95,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             on_answer(now, asked);
             open.failures = 0;
             open.silences = 0;
+            open.refusals = 0;
             open.lacking_count = 0;
         }
         if (asked.left == 0) {
@@ -138,6 +139,8 @@ void Puller::fail(Instant now, const Asked& asked, OpenBlock& open, bool was_sil
     open.failures = static_cast<std::uint8_t>(std::min(open.failures + 1U, kMany));
     open.silences =
         was_silent ? static_cast<std::uint8_t>(std::min(open.silences + 1U, kMany)) : 0;
+    open.refusals =
+        static_cast<std::uint8_t>(std::min(open.refusals + (was_silent ? 0U : 1U), kMany));
     const unsigned over =
         open.failures - std::min(open.failures, limits_.failures_before_source);
     if (over > 0) {
@@ -324,9 +327,11 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
 }
 
 Rank Puller::choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen) {
-    if (chosen.empty() && open.failures >= limits_.failures_before_source) {
-        const unsigned over =
-            std::min(unsigned{open.failures} - limits_.failures_before_source, 16U);
+    // Beside the first pass the source sends to all what it is asked for: only who heard from
+    // peers that they lack it may ask, not who lost their answers.
+    const unsigned failures = is_ended_ ? open.failures : open.refusals;
+    if (chosen.empty() && failures >= limits_.failures_before_source) {
+        const unsigned over = std::min(failures - limits_.failures_before_source, 16U);
         const std::uint64_t askers = std::uint64_t{limits_.source_askers} << over;
         if (peers_.prng().below(peers_.members()) < askers) {
             return peers_.source();

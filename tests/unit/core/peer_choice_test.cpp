@@ -47,13 +47,26 @@ TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
     CHECK(peers.draw(kStart, both, false) == rank(0));
 }
 
+TEST_CASE("beside the first pass who is late is asked rather than the source") {
+    Prng prng{1};
+    PeerChoice peers{rank(1), rank(0), 3, prng};
+    peers.on_timeout(kStart, rank(2));
+    peers.on_timeout(kStart, rank(2));
+    int late = 0;
+    for (int i = 0; i < 50; ++i) {
+        CHECK(peers.draw(kStart, {}, true) == rank(0));
+        late += peers.draw(kStart, {}, false) == rank(2) ? 1 : 0;
+    }
+    CHECK(late > 40);  // now and then eight draws don't meet it
+}
+
 TEST_CASE("who is silent twice is left alone for a while, who answers is forgiven") {
     Prng prng{1};
     PeerChoice peers{rank(1), rank(0), 3, prng};
     const auto draws = [&](Instant now) {
         int count = 0;
         for (int i = 0; i < 50; ++i) {
-            count += peers.draw(now, {}, false) == rank(2) ? 1 : 0;
+            count += peers.draw(now, {}, true) == rank(2) ? 1 : 0;
         }
         return count;
     };
