@@ -18,6 +18,7 @@ import threading
 import time
 
 IN_MODIFY, IN_CLOSE_WRITE, IN_MOVED_TO = 0x2, 0x8, 0x80
+PR_SET_CHILD_SUBREAPER = 36
 running = {}  # request -> process
 speaking = threading.Lock()
 
@@ -120,6 +121,37 @@ def remove(request):
     return {}
 
 
+def parents():
+    """Each process of this host and its parent."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                found[int(name)] = int(file.read().rsplit(")", 1)[1].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it ended meanwhile
+    return found
+
+
+def sweep(_request):
+    """Ends whatever came from us, however often it forked: a launcher's orphans would spoil the next tool's time."""
+    ours, told = {os.getpid()}, parents()
+    while more := {process for process, parent in told.items() if parent in ours} - ours:
+        ours |= more
+    ours.remove(os.getpid())
+    for process in ours:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    for process in ours - {one.pid for one in list(running.values())}:
+        try:
+            os.waitpid(process, 0)
+        except ChildProcessError:
+            pass  # its own parent has waited for it
+    return {"ended": len(ours)}
+
+
 def sent(_request):
     """What left this host so far, in bytes with Ethernet headers."""
     with open("/sys/class/net/eth0/statistics/tx_bytes") as file:
@@ -127,7 +159,7 @@ def sent(_request):
 
 
 ACTIONS = {"start": start, "press": press, "stop": stop, "wait_for": wait_for, "watch": watch, "copy": copy, "look": look,
-           "remove": remove, "sent": sent}
+           "remove": remove, "sweep": sweep, "sent": sent}
 
 
 def answer(request):
@@ -140,10 +172,11 @@ def answer(request):
 
 
 def main():
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for line in sys.stdin:
         threading.Thread(target=answer, args=(json.loads(line),), daemon=True).start()
-    for process in list(running.values()):  # nobody asks any more
-        os.killpg(process.pid, signal.SIGKILL)
+    sweep({})  # nobody asks any more
 
 
-main()
+if __name__ == "__main__":
+    main()

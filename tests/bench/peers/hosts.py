@@ -114,6 +114,12 @@ class Group:
                 host.agent.kill()
         subprocess.run([*self.lab, "down"], check=False)
 
+    def in_switch(self, argv):
+        """Runs a command in the network namespace that holds the switch's ports, p-n0 and on."""
+        place = subprocess.check_output([*self.lab, "path"], text=True).strip()
+        with open(os.path.join(place, "cluster.pid")) as file:
+            subprocess.run(["nsenter", "--target", file.read().strip(), "--net", "--", *argv], check=True)
+
     @property
     def source(self):
         return self.hosts[0]

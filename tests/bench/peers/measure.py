@@ -48,6 +48,7 @@ class Cores:
 
 def repetition(group, tool, cores, digest):
     """One run of one tool, as a row of the results."""
+    hosts.everywhere([host.ask("sweep") for host in group.hosts], 20)
     clean = [host.ask("remove", paths=[tools.DEST, "/tmp/log"]) for host in group.hosts]
     hosts.everywhere(clean, 20)
     [before] = hosts.everywhere([group.source.ask("sent")], 20)
@@ -109,4 +110,5 @@ def main():
     sys.exit(1 if broken else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
