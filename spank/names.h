@@ -27,6 +27,11 @@ inline constexpr const char* kStepSpecs = "SLURM_STAGECAST_STEP";
 inline constexpr const char* kInheritedOption =
     "SLURM_SPANK__SLURM_SPANK_OPTION_stagecast_stage_file";
 
+// Where no --stage-file is given, each client takes what its own variable says: a spec a line.
+inline constexpr const char* kSbatchDefault = "SBATCH_STAGE_FILE";
+inline constexpr const char* kSallocDefault = "SALLOC_STAGE_FILE";
+inline constexpr const char* kSrunDefault = "SLURM_STAGE_FILE";
+
 /// The sign's value where the sign must not be believed: a job made inside a job that stages.
 inline constexpr const char* kNothing = "none";
 /// The sign's value where the specs themselves need not be repeated.

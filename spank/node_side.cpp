@@ -366,6 +366,21 @@ bool StepSide::may_start(SpankHandle& handle) const {
     return false;
 }
 
+void StepSide::tell(SpankHandle& handle) const {
+    const bool is_first =
+        handle.item(Item::task).value_or(0) == 0 && handle.item(Item::node_id).value_or(0) == 0;
+    // Of the job's files the batch script hears, or the first task of an srun that made the
+    // job.
+    const bool is_jobs = handle.item(Item::step_id).value_or(0) == kBatchStep ||
+                         handle.job_variable(kJobSign) == kSomething;
+    for (const auto* const verdict : {&job_, &step_}) {
+        const bool is_due = verdict == &step_ || is_jobs;
+        if (is_first && is_due && *verdict && !(*verdict)->sentence.empty()) {
+            handle.say_in_task(signed_sentence((*verdict)->sentence));
+        }
+    }
+}
+
 void StepSide::on_step_ends(SpankHandle& handle) const {
     const auto job = handle.item(Item::job_id);
     const auto step = handle.item(Item::step_id);

@@ -66,6 +66,9 @@ class StepSide {
     /// In the forked task, before its program: may it start? If not, says why once per step.
     [[nodiscard]] bool may_start(SpankHandle& handle) const;
 
+    /// In the forked task that may start: what the user asked to be told (--stage-verbose).
+    void tell(SpankHandle& handle) const;
+
     /// REMOTE exit: what the step staged for itself can go.
     void on_step_ends(SpankHandle& handle) const;
 

@@ -30,7 +30,24 @@ bool same_word(std::string_view one, std::string_view other) {
            ::strncasecmp(one.data(), other.data(), one.size()) == 0;
 }
 
-/// "30", "30s", "10m", "1h"; at least a second.
+void apply_line(Site& site, std::string_view line) {
+    line = line.substr(0, line.find('#'));
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) {
+        return;
+    }
+    const std::string_view key = trimmed(line.substr(0, equals));
+    const std::string_view value = trimmed(line.substr(equals + 1));
+    if (same_word(key, "Enabled")) {
+        site.is_enabled = !(same_word(value, "no") || same_word(value, "false") ||
+                            value == "0" || same_word(value, "off"));
+    } else if (same_word(key, "StageTimeout")) {
+        site.stage_timeout = seconds_of(value).value_or(site.stage_timeout);
+    }
+}
+
+}  // namespace
+
 std::optional<Duration> seconds_of(std::string_view text) {
     std::uint32_t number = 0;
     const char* const end = text.data() + text.size();
@@ -49,24 +66,6 @@ std::optional<Duration> seconds_of(std::string_view text) {
     }
     return std::min(duration, kLongestTimeout);
 }
-
-void apply_line(Site& site, std::string_view line) {
-    line = line.substr(0, line.find('#'));
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos) {
-        return;
-    }
-    const std::string_view key = trimmed(line.substr(0, equals));
-    const std::string_view value = trimmed(line.substr(equals + 1));
-    if (same_word(key, "Enabled")) {
-        site.is_enabled = !(same_word(value, "no") || same_word(value, "false") ||
-                            value == "0" || same_word(value, "off"));
-    } else if (same_word(key, "StageTimeout")) {
-        site.stage_timeout = seconds_of(value).value_or(site.stage_timeout);
-    }
-}
-
-}  // namespace
 
 Arguments parse_arguments(std::span<char* const> words) {
     constexpr std::string_view kConf = "conf=";

@@ -4,8 +4,10 @@
 #include "stager/control/message.h"
 #include "transport/base/units.h"
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace stage {
 
@@ -15,6 +17,9 @@ struct Arguments {
     std::string conf_path = "/etc/stagecast/stagecast.conf";
     std::string socket_path = kControlSocket;
 };
+
+/// "30", "30s", "10m", "1h"; at least a second, at most a day. Nothing if it is none of them.
+[[nodiscard]] std::optional<Duration> seconds_of(std::string_view text);
 
 [[nodiscard]] Arguments parse_arguments(std::span<char* const> words);
 

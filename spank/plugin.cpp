@@ -125,19 +125,58 @@ int on_option(int /*val*/, const char* argument, int remote) noexcept {
         end_client);
 }
 
-void register_option(spank_t slurm) {
-    static std::string name = "stage-file";
-    static std::string argument = "SRC[:DST[:FLAGS]]";
-    static std::string usage =
-        "put SRC on the local storage of every node of the job before it runs, by default into "
-        "$STAGECAST_DIR; repeatable";
+int on_timeout(int /*val*/, const char* argument, int remote) noexcept {
+    return guest(
+        [&] {
+            if (remote == 0) {
+                plugin(0, nullptr).submit.on_timeout(argument == nullptr ? "" : argument);
+            }
+        },
+        end_client);
+}
+
+int on_verbose(int /*val*/, const char* /*argument*/, int remote) noexcept {
+    return guest(
+        [&] {
+            if (remote == 0) {
+                plugin(0, nullptr).submit.on_verbose();
+            }
+        },
+        end_client);
+}
+
+/// Slurm copies what it is given, but takes pointers to what may be changed.
+void register_option(spank_t slurm,
+                     std::string name,
+                     std::string argument,
+                     std::string usage,
+                     spank_opt_cb_f callback) {
     spank_option option{};
     option.name = name.data();
-    option.arginfo = argument.data();
+    option.arginfo = argument.empty() ? nullptr : argument.data();
     option.usage = usage.data();
-    option.has_arg = 1;
-    option.cb = on_option;
+    option.has_arg = argument.empty() ? 0 : 1;
+    option.cb = callback;
     static_cast<void>(::spank_option_register(slurm, &option));
+}
+
+void register_options(spank_t slurm) {
+    register_option(slurm,
+                    "stage-file",
+                    "SRC[:DST[:FLAGS]]",
+                    "put SRC on the local storage of every node of the job before it runs, by "
+                    "default into $STAGECAST_DIR; repeatable",
+                    on_option);
+    register_option(slurm,
+                    "stage-timeout",
+                    "TIME",
+                    "give up staging after TIME (90, 10m), sooner than the site would",
+                    on_timeout);
+    register_option(slurm,
+                    "stage-verbose",
+                    "",
+                    "say on the job's stderr what was staged, and how long it took",
+                    on_verbose);
 }
 
 void on_options_parsed(Plugin& plugin, SlurmHost& host) {
@@ -175,7 +214,7 @@ STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) {
             const Context context = SlurmHost{slurm}.context();
             if (context != Context::other && context != Context::job_script) {
                 static_cast<void>(stage::plugin(count, words));
-                stage::register_option(slurm);
+                stage::register_options(slurm);
             }
         },
         stage::nothing);
@@ -237,6 +276,7 @@ STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
                 // has not run yet (measured).
                 ::_exit(EXIT_FAILURE);
             }
+            stage::plugin(count, words).step.tell(host);
         },
         [] { ::_exit(EXIT_FAILURE); });
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 
@@ -124,6 +125,10 @@ bool SlurmHost::hand_to_prolog(const char* name, const std::string& value) {
     return ::spank_job_control_setenv(slurm_, name, value.c_str(), 1) == ESPANK_SUCCESS;
 }
 
+std::string SlurmHost::client() const {
+    return ::program_invocation_short_name;
+}
+
 std::vector<std::string> SlurmHost::command_line() const {
     const UniqueFd fd{::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC)};
     std::string text;
@@ -176,6 +181,11 @@ std::optional<ClusterFacts> SlurmHost::cluster_facts() const {
 
 void SlurmHost::say_error(const std::string& sentence) {
     ::slurm_error("%s", sentence.c_str());
+}
+
+void SlurmHost::say_in_task(const std::string& sentence) {
+    const std::string line = sentence + '\n';
+    static_cast<void>(::write(STDERR_FILENO, line.data(), line.size()) < 0);
 }
 
 void SlurmHost::say(const std::string& sentence) {

@@ -24,11 +24,13 @@ class SlurmHost final : public SpankHandle {
     void set_variable(const char* name, const std::string& value) override;
     void unset_variable(const char* name) override;
     [[nodiscard]] bool hand_to_prolog(const char* name, const std::string& value) override;
+    [[nodiscard]] std::string client() const override;
     [[nodiscard]] std::vector<std::string> command_line() const override;
     [[nodiscard]] std::string working_directory() const override;
     [[nodiscard]] std::optional<ClusterFacts> cluster_facts() const override;
     void say_error(const std::string& sentence) override;
     void say(const std::string& sentence) override;
+    void say_in_task(const std::string& sentence) override;
 
   private:
     spank_t slurm_;

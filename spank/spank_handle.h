@@ -64,6 +64,8 @@ class SpankHandle {
     /// a client.
     [[nodiscard]] virtual bool hand_to_prolog(const char* name, const std::string& value) = 0;
 
+    /// What the client is called: "sbatch", "salloc", "srun".
+    [[nodiscard]] virtual std::string client() const = 0;
     /// The client's own arguments, without its name.
     [[nodiscard]] virtual std::vector<std::string> command_line() const = 0;
     /// The client's working directory, absolute, as the user sees it; empty if there is none.
@@ -74,6 +76,8 @@ class SpankHandle {
     /// One line for whoever reads: the user's terminal, the job's stderr or slurmd's log.
     virtual void say_error(const std::string& sentence) = 0;
     virtual void say(const std::string& sentence) = 0;
+    /// In the forked task: one line on the task's own stderr, without a "slurmstepd: error:".
+    virtual void say_in_task(const std::string& sentence) = 0;
 
   protected:
     SpankHandle() = default;

@@ -41,6 +41,13 @@ std::optional<std::string> argument_value(const std::vector<std::string>& words,
     return std::nullopt;
 }
 
+/// As a shell would: it does not within --stage-file=~/input.
+void expand_home(std::string& path, const std::string& home) {
+    if (home.starts_with('/') && (path == "~" || path.starts_with("~/"))) {
+        path.replace(0, 1, home);
+    }
+}
+
 bool is_inside_job(const SpankHandle& handle) {
     return handle.variable("SLURM_JOB_ID") || handle.variable("SLURM_JOBID");
 }
@@ -123,25 +130,86 @@ void SubmitSide::on_option(std::string_view value, bool inherited) {
     }
 }
 
-Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
-    if (!read_site(arguments_.conf_path).is_enabled) {
-        return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
-            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+/// Without the option: what the client's variable says, a spec a line.
+void SubmitSide::take_defaults(const SpankHandle& handle) {
+    origin_ = kOption;
+    if (!values_.empty()) {
+        return;
     }
+    const bool is_srun = handle.context() == Context::local;
+    const char* const name = is_srun                       ? kSrunDefault
+                             : handle.client() == "salloc" ? kSallocDefault
+                                                           : kSbatchDefault;
+    const auto text = handle.variable(name);
+    std::string_view rest = text ? std::string_view{*text} : std::string_view{};
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (!line.empty()) {
+            is_first_value_ = false;
+            on_option(line, false);
+            origin_ = name;
+        }
+    }
+}
+
+Result<StageWishes> SubmitSide::wishes(const Site& site) const {
+    StageWishes wishes{.timeout_s = 0, .is_verbose = is_verbose_};
+    if (timeout_.empty()) {
+        return wishes;
+    }
+    const auto wanted = seconds_of(timeout_);
+    if (!wanted) {
+        return Error{Blame::user, "--stage-timeout=" + printable(timeout_) + " is no time"}
+            .remedy("write seconds, or a number with s, m or h: 90, 10m");
+    }
+    if (*wanted > site.stage_timeout) {
+        const auto most = std::chrono::duration_cast<std::chrono::seconds>(site.stage_timeout);
+        return Error{Blame::user,
+                     "--stage-timeout=" + timeout_ + " is longer than this site allows"}
+            .remedy("ask for at most " + std::to_string(most.count()) + " seconds");
+    }
+    wishes.timeout_s = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(*wanted).count());
+    return wishes;
+}
+
+/// What was collected, with whole paths.
+Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) const {
     const std::string directory = handle.working_directory();
+    const std::string home = handle.variable("HOME").value_or("");
     std::vector<StageSpec> specs;
     for (const std::string& value : values_) {
         auto spec = parse_spec(value);
         if (!spec) {
             return spec.error();
         }
+        expand_home(spec->source, home);
+        expand_home(spec->destination, home);
         if (!spec->source.starts_with('/') && directory.empty()) {
             return Error{Blame::user, "the working directory does not exist any more"}.remedy(
                 "change to another one, or write the whole path");
         }
         specs.push_back(made_absolute(*std::move(spec), directory.empty() ? "/" : directory));
     }
-    auto line = serialize(specs);
+    return specs;
+}
+
+Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
+    const Site site = read_site(arguments_.conf_path);
+    if (!site.is_enabled) {
+        return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
+            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+    }
+    const auto wanted = wishes(site);
+    if (!wanted) {
+        return wanted.error();
+    }
+    const auto specs = this->specs(handle);
+    if (!specs) {
+        return specs.error();
+    }
+    auto line = serialize(*specs, *wanted);
     if (!line) {
         return line;
     }
@@ -156,7 +224,7 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
             return flags.error();
         }
     }
-    for (const StageSpec& spec : specs) {
+    for (const StageSpec& spec : *specs) {
         if (const Status source = check_on_submit_host(handle, spec); !source) {
             return source.error();
         }
@@ -190,6 +258,7 @@ Status SubmitSide::hand_to_step(SpankHandle& handle, const std::string& line) {
 
 Status SubmitSide::on_options_parsed(SpankHandle& handle) {
     ++component_;
+    take_defaults(handle);
     is_first_value_ = true;
     if (has_step_specs_ && component_ > 1) {
         return hand_to_step(handle, {});
@@ -207,7 +276,7 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
     values_.clear();
     value_bytes_ = 0;
     if (!line) {
-        return line.error().within(kOption);
+        return line.error().within(origin_);
     }
     return new_job ? hand_to_job(handle, *line) : hand_to_step(handle, *line);
 }

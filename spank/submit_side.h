@@ -9,7 +9,7 @@
 
 #include "spank/options.h"
 #include "spank/spank_handle.h"
-#include "stager/control/stage_spec.h"
+#include "stager/control/spec_list.h"
 
 #include <string>
 #include <vector>
@@ -22,6 +22,10 @@ class SubmitSide {
 
     /// One occurrence. `inherited`: kInheritedOption is set in this process (see names.h).
     void on_option(std::string_view value, bool inherited);
+    /// --stage-timeout and --stage-verbose: the last word counts; without files they say
+    /// nothing.
+    void on_timeout(std::string_view value) { timeout_ = value.substr(0, kMaxTimeoutBytes); }
+    void on_verbose() { is_verbose_ = true; }
 
     /// Hands on what was collected and forgets it. Without the option it costs a getenv.
     [[nodiscard]] Status on_options_parsed(SpankHandle& handle);
@@ -30,6 +34,11 @@ class SubmitSide {
     [[nodiscard]] bool is_pending() const { return !values_.empty(); }
 
   private:
+    static constexpr std::size_t kMaxTimeoutBytes = 64;
+
+    void take_defaults(const SpankHandle& handle);
+    [[nodiscard]] Result<StageWishes> wishes(const Site& site) const;
+    [[nodiscard]] Result<std::vector<StageSpec>> specs(const SpankHandle& handle) const;
     [[nodiscard]] Result<std::string> checked(SpankHandle& handle, bool makes_job);
     [[nodiscard]] Status hand_to_job(SpankHandle& handle, const std::string& line);
     [[nodiscard]] Status hand_to_step(SpankHandle& handle, const std::string& line);
@@ -37,6 +46,9 @@ class SubmitSide {
     Arguments arguments_;
     std::vector<std::string> values_;  ///< Of the component at hand; bounded, see on_option.
     std::size_t value_bytes_ = 0;
+    std::string origin_;  ///< Where values_ come from, for sentences.
+    std::string timeout_;
+    bool is_verbose_ = false;
     bool is_first_value_ = true;   ///< No occurrence seen for this component.
     std::size_t component_ = 0;    ///< Components parsed so far.
     bool has_step_specs_ = false;  ///< A component before had specs for its step.

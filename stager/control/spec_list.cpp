@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 
 namespace stage {
@@ -133,6 +134,39 @@ void append_spec(std::string& line, const StageSpec& spec) {
     append_escaped(line, spec.destination);
 }
 
+void append_wishes(std::string& line, const StageWishes& wishes) {
+    if (wishes.timeout_s != 0) {
+        line += ",t" + std::to_string(wishes.timeout_s);
+    }
+    if (wishes.is_verbose) {
+        line += ",v";
+    }
+}
+
+/// Nothing if `head` is not what append_wishes() writes behind the version.
+std::optional<StageWishes> parse_wishes(std::string_view head) {
+    StageWishes wishes;
+    if (take_until(head, ',') != kVersion) {
+        return std::nullopt;
+    }
+    while (!head.empty()) {
+        const std::string_view word = take_until(head, ',');
+        if (word == "v") {
+            wishes.is_verbose = true;
+            continue;
+        }
+        const char* const end = word.data() + word.size();
+        const bool is_time =
+            word.starts_with('t') &&
+            std::from_chars(word.data() + 1, end, wishes.timeout_s).ptr == end &&
+            wishes.timeout_s > 0 && wishes.timeout_s <= kMaxTimeoutWish;
+        if (!is_time) {
+            return std::nullopt;
+        }
+    }
+    return wishes;
+}
+
 Error too_many(std::size_t count) {
     return Error{Blame::user, std::to_string(count) + " files to stage are too many"}.remedy(
         "name at most " + std::to_string(kMaxSpecs) +
@@ -141,7 +175,7 @@ Error too_many(std::size_t count) {
 
 }  // namespace
 
-Result<std::string> serialize(std::span<const StageSpec> specs) {
+Result<std::string> serialize(std::span<const StageSpec> specs, const StageWishes& wishes) {
     invariant(!specs.empty(), "a job that stages has specs");
     if (specs.size() > kMaxSpecs) {
         return too_many(specs.size());
@@ -150,6 +184,7 @@ Result<std::string> serialize(std::span<const StageSpec> specs) {
         return distinct.error();
     }
     std::string line{kVersion};
+    append_wishes(line, wishes);
     for (const StageSpec& spec : specs) {
         append_spec(line, spec);
     }
@@ -168,7 +203,7 @@ Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
         return forged("it is longer than 32 KiB");
     }
     std::string_view rest = line;
-    if (take_until(rest, ';') != kVersion) {
+    if (!parse_wishes(take_until(rest, ';'))) {
         return Error{Blame::node,
                      "the job's list of files to stage is damaged or of another version"}
             .remedy("install the same stagecast on the submit host and on the nodes");
@@ -188,6 +223,10 @@ Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
         return distinct.error();
     }
     return specs;
+}
+
+StageWishes wishes_of(std::string_view line) {
+    return parse_wishes(take_until(line, ';')).value_or(StageWishes{});
 }
 
 }  // namespace stage

@@ -4,14 +4,16 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
 // the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
 //
-//     1;FLAGS,SOURCE,DESTINATION;FLAGS,SOURCE,DESTINATION      %XX for , ; % space and control
+//     1[,tSECONDS][,v];FLAGS,SOURCE,DESTINATION;...      %XX for , ; % space and control
 //
+// t and v: StageWishes.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a (a list,
 // optional, temporary, durable, late).
 #pragma once
 
 #include "stager/control/stage_spec.h"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,13 +21,26 @@
 
 namespace stage {
 
+/// What a job wants of its staging as a whole.
+struct StageWishes {
+    std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
+    bool is_verbose = false;      ///< --stage-verbose
+
+    bool operator==(const StageWishes&) const = default;
+};
+inline constexpr std::uint32_t kMaxTimeoutWish = 24 * 3600;
+
 /// All specs of a job. Fails (Blame::user) with a sentence if there are too many or they are
 /// too long together, or if two have one destination. Requires absolute sources and at least
 /// one.
-[[nodiscard]] Result<std::string> serialize(std::span<const StageSpec> specs);
+[[nodiscard]] Result<std::string> serialize(std::span<const StageSpec> specs,
+                                            const StageWishes& wishes = {});
 
 /// What serialize() wrote. Fails (Blame::user: nobody else can have forged it) on anything
 /// else.
 [[nodiscard]] Result<std::vector<StageSpec>> parse_serialized(std::string_view line);
+
+/// The wishes in it; none in what is no such line.
+[[nodiscard]] StageWishes wishes_of(std::string_view line);
 
 }  // namespace stage

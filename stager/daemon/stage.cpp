@@ -40,6 +40,7 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
     lingers_ = false;
     if (!request_) {
         request_ = request;
+        wishes_ = wishes_of(request.specs);
         times_.announced = services_.loop.now();
         // If this daemon dies now, this is what the next one finds.
         const Verdict broken{
@@ -165,8 +166,7 @@ void Stage::start() {
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
     const Instant deadline =
-        std::min(*times_.announced + services_.config.stage_timeout - 2 * cushion(),
-                 group_deadline_ - cushion());
+        std::min(*times_.announced + time_limit() - 2 * cushion(), group_deadline_ - cushion());
     wait_alarm_.set(deadline);
     counted_running_ = true;
     ++services_.stages_running;
@@ -221,6 +221,17 @@ void Stage::settle(const GroupVerdict& verdict) {
     if (!fits(own)) {
         own.paths.clear();
     }
+    const StageFacts facts{.key = key_,
+                           .nodes = plan_ ? plan_->nodes.size() : 0,
+                           .bytes = run_ ? run_->progress().bytes_total : 0,
+                           .outcome = own.state,
+                           .sentence = own.sentence};
+    if (plan_ && group_->seat().self == Rank{0}) {
+        log_time_line(services_.log, facts, times_);
+    }
+    if (wishes_.is_verbose && own.state == VerdictState::ok) {
+        own.sentence = summary_of(facts, own.paths.size(), times_);
+    }
     const bool failed = own.state == VerdictState::failed;
     ++(failed ? services_.counters.stages_failed : services_.counters.stages_ok);
     if (request_) {
@@ -229,21 +240,12 @@ void Stage::settle(const GroupVerdict& verdict) {
     } else {
         // The plugin may still come; if it never does, nobody will end this job here.
         lingers_ = true;
-        wait_alarm_.set(services_.loop.now() + services_.config.stage_timeout);
+        wait_alarm_.set(services_.loop.now() + time_limit());
     }
     if (run_ && failed) {
         run_->abort(own.blame, own.sentence);
     } else if (run_) {
         run_->release();
-    }
-    if (plan_ && group_->seat().self == Rank{0}) {
-        log_time_line(services_.log,
-                      {.key = key_,
-                       .nodes = plan_->nodes.size(),
-                       .bytes = run_ ? run_->progress().bytes_total : 0,
-                       .outcome = own.state,
-                       .sentence = own.sentence},
-                      times_);
     }
     verdict_ = std::move(own);
     for (const OnVerdict& answer : std::exchange(waiting_, {})) {

@@ -5,6 +5,7 @@
 // (stage_links.h) carry. It lives until nobody needs it: settled or ended, no process, no link.
 #pragma once
 
+#include "stager/control/spec_list.h"
 #include "stager/daemon/group.h"
 #include "stager/daemon/inquiry.h"
 #include "stager/daemon/lifecycle.h"
@@ -96,6 +97,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void go_direct();
     void tell_change();
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
+    [[nodiscard]] Duration time_limit() const;
+    [[nodiscard]] std::string time_limit_text() const;
     [[nodiscard]] Duration cushion() const;
     [[nodiscard]] std::string name_of_self() const;
 
@@ -106,6 +109,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     StageState state_ = StageState::fresh;
 
     std::optional<StageRequest> request_;
+    StageWishes wishes_;
     std::optional<StagePlan> plan_;
     std::optional<Failure>
         reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.

@@ -49,7 +49,7 @@ void Stage::await_plan() {
         const auto depth = tree.depth(Rank{static_cast<Rank::rep>(*rank)});
         const Duration patience =
             config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth);
-        wait_alarm_.set(services_.loop.now() + std::min(patience, config.stage_timeout));
+        wait_alarm_.set(services_.loop.now() + std::min(patience, time_limit()));
         return;
     }
     planner_.make(*request_, std::move(*names), [this](Result<StagePlan> plan) {
@@ -60,8 +60,7 @@ void Stage::await_plan() {
             fail(plan.error().blame(), plan.error().sentence());
             return;
         }
-        make_group(
-            *plan, Rank{0}, *times_.announced + services_.config.stage_timeout - cushion());
+        make_group(*plan, Rank{0}, *times_.announced + time_limit() - cushion());
         apply(StageEvent::plan);
         watch_.start();
     });
@@ -81,8 +80,8 @@ void Stage::on_late() {
                  seconds_of(config.announce_timeout) + ")");
     } else {
         fail(Blame::node,
-             "staging was not done within StageTimeout=" + seconds_of(config.stage_timeout) +
-                 ": " + (run_ ? progress_of(run_->progress()) : ""));
+             "staging was not done within " + time_limit_text() + ": " +
+                 (run_ ? progress_of(run_->progress()) : ""));
     }
 }
 
@@ -90,13 +89,11 @@ void Stage::on_late() {
 void Stage::ask_first_node() {
     const auto names = expand_host_list(request_->node_list);
     if (std::exchange(has_asked_, true) || !names) {
-        fail(Blame::node,
-             "no word from the job's first node within StageTimeout=" +
-                 seconds_of(services_.config.stage_timeout));
+        fail(Blame::node, "no word from the job's first node within " + time_limit_text());
         return;
     }
     // What is left must do: the answer, or none.
-    wait_alarm_.set(*times_.announced + services_.config.stage_timeout - cushion());
+    wait_alarm_.set(*times_.announced + time_limit() - cushion());
     const std::string first = names->front();
     inquiry_.ask(key_, first, [this, first](Inquiry::Said said, const std::string& why) {
         if (state_ == StageState::announced) {
@@ -147,9 +144,23 @@ void Stage::cancel_job(const std::string& sentence) {
                    });
 }
 
+/// The site's, or what the job wants if that is less.
+Duration Stage::time_limit() const {
+    const Duration site = services_.config.stage_timeout;
+    return wishes_.timeout_s == 0
+               ? site
+               : std::min<Duration>(site, std::chrono::seconds{wishes_.timeout_s});
+}
+
+std::string Stage::time_limit_text() const {
+    const Duration limit = time_limit();
+    return (limit < services_.config.stage_timeout ? "--stage-timeout=" : "StageTimeout=") +
+           seconds_of(limit);
+}
+
 /// Between this node's last word and the root's, and between the root's and StageTimeout.
 Duration Stage::cushion() const {
-    return std::min<Duration>(std::chrono::seconds{2}, services_.config.stage_timeout / 8);
+    return std::min<Duration>(std::chrono::seconds{2}, time_limit() / 8);
 }
 
 }  // namespace stage

@@ -1,5 +1,8 @@
 #include "stager/daemon/time_line.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace stage {
@@ -24,6 +27,13 @@ std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) 
     return std::chrono::duration_cast<std::chrono::milliseconds>(*to - *from).count();
 }
 
+/// "3.1"
+std::string tenths(double number) {
+    std::array<char, 32> text{};
+    const int length = std::snprintf(text.data(), text.size(), "%.1f", number);
+    return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
+}
+
 }  // namespace
 
 void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times) {
@@ -40,6 +50,21 @@ void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes&
               {"total_ms", ms_between(times.announced, times.settled)},
               {"outcome", to_string(facts.outcome)},
               {"why", facts.sentence}});
+}
+
+std::string summary_of(const StageFacts& facts, std::size_t files, const StageTimes& times) {
+    const auto seconds = [](std::int64_t ms) {
+        return tenths(static_cast<double>(ms) / 1e3) + " s";
+    };
+    const auto count = [](std::size_t number, const char* what) {
+        return std::to_string(number) + ' ' + what + (number == 1 ? "" : "s");
+    };
+    std::string text = "staged " + count(files, "file") + ", " +
+                       tenths(static_cast<double>(facts.bytes) / 1e6) + " MB, on " +
+                       count(facts.nodes, "node") + " in " +
+                       seconds(ms_between(times.announced, times.settled));
+    const std::int64_t transfer = ms_between(times.wired, times.settled);
+    return transfer < 0 ? text : text + " (transfer " + seconds(transfer) + ")";
 }
 
 void log_worker(const Logger& log, const StageKey& key, const std::string& statistics) {

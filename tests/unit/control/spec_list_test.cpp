@@ -119,3 +119,38 @@ TEST_CASE("more specs than a stage takes are refused on both sides") {
     REQUIRE(serialize(specs));
     CHECK(parse_serialized(*serialize(specs))->size() == kMaxSpecs);
 }
+
+TEST_CASE("a job's wishes travel in front of its specs") {
+    const auto specs = samples();
+    for (const StageWishes& wishes : std::vector<StageWishes>{
+             {}, {.timeout_s = 1}, {.timeout_s = kMaxTimeoutWish, .is_verbose = true}}) {
+        const auto line = serialize(specs, wishes);
+        REQUIRE(line);
+        CHECK(wishes_of(*line) == wishes);
+        const auto back = parse_serialized(*line);
+        REQUIRE(back);
+        CHECK(*back == specs);
+    }
+}
+
+TEST_CASE("forged wishes are refused, and are none") {
+    for (const char* const head : {"1,",
+                                   "1,x",
+                                   "1,t",
+                                   "1,t0",
+                                   "1,t-1",
+                                   "1,t86401",
+                                   "1,t1x",
+                                   "1,tt1",
+                                   "1,t99999999999",
+                                   "1,vv"}) {
+        CAPTURE(head);
+        const std::string line = std::string{head} + ";-,/a,";
+        if (std::string_view{head} == "1,") {
+            CHECK(parse_serialized(line));  // an empty list of wishes is none
+        } else {
+            CHECK_FALSE(parse_serialized(line));
+        }
+        CHECK(wishes_of(line) == StageWishes{});
+    }
+}

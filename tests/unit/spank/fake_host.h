@@ -33,6 +33,7 @@ class FakeHost final : public SpankHandle {
         handed[name] = value;
         return true;
     }
+    [[nodiscard]] std::string client() const override { return client_name; }
     [[nodiscard]] std::vector<std::string> command_line() const override { return arguments; }
     [[nodiscard]] std::string working_directory() const override { return directory; }
     [[nodiscard]] std::optional<ClusterFacts> cluster_facts() const override {
@@ -41,6 +42,8 @@ class FakeHost final : public SpankHandle {
     }
     void say_error(const std::string& sentence) override { errors.push_back(sentence); }
     void say(const std::string& sentence) override { notices.push_back(sentence); }
+
+    void say_in_task(const std::string& sentence) override { in_task.push_back(sentence); }
 
     std::map<Item, std::uint32_t> items;
     std::map<std::string, std::string> job;
@@ -53,6 +56,8 @@ class FakeHost final : public SpankHandle {
     mutable int facts_asked = 0;
     std::vector<std::string> errors;
     std::vector<std::string> notices;
+    std::vector<std::string> in_task;
+    std::string client_name = "sbatch";
 
   private:
     template <class Key, class Value>

@@ -1,69 +1,9 @@
-#include "spank/submit_side.h"
-
-#include "spank/names.h"
-#include "stager/control/spec_list.h"
-#include "tests/unit/spank/fake_host.h"
-
-#include <catch2/catch.hpp>
-
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "tests/unit/spank/submit_world.h"
 
 using namespace stage;
 
-namespace {
-
-/// A directory with a few files, and the client's working directory.
-struct World {
-    World() {
-        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
-        directory = ::mkdtemp(pattern.data());
-        for (const char* const name : {"a", "b", "with:colon"}) {
-            std::ofstream{directory + "/" + name} << "content";
-        }
-        std::filesystem::create_directory(directory + "/dir");
-        std::filesystem::create_symlink("a", directory + "/link");
-        ::mkfifo((directory + "/fifo").c_str(), 0600);
-    }
-    World(const World&) = delete;
-    World& operator=(const World&) = delete;
-    ~World() { std::filesystem::remove_all(directory); }
-
-    [[nodiscard]] FakeHost host(Context context) const {
-        FakeHost made{context};
-        made.directory = directory;
-        return made;
-    }
-    [[nodiscard]] SubmitSide side() const {
-        return SubmitSide{Arguments{.conf_path = directory + "/stagecast.conf"}};
-    }
-
-    std::string directory;
-};
-
-std::vector<StageSpec> handed(const FakeHost& host) {
-    const auto specs = parse_serialized(host.handed.at(kHandedName));
-    REQUIRE(specs);
-    return *specs;
-}
-
-std::string refusal(SubmitSide& side, FakeHost& host) {
-    const Status done = side.on_options_parsed(host);
-    REQUIRE_FALSE(done);
-    CHECK(host.handed.empty());
-    CHECK_FALSE(host.process.contains(kStepSpecs));
-    CHECK_THAT(done.error().sentence(), Catch::StartsWith("--stage-file: "));
-    return done.error().sentence();
-}
-
-}  // namespace
-
 TEST_CASE("without the option a client does nothing and asks nobody") {
-    const World world;
+    const SubmitWorld world;
     for (const Context context : {Context::local, Context::allocator}) {
         FakeHost host = world.host(context);
         SubmitSide side = world.side();
@@ -75,7 +15,7 @@ TEST_CASE("without the option a client does nothing and asks nobody") {
 }
 
 TEST_CASE("all occurrences are handed to the prolog, absolute") {
-    const World world;
+    const SubmitWorld world;
     for (const Context context : {Context::local, Context::allocator}) {
         FakeHost host = world.host(context);
         SubmitSide side = world.side();
@@ -96,7 +36,7 @@ TEST_CASE("all occurrences are handed to the prolog, absolute") {
 }
 
 TEST_CASE("what cannot be staged is refused before anything is submitted") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     const auto refused = [&](std::string_view value) {
@@ -113,7 +53,7 @@ TEST_CASE("what cannot be staged is refused before anything is submitted") {
 }
 
 TEST_CASE("an unreadable source is refused to whoever cannot read it") {
-    const World world;
+    const SubmitWorld world;
     std::filesystem::permissions(world.directory + "/a", std::filesystem::perms::none);
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
@@ -126,7 +66,7 @@ TEST_CASE("an unreadable source is refused to whoever cannot read it") {
 }
 
 TEST_CASE("a late source need not be there, an optional one is only missed aloud") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     side.on_option("nope::late", false);
@@ -138,7 +78,7 @@ TEST_CASE("a late source need not be there, an optional one is only missed aloud
 }
 
 TEST_CASE("200 KB of specs are refused with one sentence, however many they are") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     SECTION("as many") {
@@ -159,7 +99,7 @@ TEST_CASE("200 KB of specs are refused with one sentence, however many they are"
 }
 
 TEST_CASE("prologs must run at allocation, and not one after the other") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     side.on_option("a", false);
@@ -175,7 +115,7 @@ TEST_CASE("prologs must run at allocation, and not one after the other") {
 }
 
 TEST_CASE("a site that switched stagecast off says so") {
-    const World world;
+    const SubmitWorld world;
     std::ofstream{world.directory + "/stagecast.conf"} << "# off\nEnabled = no\n";
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
@@ -184,7 +124,7 @@ TEST_CASE("a site that switched stagecast off says so") {
 }
 
 TEST_CASE("paths for another cluster are not checked here, with a notice") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     SECTION("-M x") {
@@ -208,7 +148,7 @@ TEST_CASE("paths for another cluster are not checked here, with a notice") {
 }
 
 TEST_CASE("-M of our own cluster, or of the job's program, is nothing special") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     SECTION("ours") {
@@ -222,7 +162,7 @@ TEST_CASE("-M of our own cluster, or of the job's program, is nothing special") 
 }
 
 TEST_CASE("a step inside a job keeps its own files to itself") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::local);
     SubmitSide side = world.side();
     SECTION("srun in a job") {
@@ -241,7 +181,7 @@ TEST_CASE("a step inside a job keeps its own files to itself") {
 }
 
 TEST_CASE("an inherited option stages nothing again") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::local);
     host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}};
     SubmitSide side = world.side();
@@ -261,7 +201,7 @@ TEST_CASE("an inherited option stages nothing again") {
 }
 
 TEST_CASE("a job submitted inside a job that stages stages only what it asks for") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}, {kStageDir, "/stage/7"}};
     SubmitSide side = world.side();
@@ -280,7 +220,7 @@ TEST_CASE("a job submitted inside a job that stages stages only what it asks for
 }
 
 TEST_CASE("each component of a heterogeneous job hands on its own") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
     side.on_option("a", false);
@@ -303,7 +243,7 @@ TEST_CASE("each component of a heterogeneous job hands on its own") {
 }
 
 TEST_CASE("a step over several components cannot stage for itself") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::local);
     host.process["SLURM_JOB_ID"] = "7";
     SubmitSide side = world.side();
@@ -321,7 +261,7 @@ TEST_CASE("a step over several components cannot stage for itself") {
 }
 
 TEST_CASE("a vanished working directory is a sentence") {
-    const World world;
+    const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     host.directory.clear();
     SubmitSide side = world.side();

@@ -1,0 +1,70 @@
+# What else may a user say: variables instead of options, ~, a shorter time, --stage-verbose?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 2; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() {
+  reachable n1
+  test_ends
+}
+
+@test "the options are in the clients' help" {
+  local client
+  for client in sbatch salloc srun; do
+    as_alice "$client" --help > "$WORK/help"
+    grep -q -- '--stage-file=SRC' "$WORK/help"
+    grep -q -- '--stage-timeout=TIME' "$WORK/help"
+    grep -q -- '--stage-verbose' "$WORK/help"
+  done
+}
+
+@test "a variable stands for the option" {
+  input data 100000
+  OUT=$WORK/out
+  as_alice env SLURM_STAGE_FILE=data srun -N2 /srv/rank.sh > "$OUT"
+  staged_everywhere "$OUT" data
+  as_alice env SALLOC_STAGE_FILE=data salloc -N2 srun /srv/rank.sh > "$OUT" 2> /dev/null
+  staged_everywhere "$OUT" data
+  as_alice env SBATCH_STAGE_FILE=data sbatch --parsable -N2 -o batch.out --wrap 'srun /srv/rank.sh' > "$WORK/job"
+  wait_job "$(cat "$WORK/job")" COMPLETED
+  staged_everywhere "$WORK/batch.out" data
+  rm "$WORK/batch.out"
+}
+
+@test "a variable that names nothing is refused by its name" {
+  run ! as_alice env SBATCH_STAGE_FILE=nowhere sbatch --wrap true
+  [[ $output == *SBATCH_STAGE_FILE*nowhere* ]]
+  no_jobs
+}
+
+@test "~ is home" {
+  input data 100000
+  OUT=$WORK/out
+  as_alice env HOME="$T" srun -N2 -D /tmp "--stage-file=~/data" /srv/rank.sh > "$OUT"
+  staged_everywhere "$OUT" data
+}
+
+@test "a job may give up sooner than the site" {
+  input data 100000
+  run ! as_alice sbatch --stage-timeout=21 --stage-file=data --wrap true
+  [[ $output == *--stage-timeout=21*20* ]]
+  run ! as_alice sbatch --stage-timeout=soon --stage-file=data --wrap true
+  [[ $output == *--stage-timeout=soon* ]]
+  unreachable n1
+  sbatch_fails --stage-timeout=6 --stage-file=data
+  grep -q 'stagecast' "$OUT"
+}
+
+@test "--stage-verbose says once what was staged" {
+  input data 100000
+  submit -N2 --stage-verbose --stage-file=data --wrap 'srun -n4 --overcommit true; srun true'
+  wait_job "$JOB" COMPLETED
+  [ "$(grep -c 'stagecast: staged 1 file, 0.1 MB, on 2 nodes in ' "$OUT")" = 1 ]
+  as_alice srun -N2 --stage-verbose --stage-file=data true 2> "$WORK/err"
+  [ "$(grep -c 'stagecast: staged 1 file, 0.1 MB, on 2 nodes in ' "$WORK/err")" = 1 ]
+}

@@ -1,0 +1,85 @@
+// Variables instead of options, ~, and the options beside --stage-file.
+#include "tests/unit/spank/submit_world.h"
+
+using namespace stage;
+
+TEST_CASE("without the option each client takes its own variable, a spec a line") {
+    const SubmitWorld world;
+    struct Client {
+        Context context;
+        const char* name;
+        const char* variable;
+    };
+    for (const Client& client : {Client{Context::allocator, "sbatch", kSbatchDefault},
+                                 Client{Context::allocator, "salloc", kSallocDefault},
+                                 Client{Context::local, "srun", kSrunDefault}}) {
+        FakeHost host = world.host(client.context);
+        host.client_name = client.name;
+        for (const char* const name : {kSbatchDefault, kSallocDefault, kSrunDefault}) {
+            host.process[name] = "/not/there";
+        }
+        host.process[client.variable] = "a\n\nb:sub/b";
+        SubmitSide side = world.side();
+        REQUIRE(side.on_options_parsed(host));
+        const auto specs = handed(host);
+        REQUIRE(specs.size() == 2);
+        CHECK(specs[1].destination == "sub/b");
+        // The command line's word is stronger.
+        SubmitSide other = world.side();
+        host.handed.clear();
+        other.on_option("b", false);
+        REQUIRE(other.on_options_parsed(host));
+        CHECK(handed(host).size() == 1);
+    }
+    FakeHost host = world.host(Context::allocator);
+    host.process[kSbatchDefault] = "/not/there";
+    SubmitSide side = world.side();
+    const Status done = side.on_options_parsed(host);
+    REQUIRE_FALSE(done);
+    CHECK_THAT(done.error().sentence(), Catch::StartsWith("SBATCH_STAGE_FILE: "));
+}
+
+TEST_CASE("a ~ in front is the user's home") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::allocator);
+    host.directory = "/";
+    host.process["HOME"] = world.directory;
+    SubmitSide side = world.side();
+    side.on_option("~/a", false);
+    side.on_option("~/b:~/copy:late", false);
+    REQUIRE(side.on_options_parsed(host));
+    const auto specs = handed(host);
+    CHECK(specs.at(0).source == world.directory + "/a");
+    CHECK(specs.at(1).destination == world.directory + "/copy");
+}
+
+TEST_CASE("a job may give up sooner than the site, and be told what was staged") {
+    const SubmitWorld world;
+    std::ofstream{world.directory + "/stagecast.conf"} << "StageTimeout=100\n";
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    side.on_timeout("3h");
+    side.on_timeout("1m");
+    side.on_verbose();
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(wishes_of(host.handed.at(kHandedName)) ==
+          StageWishes{.timeout_s = 60, .is_verbose = true});
+    for (const char* const wrong : {"", "0", "-1", "soon", "1d", "101", "1 000"}) {
+        CAPTURE(wrong);
+        FakeHost other = world.host(Context::allocator);
+        SubmitSide refused = world.side();
+        refused.on_option("a", false);
+        refused.on_timeout(wrong);
+        if (*wrong != '\0') {
+            CHECK_THAT(refusal(refused, other), Catch::Contains("--stage-timeout="));
+        }
+    }
+    // Without files they say nothing.
+    FakeHost idle = world.host(Context::allocator);
+    SubmitSide nothing = world.side();
+    nothing.on_timeout("nonsense");
+    nothing.on_verbose();
+    CHECK(nothing.on_options_parsed(idle));
+    CHECK(idle.handed.empty());
+}

@@ -1,0 +1,63 @@
+// A client's world for the tests of what happens at submission: a few files, a false Slurm.
+#pragma once
+
+#include "spank/names.h"
+#include "spank/submit_side.h"
+#include "stager/control/spec_list.h"
+#include "tests/unit/spank/fake_host.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace stage {
+
+/// A directory with a few files, and the client's working directory.
+struct SubmitWorld {
+    SubmitWorld() {
+        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
+        directory = ::mkdtemp(pattern.data());
+        for (const char* const name : {"a", "b", "with:colon"}) {
+            std::ofstream{directory + "/" + name} << "content";
+        }
+        std::filesystem::create_directory(directory + "/dir");
+        std::filesystem::create_symlink("a", directory + "/link");
+        ::mkfifo((directory + "/fifo").c_str(), 0600);
+    }
+    SubmitWorld(const SubmitWorld&) = delete;
+    SubmitWorld& operator=(const SubmitWorld&) = delete;
+    ~SubmitWorld() { std::filesystem::remove_all(directory); }
+
+    [[nodiscard]] FakeHost host(Context context) const {
+        FakeHost made{context};
+        made.directory = directory;
+        return made;
+    }
+    [[nodiscard]] SubmitSide side() const {
+        return SubmitSide{Arguments{.conf_path = directory + "/stagecast.conf"}};
+    }
+
+    std::string directory;
+};
+
+inline std::vector<StageSpec> handed(const FakeHost& host) {
+    const auto specs = parse_serialized(host.handed.at(kHandedName));
+    REQUIRE(specs);
+    return *specs;
+}
+
+inline std::string refusal(SubmitSide& side, FakeHost& host) {
+    const Status done = side.on_options_parsed(host);
+    REQUIRE_FALSE(done);
+    CHECK(host.handed.empty());
+    CHECK_FALSE(host.process.contains(kStepSpecs));
+    CHECK_THAT(done.error().sentence(), Catch::StartsWith("--stage-file: "));
+    return done.error().sentence();
+}
+
+}  // namespace stage
