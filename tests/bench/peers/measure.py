@@ -3,8 +3,8 @@
 
   CELLS="4:16M:100mbit:0 ..." REPS=5 TOOLS="stagecast,uftp" tests/bench/peers/measure.py RESULTS    (root)
 
-Within a repetition each tool has its turn, so that what else the machine does meets all of them. A tool that
-fails is noted and the others go on.
+Within a repetition each tool has its turn, so that what else the machine does meets all of them; before each, the
+machine has QUIET_S seconds (5) to come to rest. A tool that fails is noted and the others go on.
 """
 
 import json
@@ -20,6 +20,7 @@ import hosts  # noqa: E402
 import tools  # noqa: E402
 
 WATCHED_BYTES = 256 << 10  # up to here a few milliseconds matter
+SETTLED = 0.2  # of the cores
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,14 +47,23 @@ class Cores:
         return (after[1] - before[1]) / (after[0] - before[0]) / os.cpu_count()
 
 
+def settle(cores):
+    """Waits until nobody else needs the machine, QUIET_S at most; returns the begin of the last half second."""
+    until = time.monotonic() + float(os.environ.get("QUIET_S", "5"))
+    while True:
+        begin = time.time()
+        time.sleep(0.5)
+        if cores.busy(begin, begin + 0.5) < SETTLED or time.monotonic() > until:
+            return begin
+
+
 def repetition(group, tool, cores, digest):
     """One run of one tool, as a row of the results."""
     hosts.everywhere([host.ask("sweep") for host in group.hosts], 20)
     clean = [host.ask("remove", paths=[tools.DEST, "/tmp/log"]) for host in group.hosts]
     hosts.everywhere(clean, 20)
     [before] = hosts.everywhere([group.source.ask("sent")], 20)
-    quiet = time.time()
-    time.sleep(0.5 if group.cell.size <= WATCHED_BYTES else 0)
+    quiet = settle(cores)
     small = group.cell.size <= WATCHED_BYTES
     seen = [host.ask("watch", path=tools.DEST, size=group.cell.size) for host in group.receivers] if small else []
     row = {"cell": group.cell.name, "tool": tool.name, "at": time.time(), "load": os.getloadavg()[0]}

@@ -100,10 +100,10 @@ N receivers and a source, each a host of its own (network namespace, veth into o
 each repetition. The clock starts when the last member is ready (peers: when the sender is told to start, its receivers already
 listening) and stops when the last receiver has the whole file. All digests are compared, but only stagecast's own check is on the
 clock. A cell in which the cores were more than 75 % busy (without a rate limit: just before it) says nothing about a tool and is void;
-MPI's ranks poll, so with a rate theirs always are.
+MPI's ranks poll, so with a rate theirs always are. The limits let the first 128 KB pass at once: 0.8 % of 16 MB.
 
 stagecast runs with its default protection, encrypt, and is told nothing but in the row that says so. uftp and udpcast do not encrypt,
-and are told 97 % of the link's rate. MPI is timed within MPI_Bcast and need not write the file.
+and are told 99 % of the link's rate. MPI is timed within MPI_Bcast and need not write the file.
 """
 
 

@@ -69,7 +69,7 @@ def read_stagecast(results):
 class Uftp:
     """Registration ends when all listed clients are there; the round trip starts at 10 ms, not at half a second."""
 
-    def __init__(self, name="uftp", share=0.97, tfmcc=False):
+    def __init__(self, name="uftp", share=0.99, tfmcc=False):
         self.name, self.share, self.tfmcc = name, share, tfmcc
 
     def fits(self, _cell):
@@ -98,7 +98,7 @@ class Udpcast:
     """Full duplex. All receivers are connected before the key is pressed that starts it (--min-receivers waits
     for 2 s of silence). FEC: 8 packets more per stripe of 128, which 1 % loss seldom exceeds."""
 
-    def __init__(self, name="udpcast", share=0.97, fec=None):
+    def __init__(self, name="udpcast", share=0.99, fec=None):
         self.name, self.share, self.fec = name, share, fec
 
     def fits(self, cell):
@@ -196,7 +196,7 @@ MPICH = ["mpiexec.hydra", "-np", "{ranks}", "-ppn", "1", "-hosts", "{hosts}", "-
 
 TOOLS = [
     Stagecast(),
-    Stagecast("stagecast, told the rate", share=0.97),
+    Stagecast("stagecast, told the rate", share=0.99),
     Uftp(),
     Uftp("uftp, TFMCC", tfmcc=True),
     Udpcast(),
