@@ -15,9 +15,10 @@ Error malformed(std::string_view what) {
 
 }  // namespace
 
-Result<Placing> FileSink::write(BlockIndex block, Bytes bytes) {
-    return manifest_ && block.value() >= first_file_block_ ? write_file_block(block, bytes)
-                                                           : gather_manifest(block, bytes);
+Result<Placing> FileSink::write(BlockIndex block, Bytes bytes, const Digest128& leaf) {
+    return manifest_ && block.value() >= first_file_block_
+               ? write_file_block(block, bytes, leaf)
+               : gather_manifest(block, bytes);
 }
 
 Status FileSink::expect(Bytes manifest) {
@@ -164,7 +165,9 @@ Status FileSink::list_unfinished() const {
     return write_stage_list(config_.list_directory, kRemoveList, paths);
 }
 
-Result<Placing> FileSink::write_file_block(BlockIndex block, Bytes bytes) {
+Result<Placing> FileSink::write_file_block(BlockIndex block,
+                                           Bytes bytes,
+                                           const Digest128& leaf) {
     const std::optional<BlockPlace> place = find_block(*manifest_, block);
     if (!place || bytes.size() != place->length) {
         return malformed(place ? "a block's length" : "a block beyond its end");
@@ -181,7 +184,7 @@ Result<Placing> FileSink::write_file_block(BlockIndex block, Bytes bytes) {
     }
     if (!held_[index]) {
         held_[index] = true;
-        leaves_[index] = xxh3_128(bytes);
+        leaves_[index] = leaf;
         --missing_;
         bytes_held_ += bytes.size();
     }

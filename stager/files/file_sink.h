@@ -42,7 +42,9 @@ class FileSink final : public BlockSink {
   public:
     explicit FileSink(SinkConfig config) : config_{std::move(config)} {}
 
-    [[nodiscard]] Result<Placing> write(BlockIndex block, Bytes bytes) override;
+    [[nodiscard]] Result<Placing> write(BlockIndex block,
+                                        Bytes bytes,
+                                        const Digest128& leaf) override;
     [[nodiscard]] Status read_back(BlockIndex block,
                                    std::uint32_t offset,
                                    MutableBytes room) override;
@@ -74,7 +76,9 @@ class FileSink final : public BlockSink {
     };
 
     [[nodiscard]] Result<Placing> gather_manifest(BlockIndex block, Bytes bytes);
-    [[nodiscard]] Result<Placing> write_file_block(BlockIndex block, Bytes bytes);
+    [[nodiscard]] Result<Placing> write_file_block(BlockIndex block,
+                                                   Bytes bytes,
+                                                   const Digest128& leaf);
     [[nodiscard]] Status compare_manifest(std::size_t begin, Bytes bytes) const;
     [[nodiscard]] Status take_manifest();
     [[nodiscard]] Status decide(std::size_t index);

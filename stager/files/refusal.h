@@ -29,7 +29,9 @@ class RefusingSink final : public BlockSink {
   public:
     explicit RefusingSink(Error why) : why_{std::move(why)} {}
 
-    [[nodiscard]] Result<Placing> write(BlockIndex /*block*/, Bytes /*bytes*/) override {
+    [[nodiscard]] Result<Placing> write(BlockIndex /*block*/,
+                                        Bytes /*bytes*/,
+                                        const Digest128& /*leaf*/) override {
         return why_;
     }
     [[nodiscard]] Status read_back(BlockIndex /*block*/,

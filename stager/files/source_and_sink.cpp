@@ -10,7 +10,8 @@ Result<std::uint32_t> SourceAndSink::read(BlockIndex block, MutableBytes room) {
         return length;
     }
     // First reads come in order, so the manifest is placed before any file's block.
-    const Result<Placing> placing = sink_.write(block, room.first(*length));
+    const Result<Placing> placing =
+        sink_.write(block, room.first(*length), xxh3_128(room.first(*length)));
     if (!placing) {
         return placing.error();
     }

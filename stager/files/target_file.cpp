@@ -4,8 +4,10 @@
 #include "stager/files/disk_io.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
@@ -194,12 +196,19 @@ Status TargetFile::make_temporary() {
         "remove it, unless another stage of this job is at work there");
 }
 
+/// All of it before the first byte, but in memory: there it takes 0.3 s a GB, during which the
+/// blocks that come find their disk thread busy, and places nothing better.
 Status TargetFile::take_room() {
     const auto size = static_cast<off_t>(size_);
-    int cause = 0;
-    do {
-        cause = size == 0 || ::fallocate(fd_.get(), 0, 0, size) == 0 ? 0 : errno;
-    } while (cause == EINTR);
+    struct statfs disk {};
+    const bool is_memory = ::fstatfs(fd_.get(), &disk) == 0 && disk.f_type == TMPFS_MAGIC;
+    int cause = is_memory ? EOPNOTSUPP : 0;
+    while (!is_memory && size > 0) {
+        cause = ::fallocate(fd_.get(), 0, 0, size) == 0 ? 0 : errno;
+        if (cause != EINTR) {
+            break;
+        }
+    }
     if (cause == EOPNOTSUPP || cause == ENOSYS) {
         cause = ::ftruncate(fd_.get(), size) == 0 ? 0 : errno;
     }

@@ -1,6 +1,11 @@
 #include "transport/base/checksum.h"
 
+// The library alone keeps to SSE2; its dispatcher takes the widest vectors this machine has.
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 #include <algorithm>
 

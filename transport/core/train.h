@@ -11,7 +11,8 @@
 
 namespace stage::core {
 
-inline constexpr std::uint32_t kTrainBytesMax = 65'000;
+inline constexpr std::uint32_t kTrainBytesMax = 65'000;  ///< Of datagrams, so without
+inline constexpr std::uint32_t kBelowUdpBytes = 42;      ///< Ethernet, IP and UDP.
 inline constexpr std::uint32_t kTrainPacketsMax = 64;
 
 /// 0 if there is no credit or no room. `packet_bytes`: of a full packet on the wire.
@@ -24,7 +25,7 @@ inline constexpr std::uint32_t kTrainPacketsMax = 64;
     const auto credit = static_cast<std::uint64_t>(credit_bytes);
     const std::uint64_t covered = (credit + packet_bytes - 1) / packet_bytes;
     const std::uint64_t segmented =
-        std::clamp(kTrainBytesMax / packet_bytes, 1U, kTrainPacketsMax);
+        std::clamp(kTrainBytesMax / (packet_bytes - kBelowUdpBytes), 1U, kTrainPacketsMax);
     const std::uint64_t room = batch.packets_max - batch.packets;
     return static_cast<std::uint32_t>(std::min({covered, segmented, room}));
 }

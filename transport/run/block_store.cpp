@@ -3,6 +3,7 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace stage {
 
@@ -11,22 +12,25 @@ BlockStore::BlockStore(std::uint32_t blocks) : blocks_max_{blocks} {
 }
 
 MutableBytes BlockStore::acquire(BlockIndex block) {
+    return {slot(block).buffer.get(), kBlockBytes};
+}
+
+/// The block's slot, made if it has none.
+BlockStore::Slot& BlockStore::slot(BlockIndex block) {
     const auto found = slots_.find(block.value());
     if (found != slots_.end()) {
-        return {found->second.buffer.get(), kBlockBytes};
+        return found->second;
     }
     invariant(slots_.size() < blocks_max_, "a core keeps to its resident blocks");
     Buffer buffer;
     if (free_.empty()) {
-        buffer = std::make_unique<std::byte[]>(kBlockBytes);
+        buffer = std::make_unique_for_overwrite<std::byte[]>(kBlockBytes);
     } else {
         buffer = std::move(free_.back());
         free_.pop_back();
-        std::fill_n(buffer.get(), kBlockBytes, std::byte{0});
     }
-    const MutableBytes bytes{buffer.get(), kBlockBytes};
-    slots_.emplace(block.value(), Slot{.buffer = std::move(buffer), .extent = 0});
-    return bytes;
+    return slots_.emplace(block.value(), Slot{.buffer = std::move(buffer), .extent = 0})
+        .first->second;
 }
 
 MutableBytes BlockStore::at(BlockIndex block) {
@@ -50,8 +54,9 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
     if (offset + chunk.size() > kBlockBytes) {
         return false;
     }
-    std::ranges::copy(chunk, acquire(block).subspan(offset).begin());
-    set_extent(block, static_cast<std::uint32_t>(offset + chunk.size()));
+    Slot& target = slot(block);
+    std::memcpy(target.buffer.get() + offset, chunk.data(), chunk.size());
+    target.extent = std::max(target.extent, static_cast<std::uint32_t>(offset + chunk.size()));
     return true;
 }
 

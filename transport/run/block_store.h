@@ -19,7 +19,8 @@ class BlockStore {
     /// At most `blocks` resident at a time, 1 MiB each.
     explicit BlockStore(std::uint32_t blocks);
 
-    /// The block's buffer, made resident (zeroed) if it isn't.
+    /// The block's buffer, made resident if it isn't: then with whatever bytes, for the caller
+    /// to fill.
     [[nodiscard]] MutableBytes acquire(BlockIndex block);
     /// The block's buffer. Requires that it is resident.
     [[nodiscard]] MutableBytes at(BlockIndex block);
@@ -42,6 +43,8 @@ class BlockStore {
         Buffer buffer;
         std::uint32_t extent = 0;
     };
+
+    [[nodiscard]] Slot& slot(BlockIndex block);
 
     std::uint32_t blocks_max_;
     std::vector<Buffer> free_;

@@ -88,7 +88,14 @@ Performed SinkIo::perform(const core::Operation& operation, MutableBytes buffer)
 }
 
 Performed SinkIo::store(const core::Operation& operation, MutableBytes buffer) {
-    auto placing = sink_.write(operation.block, buffer.first(operation.descriptor.length));
+    const MutableBytes bytes = buffer.first(operation.descriptor.length);
+    Digest128 leaf = operation.descriptor.leaf;  // it was verified
+    if (operation.descriptor.encoding == wire::Encoding::hole) {
+        // Nothing came of it, and a buffer keeps what its last block left there.
+        std::ranges::fill(bytes, std::byte{0});
+        leaf = xxh3_128(bytes);
+    }
+    auto placing = sink_.write(operation.block, bytes, leaf);
     if (!placing) {
         return {.completion = failed(operation, std::move(placing).error())};
     }

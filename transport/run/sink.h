@@ -4,6 +4,7 @@
 // calls block on the disk; run makes all of them from its one disk thread.
 #pragma once
 
+#include "transport/base/checksum.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
@@ -25,7 +26,7 @@ class BlockSink {
     BlockSink& operator=(const BlockSink&) = delete;
     virtual ~BlockSink() = default;
 
-    /// Takes one whole block. `bytes` is borrowed for the call.
+    /// Takes one whole block. `bytes` is borrowed for the call, `leaf` is their digest.
     ///
     /// A deferred block stays the caller's, in the caller's bounded memory: it offers it again
     /// after any later write that answered `placed`, or drops it and asks a peer for it later.
@@ -34,7 +35,9 @@ class BlockSink {
     ///
     /// An error ends this node's part, and with it the group's: its sentence names file, cause
     /// and remedy.
-    [[nodiscard]] virtual Result<Placing> write(BlockIndex block, Bytes bytes) = 0;
+    [[nodiscard]] virtual Result<Placing> write(BlockIndex block,
+                                                Bytes bytes,
+                                                const Digest128& leaf) = 0;
 
     /// Reads room.size() bytes of a placed block from `offset` on, to answer a peer. An error
     /// means "I don't have it" and is never the end of anything.

@@ -74,10 +74,10 @@ TEST_CASE("until the manifest is here every other block is deferred, and nothing
                                     .below = "a"}};
     const auto blocks = object_of(wishes);
     FileSink sink{test::sink_config(wishes)};
-    CHECK(*sink.write(BlockIndex{2}, blocks[2]) == Placing::deferred);
+    CHECK(*test::put(sink, 2, blocks[2]) == Placing::deferred);
     CHECK_FALSE(sink.manifest());
-    CHECK(*sink.write(BlockIndex{0}, blocks[0]) == Placing::placed);
-    CHECK(*sink.write(BlockIndex{2}, blocks[2]) == Placing::placed);
+    CHECK(*test::put(sink, 0, blocks[0]) == Placing::placed);
+    CHECK(*test::put(sink, 2, blocks[2]) == Placing::placed);
     CHECK_FALSE(sink.finish().ok());
     CHECK(to.names() == Names{".a.stagecast.42.0"});
 }
@@ -94,11 +94,11 @@ TEST_CASE("a manifest that is known beforehand takes the room; its blocks must a
     CHECK(to.names().size() == 1);  // the temporary file
     auto forged = blocks[0];
     forged.back() ^= std::byte{1};
-    CHECK_FALSE(sink.write(BlockIndex{0}, forged).ok());
+    CHECK_FALSE(test::put(sink, 0, forged).ok());
     forged.push_back(std::byte{0});
-    CHECK_FALSE(sink.write(BlockIndex{0}, forged).ok());
+    CHECK_FALSE(test::put(sink, 0, forged).ok());
     for (std::uint32_t block : {2U, 0U, 1U}) {
-        const auto placed = sink.write(BlockIndex{block}, blocks[block]);
+        const auto placed = test::put(sink, block, blocks[block]);
         REQUIRE(placed);
         CHECK(*placed == Placing::placed);
     }
@@ -129,8 +129,8 @@ TEST_CASE("what ends early leaves nothing") {
     const auto blocks = object_of(wishes);
     {
         FileSink sink{test::sink_config(wishes)};
-        REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
-        REQUIRE(sink.write(BlockIndex{1}, blocks[1]));
+        REQUIRE(test::put(sink, 0, blocks[0]));
+        REQUIRE(test::put(sink, 1, blocks[1]));
         CHECK(to.names().size() == 1);
     }
     CHECK(to.names().empty());
@@ -146,14 +146,14 @@ TEST_CASE("placed blocks are read back, before and after the end") {
     FileSink sink{test::sink_config(wishes)};
     std::vector<std::byte> room(5);
     CHECK_FALSE(sink.read_back(BlockIndex{0}, 0, room).ok());
-    REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+    REQUIRE(test::put(sink, 0, blocks[0]));
     CHECK_FALSE(sink.read_back(BlockIndex{2}, 0, room).ok());
-    REQUIRE(sink.write(BlockIndex{2}, blocks[2]));
+    REQUIRE(test::put(sink, 2, blocks[2]));
     REQUIRE(sink.read_back(BlockIndex{2}, 4, room).ok());
     CHECK(std::equal(room.begin(), room.end(), blocks[2].begin() + 4));
     CHECK_FALSE(sink.read_back(BlockIndex{2}, 5, room).ok());
     CHECK_FALSE(sink.read_back(BlockIndex{3}, 0, room).ok());
-    REQUIRE(sink.write(BlockIndex{1}, blocks[1]));
+    REQUIRE(test::put(sink, 1, blocks[1]));
     REQUIRE(said(sink.finish()) == "ok");
     std::vector<std::byte> whole(kBlockBytes);
     REQUIRE(sink.read_back(BlockIndex{1}, 0, whole).ok());
@@ -186,15 +186,15 @@ TEST_CASE("garbage instead of an object is an error, never a file") {
     auto blocks = object_of(wishes);
     FileSink sink{test::sink_config(wishes)};
     SECTION("no manifest") {
-        CHECK_FALSE(sink.write(BlockIndex{0}, as_bytes(test::noise(100))).ok());
+        CHECK_FALSE(test::put(sink, 0, as_bytes(test::noise(100))).ok());
     }
     SECTION("a block of another length") {
-        REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
-        CHECK_FALSE(sink.write(BlockIndex{1}, Bytes{blocks[1]}.first(7)).ok());
+        REQUIRE(test::put(sink, 0, blocks[0]));
+        CHECK_FALSE(test::put(sink, 1, Bytes{blocks[1]}.first(7)).ok());
     }
     SECTION("a block beyond the end") {
-        REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
-        CHECK_FALSE(sink.write(BlockIndex{2}, blocks[1]).ok());
+        REQUIRE(test::put(sink, 0, blocks[0]));
+        CHECK_FALSE(test::put(sink, 2, blocks[1]).ok());
     }
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("the lists say where the files are and what must go with them") {
     const auto blocks = object_of(wishes);
     const std::string remove = stage.path(".stagecast/remove");
     FileSink sink{test::sink_config(wishes, stage.path())};
-    REQUIRE(sink.write(BlockIndex{0}, blocks[0]));
+    REQUIRE(test::put(sink, 0, blocks[0]));
     // A worker that is killed now leaves what the list names.
     CHECK(content_of(remove) ==
           outside.path(".b.stagecast.42.0") + '\0' + outside.path(".c.stagecast.42.0") + '\0');

@@ -177,7 +177,7 @@ Status deliver(const std::vector<std::vector<std::byte>>& blocks,
     while (!queue.empty()) {
         std::vector<std::uint32_t> deferred;
         for (const std::uint32_t index : queue) {
-            const Result<Placing> placing = sink.write(BlockIndex{index}, blocks[index]);
+            const Result<Placing> placing = test::put(sink, index, blocks[index]);
             if (!placing) {
                 return placing.error();
             }
@@ -206,6 +206,10 @@ Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed) {
 
 std::string said(const Status& status) {
     return status ? "ok" : status.error().sentence();
+}
+
+Result<Placing> put(BlockSink& sink, std::uint32_t block, Bytes bytes) {
+    return sink.write(BlockIndex{block}, bytes, xxh3_128(bytes));
 }
 
 }  // namespace stage::test

@@ -74,4 +74,7 @@ struct Wish {
 /// The sentence, or "ok".
 [[nodiscard]] std::string said(const Status& status);
 
+/// Hands the sink a block with its right digest.
+[[nodiscard]] Result<Placing> put(BlockSink& sink, std::uint32_t block, Bytes bytes);
+
 }  // namespace stage::test

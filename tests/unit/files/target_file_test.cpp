@@ -171,8 +171,8 @@ TEST_CASE("another member at work in the same directory means that it is shared"
     const std::uint32_t other = GENERATE(1U, 3U);
     FileSink first{test::sink_config(wishes, "", 0, 4)};
     FileSink second{test::sink_config(wishes, "", other, 4)};
-    REQUIRE(first.write(BlockIndex{0}, (*blocks)[0]));
-    const auto placing = second.write(BlockIndex{0}, (*blocks)[0]);
+    REQUIRE(test::put(first, 0, (*blocks)[0]));
+    const auto placing = test::put(second, 0, (*blocks)[0]);
     REQUIRE_FALSE(placing);
     CHECK_THAT(placing.error().sentence(), Contains("other nodes of the job share"));
 }
@@ -193,8 +193,8 @@ TEST_CASE("a name taken while we wrote is judged like one that was there") {
     const std::string newcomer = GENERATE("other", "content", "unequal");
     {
         FileSink sink{test::sink_config(wishes)};
-        REQUIRE(sink.write(BlockIndex{0}, (*blocks)[0]));
-        REQUIRE(sink.write(BlockIndex{1}, (*blocks)[1]));
+        REQUIRE(test::put(sink, 0, (*blocks)[0]));
+        REQUIRE(test::put(sink, 1, (*blocks)[1]));
         to.write("x", newcomer);
         answer = said(sink.finish());
     }
@@ -245,7 +245,7 @@ TEST_CASE("a disk that is too small says so before data, by name and need") {
         const auto length = (*opened)->read(BlockIndex{0}, room);
         FileSink sink{
             test::sink_config({{.source = source, .root = to.path("small"), .below = "x"}})};
-        const auto placing = sink.write(BlockIndex{0}, Bytes{room}.first(*length));
+        const auto placing = test::put(sink, 0, Bytes{room}.first(*length));
         return placing ? "placed" : placing.error().sentence();
     });
     if (answer == "no mounts") {

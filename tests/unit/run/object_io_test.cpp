@@ -1,0 +1,88 @@
+#include "transport/run/object_io.h"
+
+#include "transport/base/checksum.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr BlockIndex kBlock{2};
+constexpr std::size_t kLength = 5000;
+
+/// Keeps the block that was written last, and what it was told of it.
+class Keeper final : public BlockSink {
+  public:
+    Result<Placing> write(BlockIndex /*block*/, Bytes bytes, const Digest128& leaf) override {
+        kept.assign(bytes.begin(), bytes.end());
+        told = leaf;
+        return placing;
+    }
+    Status read_back(BlockIndex /*block*/, std::uint32_t offset, MutableBytes room) override {
+        std::copy_n(kept.begin() + offset, room.size(), room.begin());
+        return {};
+    }
+    Status finish() override { return {}; }
+
+    Placing placing = Placing::placed;
+    std::vector<std::byte> kept;
+    Digest128 told{};
+};
+
+core::Operation operation(core::OperationKind kind, const wire::Descriptor& descriptor) {
+    core::Operation operation;
+    operation.kind = kind;
+    operation.block = kBlock;
+    operation.descriptor = descriptor;
+    return operation;
+}
+
+wire::Descriptor descriptor(Bytes bytes, wire::Encoding encoding) {
+    const auto length = static_cast<std::uint32_t>(bytes.size());
+    const bool is_hole = encoding == wire::Encoding::hole;
+    return {.length = length,
+            .wire_length = is_hole ? 0 : length,
+            .encoding = encoding,
+            .leaf = xxh3_128(bytes)};
+}
+
+TEST_CASE("a hole is stored as zeros, whatever its buffer held before") {
+    Keeper sink;
+    SinkIo object{sink};
+    std::vector<std::byte> buffer(kBlockBytes, std::byte{0xff});
+    const std::vector<std::byte> zeros(kLength);
+    auto said = descriptor(zeros, wire::Encoding::hole);
+    said.leaf.fill(std::byte{9});  // a hole is not verified: only its bytes count
+    const auto done = object.perform(operation(core::OperationKind::store, said), buffer);
+    CHECK(done.completion.verdict == core::Verdict::good);
+    CHECK(sink.kept == zeros);
+    CHECK(sink.told == xxh3_128(zeros));
+}
+
+TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
+    Keeper sink;
+    SinkIo object{sink};
+    std::vector<std::byte> buffer(kBlockBytes, std::byte{5});
+    buffer[1] = std::byte{6};
+    const auto said = descriptor(Bytes{buffer}.first(kLength), wire::Encoding::raw);
+    const auto verify = operation(core::OperationKind::verify, said);
+    CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::good);
+    const auto store = operation(core::OperationKind::store, said);
+    CHECK(object.perform(store, buffer).completion.verdict == core::Verdict::good);
+    CHECK(sink.told == said.leaf);
+
+    std::vector<std::byte> again(kBlockBytes);
+    const auto load = operation(core::OperationKind::load, {});
+    CHECK(object.perform(load, again).completion.verdict == core::Verdict::good);
+    CHECK(std::ranges::equal(Bytes{again}.first(kLength), Bytes{buffer}.first(kLength)));
+
+    sink.kept[0] = std::byte{7};  // the file changed on disk: this block is not had any more
+    CHECK(object.perform(load, again).completion.verdict == core::Verdict::bad_digest);
+    buffer[kLength - 1] = std::byte{7};
+    CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::bad_digest);
+}
+
+}  // namespace
+}  // namespace stage
