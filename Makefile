@@ -303,6 +303,12 @@ install: programs
 	$(call put,$(WORKER),0755,$(PREFIX)/libexec/stagecast/stagecast-worker)
 	$(call put,$(HOST),0755,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
 	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)
+	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(SYSCONFDIR)/stagecast
+	$(if $(DAEMON),$(DAEMON) -m >$(DESTDIR)$(PREFIX)/share/man/man5/stagecast.conf.5)
+	$(if $(DAEMON),test -e $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf || \
+	    $(DAEMON) -p -c '' >$(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf)
+	$(call put,docs/man/stagecastd.8,0644,$(PREFIX)/share/man/man8/stagecastd.8)
+	$(call put,docs/man/stagecast-spank.7,0644,$(PREFIX)/share/man/man7/stagecast-spank.7)
 	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
 
 installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/dev/null | \

@@ -93,4 +93,7 @@ struct Config {
 /// commented out. What is printed parses to the same Config.
 [[nodiscard]] std::string print_config(const Config& config);
 
+/// stagecast.conf(5), in troff (manual.cpp).
+[[nodiscard]] std::string print_manual();
+
 }  // namespace stage

@@ -1,8 +1,8 @@
 // What is stagecastd?
 //
 // One per node, root, in the foreground: `stagecastd [-c FILE]`, logging to stderr. `-C` checks
-// the configuration and ends, `-p` prints it. Before anything else it forks its spawner, whose
-// children then inherit nothing.
+// the configuration and ends, `-p` prints it, `-m` prints its manual page. Before anything else
+// it forks its spawner, whose children then inherit nothing.
 #include "stager/config/config.h"
 #include "stager/daemon/daemon.h"
 #include "stager/daemon/slurm_query.h"
@@ -24,17 +24,20 @@ struct Options {
     bool config_given = false;
     bool check_only = false;
     bool print = false;
+    bool print_manual = false;
 };
 
 constexpr const char* kUsage =
-    "usage: stagecastd [-c FILE] [-C] [-p]\n"
-    "  -c FILE  the configuration, else /etc/stagecast/stagecast.conf\n"
+    "usage: stagecastd [-c FILE] [-C] [-p] [-m]\n"
+    "  -c FILE  the configuration, else /etc/stagecast/stagecast.conf;\n"
+    "           '' for none: every key has its default\n"
     "  -C       check it and end\n"
-    "  -p       print it with its help and end\n";
+    "  -p       print it with its help and end\n"
+    "  -m       print the manual page stagecast.conf(5) and end\n";
 
 bool read_options(int argc, char** argv, Options& options) {
     int letter = 0;
-    while ((letter = ::getopt(argc, argv, "c:Cp")) != -1) {  // NOLINT(concurrency-mt-unsafe)
+    while ((letter = ::getopt(argc, argv, "c:Cpm")) != -1) {  // NOLINT(concurrency-mt-unsafe)
         switch (letter) {
             case 'c':
                 options.config = ::optarg;
@@ -46,6 +49,9 @@ bool read_options(int argc, char** argv, Options& options) {
             case 'p':
                 options.print = true;
                 break;
+            case 'm':
+                options.print_manual = true;
+                break;
             default:
                 return false;
         }
@@ -55,6 +61,9 @@ bool read_options(int argc, char** argv, Options& options) {
 
 /// A site that has written nothing gets the defaults, unless it has named a file.
 Result<Config> read_config(const Options& options) {
+    if (options.config.empty()) {
+        return default_config();
+    }
     auto config = load_config(options.config);
     if (!config && config.error().cause() == ENOENT && !options.config_given) {
         return default_config();
@@ -96,6 +105,10 @@ int main(int argc, char** argv) {
     if (!read_options(argc, argv, options)) {
         static_cast<void>(std::fputs(kUsage, stderr));
         return EX_USAGE;
+    }
+    if (options.print_manual) {
+        static_cast<void>(std::fputs(print_manual().c_str(), stdout));
+        return EX_OK;
     }
     const auto config = read_config(options);
     if (!config) {

@@ -16,9 +16,9 @@ for line in open(sys.argv[1], errors="replace"):
         message = bytes.fromhex(text.replace("\\x", ""))
         if len(message) < 100:
             continue
-        credential = message.find(b"SCC1")
-        if 0 <= credential <= 32:  # to munge's helper: the secret, then nonces that travel openly
-            message = message[: credential + 41]
+        # To munge's helper go a secret and then two nonces that travel openly; several at a time, if it is busy.
+        parts = message.split(b"SCC1")
+        message = parts[0] + b"".join(bytes(4) + part[:37] + bytes(8) + part[101:] for part in parts[1:])
         for at in range(len(message) - 7):
             part = message[at:at + 8]
             printable = sum(32 <= byte < 127 for byte in part)

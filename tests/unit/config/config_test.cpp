@@ -205,3 +205,17 @@ TEST_CASE("a file is loaded only if nobody but root could have written it") {
     CHECK(absent.error().cause() == ENOENT);
     CHECK_FALSE(load_config("/tmp"));
 }
+
+TEST_CASE("the manual page names every key, and troff takes it for text") {
+    const std::string page = print_manual();
+    for (const ConfigKey& key : config_keys()) {
+        CHECK_THAT(page, Catch::Contains(".BR " + std::string{key.name} + " =\n"));
+    }
+    for (std::size_t at = page.find("\n."); at != std::string::npos;
+         at = page.find("\n.", at + 1)) {
+        CAPTURE(page.substr(at + 1, 20));
+        const std::string request = page.substr(at + 2, 2);
+        const bool is_macro = std::isupper(static_cast<unsigned char>(request.front())) != 0;
+        CHECK((is_macro || request == "nf" || request == "fi" || request == "br"));
+    }
+}
