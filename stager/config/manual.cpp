@@ -30,19 +30,23 @@ One
 .IR Key = Value
 a line, as in
 .BR slurm.conf (5).
-Case of keys does not matter; # begins a comment. Sizes take K, M, G and T (1024), times s, m and h, rates
-kbit, mbit and gbit. A file with anything wrong in it is refused whole, naming the line and what would be
+Case of keys does not matter; # begins a comment. Sizes take K, M, G and T (1024), times s,
+m and h, rates
+kbit, mbit and gbit. A file with anything wrong in it is refused whole, naming the line and
+what would be
 allowed;
 .B stagecastd \-C
 does nothing else,
 .B stagecastd \-p
-prints the file with every key. The file belongs to root and nobody else may write to it. It is read once, when
+prints the file with every key. The file belongs to root and nobody else may write to it. It
+is read once, when
 .BR stagecastd (8)
 starts, and by the plugin for
 .B Enabled
 and
 .BR StageTimeout .
-Keep it the same on all nodes: the first node of a job decides for the group, each node for its own disk.
+Keep it the same on all nodes: the first node of a job decides for the group, each node for
+its own disk.
 .SH KEYS
 )";
 
