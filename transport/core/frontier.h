@@ -36,6 +36,7 @@ class Frontier {
         if (!is_ended_) {
             is_ended_ = true;
             highest_ = {.block = blocks, .chunk = 0};
+            mark_at_.reset();  // whatever was to settle settles with it
             begin(now);
         }
     }

@@ -16,6 +16,8 @@ struct PacerLimits {
     std::uint32_t burst_bytes_max = 64U << 10U;
     /// A burst is what so much time is owed, so that it leaves room for others in every queue.
     Duration burst_time = std::chrono::microseconds{250};
+    /// A burst may always be what so much time is owed: nobody wakes up more often.
+    Duration burst_time_min = std::chrono::microseconds{40};
     /// Credit older than this is forgotten: repaying it would be a blast.
     Duration credit_age_max = std::chrono::milliseconds{2};
     /// Unless the receivers are seen to take more: up to so many times as much and as old.
@@ -45,10 +47,12 @@ struct RepairLimits {
     Duration timeout_margin_min = std::chrono::microseconds{500};
     Duration timeout_max = std::chrono::seconds{1};
     Duration gap_age_min =
-        std::chrono::microseconds{200};  ///< Reordering, not loss, until then.
+        std::chrono::microseconds{50};  ///< Reordering, not loss, until then.
     Duration gap_age_max = std::chrono::milliseconds{5};
     Duration gather_time =
-        std::chrono::milliseconds{1};   ///< Between two looks for what to ask.
+        std::chrono::milliseconds{1};  ///< Between two looks for what to ask.
+    /// Between two looks that wait for credit.
+    Duration look_time_min = std::chrono::microseconds{10};
     std::uint32_t endgame_chunks = 32;  ///< So few left: ask several peers for each,
     std::uint32_t endgame_peers = 3;    ///< namely so many.
     std::uint8_t failures_before_source = 4;
@@ -91,13 +95,14 @@ struct EndingLimits {
     std::uint8_t done_tries = 4;  ///< Unanswered, before the next ancestor is told.
     Duration done_gather = std::chrono::milliseconds{10};  ///< Between two DONEs that say more.
     Duration done_refresh =
-        std::chrono::milliseconds{250};                    ///< Said again: has the parent died?
-    Duration end_first = std::chrono::milliseconds{2};     ///< END repeated after this,
-    std::uint32_t end_even = 4;                            ///< so often; then it doubles,
-    Duration end_max = std::chrono::milliseconds{500};     ///< up to this.
-    Duration offer_first = std::chrono::milliseconds{2};   ///< OFFER repeated after this,
-    std::uint32_t offer_even = 5;                          ///< so often; then it doubles,
-    Duration offer_max = std::chrono::milliseconds{250};   ///< up to this.
+        std::chrono::milliseconds{250};                   ///< Said again: has the parent died?
+    Duration alive_first = std::chrono::milliseconds{2};  ///< Silence before the source speaks.
+    Duration end_first = std::chrono::microseconds{200};  ///< END repeated after this,
+    std::uint32_t end_even = 6;                           ///< so often; then it doubles,
+    Duration end_max = std::chrono::milliseconds{500};    ///< up to this.
+    Duration offer_first = std::chrono::milliseconds{2};  ///< OFFER repeated after this,
+    std::uint32_t offer_even = 5;                         ///< so often; then it doubles,
+    Duration offer_max = std::chrono::milliseconds{250};  ///< up to this.
     Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
     Duration ready_jitter_max = std::chrono::milliseconds{50};
     Duration ending_first =

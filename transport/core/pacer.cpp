@@ -41,9 +41,12 @@ void Pacer::set_stretch(Instant now, std::uint32_t stretch) {
 void Pacer::derive() {
     invariant(rate_ > 0, "a pacer has a rate");
     const std::uint64_t two_packets = std::uint64_t{2} * packet_bytes_;
-    const std::uint64_t most = std::max<std::uint64_t>(limits_.burst_bytes_max, two_packets);
+    const std::uint64_t most = std::max({std::uint64_t{limits_.burst_bytes_max},
+                                         owed(rate_, limits_.burst_time_min),
+                                         2 * two_packets});
+    // A wake-up is planned when half of what may be owed is: the other half is for lateness.
     burst_ = static_cast<std::uint32_t>(
-        std::clamp(owed(rate_, limits_.burst_time), two_packets, most));
+        std::clamp(owed(rate_, limits_.burst_time), two_packets, most / 2));
     credit_max_ = static_cast<std::int64_t>(std::clamp<std::uint64_t>(
         owed(rate_, limits_.credit_age_max * stretch_), burst_, most * stretch_));
 }

@@ -108,11 +108,22 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
 /// The peer asked gave something: that is a round trip, and a sign of life.
 void Puller::on_answer(Instant now, Asked& asked) {
     if (!asked.has_given) {
+        const bool is_first = !round_trip_.is_known();
         round_trip_.on_sample(now - asked.sent_at);
         asked.has_given = true;
+        if (is_first) {
+            on_first_sample();
+        }
     }
     asked.expires_at = now + round_trip_.timeout(0);
     peers_.on_answer(asked.peer);
+}
+
+/// What was asked before any round trip was seen needn't wait for the time-out of the unknown.
+void Puller::on_first_sample() {
+    for (Asked& asked : asked_) {
+        asked.expires_at = std::min(asked.expires_at, asked.sent_at + round_trip_.timeout(0));
+    }
 }
 
 /// Chunks of a request that ended may be asked for again, unless another request covers them.
@@ -255,7 +266,11 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
         missing += open.chunks == 0 ? map.blocks() : open.chunks - open.have.count();
     }
     const bool is_last = map.held() + map.open_count() == map.blocks();
-    is_endgame_ = is_ended_ && is_last && missing <= limits_.endgame_chunks;
+    const bool is_near = is_ended_ && is_last && missing <= limits_.endgame_chunks;
+    if (is_near && !is_endgame_) {
+        begin_endgame(map);
+    }
+    is_endgame_ = is_near;
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         OpenBlock& open = map.at(i);
         const std::uint32_t below = wanted_below(open, settled);
@@ -268,8 +283,16 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     if (look_at_ && *look_at_ <= now) {
         // Asking waits for the pacer or for answers; these make a look worth while by
         // themselves.
-        look_at_ = std::max(pacer_.burst_at(now), now + limits_.gather_time / 4);
+        look_at_ = std::max(pacer_.burst_at(now), now + limits_.look_time_min);
         next_look_ = *look_at_;
+    }
+}
+
+/// What one peer was asked for is asked of others, too: its answer may be lost, and there is
+/// nothing else to wait for.
+void Puller::begin_endgame(ChunkMap& map) {
+    for (std::size_t i = 0; i < map.open_count(); ++i) {
+        map.at(i).asked.clear();
     }
 }
 

@@ -36,8 +36,11 @@ class Puller {
     /// The block is closed: nobody waits for its chunks any more.
     void forget(BlockIndex block);
 
-    /// Something may be missing that wasn't before: look for it soon.
-    void look(Instant now) { look_again(now); }
+    /// Something may be missing that wasn't before: look for it soon, or at once.
+    void look(Instant now, bool at_once = false) {
+        next_look_ = at_once ? now : next_look_;
+        look_again(now);
+    }
     /// Times out, then asks for chunks before `settled` that are missing.
     void poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const;
@@ -63,6 +66,8 @@ class Puller {
     };
 
     void on_answer(Instant now, Asked& asked);
+    void on_first_sample();
+    void begin_endgame(ChunkMap& map);
     void move(const wire::ChunkRun& run, Asked& asked, Asked& refused);
     void expire(Instant now, ChunkMap& map);
     void give_back(const Asked& asked, OpenBlock& open) const;

@@ -108,7 +108,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     const Position settled = frontier.settled();
     const bool is_ended = settled.block >= intake.map().blocks();
     if (intake.open_absent(settled, is_ended) || has_settled) {
-        puller.look(now);
+        puller.look(now, is_ended);
     }
     for (const BlockIndex block : intake.take_closed()) {
         puller.forget(block);
@@ -136,10 +136,13 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     }
 }
 
-/// How old a gap must be to be a loss: a quarter of a round trip, within bounds.
+/// How old a gap must be to be a loss: a quarter of a round trip, within bounds. To be too
+/// quick before one is known costs a packet that comes twice; to be slow costs a small file its
+/// time.
 Duration Receiver::Parts::gap_age() const {
-    return std::clamp(
-        puller.round_trip().mean() / 4, limits.repair.gap_age_min, limits.repair.gap_age_max);
+    const RoundTrip& seen = puller.round_trip();
+    const Duration quarter = seen.is_known() ? seen.mean() / 4 : Duration::zero();
+    return std::clamp(quarter, limits.repair.gap_age_min, limits.repair.gap_age_max);
 }
 
 std::optional<Instant> Receiver::Parts::source_deadline() const {

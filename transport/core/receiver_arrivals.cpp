@@ -35,9 +35,8 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
             return on_release(now, datagram);
         case PacketType::end:
             if (const auto body = wire::read_end(datagram.body);
-                body && from == config.source && intake.has_begun() && !frontier.is_ended()) {
-                frontier.on_end(now, intake.map().blocks());
-                puller.on_end(now);
+                body && from == config.source && intake.has_begun()) {
+                on_end(now);
             }
             return;
         case PacketType::ready:
@@ -56,8 +55,7 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     const bool is_first_pass = header.rank == config.source && datagram.to_group &&
                                (header.flags & wire::kFlagRepeat) == 0;
     if (is_first_pass) {
-        ++first_pass_heard;
-        frontier.on_chunk(now, {.block = header.block.value(), .chunk = header.chunk.value()});
+        on_first_pass(now, datagram);
     }
     OpenBlock* open = intake.on_data(datagram);
     if (open == nullptr) {
@@ -66,6 +64,26 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     first_pass_placed += is_first_pass ? 1 : 0;
     if (open->asked.has(header.chunk.value())) {
         puller.on_arrival(now, header.rank, *open, header.chunk.value());
+    }
+}
+
+/// The last chunk of all says that it is the end, as END does.
+void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
+    const Position place{.block = datagram.header.block.value(),
+                         .chunk = datagram.header.chunk.value()};
+    ++first_pass_heard;
+    frontier.on_chunk(now, place);
+    if (place.block + 1 == intake.map().blocks() &&
+        intake.descriptors().knows(datagram.header.block) &&
+        place.chunk + 1 == intake.chunks(datagram.header.block)) {
+        on_end(now);
+    }
+}
+
+void Receiver::Parts::on_end(Instant now) {
+    if (!frontier.is_ended()) {
+        frontier.on_end(now, intake.map().blocks());
+        puller.on_end(now);
     }
 }
 

@@ -25,7 +25,9 @@ struct Receiver::Parts {
     // What arrives.
     void on_datagram(Instant now, const Datagram& datagram);
     void on_data(Instant now, const Datagram& datagram);
+    void on_first_pass(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const Datagram& datagram);
+    void on_end(Instant now);
     void on_describe(Instant now, const Datagram& datagram);
     void on_request(Instant now, const Datagram& datagram);
     void on_lacking(Instant now, const Datagram& datagram);

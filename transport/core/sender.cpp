@@ -64,7 +64,7 @@ void Sender::Parts::work(Instant now) {
     if (!is_started) {
         is_started = true;
         group_sent_at = now;
-        alive_gap = limits.ending.end_first;
+        alive_gap = limits.ending.alive_first;
         readiness.start(now);
     }
     if (!is_over()) {
@@ -228,7 +228,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
         pass.fill(now, board.window_below(now), batch, pacer, numbers);
         if (pass.cursor() != cursor) {
             group_sent_at = now;
-            alive_gap = limits.ending.end_first;
+            alive_gap = limits.ending.alive_first;
         }
         if (pass.is_over() && !end.is_running()) {
             end.start(now);

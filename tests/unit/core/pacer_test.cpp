@@ -22,10 +22,22 @@ TEST_CASE("a pacer begins with a burst and then owes what time owes") {
     CHECK(pacer.burst_at(kStart + microseconds{10}) <= kStart + microseconds{252});
 }
 
-TEST_CASE("a burst is two packets at least and half a port's buffer at most") {
+TEST_CASE("a burst is two packets at least and a quarter of a port's buffer at most") {
     CHECK(Pacer({}, 1'000'000, 1500).burst_bytes() == 3000);
-    CHECK(Pacer({}, 12'500'000'000, 1500).burst_bytes() == 64U << 10U);
-    CHECK(Pacer({}, 12'500'000'000, 9000).burst_bytes() == 64U << 10U);
+    CHECK(Pacer({}, 1'000'000'000, 1500).burst_bytes() == 32U << 10U);
+    CHECK(Pacer({}, 1'000'000'000, 9000).burst_bytes() == 32U << 10U);
+    CHECK(Pacer({}, 12'500'000'000, 1500).burst_bytes() == 250'000);  // or 20 us
+}
+
+TEST_CASE("who wakes up late by a burst loses nothing") {
+    for (const std::uint64_t rate : {100'000'000ULL, 1'250'000'000ULL, 12'500'000'000ULL}) {
+        Pacer pacer{{}, rate, 1500};
+        static_cast<void>(pacer.credit(kStart));
+        pacer.charge(pacer.burst_bytes());
+        const Instant late = kStart + 2 * (pacer.burst_at(kStart) - kStart);
+        CHECK(pacer.credit(late) >= 2 * std::int64_t{pacer.burst_bytes()});
+        CHECK_FALSE(pacer.take_forgotten());
+    }
 }
 
 TEST_CASE("old credit is forgotten, never repaid as a blast") {

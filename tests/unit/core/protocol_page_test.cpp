@@ -59,6 +59,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
 #define SAYS(group, name) constants[#name] = plain(all.group.name)
     SAYS(pacer, burst_bytes_max);
     SAYS(pacer, burst_time);
+    SAYS(pacer, burst_time_min);
     SAYS(pacer, credit_age_max);
     SAYS(pacer, stretch_max);
     SAYS(rate, start_bytes_per_s);
@@ -81,6 +82,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, gap_age_min);
     SAYS(repair, gap_age_max);
     SAYS(repair, gather_time);
+    SAYS(repair, look_time_min);
     SAYS(repair, endgame_chunks);
     SAYS(repair, endgame_peers);
     SAYS(repair, failures_before_source);
@@ -108,6 +110,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, done_tries);
     SAYS(ending, done_gather);
     SAYS(ending, done_refresh);
+    SAYS(ending, alive_first);
     SAYS(ending, end_first);
     SAYS(ending, end_even);
     SAYS(ending, end_max);

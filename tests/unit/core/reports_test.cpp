@@ -39,7 +39,6 @@ TEST_CASE("a representative reports what is newly missing, once") {
     for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
         frontier.on_chunk(kStart, {.block = 0, .chunk = chunk});
     }
-    frontier.on_end(kStart, 4);
     frontier.advance(kStart + seconds{1}, milliseconds{1});
     reporter.on_source_packet(1, true);
     ControlQueue out{10};
@@ -56,6 +55,7 @@ TEST_CASE("a representative reports what is newly missing, once") {
     CHECK(report.lost == 96);
     CHECK(report.missing == std::vector<wire::ChunkRun>{});  // nothing settled yet but chunk 0
 
+    frontier.on_end(kStart + seconds{1}, 4);
     frontier.advance(kStart + seconds{2}, milliseconds{1});
     reporter.poll(kStart + milliseconds{50}, frontier, map, out);
     sends = drained(out);
