@@ -7,7 +7,7 @@
 #   make check-long   the same, then 10^5 simulations and the sanitizers
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# One suite: unit, sim (RUNS= SEED=), fuzz, san, tsan, pmix, net, cluster; ARGS= for it
+# One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS= for it
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang-14; the targets are in tests/fuzz)
 # One check: format-check, tidy, headers, exports, lint. To mend: format, clean
@@ -136,8 +136,9 @@ HOST   := $(call program,stagecast-pmix-host,pmix/host/main.cpp)
 PROBE  := $(call program,pmix-probe,tests/pmix/probe.cpp)
 UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
+SCALE  := $(BUILD)/sim-scale
 
-.PHONY: all programs check check-long unit sim san tsan pmix net cluster bench demo
+.PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: bench-selftest
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint install deps clean
@@ -149,6 +150,7 @@ programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(PROBE)
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*)
 sim_tests  := $(call found,tests/sim) $(catch_main)
+sim_scale  := $(filter-out %_test.cpp,$(call found,tests/sim)) $(call found,tests/sim/scale)
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
@@ -156,10 +158,11 @@ $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host
 $(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host))
 $(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(everyone))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(everyone))
+$(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(transport))
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
 $(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
-$(DAEMON) $(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM):
+$(DAEMON) $(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM) $(SCALE):
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
@@ -200,6 +203,8 @@ unit: $(UNIT)
 	@$(UNIT) $(ARGS)
 sim: $(SIM)
 	@$(if $(SIM),$(SIM) $(ARGS),echo "sim: nothing in tests/sim yet")
+sim-scale: $(SCALE)
+	@BUILD=$(abspath $(BUILD)) tests/sim/scale/run $(ARGS)
 san:
 	@$(MAKE) unit sim fuzz-replay BUILD=$(BUILD)/san SAN=address,undefined
 tsan:

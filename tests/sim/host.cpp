@@ -36,24 +36,20 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
 
 }  // namespace
 
-Host::Host(const Plan& plan,
-           std::uint16_t rank,
-           Events& events,
-           Network& network,
-           Prng& world,
-           Content::Complain complain)
+Host::Host(const Plan& plan, std::uint16_t rank, const Surroundings& world)
     : plan_{plan},
       own_{plan.member[rank]},
       rank_{rank},
-      events_{events},
-      network_{network},
-      complain_{std::move(complain)},
-      own_chance_{world.next()},
+      events_{world.events},
+      network_{world.network},
+      complain_{world.complain},
+      own_chance_{world.prng.next()},
       object_{plan},
-      content_{plan, rank, world, complain_},
+      content_{plan, rank, world.prng, complain_},
       sealing_{plan, rank},
-      core_{make_core(plan, rank, own_chance_)},
       inbox_{plan.socket_buffer_bytes} {
+    const MakeCore make = [this] { return make_core(plan_, rank_, own_chance_); };
+    core_ = world.dress ? world.dress(rank, make) : make();
 }
 
 void Host::start() {

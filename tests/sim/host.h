@@ -24,12 +24,20 @@ class Host {
   public:
     static constexpr Instant kNever{Duration::max()};
 
-    Host(const Plan& plan,
-         std::uint16_t rank,
-         Events& events,
-         Network& network,
-         Prng& world,
-         Content::Complain complain);
+    using MakeCore = std::function<std::unique_ptr<AnyCore>()>;
+    /// May put something around a member's core.
+    using Dress =
+        std::function<std::unique_ptr<AnyCore>(std::uint16_t rank, const MakeCore& make)>;
+
+    struct Surroundings {
+        Events& events;
+        Network& network;
+        Prng& prng;
+        Content::Complain complain;
+        Dress dress;
+    };
+
+    Host(const Plan& plan, std::uint16_t rank, const Surroundings& world);
 
     void start();
     void deliver(Instant at, const TrainUse& train, PacketMask mask);

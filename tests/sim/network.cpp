@@ -42,7 +42,8 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
         const std::uint64_t up =
             plan.uplink_bytes_per_s > 0 ? plan.uplink_bytes_per_s : plan.link_bytes_per_s;
         up_.emplace_back(up, 0);
-        down_.emplace_back(plan.link_bytes_per_s, plan.port_buffer_bytes);
+        const std::uint64_t own = plan.member[rank].downlink_bytes_per_s;
+        down_.emplace_back(own > 0 ? own : plan.link_bytes_per_s, plan.port_buffer_bytes);
         const std::uint32_t ppm = plan.loss.independent_ppm + plan.member[rank].extra_loss_ppm;
         next_loss_[rank] = ppm > 0 ? draw_gap(prng, ppm) : 0;
     }

@@ -37,6 +37,7 @@ struct MemberPlan {
     std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
     Duration packet_cost{};                       ///< CPU time for a received packet.
     Duration wake_latency{};                      ///< From an arrival to the loop.
+    std::uint64_t downlink_bytes_per_s = 0;       ///< 0: the plan's.
     std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
     std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
     bool finish_fails = false;
@@ -82,8 +83,9 @@ struct Plan {
     std::vector<MemberPlan> member;
     std::vector<Partition> partitions;
     bool is_really_sealed = false;
-    bool is_seal_played = true;           ///< Else everything opens: see sealing.h.
-    std::uint32_t packets_per_turn = 64;  ///< A host takes so many, then it works.
+    bool is_seal_played = true;             ///< Else everything opens: see sealing.h.
+    std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.
+    std::uint32_t packets_per_turn = 64;    ///< A host takes so many, then it works.
 
     [[nodiscard]] std::uint64_t object_bytes() const;
     [[nodiscard]] std::uint64_t chunks() const;

@@ -8,7 +8,6 @@ namespace stage::sim {
 namespace {
 
 constexpr std::size_t kComplaintsMax = 20;
-constexpr std::uint64_t kEventsMax = 60'000'000;
 
 const char* name(core::Phase phase) {
     const char* names[] = {"wiring", "moving", "holding", "released", "failed"};
@@ -21,7 +20,7 @@ std::string ms(Duration time) {
 
 }  // namespace
 
-World::World(Plan plan)
+World::World(Plan plan, Host::Dress dress)
     : plan_{std::move(plan)},
       prng_{plan_.seed ^ 0x5eedU},
       network_{
@@ -33,9 +32,14 @@ World::World(Plan plan)
           }} {
     for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
         hosts_.push_back(std::make_unique<Host>(
-            plan_, rank, events_, network_, prng_, [this, rank](const std::string& what) {
-                complain(rank, what);
-            }));
+            plan_,
+            rank,
+            Host::Surroundings{
+                .events = events_,
+                .network = network_,
+                .prng = prng_,
+                .complain = [this, rank](const std::string& what) { complain(rank, what); },
+                .dress = dress}));
     }
 }
 
@@ -81,7 +85,7 @@ void World::run() {
     }
     const Instant limit{patience()};
     while (!events_.is_empty() && !is_over() && complaints_.empty()) {
-        if (events_.next() > limit || events_.count() > kEventsMax) {
+        if (events_.next() > limit || events_.count() > plan_.events_max) {
             complaints_.push_back("not over after " + ms(patience()) + " and " +
                                   std::to_string(events_.count()) + " events");
             break;

@@ -16,7 +16,7 @@ namespace stage::sim {
 
 class World {
   public:
-    explicit World(Plan plan);
+    explicit World(Plan plan, Host::Dress dress = {});
 
     /// To the end, and all checks.
     void run();
