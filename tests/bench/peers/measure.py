@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 import cells  # noqa: E402
 import hosts  # noqa: E402
 import tools  # noqa: E402
+from summary import BUSY_MAX  # noqa: E402
 
 WATCHED_BYTES = 256 << 10  # up to here a few milliseconds matter
 SETTLED = 0.2  # of the cores
@@ -87,13 +88,13 @@ def measure(cell, chosen, repetitions, write):
     cores = Cores()
     with hosts.Group(cell, os.environ.get("BUILD", "build")) as group:
         [source] = hosts.everywhere([group.source.ask("look", path=tools.SOURCE)], 120)
-        failed = dict.fromkeys((tool.name for tool in chosen), 0)
+        hopeless = dict.fromkeys((tool.name for tool in chosen), 0)
         for number in range(repetitions):
             for tool in chosen:
-                if failed[tool.name] >= 2:
-                    continue  # it has shown that it can't, at its limit's cost
+                if hopeless[tool.name] >= 2:
+                    continue  # it has shown that it fails, or that it fills the cores by itself
                 row = repetition(group, tool, cores, source["sha256"])
-                failed[tool.name] += "failed" in row
+                hopeless[tool.name] += "failed" in row or (isinstance(tool, tools.Mpi) and row["busy"] > BUSY_MAX)
                 write(row)
                 said = row.get("failed") or f"{row['seconds']:.3f} s"
                 print(f"{cell.name} {number + 1}/{repetitions} {tool.name}: {said}", file=sys.stderr, flush=True)

@@ -129,8 +129,8 @@ class Tcp:
     def __init__(self, name, chained):
         self.name, self.chained = name, chained
 
-    def fits(self, _cell):
-        return True
+    def fits(self, cell):
+        return self.chained or cell.receivers <= 16  # N copies take N times as long; that needs no more proof
 
     def run(self, group):
         limit, hosts = group.cell.limit_seconds, group.receivers
@@ -150,7 +150,8 @@ class Tcp:
 
 
 class Mpi:
-    """bcast.c under mpirun; the file is in every rank's memory at the end, not yet written."""
+    """bcast.c under mpirun; the file is in every rank's memory at the end, not yet written. Ranks poll while they
+    wait, which fills the cores of a machine with fewer cores than ranks."""
 
     def __init__(self, name, program, launcher):
         self.name, self.program, self.launcher = name, program, launcher
