@@ -71,11 +71,16 @@ std::vector<FuzzSeed> fuzz_seeds() {
                             .features = 1};
     const std::vector<wire::ChunkRun> runs{{.block = BlockIndex{1}, .first = 0, .count = 0},
                                            {.block = BlockIndex{2}, .first = 3, .count = 4}};
-    const wire::Report report{.highest = 900,
-                              .received = 800,
-                              .lost = 100,
-                              .echo_us = 12'345'678,
+    const wire::Report report{.mark = 900,
+                              .mark_at_ns = 12'345'678'901,
+                              .span = 16,
+                              .span_ns = 1'900'000,
+                              .received = 15,
+                              .drain = 8'000,
+                              .overflow = 1,
+                              .fill = 20,
                               .hold_us = 250,
+                              .heard = 16,
                               .blocks_held = 2,
                               .missing = runs};
     const wire::Done done{

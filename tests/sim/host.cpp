@@ -149,7 +149,7 @@ void Host::receive() {
         const Inbox::Arrival& arrival = taken_.emplace_back(inbox_.take());
         taken += arrival.packets();
         for (PacketMask mask = arrival.mask; mask != 0; mask &= mask - 1) {
-            take_packet(*arrival.train, static_cast<std::uint32_t>(std::countr_zero(mask)));
+            take_packet(arrival, static_cast<std::uint32_t>(std::countr_zero(mask)));
         }
     }
     cpu_busy_until_ = events_.now() + own_.packet_cost * static_cast<std::int64_t>(taken);
@@ -163,7 +163,8 @@ void Host::receive() {
     taken_.clear();
 }
 
-void Host::take_packet(const Train& train, std::uint32_t index) {
+void Host::take_packet(const Inbox::Arrival& arrival, std::uint32_t index) {
+    const Train& train = *arrival.train;
     const bool is_hurt = plan_.loss.corrupt_ppm > 0 &&
                          events_.now().time_since_epoch() < plan_.heals_at &&
                          own_chance_.chance_ppm(plan_.loss.corrupt_ppm);
@@ -175,6 +176,9 @@ void Host::take_packet(const Train& train, std::uint32_t index) {
     datagram.header = opened->header;
     datagram.to_group = train.to_group;
     datagram.body_bytes = train.body_bytes_of(index);
+    datagram.arrived_at = stamp(arrival, index);
+    datagram.overflow = static_cast<std::uint32_t>(inbox_.overflowed());
+    datagram.fill = inbox_.fill(events_.now());
     if (opened->header.is_data()) {
         leases_.push_back(opened->content);
         datagram.lease = core::Ticket{leases_.size()};
@@ -186,6 +190,19 @@ void Host::take_packet(const Train& train, std::uint32_t index) {
         bodies_.emplace_back(opened->body.begin(), opened->body.end());
         datagram.body = bodies_.back();
     }
+}
+
+/// As a kernel stamps arrivals: by the host's clock, and never quite exactly.
+Instant Host::stamp(const Inbox::Arrival& arrival, std::uint32_t index) {
+    const Train& train = *arrival.train;
+    const auto later =
+        static_cast<std::uint32_t>(std::bit_width(arrival.mask)) - 1 - std::min(index, 63U);
+    const Duration each =
+        std::max(train.spacing,
+                 network_.downlink(rank_).time_of(train.body_bytes + core::kWireOverheadBytes));
+    const auto noise = static_cast<std::uint64_t>(plan_.stamp_noise.count());
+    const auto late = static_cast<Duration::rep>(noise > 0 ? own_chance_.below(noise) : 0);
+    return arrival.at - each * later + own_.clock_offset + Duration{late};
 }
 
 void Host::operate() {

@@ -65,7 +65,8 @@ class Host {
     void wake(std::uint64_t queued);
     void turn();
     void receive();
-    void take_packet(const Train& train, std::uint32_t index);
+    void take_packet(const Inbox::Arrival& arrival, std::uint32_t index);
+    [[nodiscard]] Instant stamp(const Inbox::Arrival& arrival, std::uint32_t index);
     void operate();
     void perform(const core::Operation& operation);
     void place(const core::Operation& operation);

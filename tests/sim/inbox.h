@@ -69,6 +69,16 @@ class Inbox {
         first_ = 0;
     }
 
+    /// How full the buffer is with what has arrived by `now`, in 255ths.
+    [[nodiscard]] std::uint8_t fill(Instant now) const {
+        std::uint64_t bytes = 0;
+        for (std::size_t i = first_; i < arrivals_.size() && arrivals_[i].at <= now; ++i) {
+            bytes += arrivals_[i].packets() * bytes_of(*arrivals_[i].train);
+        }
+        return static_cast<std::uint8_t>(
+            std::min(bytes * 255 / bytes_max_, std::uint64_t{255}));
+    }
+
     [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
 
   private:

@@ -73,6 +73,7 @@ struct Plan {
     std::uint32_t port_buffer_bytes = 256U << 10U;
     std::uint32_t socket_buffer_bytes = 4U << 20U;
     Duration wake_latency = microseconds{5};
+    Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};
     Duration ready_timeout = seconds{5};

@@ -362,7 +362,7 @@ TEST_CASE("seed 481: a member cut off when the end is told hears it later", "[sc
 // A DATA packet carries 16 bits of its number: whoever heard nothing of a sender for 2^15
 // packets could open none of its answers.
 TEST_CASE("a member that slept while peers sent 2^15 packets can open theirs", "[scenario]") {
-    Plan plan = calm_plan(4, 64 * kMiB);
+    Plan plan = calm_plan(4, 128 * kMiB);
     plan.chunk_bytes = 512;
     plan.stall_timeout = seconds{10};
     plan.partitions.push_back(

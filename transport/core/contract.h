@@ -50,6 +50,12 @@ struct Datagram {
     std::uint16_t body_bytes = 0;
     Bytes body;    ///< Control packets only.
     Ticket lease;  ///< DATA only.
+    /// When it reached this host, as its kernel says. Of packets that came as one the same.
+    Instant arrived_at{};
+    /// Packets that the sockets dropped so far, before this one was taken.
+    std::uint32_t overflow = 0;
+    /// How full the socket's buffer was, in 255ths.
+    std::uint8_t fill = 0;
 };
 
 enum class OperationKind : std::uint8_t {
@@ -146,6 +152,7 @@ struct Outcome {
     std::uint64_t packets_lost = 0;      ///< Of the first pass, at this member.
     std::uint64_t packets_repaired = 0;  ///< Chunks that came from a peer or by repeat.
     std::uint64_t packets_sent = 0;
+    std::uint64_t rate_found_bytes_per_s = 0;  ///< The source's: what the path carried.
 };
 
 /// What every core is told at birth. Limits carry their unit in their names.
@@ -157,6 +164,8 @@ struct CoreConfig {
     std::uint16_t chunk_bytes = 1444;    ///< 1472 less header and tag, at MTU 1500.
     std::uint64_t rate_bytes_per_s = 0;  ///< Told; payload and headers as on the wire (with 42
                                          ///< bytes of Ethernet, IP and UDP). 0: not told.
+    std::uint64_t rate_max_bytes_per_s = 0;         ///< Where it isn't: no faster; 0: no bound.
+    std::uint64_t rate_remembered_bytes_per_s = 0;  ///< What an earlier broadcast found.
     std::uint32_t resident_blocks = 64;
     Duration ready_timeout{};  ///< Until every member must have answered an offer.
     Duration stall_timeout{};  ///< Without any progress of a member that is alive or silent.

@@ -25,8 +25,12 @@ struct PacerLimits {
 };
 
 struct RateLimits {
-    std::uint64_t start_bytes_per_s = 12'500'000;  ///< Rate not told: 100 Mbit/s to begin with,
-    std::uint64_t least_bytes_per_s = 1'250'000;   ///< never less than 10 Mbit/s,
+    /// Rate not told: so many packets go out at once and show what the path takes;
+    std::uint32_t train_packets = 64;
+    /// if nobody says in this time how they arrived,
+    Duration train_patience = std::chrono::milliseconds{100};
+    std::uint64_t start_bytes_per_s = 12'500'000;     ///< 100 Mbit/s to begin with,
+    std::uint64_t least_bytes_per_s = 1'250'000;      ///< never less than 10 Mbit/s,
     std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
     std::uint32_t loss_new_ppm = 20'000;  ///< More than was known to be random: test it.
     std::uint32_t loss_steady_ppm =
@@ -70,8 +74,19 @@ struct RepairLimits {
 
 struct FeedbackLimits {
     std::uint16_t representatives = 32;
-    Duration interval = std::chrono::milliseconds{10};     ///< Of a representative's reports,
-    Duration interval_min = std::chrono::milliseconds{1};  ///< or sooner after many blocks.
+    Duration interval = std::chrono::milliseconds{20};     ///< Of a representative's reports,
+    Duration interval_min = std::chrono::milliseconds{1};  ///< or sooner after many blocks,
+    /// or after an eighth of the packets heard so far, so many at least; of a long stream after
+    /// so many times the number of representatives.
+    std::uint32_t report_packets_min = 8;
+    std::uint32_t report_packets_each = 8;
+    /// But not sooner than this; later in a stream the source hears no more than one report in
+    /// report_time.
+    Duration interval_start = std::chrono::microseconds{100};
+    Duration report_time = std::chrono::microseconds{50};
+    std::uint32_t start_packets = 4096;  ///< Until then a stream is at its start.
+    /// Who has not reported for so long does not count.
+    Duration silence = std::chrono::milliseconds{250};
     std::uint32_t stall_fraction = 8;   ///< Everybody reports each stall_timeout / this.
     std::size_t votes_blocks_max = 64;  ///< Blocks whose losses the source counts at a time.
     /// What was sent to everybody is not sent again within two round trips, at least this (it

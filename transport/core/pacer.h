@@ -30,8 +30,13 @@ class Pacer {
 
     /// Bytes that may leave now. Time must not go back.
     [[nodiscard]] std::int64_t credit(Instant now);
+    /// Is a whole burst owed? Who sends sooner, because something woke it, sends small trains.
+    [[nodiscard]] bool is_due(Instant now) { return credit(now) >= std::int64_t{burst_}; }
     /// So many bytes left, whether credit was there or not.
     void charge(std::uint64_t bytes) { credit_ -= static_cast<std::int64_t>(bytes); }
+
+    /// So many bytes may leave at once, whatever the bounds say.
+    void grant(std::uint64_t bytes) { credit_ += static_cast<std::int64_t>(bytes); }
 
     /// When a whole burst is owed (or is already), so that one wake-up sends one burst.
     [[nodiscard]] Instant burst_at(Instant now) const;

@@ -54,6 +54,14 @@ void Puller::on_end(Instant now) {
     look_again(now);
 }
 
+void Puller::on_stream(std::uint64_t bytes_per_s) {
+    const std::uint64_t rate = bytes_per_s / 10 * 9;
+    if (!is_told_ && !is_ended_ && rate > rate_) {
+        rate_ = std::min(rate, rate_limits_.most_bytes_per_s);
+        has_new_rate_ = true;
+    }
+}
+
 /// Where no rate was told: a little more with each answered request, less with each silence.
 void Puller::search_rate(bool was_answered) {
     if (is_told_) {

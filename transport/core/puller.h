@@ -30,6 +30,8 @@ class Puller {
     /// The first pass is over: the whole link is free for pulls.
     void on_end(Instant now);
 
+    /// The source's packets arrive so fast: what a link takes of them it takes of answers, too.
+    void on_stream(std::uint64_t bytes_per_s);
     /// A chunk that was asked for is here, from whomever.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
     void on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map);

@@ -1,68 +1,70 @@
-// How fast, where no rate was told, and how much at once?
+// How fast, where no rate was told?
 //
-// Doubling while nothing more is lost than chance loses. When more is lost, the rate is halved
-// for a moment, as a test: if half as much then arrives, the loss does not come from the rate,
-// and it is taken back; if as much arrives as before, that is what the path carries.
-// Provisional: no queue is measured, and a flow beside this one gets less than its share
-// (docs/PROTOCOL.md, "Rate").
+// A short train shows how fast the path takes packets; from there the rate grows until a queue
+// appears, falls until it is gone, and then keeps a small one: so the link is never idle and
+// nothing is lost. Loss without a queue is tested (loss_test.h); where somebody else keeps the
+// queue full, the stream competes as TCP does (cubic_window.h); where the receivers' processes
+// are the bottleneck, it goes as fast as they take it. docs/PROTOCOL.md, 6.3, "Rate".
 #pragma once
 
+#include "transport/core/cubic_window.h"
 #include "transport/core/limits.h"
-#include "transport/core/pacer.h"
-#include "transport/core/report_board.h"
+#include "transport/core/loss_test.h"
+#include "transport/core/rate_board.h"
 
 #include <cstdint>
 #include <optional>
 
 namespace stage::core {
 
-/// How much may leave at once? A source that wakes late would lose what it is owed meanwhile,
-/// and the rate with it; but a burst longer than the buffers on the way is lost. So credit may
-/// grow older while that costs no packets, as the representatives' reports say.
-class BurstSearch {
-  public:
-    BurstSearch(const RateLimits& limits, std::uint32_t stretch_max)
-        : limits_{limits}, stretch_max_{stretch_max} {}
-
-    /// The stretch that follows from one round's loss, and whether credit was forgotten in it.
-    [[nodiscard]] std::uint32_t next_stretch(std::uint32_t stretch,
-                                             std::uint32_t loss_ppm,
-                                             bool has_forgotten);
-
-  private:
-    RateLimits limits_;
-    std::uint32_t stretch_max_;
-    std::optional<std::uint32_t> usual_ppm_;  ///< The least loss seen, rising slowly.
-};
-
 class RateSearch {
   public:
-    RateSearch(const Limits& limits, bool is_told)
-        : limits_{limits.rate},
-          is_told_{is_told},
-          bursts_{limits.rate, limits.pacer.stretch_max} {}
+    enum class State { start, drain, cruise, compete };
 
-    /// Looks at what the representatives lost, now and then, and sets the pacer.
-    void poll(Instant now, ReportBoard& board, Pacer& pacer);
-    [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
+    /// `packet_bytes`: of a full packet on the wire. `most`: bytes per second, not exceeded.
+    RateSearch(const RateLimits& limits, std::uint32_t packet_bytes, double most)
+        : limits_{limits}, packet_bytes_{static_cast<double>(packet_bytes)}, most_{most} {}
 
-    /// The rate that follows from one round's loss, in a million packets.
-    [[nodiscard]] std::uint64_t next_rate(std::uint64_t rate, std::uint32_t loss_ppm);
+    /// From the train's rate on, or from what was remembered of the path, bytes per second.
+    void begin(Instant now, double rate, bool is_remembered);
+    /// What the reports since the last change of the rate say. Gives the next rate.
+    [[nodiscard]] double on_sample(Instant now, const RateSample& sample);
+
+    [[nodiscard]] State state() const { return state_; }
+    [[nodiscard]] double rate() const { return rate_; }
+    /// What the path is believed to carry, bytes per second; 0 before it was seen.
+    [[nodiscard]] double capacity() const { return capacity_; }
 
   private:
-    struct Test {
-        std::uint64_t rate = 0;      ///< Before it.
-        std::uint32_t loss_ppm = 0;  ///< At that rate.
-    };
+    [[nodiscard]] double next(Instant now, const RateSample& sample);
+    [[nodiscard]] double start(Instant now, const RateSample& sample);
+    [[nodiscard]] double drain(Instant now, const RateSample& sample);
+    [[nodiscard]] double cruise(Instant now, const RateSample& sample);
+    [[nodiscard]] double compete(Instant now, const RateSample& sample);
+    [[nodiscard]] double host(Instant now, const RateSample& sample);
+    [[nodiscard]] double begin_drain(Instant now, const RateSample& sample);
+    [[nodiscard]] double quiet(const RateSample& sample);
+    /// A queue longer than this is one, seconds.
+    [[nodiscard]] double queue_unit(const RateSample& sample) const;
+    [[nodiscard]] double without_chance(double delivered) const;
 
     RateLimits limits_;
-    bool is_told_;
-    BurstSearch bursts_;
-    bool is_doubling_ = true;
-    bool is_stale_ = false;  ///< The next reports are still of the rate before.
-    std::uint32_t random_ppm_ = 0;
-    std::optional<Test> test_;
-    std::optional<Instant> next_at_;
+    double packet_bytes_;
+    double most_;
+    State state_ = State::start;
+    double rate_ = 0;
+    double capacity_ = 0;
+    double train_ = 0;
+    LossTest loss_;
+    double before_test_ = 0;  ///< Rate to take back.
+    unsigned quiet_epochs_ = 0;
+    unsigned limited_ = 0;    ///< Samples in a row in which the source could not keep the rate.
+    double drain_queue_ = 0;  ///< When draining began: the queue,
+    unsigned drain_samples_ = 0;
+    Instant drain_until_{};  ///< and by when it should be gone.
+    CubicWindow window_;
+    std::optional<Instant> queue_seen_;  ///< Last time, while competing.
+    std::optional<Instant> host_until_;  ///< The receivers' processes are behind.
 };
 
 }  // namespace stage::core

@@ -118,6 +118,8 @@ void Receiver::Parts::work_on_blocks(Instant now) {
                          std::min(settled.block, intake.map().blocks()),
                          puller,
                          control);
+    puller.on_stream(std::uint64_t{reporter.arrivals().packets_per_s()} *
+                     (config.chunk_bytes + kWireOverheadBytes));
     puller.poll(now, settled, intake.map(), control);
     if (pacer.rate_bytes_per_s() != puller.rate_bytes_per_s()) {
         pacer.set_rate(now, puller.rate_bytes_per_s());

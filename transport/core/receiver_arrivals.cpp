@@ -11,7 +11,9 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     const Rank from = datagram.header.rank;
     if (from == config.source) {
         source_heard = now;
-        reporter.on_source_packet(datagram.header.packet_number, datagram.to_group);
+        if (datagram.to_group) {
+            reporter.on_packet(now, datagram);
+        }
     }
     switch (datagram.header.type) {
         case PacketType::data:
@@ -92,7 +94,6 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
     if (!offer || datagram.header.rank != config.source || !datagram.to_group || is_over()) {
         return;
     }
-    reporter.on_source_time(now, offer->source_time_us);
     if (!intake.has_begun()) {
         if (offer->chunk_bytes != config.chunk_bytes || offer->blocks > kBlocksMax) {
             fail(now,

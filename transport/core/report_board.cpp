@@ -23,8 +23,6 @@ void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) 
         return;
     }
     entry->held = std::max(entry->held, report.blocks_held);
-    entry->received += report.received;
-    entry->lost += report.lost;
     std::vector<std::uint32_t> held;
     held.reserve(entries_.size());
     for (const Entry& each : entries_) {
@@ -55,26 +53,6 @@ std::optional<Instant> ReportBoard::deadline(std::uint32_t block) const {
     const bool is_closed = block >= median_held_ + window_blocks_ + extra_;
     return is_closed && moved_at_ ? std::optional{*moved_at_ + limits_.window_patience}
                                   : std::nullopt;
-}
-
-std::optional<std::uint32_t> ReportBoard::take_loss_ppm(std::uint32_t packets_min) {
-    std::vector<std::uint32_t> losses;
-    for (const Entry& entry : entries_) {
-        if (entry.received + entry.lost >= packets_min) {
-            losses.push_back(static_cast<std::uint32_t>(entry.lost * 1'000'000 /
-                                                        (entry.received + entry.lost)));
-        }
-    }
-    if (losses.empty() || losses.size() < (entries_.size() + 1) / 2) {
-        return std::nullopt;
-    }
-    for (Entry& entry : entries_) {
-        entry.received = 0;
-        entry.lost = 0;
-    }
-    const auto middle = losses.begin() + static_cast<std::ptrdiff_t>(losses.size() / 2);
-    std::nth_element(losses.begin(), middle, losses.end());
-    return *middle;
 }
 
 }  // namespace stage::core

@@ -1,7 +1,7 @@
-// How are the receivers doing, as their representatives say?
+// How far may the first pass run ahead of the receivers?
 //
-// The middle one counts: how many blocks it holds says how far the first pass may run ahead,
-// what it loses says how fast it may go where no rate was told. Nobody waits for the slowest.
+// The middle representative counts: so many blocks beyond what it holds. Nobody waits for the
+// slowest. (How fast the pass goes is rate_board.h's question.)
 #pragma once
 
 #include "transport/core/contract.h"
@@ -24,16 +24,10 @@ class ReportBoard {
     /// The window is closed before `block`: when may it open by itself?
     [[nodiscard]] std::optional<Instant> deadline(std::uint32_t block) const;
 
-    /// Lost packets in a million, of the median representative, since the last take; nothing
-    /// before half of them have reported on `packets_min` packets, 1 or more.
-    [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm(std::uint32_t packets_min);
-
   private:
     struct Entry {
         Rank rank;
         std::uint32_t held = 0;
-        std::uint64_t received = 0;
-        std::uint64_t lost = 0;
     };
 
     FeedbackLimits limits_;

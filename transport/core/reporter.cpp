@@ -32,18 +32,29 @@ Reporter::Reporter(const CoreConfig& config, const FeedbackLimits& limits, Prng&
       heartbeat_{config.stall_timeout / limits.stall_fraction},
       gap_{is_representative_ ? std::min(limits.interval, heartbeat_) : heartbeat_},
       blocks_step_{std::max(config.resident_blocks / 8U, 1U)},
+      representatives_{representatives_of(config, limits.representatives)},
       phase_{static_cast<Duration::rep>(
           prng.below(static_cast<std::uint64_t>(std::max<Duration::rep>(gap_.count(), 1))))} {
 }
 
-void Reporter::on_source_packet(std::uint64_t packet_number, bool to_group) {
-    highest_ = std::max(highest_, packet_number);
-    received_ += to_group ? 1U : 0U;
-}
-
-void Reporter::on_source_time(Instant now, std::uint64_t source_time_us) {
-    source_time_us_ = source_time_us;
-    source_time_heard_ = now;
+/// Has so much happened that the source should hear of it before the next report's time?
+bool Reporter::is_due(Instant now, const ChunkMap& map) const {
+    if (!is_representative_) {
+        return false;
+    }
+    const std::uint64_t numbers = arrivals_.numbers();
+    const bool is_young = numbers < limits_.start_packets;
+    const Duration least = is_young
+                               ? limits_.interval_start
+                               : std::max<Duration>(limits_.interval_start,
+                                                    limits_.report_time * representatives_);
+    const std::uint64_t packets =
+        std::clamp<std::uint64_t>(numbers / 8,
+                                  limits_.report_packets_min,
+                                  limits_.report_packets_each * (representatives_ + 1U));
+    const bool is_ahead = map.held() >= reported_held_ + blocks_step_ &&
+                          now >= reported_at_ + limits_.interval_min;
+    return is_ahead || (arrivals_.heard() >= packets && now >= reported_at_ + least);
 }
 
 void Reporter::poll(Instant now,
@@ -53,15 +64,15 @@ void Reporter::poll(Instant now,
     if (!next_at_) {
         next_at_ = now + phase_;
         reported_at_ = now;
-        reported_highest_ = highest_;
         return;
     }
-    const bool is_ahead = is_representative_ && map.held() >= reported_held_ + blocks_step_ &&
-                          now >= reported_at_ + limits_.interval_min;
-    if (now < *next_at_ && !is_ahead) {
+    if (now < *next_at_ && !is_due(now, map)) {
         return;
     }
-    wire::Report report = build(now, map);
+    wire::Report report;
+    arrivals_.take(now, report);
+    report.blocks_held = map.held();
+    reported_held_ = map.held();
     if (is_representative_) {
         add_missing(frontier.settled(), map, report);
         const bool is_quiet = frontier.is_ended() && report.missing.empty();
@@ -71,23 +82,6 @@ void Reporter::poll(Instant now,
     next_at_ = now + gap_;
     reported_at_ = now;
     out.push_peer(wire::PacketType::report, source_, wire::write(report));
-}
-
-wire::Report Reporter::build(Instant now, const ChunkMap& map) {
-    wire::Report report;
-    const std::uint64_t numbers = highest_ - std::min(reported_highest_, highest_);
-    report.highest = highest_;
-    report.received = received_;
-    report.lost = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        numbers - std::min<std::uint64_t>(received_, numbers), 0xffffffffU));
-    report.echo_us = source_time_us_;
-    report.hold_us = static_cast<std::uint32_t>(
-        std::clamp<Duration::rep>((now - source_time_heard_).count() / 1000, 0, 0xffffffff));
-    report.blocks_held = map.held();
-    reported_highest_ = highest_;
-    received_ = 0;
-    reported_held_ = map.held();
-    return report;
 }
 
 /// What of the open blocks is missing between what was reported and what has settled.

@@ -1,12 +1,14 @@
 // What does a receiver tell the source about itself, and how often?
 //
-// A representative (at most so many, spread evenly over the ranks) reports every few
-// milliseconds what arrived and what is newly missing: from that the source sees what all of
-// them lost, how far the first pass may run ahead and, if no rate was told, how fast. Everybody
+// A representative (at most so many, spread evenly over the ranks) reports every few packets or
+// milliseconds how the stream arrived and what is newly missing: from that the source sees what
+// all of them lost, how far the first pass may run ahead and, if no rate was told, how fast.
+// Often while a stream is young; later so rarely that the source can hear them all. Everybody
 // else reports only so often that silence means something. Nobody reports who holds everything.
 #pragma once
 
 #include "transport/base/prng.h"
+#include "transport/core/arrival_log.h"
 #include "transport/core/chunk_map.h"
 #include "transport/core/contract.h"
 #include "transport/core/control_queue.h"
@@ -29,10 +31,11 @@ class Reporter {
   public:
     Reporter(const CoreConfig& config, const FeedbackLimits& limits, Prng& prng);
 
-    /// A packet of the source arrived.
-    void on_source_packet(std::uint64_t packet_number, bool to_group);
-    /// An OFFER said the source's time.
-    void on_source_time(Instant now, std::uint64_t source_time_us);
+    /// A multicast packet of the source arrived.
+    void on_packet(Instant now, const Datagram& datagram) {
+        arrivals_.on_packet(now, datagram);
+    }
+    [[nodiscard]] const ArrivalLog& arrivals() const { return arrivals_; }
 
     void poll(Instant now, const Frontier& frontier, const ChunkMap& map, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
@@ -40,7 +43,7 @@ class Reporter {
     void stop() { next_at_.reset(); }
 
   private:
-    [[nodiscard]] wire::Report build(Instant now, const ChunkMap& map);
+    [[nodiscard]] bool is_due(Instant now, const ChunkMap& map) const;
     void add_missing(const Position& settled, const ChunkMap& map, wire::Report& report);
     [[nodiscard]] static std::uint32_t add_missing_of(const OpenBlock& open,
                                                       std::uint32_t from,
@@ -57,11 +60,8 @@ class Reporter {
     Instant reported_at_{};
     Position reported_;  ///< What was missing before it has been told.
     std::uint32_t reported_held_ = 0;
-    std::uint64_t highest_ = 0;
-    std::uint64_t reported_highest_ = 0;
-    std::uint32_t received_ = 0;
-    std::uint64_t source_time_us_ = 0;
-    Instant source_time_heard_{};
+    ArrivalLog arrivals_;
+    std::uint32_t representatives_;
     Duration phase_;
 };
 

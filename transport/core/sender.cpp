@@ -5,6 +5,7 @@
 #include "transport/core/reporter.h"
 #include "transport/core/sender_parts.h"
 #include "transport/core/timeouts.h"
+#include "transport/core/train.h"
 
 #include <algorithm>
 #include <utility>
@@ -42,7 +43,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       server{limits, config.chunk_bytes, *this, residence},
       readiness{config, shape, limits},
       board{config, limits.feedback},
-      rate_search{limits, config.rate_bytes_per_s > 0},
+      pace{config, limits},
       shared_loss{limits.feedback,
                   representatives_of(config, limits.feedback.representatives),
                   cut.chunks_max()},
@@ -113,7 +114,8 @@ void Sender::Parts::work_on_object(Instant now) {
         return;
     }
     if (!pass.is_over()) {
-        rate_search.poll(now, board, pacer);
+        pace.poll(now, pacer);
+        outcome.rate_found_bytes_per_s = pace.capacity();
     }
     if (end.is_due(now)) {
         const wire::End body{.blocks = shape.blocks, .last_packet = pass.last_packet()};
@@ -215,12 +217,15 @@ std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t c
 
 void Sender::Parts::fill(Instant now, SendBatch& batch) {
     const std::size_t before = batch.packets;
+    const std::size_t sends_before = batch.sends.size();
     pacer.charge(control.drain(batch, numbers));
-    if (!is_over() && readiness.is_complete()) {
+    if (!is_over() && readiness.is_complete() && pacer.is_due(now)) {
         // Beside the first pass, repairs get half of what may leave.
         const std::size_t packets_max = batch.packets_max;
         if (pass.is_waiting()) {
-            batch.packets_max -= (batch.packets_max - batch.packets) / 2;
+            const std::uint32_t packets = packets_allowed(
+                batch, pacer.credit(now), config.chunk_bytes + kWireOverheadBytes);
+            batch.packets_max = batch.packets + packets / 2;
         }
         server.fill(now, batch, pacer, numbers);
         batch.packets_max = packets_max;
@@ -234,6 +239,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
             end.start(now);
         }
     }
+    pace.on_sends(now, std::span{batch.sends}.subspan(sends_before));
     outcome.packets_sent += batch.packets - before;
 }
 
@@ -271,7 +277,7 @@ std::optional<Instant> Sender::Parts::next() const {
             first = earlier(first, board.deadline(pass.cursor().block));
         }
         if (!pass.is_over()) {
-            first = earlier(first, rate_search.deadline());
+            first = earlier(first, pace.deadline());
         }
     }
     return first;

@@ -94,8 +94,9 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
 
 void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
     board.on_report(now, from, report);
+    pace.on_report(now, from, report);
     watch.on_held(now, from, report.blocks_held);
-    if (report.received > 0 && !pass.is_over()) {
+    if (report.heard > 0 && !pass.is_over()) {
         watch.on_moved(now, from);
     }
     if (!is_representative(config, limits.feedback.representatives, from)) {

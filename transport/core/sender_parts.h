@@ -9,7 +9,7 @@
 #include "transport/core/first_pass.h"
 #include "transport/core/group_verdict.h"
 #include "transport/core/member_watch.h"
-#include "transport/core/rate_search.h"
+#include "transport/core/pace_search.h"
 #include "transport/core/readiness.h"
 #include "transport/core/repair_server.h"
 #include "transport/core/repeater.h"
@@ -75,7 +75,7 @@ struct Sender::Parts final : Holdings {
     RepairServer server;
     Readiness readiness;
     ReportBoard board;
-    RateSearch rate_search;
+    PaceSearch pace;
     SharedLoss shared_loss;
     MemberWatch watch;
     GroupVerdict verdict;

@@ -37,6 +37,9 @@ struct Train {
 struct ReceivedPacket {
     MutableBytes bytes;
     bool to_group = false;
+    /// When the kernel took it in, nanoseconds of the wall clock; 0: not known. Packets that
+    /// came as one piece have one time.
+    std::int64_t stamp_ns = 0;
 };
 
 /// What a driver saw, for the statistics of a run.
@@ -49,6 +52,7 @@ struct DriverCounters {
     std::uint64_t receive_calls = 0;
     std::uint64_t send_refused = 0;     ///< The socket's buffer was full.
     std::uint64_t socket_overflow = 0;  ///< Packets that the kernel dropped before us.
+    std::uint8_t group_fill = 0;        ///< Of the group socket's buffer, in 255ths, just now.
 };
 
 enum class Sent : std::uint8_t { all, would_block };

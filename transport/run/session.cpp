@@ -20,6 +20,12 @@ Instant read_clock() {
     return Instant{std::chrono::steady_clock::now().time_since_epoch()};
 }
 
+/// What to add to a kernel's stamp to have it on the loop's clock.
+Duration from_wall_clock(Instant now) {
+    return now.time_since_epoch() - std::chrono::duration_cast<Duration>(
+                                        std::chrono::system_clock::now().time_since_epoch());
+}
+
 timespec to_timespec(Duration duration) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
     return {.tv_sec = seconds.count(), .tv_nsec = (duration - seconds).count()};
@@ -82,6 +88,8 @@ void Session::receive(Instant now) {
         give_up(now, received.error());
         return;
     }
+    const DriverCounters& counters = parts_.driver.counters();
+    const Duration shift = packets_.empty() ? Duration{} : from_wall_clock(now);
     for (const ReceivedPacket& packet : packets_) {
         const auto opened = parts_.seal.open(packet.bytes);
         if (!opened) {
@@ -91,6 +99,10 @@ void Session::receive(Instant now) {
         datagram.header = opened->header;
         datagram.to_group = packet.to_group;
         datagram.body_bytes = static_cast<std::uint16_t>(opened->body.size());
+        datagram.arrived_at =
+            packet.stamp_ns > 0 ? Instant{Duration{packet.stamp_ns} + shift} : now;
+        datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
+        datagram.fill = counters.group_fill;
         if (opened->header.is_data()) {
             payloads_.push_back(opened->body);
             datagram.lease = core::Ticket{payloads_.size()};

@@ -2,12 +2,14 @@
 
 #include "transport/base/invariant.h"
 
+#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ctime>
 
 namespace stage::udp {
 namespace {
@@ -27,14 +29,29 @@ bool is_full(int cause) {
     return cause == EAGAIN || cause == EINTR;
 }
 
+/// How full a socket's receive buffer is, in 255ths.
+std::uint8_t fill_of(int socket) {
+    std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+    socklen_t length = sizeof memory;
+    if (::getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &length) != 0) {
+        return 0;
+    }
+    const std::uint64_t room = std::max(memory[SK_MEMINFO_RCVBUF], 1U);
+    return static_cast<std::uint8_t>(std::min<std::uint64_t>(
+        std::uint64_t{memory[SK_MEMINFO_RMEM_ALLOC]} * 255 / room, 255));
+}
+
 }  // namespace
 
 struct UdpDriver::Slot {
     std::unique_ptr<std::byte[]> bytes = std::make_unique<std::byte[]>(kSlotBytes);
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int)) * 2> control{};
+    alignas(cmsghdr)
+        std::array<std::byte,
+                   CMSG_SPACE(sizeof(int)) * 2 + CMSG_SPACE(sizeof(timespec))> control{};
     iovec room{};
     int segment_bytes = 0;
     std::uint32_t overflow = 0;
+    std::int64_t stamp_ns = 0;
 
     msghdr header() {
         room = {.iov_base = bytes.get(), .iov_len = kSlotBytes};
@@ -48,11 +65,16 @@ struct UdpDriver::Slot {
 
     void read_control(msghdr& message) {
         segment_bytes = 0;
+        stamp_ns = 0;
         for (auto* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
             if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
                 std::memcpy(&segment_bytes, CMSG_DATA(c), sizeof segment_bytes);
             } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
                 std::memcpy(&overflow, CMSG_DATA(c), sizeof overflow);
+            } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+                timespec time{};
+                std::memcpy(&time, CMSG_DATA(c), sizeof time);
+                stamp_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
             }
         }
     }
@@ -69,6 +91,7 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
     const int on = 1;
     for (const int socket : descriptors()) {
         static_cast<void>(::setsockopt(socket, IPPROTO_UDP, UDP_GRO, &on, sizeof on));
+        static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on));
     }
 }
 
@@ -117,6 +140,9 @@ Status UdpDriver::receive_from(int socket,
         split(slot, {slot.bytes.get(), messages[i].msg_len}, is_group, packets);
     }
     slots_used_ += static_cast<std::size_t>(got);
+    if (is_group && got > 0) {
+        counters_.group_fill = fill_of(socket);
+    }
     return {};
 }
 
@@ -129,7 +155,8 @@ void UdpDriver::split(const Slot& slot,
         slot.segment_bytes > 0 ? static_cast<std::size_t>(slot.segment_bytes) : bytes.size();
     while (!bytes.empty()) {
         const std::size_t size = std::min(segment, bytes.size());
-        packets.push_back({.bytes = bytes.first(size), .to_group = is_group});
+        packets.push_back(
+            {.bytes = bytes.first(size), .to_group = is_group, .stamp_ns = slot.stamp_ns});
         bytes = bytes.subspan(size);
         ++counters_.packets_received;
     }

@@ -152,8 +152,9 @@ std::optional<Request> read_request(Bytes bytes) {
 
 std::vector<std::byte> write(const Report& body) {
     ByteWriter out;
-    out.u64(body.highest).u32(body.received).u32(body.lost);
-    out.u64(body.echo_us).u32(body.hold_us).u32(body.blocks_held);
+    out.u64(body.mark).u64(body.mark_at_ns).u32(body.span).u32(body.span_ns);
+    out.u32(body.received).u32(body.drain).u32(body.overflow).u8(body.fill);
+    out.u32(body.hold_us).u32(body.heard).u32(body.blocks_held);
     write_runs(out, body.missing);
     return out.take();
 }
@@ -161,11 +162,16 @@ std::vector<std::byte> write(const Report& body) {
 std::optional<Report> read_report(Bytes bytes) {
     ByteReader in{bytes};
     Report body;
-    body.highest = in.u64();
+    body.mark = in.u64();
+    body.mark_at_ns = in.u64();
+    body.span = in.u32();
+    body.span_ns = in.u32();
     body.received = in.u32();
-    body.lost = in.u32();
-    body.echo_us = in.u64();
+    body.drain = in.u32();
+    body.overflow = in.u32();
+    body.fill = in.u8();
     body.hold_us = in.u32();
+    body.heard = in.u32();
     body.blocks_held = in.u32();
     auto runs = read_runs(in);
     if (!runs || !in.finished()) {

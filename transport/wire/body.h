@@ -77,15 +77,24 @@ struct Request {
     std::vector<ChunkRun> runs;
 };
 
-/// REPORT: highest u64 | received u32 | lost u32 | echo_us u64 | hold_us u32 | blocks_held u32
-/// |
-///         count u8 | count x run
+/// REPORT: mark u64 | mark_at_ns u64 | span u32 | span_ns u32 | received u32 | drain u32 |
+///         overflow u32 | fill u8 | hold_us u32 | heard u32 | blocks_held u32 | count u8 |
+///         count x run
+///
+/// A *mark* is a multicast packet of the source whose time of arrival is known by itself (of
+/// packets that the kernel hands over as one, the first). Spans follow each other without a
+/// gap, unless a report is lost.
 struct Report {
-    std::uint64_t highest = 0;   ///< Largest packet number of the source that arrived.
-    std::uint32_t received = 0;  ///< The source's multicast packets since the last report.
-    std::uint32_t lost = 0;      ///< Of these numbers, those that did not arrive.
-    std::uint64_t echo_us = 0;   ///< The source_time_us heard last.
-    std::uint32_t hold_us = 0;
+    std::uint64_t mark = 0;        ///< Its packet number; 0: none yet.
+    std::uint64_t mark_at_ns = 0;  ///< When it arrived, by the receiver's own clock.
+    std::uint32_t span = 0;        ///< Packet numbers from the mark reported before to it,
+    std::uint32_t span_ns = 0;     ///< and the time between their arrivals, at most 4.29 s.
+    std::uint32_t received = 0;    ///< Multicast packets of the span, the first mark included.
+    std::uint32_t drain = 0;       ///< Multicast packets that the receiver took, per second.
+    std::uint32_t overflow = 0;    ///< Packets that its socket dropped since the last report.
+    std::uint8_t fill = 0;         ///< Of its socket's buffer, in 255ths.
+    std::uint32_t hold_us = 0;     ///< From the mark's arrival to this report.
+    std::uint32_t heard = 0;       ///< Multicast packets since the last report.
     std::uint32_t blocks_held = 0;
     std::vector<ChunkRun>
         missing;  ///< What stayed away since the last report, at most kMaxRuns.

@@ -22,6 +22,15 @@ inline BlockIndex block(unsigned value) {
     return BlockIndex{value};
 }
 
+/// A multicast packet of the source with this number.
+inline Datagram arrival(std::uint64_t number, Instant at) {
+    Datagram datagram;
+    datagram.header.packet_number = number;
+    datagram.to_group = true;
+    datagram.arrived_at = at;
+    return datagram;
+}
+
 inline CoreConfig config_of(unsigned own, unsigned members) {
     CoreConfig config;
     config.own = rank(own);

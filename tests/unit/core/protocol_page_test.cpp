@@ -62,6 +62,8 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(pacer, burst_time_min);
     SAYS(pacer, credit_age_max);
     SAYS(pacer, stretch_max);
+    SAYS(rate, train_packets);
+    SAYS(rate, train_patience);
     SAYS(rate, start_bytes_per_s);
     SAYS(rate, least_bytes_per_s);
     SAYS(rate, most_bytes_per_s);
@@ -96,6 +98,12 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(feedback, representatives);
     SAYS(feedback, interval);
     SAYS(feedback, interval_min);
+    SAYS(feedback, report_packets_min);
+    SAYS(feedback, report_packets_each);
+    SAYS(feedback, interval_start);
+    SAYS(feedback, report_time);
+    SAYS(feedback, start_packets);
+    SAYS(feedback, silence);
     SAYS(feedback, stall_fraction);
     SAYS(feedback, votes_blocks_max);
     SAYS(feedback, repeat_window_min);

@@ -1,5 +1,5 @@
 #include "tests/unit/core/parts.h"
-#include "transport/core/rate_search.h"
+#include "transport/core/burst_search.h"
 #include "transport/core/report_board.h"
 #include "transport/core/reporter.h"
 
@@ -40,24 +40,22 @@ TEST_CASE("a representative reports what is newly missing, once") {
         frontier.on_chunk(kStart, {.block = 0, .chunk = chunk});
     }
     frontier.advance(kStart + seconds{1}, milliseconds{1});
-    reporter.on_source_packet(1, true);
+    reporter.on_packet(kStart, arrival(1, kStart));
     ControlQueue out{10};
     reporter.poll(kStart, frontier, map, out);
-    reporter.on_source_packet(100, true);
-    reporter.on_source_packet(50, true);
-    reporter.on_source_packet(60, false);
+    reporter.on_packet(kStart, arrival(100, kStart + milliseconds{2}));
     reporter.poll(kStart + milliseconds{25}, frontier, map, out);
     auto sends = drained(out);
     REQUIRE(sends.size() == 1);
     auto report = *wire::read_report(sends[0].body);
-    CHECK(report.highest == 100);
-    CHECK(report.received == 3);
-    CHECK(report.lost == 96);
+    CHECK(report.mark == 100);
+    CHECK(report.span == 99);
+    CHECK(report.heard == 2);
     CHECK(report.missing == std::vector<wire::ChunkRun>{});  // nothing settled yet but chunk 0
 
     frontier.on_end(kStart + seconds{1}, 4);
     frontier.advance(kStart + seconds{2}, milliseconds{1});
-    reporter.poll(kStart + milliseconds{50}, frontier, map, out);
+    reporter.poll(kStart + milliseconds{70}, frontier, map, out);
     sends = drained(out);
     REQUIRE(sends.size() == 1);
     report = *wire::read_report(sends[0].body);
@@ -66,6 +64,29 @@ TEST_CASE("a representative reports what is newly missing, once") {
                                       {.block = block(0), .first = 5, .count = 4}});
     reporter.poll(kStart + seconds{5}, frontier, map, out);
     CHECK(wire::read_report(drained(out).at(0).body)->missing.empty());
+}
+
+TEST_CASE("a young stream is reported on often, a long one so that the source can hear all") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 4), {}, prng};
+    ChunkMap map{4, 100, 4};
+    Frontier frontier;
+    ControlQueue out{10'000};
+    reporter.poll(kStart, frontier, map, out);
+    std::vector<std::uint64_t> reported;
+    Instant now = kStart + milliseconds{1};
+    for (std::uint64_t number = 1; number <= 10'000; ++number) {
+        now += microseconds{100};
+        reporter.on_packet(now, arrival(number, now));
+        reporter.poll(now, frontier, map, out);
+        if (!drained(out).empty()) {
+            reported.push_back(number);
+        }
+    }
+    REQUIRE(reported.size() > 8);
+    CHECK(reported[1] - reported[0] == 8);
+    const std::size_t last = reported.size() - 1;
+    CHECK(reported[last] - reported[last - 1] == 32);  // 8 times (3 representatives + 1)
 }
 
 TEST_CASE("who represents nobody reports just often enough not to be missed") {
@@ -108,40 +129,6 @@ TEST_CASE("the first pass runs ahead of the middle member, not of the slowest") 
     CHECK_FALSE(board.deadline(35));
     CHECK(board.deadline(36) == kStart + milliseconds{250});
     CHECK(board.window_below(kStart + milliseconds{250}) == 37);
-}
-
-TEST_CASE("the loss that counts is the median's, when half have reported") {
-    ReportBoard board{config_of(0, 6), {}};
-    const auto report = [&](unsigned from, std::uint32_t received, std::uint32_t lost) {
-        wire::Report body;
-        body.received = received;
-        body.lost = lost;
-        board.on_report(kStart, rank(from), body);
-    };
-    report(1, 100, 0);
-    report(2, 99, 1);
-    CHECK_FALSE(board.take_loss_ppm(100));
-    report(3, 50, 50);
-    CHECK(*board.take_loss_ppm(100) == 10'000);
-    CHECK_FALSE(board.take_loss_ppm(100));
-    report(0, 1, 99);  // the source is no representative
-    CHECK_FALSE(board.take_loss_ppm(100));
-}
-
-TEST_CASE("a loss that halving the rate does not cure is chance") {
-    RateSearch search{Limits{}, false};
-    CHECK(search.next_rate(10'000'000, 0) == 20'000'000);
-    CHECK(search.next_rate(20'000'000, 50'000) == 10'000'000);  // the test
-    CHECK(search.next_rate(10'000'000, 50'000) == 20'000'000);  // half arrived: taken back
-    CHECK(search.next_rate(20'000'000, 50'000) == 40'000'000);  // known now
-}
-
-TEST_CASE("a loss that halving the rate cures was too fast") {
-    RateSearch search{Limits{}, false};
-    CHECK(search.next_rate(40'000'000, 500'000) == 20'000'000);
-    const std::uint64_t rate = search.next_rate(20'000'000, 0);
-    CHECK(rate == 19'000'000);
-    CHECK(search.next_rate(rate, 0) == rate + rate / 20);  // no doubling any more
 }
 
 TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {

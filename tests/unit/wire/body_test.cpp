@@ -21,7 +21,8 @@ constexpr const char* kOffer = "00000003000000000020000105a411223344556677880000
 constexpr const char* kReady = "1122334455667788000000fa";
 constexpr const char* kRequest = "0000cafe020000000100020003ffffffff00000000";
 constexpr const char* kReport =
-    "000000010000000200000003000000040000000000000005000000060000000701000000080009000a";
+    "00000001000000021122334455667788000000030000000400000005000000060000000"
+    "7fe0000000b0000000c0000000d01000000080009000a";
 constexpr const char* kDone = "0002000100010005ffff";
 constexpr const char* kEnding = "010201000000086e6f207370616365";
 constexpr const char* kEnd = "00000040000000123456789a";
@@ -102,12 +103,17 @@ TEST_CASE("REQUEST and LACKING have their bytes") {
 }
 
 TEST_CASE("REPORT has its bytes") {
-    const Report body{.highest = 0x100000002,
-                      .received = 3,
-                      .lost = 4,
-                      .echo_us = 5,
-                      .hold_us = 6,
-                      .blocks_held = 7,
+    const Report body{.mark = 0x100000002,
+                      .mark_at_ns = 0x1122334455667788,
+                      .span = 3,
+                      .span_ns = 4,
+                      .received = 5,
+                      .drain = 6,
+                      .overflow = 7,
+                      .fill = 0xfe,
+                      .hold_us = 11,
+                      .heard = 12,
+                      .blocks_held = 13,
                       .missing = {{.block = BlockIndex{8}, .first = 9, .count = 10}}};
     CHECK(hex(write(body)) == kReport);
     const auto read = read_report(unhex(kReport));

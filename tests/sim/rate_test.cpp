@@ -1,0 +1,128 @@
+// How near to wire time does a rate come that nobody told?  `make sim ARGS=[rate]` prints it.
+//
+// T is the time at which the last member holds the object, from the first offer on, divided by
+// the time that its packets take on one link; beside it the same with the rate told. Loss is of
+// packets of the first pass, at the middle member, what the network lost by chance included.
+// MBITS=, MEMBERS=, MIB= and LOSS= (in a million) choose one cell, NIC= makes the source's link
+// so many times as fast as the others'.
+#include "tests/sim/environment.h"
+#include "tests/sim/world.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace stage::sim {
+namespace {
+
+struct Cell {
+    std::uint64_t mbits = 100;
+    std::uint64_t mib = 16;
+    std::uint16_t members = 4;
+    std::uint32_t loss_ppm = 0;
+    std::uint64_t nic = 1;
+    bool is_told = false;
+};
+
+struct Result {
+    double time = 0;   ///< In wire times.
+    double lost = 0;   ///< Share of the packets of the first pass, at the middle member.
+    double found = 0;  ///< Mbit/s, at the source's end.
+    std::uint64_t reports = 0;
+};
+
+Plan plan_of(const Cell& cell) {
+    Plan plan = calm_plan(cell.members, cell.mib << 20U);
+    plan.seed = number_of("SEED", 7) + cell.loss_ppm;
+    plan.link_bytes_per_s = cell.mbits * 125'000;
+    plan.uplink_bytes_per_s = plan.link_bytes_per_s * cell.nic;
+    plan.told_bytes_per_s = cell.is_told ? plan.link_bytes_per_s : 0;
+    plan.propagation = microseconds{cell.mbits >= 10'000 ? 12 : 50};
+    plan.loss.independent_ppm = cell.loss_ppm;
+    plan.heals_at = std::chrono::hours{1};
+    return plan;
+}
+
+Result run(const Cell& cell) {
+    const Plan plan = plan_of(cell);
+    World world{plan};
+    world.run();
+    for (const std::string& complaint : world.complaints()) {
+        UNSCOPED_INFO(complaint);
+    }
+    CHECK(world.complaints().empty());
+    Result result;
+    result.time = static_cast<double>(world.held_after().count()) /
+                  static_cast<double>(plan.wire_time().count());
+    std::vector<double> lost;
+    for (std::uint16_t rank = 1; rank < cell.members; ++rank) {
+        lost.push_back(static_cast<double>(world.host(rank).outcome().packets_lost) /
+                       static_cast<double>(plan.chunks()));
+    }
+    std::ranges::sort(lost);
+    result.lost = lost[lost.size() / 2];
+    result.found =
+        static_cast<double>(world.host(0).outcome().rate_found_bytes_per_s) * 8 / 1e6;
+    result.reports = world.host(0).heard()[static_cast<std::size_t>(wire::PacketType::report)];
+    return result;
+}
+
+void print(Cell cell) {
+    cell.is_told = true;
+    const Result told = run(cell);
+    cell.is_told = false;
+    const Result found = run(cell);
+    std::printf("%6llu %5llu %5u %6.1f%% | %8.3f %8.3f %8.2f%% %10.1f %8llu\n",
+                static_cast<unsigned long long>(cell.mbits),
+                static_cast<unsigned long long>(cell.mib),
+                cell.members,
+                cell.loss_ppm / 1e4,
+                told.time,
+                found.time,
+                found.lost * 100,
+                found.found,
+                static_cast<unsigned long long>(found.reports));
+    static_cast<void>(std::fflush(stdout));
+}
+
+TEST_CASE("a rate that nobody told", "[.rate]") {
+    std::printf("%6s %5s %5s %7s | %8s %8s %9s %10s %8s\n",
+                "Mbit/s",
+                "MiB",
+                "N",
+                "loss",
+                "T told",
+                "T found",
+                "lost",
+                "found",
+                "reports");
+    std::vector<std::uint64_t> rates{25, 100, 1000, 10'000};
+    std::vector<std::uint64_t> members{4, 16, 64};
+    std::vector<std::uint64_t> losses{0, 10'000, 50'000};
+    std::vector<std::uint64_t> sizes{16, 64};
+    const auto only = [](std::vector<std::uint64_t>& values, const char* name) {
+        values = variable(name) != nullptr ? std::vector{number_of(name, 0)} : values;
+    };
+    only(rates, "MBITS");
+    only(members, "MEMBERS");
+    only(losses, "LOSS");
+    only(sizes, "MIB");
+    for (const std::uint64_t mbits : rates) {
+        for (const std::uint64_t mib : sizes) {
+            for (const std::uint64_t count : members) {
+                for (const std::uint64_t loss : losses) {
+                    print({.mbits = mbits,
+                           .mib = mib,
+                           .members = static_cast<std::uint16_t>(count),
+                           .loss_ppm = static_cast<std::uint32_t>(loss),
+                           .nic = number_of("NIC", 4)});
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace stage::sim

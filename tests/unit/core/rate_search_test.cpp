@@ -1,0 +1,205 @@
+// Is the rate found, kept, taken back and shared?
+#include "transport/core/rate_search.h"
+
+#include "tests/unit/core/parts.h"
+#include "transport/core/cubic_window.h"
+#include "transport/core/loss_test.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+namespace {
+
+constexpr double kLink = 12.5e6;  ///< Bytes per second.
+constexpr double kEpoch = 0.005;  ///< Seconds that a sample takes.
+
+/// A link with a queue, seen as the source sees it.
+struct Path {
+    double queue = 0;  ///< Bytes,
+    double buffer = 256e3;
+    double chance = 0;  ///< Share lost before the queue.
+    double link = kLink;
+    Instant now = kStart;
+
+    RateSample carry(double rate) {
+        now += milliseconds{5};
+        RateSample sample;
+        sample.packets = 150;
+        sample.round_trip = 0.0005;
+        sample.sent = rate;
+        const double came = rate * (1 - chance) * kEpoch;
+        const double room = buffer - queue + link * kEpoch;
+        const double taken = std::min(came, room);
+        sample.loss = 1 - taken / (rate * kEpoch);
+        queue += taken;
+        const double passed = std::min(queue, link * kEpoch);
+        queue -= passed;
+        sample.delivered = passed / kEpoch;
+        sample.passed = sample.delivered / (1 - sample.loss);
+        sample.queue = queue / link;
+        return sample;
+    }
+};
+
+RateSearch search_from(double rate, double most = 1e12) {
+    RateSearch search{{}, 1514, most};
+    search.begin(kStart, rate, false);
+    return search;
+}
+
+/// Mean rate of the last half of so many samples.
+double settle(RateSearch& search, Path& path, int samples = 400) {
+    double sum = 0;
+    for (int i = 0; i < samples; ++i) {
+        const double rate = search.on_sample(path.now, path.carry(search.rate()));
+        sum += i >= samples / 2 ? rate : 0;
+    }
+    return sum / (samples / 2);
+}
+
+}  // namespace
+
+TEST_CASE("the rate of a link is found from below and from above, and nothing is lost then") {
+    for (const double from : {0.1 * kLink, kLink, 3 * kLink}) {
+        CAPTURE(from);
+        Path path;
+        RateSearch search = search_from(from);
+        CHECK(settle(search, path) == Approx(kLink).epsilon(0.01));
+        CHECK(search.state() == RateSearch::State::cruise);
+        CHECK(search.capacity() == Approx(kLink).epsilon(0.02));
+        CHECK(path.queue > 0);               // the link is never idle,
+        CHECK(path.queue < 1.5e-3 * kLink);  // and the queue is short
+    }
+}
+
+TEST_CASE("chance loss costs no rate") {
+    for (const double chance : {0.01, 0.05, 0.2}) {
+        CAPTURE(chance);
+        Path path;
+        path.chance = chance;
+        RateSearch search = search_from(kLink / 2);
+        CHECK(settle(search, path) * (1 - chance) > 0.97 * kLink);
+    }
+}
+
+TEST_CASE("the rate follows a link that becomes slower, and faster") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    settle(search, path);
+    path.link = kLink / 3;
+    CHECK(settle(search, path) == Approx(kLink / 3).epsilon(0.02));
+    path.link = kLink;
+    CHECK(settle(search, path) == Approx(kLink).epsilon(0.02));
+}
+
+TEST_CASE("no rate exceeds the bound, nor falls below the least") {
+    Path path;
+    RateSearch search = search_from(1e6, kLink / 4);
+    CHECK(settle(search, path) == Approx(kLink / 4).epsilon(0.001));
+    Path narrow;
+    narrow.link = 100e3;
+    RateSearch slow = search_from(kLink);
+    settle(slow, narrow);
+    CHECK(slow.rate() == 1'250'000);
+}
+
+TEST_CASE("a remembered path begins where it was") {
+    RateSearch search{{}, 1514, 1e12};
+    search.begin(kStart, kLink, true);
+    CHECK(search.state() == RateSearch::State::cruise);
+    CHECK(search.rate() == kLink);
+    CHECK(search.capacity() == kLink);
+}
+
+TEST_CASE("a queue that somebody else keeps full is competed for, and left when it goes") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    settle(search, path);
+    // The other takes whatever we leave, and keeps the queue at 10 ms.
+    for (int i = 0; i < 400 && search.state() != RateSearch::State::compete; ++i) {
+        RateSample sample = path.carry(search.rate());
+        sample.queue = 0.010;
+        static_cast<void>(search.on_sample(path.now, sample));
+    }
+    REQUIRE(search.state() == RateSearch::State::compete);
+    const double before = search.rate();
+    for (int i = 0; i < 100; ++i) {
+        RateSample sample = path.carry(before);
+        sample.queue = 0.010;
+        static_cast<void>(search.on_sample(path.now, sample));
+    }
+    CHECK(search.rate() > before);  // it does not give way to the queue
+    for (int i = 0; i < 20; ++i) {
+        static_cast<void>(search.on_sample(path.now, path.carry(kLink / 2)));
+    }
+    CHECK(search.state() == RateSearch::State::cruise);
+}
+
+TEST_CASE("where the receivers' processes are behind, it goes as fast as they take it") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    RateSample sample = path.carry(search.rate());
+    sample.fill = 0.5;
+    sample.drain = 3e6;
+    CHECK(search.on_sample(path.now, sample) == Approx(3e6 * 0.92));
+    sample.fill = 0;
+    CHECK(search.on_sample(path.now, sample) == Approx(3e6 * 1.08));
+}
+
+TEST_CASE("who can't keep the rate does not raise it") {
+    Path path;
+    RateSearch search = search_from(kLink / 4);
+    for (int i = 0; i < 100; ++i) {
+        static_cast<void>(search.on_sample(path.now, path.carry(kLink / 10)));
+    }
+    CHECK(search.rate() < kLink / 2);
+}
+
+TEST_CASE("a loss that stays when the rate falls is chance, one that goes is the rate's") {
+    const auto lossy = [](double loss) {
+        RateSample sample;
+        sample.packets = 200;
+        sample.loss = loss;
+        return sample;
+    };
+    LossTest stays;
+    CHECK(stays.on_sample(kStart, lossy(0.01), false) == LossTest::Answer::none);
+    CHECK(stays.on_sample(kStart, lossy(0.10), false) == LossTest::Answer::slower);
+    CHECK(stays.is_testing());
+    CHECK(stays.on_sample(kStart, lossy(0.09), false) == LossTest::Answer::chance);
+    CHECK(stays.chance() == Approx(0.09));
+    CHECK(stays.on_sample(kStart, lossy(0.10), false) == LossTest::Answer::none);
+
+    LossTest goes;
+    CHECK(goes.on_sample(kStart, lossy(0.10), false) == LossTest::Answer::slower);
+    CHECK(goes.on_sample(kStart, lossy(0.01), false) == LossTest::Answer::congestion);
+    CHECK(goes.chance() == 0);
+    CHECK(goes.on_sample(kStart, lossy(0.10), false) == LossTest::Answer::none);  // not at once
+    CHECK(goes.on_sample(kStart + seconds{1}, lossy(0.10), true) == LossTest::Answer::none);
+}
+
+TEST_CASE("few packets prove no loss") {
+    LossTest test;
+    RateSample sample;
+    sample.packets = 20;
+    sample.loss = 0.2;
+    CHECK(test.on_sample(kStart, sample, false) == LossTest::Answer::none);
+}
+
+TEST_CASE("a window shrinks by loss, and grows back over what it had") {
+    CubicWindow window;
+    window.begin(kStart, 100);
+    window.on_loss(kStart);
+    CHECK(window.packets() == Approx(70));
+    Instant now = kStart;
+    for (int i = 0; i < 1000; ++i) {
+        now += milliseconds{10};
+        window.grow(now, 0.01);
+    }
+    CHECK(window.packets() > 100);
+}

@@ -1,0 +1,64 @@
+// How fast beside TCP?
+//
+// Where somebody else fills the queue, delay says nothing, and who yields to it gets nothing.
+// Then the stream behaves as a TCP flow with CUBIC would (RFC 9438) that had a window of rate x
+// (round trip + queue): it grows in time, and shrinks when most receivers lose.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stage::core {
+
+class CubicWindow {
+  public:
+    /// Begins with `packets` in flight.
+    void begin(Instant now, double packets) {
+        window_ = std::max(packets, kLeast);
+        most_ = window_;
+        reno_ = window_;
+        began_at_ = now;
+        grown_at_ = now;
+    }
+
+    /// Most receivers lost something of this window.
+    void on_loss(Instant now) {
+        most_ = window_ < most_ ? window_ * (1 + kBeta) / 2 : window_;
+        window_ = std::max(window_ * kBeta, kLeast);
+        reno_ = window_;
+        began_at_ = now;
+        grown_at_ = now;
+    }
+
+    /// Time has passed without loss. `trip`: the round trip with the queue, seconds.
+    void grow(Instant now, double trip) {
+        const double passed = static_cast<double>((now - grown_at_).count()) / 1e9;
+        const double since = static_cast<double>((now - began_at_).count()) / 1e9 + trip;
+        grown_at_ = now;
+        reno_ += kReno * passed / std::max(trip, 1e-6);
+        const double k = std::cbrt(std::max(most_ - most_ * kBeta, 0.0) / kC);
+        const double cubic = kC * (since - k) * (since - k) * (since - k) + most_;
+        const double wanted = std::max(cubic, reno_);
+        // Not more than half as much again in a round trip, as CUBIC's own bound.
+        const double bound = window_ * (1 + passed / std::max(trip, 1e-6) / 2);
+        window_ = std::max(window_, std::min(wanted, bound));
+    }
+
+    [[nodiscard]] double packets() const { return window_; }
+
+  private:
+    static constexpr double kBeta = 0.7;
+    static constexpr double kC = 0.4;
+    static constexpr double kReno = 3 * (1 - kBeta) / (1 + kBeta);
+    static constexpr double kLeast = 2;
+
+    double window_ = kLeast;
+    double most_ = kLeast;
+    double reno_ = kLeast;
+    Instant began_at_{};
+    Instant grown_at_{};
+};
+
+}  // namespace stage::core

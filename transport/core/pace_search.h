@@ -1,0 +1,58 @@
+// Who sets the source's pacer?
+//
+// A told rate is kept; only the bursts are searched then (burst_search.h). Where none was told
+// the first packets leave as a train, and what the representatives report of it begins the
+// search of the rate (rate_search.h). One thing at a time: while a change is on its way,
+// nothing else is changed.
+#pragma once
+
+#include "transport/core/burst_search.h"
+#include "transport/core/contract.h"
+#include "transport/core/pacer.h"
+#include "transport/core/rate_board.h"
+#include "transport/core/rate_search.h"
+#include "transport/core/send_log.h"
+
+#include <optional>
+
+namespace stage::core {
+
+class PaceSearch {
+  public:
+    PaceSearch(const CoreConfig& config, const Limits& limits);
+
+    void on_report(Instant now, Rank from, const wire::Report& report) {
+        board_.on_report(now, from, report, log_);
+    }
+    /// What left, from `begin` on.
+    void on_sends(Instant now, std::span<const Send> sends);
+
+    /// While the first pass is on.
+    void poll(Instant now, Pacer& pacer);
+    [[nodiscard]] std::optional<Instant> deadline() const;
+    /// What the path is believed to carry, bytes per second; 0: not known.
+    [[nodiscard]] std::uint64_t capacity() const {
+        return static_cast<std::uint64_t>(search_.capacity());
+    }
+    [[nodiscard]] const RateSearch& search() const { return search_; }
+
+  private:
+    void begin(Instant now, Pacer& pacer);
+    void begin_search(Instant now, Pacer& pacer, double rate, bool is_remembered);
+    void watch_train(Instant now, Pacer& pacer);
+    void set_rate(Instant now, Pacer& pacer, double rate);
+
+    RateLimits limits_;
+    std::uint32_t packet_bytes_;
+    bool is_told_;
+    std::uint64_t remembered_;
+    SendLog log_;
+    RateBoard board_;
+    BurstSearch bursts_;
+    RateSearch search_;
+    std::uint64_t pace_;                  ///< Of packets in a burst, for the log.
+    std::optional<Instant> train_until_;  ///< Waiting for what becomes of the train.
+    bool is_begun_ = false;
+};
+
+}  // namespace stage::core
