@@ -5,7 +5,7 @@ import html
 import summary
 
 COLOURS = ("#0b6e4f", "#6fbf9f", "#b5442e", "#e08e79", "#2d5d9f", "#86a9d6", "#7a5c99", "#c9a227", "#e3cd7f", "#8a8a8a", "#444444")
-BAR, GAP, LEFT, WIDTH, TOP = 14, 26, 190, 560, 34
+BAR, GAP, LEFT, WIDTH, TOP = 14, 26, 190, 560, 50
 SCALE_MAX = 2.0  # longer bars are cut, and say their number
 
 
@@ -46,5 +46,5 @@ def svg(summaries, title):
         y += GAP - BAR
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 80}" height="{y}" font-family="sans-serif" font-size="11">'
             '<rect width="100%" height="100%" fill="white"/>')
-    return "\n".join([head, '<text x="6" y="14">time over wire time; 1.0 is the file\'s bits at the link\'s rate</text>',
+    return "\n".join([head, '<text x="6" y="16">time over wire time; bars begin at 1.0, the file\'s bits at the link\'s rate</text>',
                       *axis(y), *body, "</svg>", ""])
