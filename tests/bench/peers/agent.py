@@ -101,6 +101,12 @@ def copy(request):
     return {}
 
 
+def write(request):
+    with open(request["path"], "w") as file:
+        file.write(request["text"])
+    return {}
+
+
 def look(request):
     """Digest and size of a file, and when its inode last changed: the last write, or the rename."""
     try:
@@ -162,7 +168,7 @@ def sent(_request):
         return {"bytes": int(file.read())}
 
 
-ACTIONS = {"start": start, "press": press, "stop": stop, "wait_for": wait_for, "watch": watch, "copy": copy, "look": look,
+ACTIONS = {"start": start, "press": press, "stop": stop, "wait_for": wait_for, "watch": watch, "copy": copy, "write": write, "look": look,
            "remove": remove, "sweep": sweep, "sent": sent}
 
 
