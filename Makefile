@@ -7,7 +7,7 @@
 #   make check-long   the same, then 10^5 simulations and the sanitizers
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
-# One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS= for it
+# One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang-14; the targets are in tests/fuzz)
 # One check: format-check, tidy, headers, exports, lint. To mend: format, clean
