@@ -7,20 +7,24 @@
 //   * receive() hands out packets in buffers that the driver owns; they stay as they are (and
 //   may be
 //     opened in place) until the next receive().
-//   * send() takes a *train*: packets of one size to one destination, the last may be shorter.
-//   What
-//     doesn't fit now is refused whole, and the caller offers it again when writable() is told
-//     so.
+//   * send() takes a *train*: packets of one size to one destination, the last may be shorter,
+//     in pieces that the kernel gathers (headers here, payloads in their blocks). What doesn't
+//     fit now is refused whole, and the caller offers it again when writable() is told so.
 #pragma once
 
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace stage {
+
+inline constexpr std::size_t kTrainPacketsMax = 64;  ///< UDP_MAX_SEGMENTS of older kernels.
+/// What is around each payload is one piece with what is around the next.
+inline constexpr std::size_t kTrainPiecesMax = 2 * kTrainPacketsMax + 1;
 
 /// Where a train goes: the group, or one member.
 struct TrainTarget {
@@ -30,8 +34,10 @@ struct TrainTarget {
 
 struct Train {
     TrainTarget target;
-    Bytes bytes;                     ///< One packet after the other.
-    std::uint16_t packet_bytes = 0;  ///< Of each but the last.
+    /// One packet after the other; a piece may end anywhere. At most kTrainPiecesMax.
+    std::span<const Bytes> pieces;
+    std::size_t bytes = 0;           ///< Of all pieces.
+    std::uint16_t packet_bytes = 0;  ///< Of each packet but the last.
 };
 
 struct ReceivedPacket {

@@ -9,7 +9,6 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kTrainBytesMax = 65000;  ///< Below UDP's 65,507.
-constexpr std::size_t kTrainPacketsMax = 64;
 
 }  // namespace
 
@@ -21,6 +20,7 @@ Outbox::Outbox(Driver& driver,
     const std::size_t packet = wire::kHeaderBytes + config.chunk_bytes + seal.tag_bytes();
     train_packets_max_ = std::clamp<std::size_t>(kTrainBytesMax / packet, 1, kTrainPacketsMax);
     train_.reserve(kTrainBytesMax + packet);
+    pieces_.reserve(kTrainPiecesMax);
 }
 
 void Outbox::add(core::SendBatch&& batch) {
@@ -36,12 +36,17 @@ Result<Sent> Outbox::flush() {
         if (train_.empty()) {
             build_train();
         }
-        const Train train{.target = target_, .bytes = train_, .packet_bytes = packet_bytes_};
+        const Train train{.target = target_,
+                          .pieces = pieces_,
+                          .bytes = train_bytes_,
+                          .packet_bytes = packet_bytes_};
         auto sent = driver_.send(train);
         if (!sent || *sent == Sent::would_block) {
             return sent;
         }
         train_.clear();
+        pieces_.clear();
+        train_bytes_ = 0;
     }
     return Sent::all;
 }
@@ -52,7 +57,7 @@ void Outbox::build_train() {
     target_ = {.to_group = send.to.to_group, .peer = send.to.peer};
     if (send.type != wire::PacketType::data) {
         write_packet(send, 0, send.body);
-        packet_bytes_ = static_cast<std::uint16_t>(train_.size());
+        packet_bytes_ = static_cast<std::uint16_t>(train_bytes_);
         queue_.pop_front();
         return;
     }
@@ -61,7 +66,7 @@ void Outbox::build_train() {
     for (std::uint16_t index = sent_of_front_; index < end; ++index) {
         write_packet(send, index, payload(send, index));
         if (index == sent_of_front_) {
-            packet_bytes_ = static_cast<std::uint16_t>(train_.size());
+            packet_bytes_ = static_cast<std::uint16_t>(train_bytes_);
         }
     }
     sent_of_front_ = end;
@@ -90,18 +95,36 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
         .block = send.block,
         .chunk = ChunkIndex{static_cast<std::uint16_t>(send.first.value() + index)},
     };
+    // A control packet's body goes with its Send: it is copied, as what is sealed is.
+    const bool is_copied = seal_.protection() == seal::Protection::encrypt || !header.is_data();
+    const std::size_t room_bytes = is_copied ? body.size() : 0;
     const std::size_t start = train_.size();
     const std::size_t tag = seal_.tag_bytes();
-    train_.resize(start + wire::kHeaderBytes + body.size() + tag);
+    invariant(start + wire::kHeaderBytes + room_bytes + tag <= train_.capacity(),
+              "a train's room never moves");
+    train_.resize(start + wire::kHeaderBytes + room_bytes + tag);
     const MutableBytes packet = MutableBytes{train_}.subspan(start);
     const MutableBytes head = packet.first(wire::kHeaderBytes);
-    const MutableBytes room = packet.subspan(wire::kHeaderBytes, body.size());
+    const MutableBytes room = packet.subspan(wire::kHeaderBytes, room_bytes);
     wire::write_header(header, head);
-    if (seal_.protection() != seal::Protection::encrypt) {
+    if (is_copied && seal_.protection() != seal::Protection::encrypt) {
         std::ranges::copy(body, room.begin());
         body = room;
     }
     seal_.seal(header.packet_number, head, body, room, packet.last(tag));
+    add_piece(head);
+    add_piece(is_copied ? Bytes{room} : body);
+    add_piece(packet.last(tag));
+}
+
+/// What follows the last piece in memory lengthens it.
+void Outbox::add_piece(Bytes piece) {
+    train_bytes_ += piece.size();
+    if (!pieces_.empty() && pieces_.back().data() + pieces_.back().size() == piece.data()) {
+        pieces_.back() = {pieces_.back().data(), pieces_.back().size() + piece.size()};
+    } else {
+        pieces_.push_back(piece);
+    }
 }
 
 }  // namespace stage

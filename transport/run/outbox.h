@@ -1,9 +1,10 @@
 // How do a core's sends become sealed trains?
 //
-// Each Send is written packet by packet into one train buffer: header, payload sealed straight
-// from the block's buffer, tag. A train that the driver refuses stays as it is, numbers and
-// all, and is offered again: a packet number is never used twice, so nothing is ever sealed
-// again.
+// Each Send becomes a train. Under encrypt header, sealed payload and tag are written into one
+// buffer, straight from the block's; otherwise only headers and tags are, and the payloads are
+// pieces of the block's own buffer, which the kernel gathers. A train that the driver refuses
+// stays as it is, numbers and all, and is offered again: a packet number is never used twice,
+// so nothing is ever sealed again.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -35,6 +36,7 @@ class Outbox {
   private:
     void build_train();
     void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
+    void add_piece(Bytes piece);
     [[nodiscard]] Bytes payload(const core::Send& send, std::uint16_t index);
 
     Driver& driver_;
@@ -47,7 +49,10 @@ class Outbox {
     std::uint16_t sent_of_front_ =
         0;  ///< Packets of the front entry that left in earlier trains.
 
-    std::vector<std::byte> train_;  ///< Sealed, refused or about to be sent; empty if none.
+    /// Sealed, refused or about to be sent; empty if none. Its room never moves.
+    std::vector<std::byte> train_;
+    std::vector<Bytes> pieces_;  ///< Of train_ and of blocks, as they leave.
+    std::size_t train_bytes_ = 0;
     TrainTarget target_;
     std::uint16_t packet_bytes_ = 0;
 };

@@ -15,8 +15,7 @@ namespace stage::udp {
 namespace {
 
 constexpr std::size_t kSlotBytes = 65536;
-constexpr std::size_t kSlots = 24;            ///< 1.5 MB of buffers; a batch of one receive().
-constexpr std::size_t kTrainPacketsMax = 64;  ///< UDP_MAX_SEGMENTS of older kernels.
+constexpr std::size_t kSlots = 24;  ///< 1.5 MB of buffers; a batch of one receive().
 
 /// A socket call's refusal that another packet may not meet: losing it is what the protocol is
 /// for.
@@ -24,6 +23,31 @@ bool is_loss(int cause) {
     return cause == ECONNREFUSED || cause == EHOSTUNREACH || cause == ENETUNREACH ||
            cause == EPERM || cause == ENOBUFS || cause == EHOSTDOWN;
 }
+
+/// The calls that send only read what these point at.
+iovec to_iovec(Bytes piece) {
+    return {const_cast<std::byte*>(piece.data()), piece.size()};
+}
+
+/// Gives a train's bytes in cuts that end where a piece does, or sooner.
+class PieceCutter {
+  public:
+    explicit PieceCutter(std::span<const Bytes> pieces) : pieces_{pieces} {}
+
+    [[nodiscard]] Bytes next(std::size_t at_most) {
+        while (rest_.empty()) {
+            rest_ = pieces_.front();
+            pieces_ = pieces_.subspan(1);
+        }
+        const Bytes cut = rest_.first(std::min(at_most, rest_.size()));
+        rest_ = rest_.subspan(cut.size());
+        return cut;
+    }
+
+  private:
+    std::span<const Bytes> pieces_;
+    Bytes rest_;
+};
 
 bool is_full(int cause) {
     return cause == EAGAIN || cause == EINTR;
@@ -163,30 +187,30 @@ void UdpDriver::split(const Slot& slot,
 }
 
 Result<Sent> UdpDriver::send(const Train& train) {
-    invariant(train.packet_bytes > 0 && !train.bytes.empty(), "a train has packets");
+    invariant(train.packet_bytes > 0 && train.bytes > 0, "a train has packets");
+    invariant(train.pieces.size() <= kTrainPiecesMax, "a train's pieces are counted");
     const SocketAddress& target =
         train.target.to_group ? group_target_ : member_targets_[train.target.peer.index()];
-    const std::size_t packets =
-        (train.bytes.size() + train.packet_bytes - 1) / train.packet_bytes;
+    const std::size_t packets = (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
     invariant(packets <= kTrainPacketsMax, "a train has at most 64 packets");
     const bool segmented = can_segment_ && packets > 1;
     auto sent = segmented ? send_segmented(train, target) : send_singly(train, target);
     if (sent && *sent == Sent::all) {
         counters_.packets_sent += packets;
-        counters_.bytes_sent += train.bytes.size();
+        counters_.bytes_sent += train.bytes;
     }
     return sent;
 }
 
 Result<Sent> UdpDriver::send_segmented(const Train& train, const SocketAddress& target) {
-    // The calls only read what these point at.
-    iovec bytes{const_cast<std::byte*>(train.bytes.data()), train.bytes.size()};
+    std::array<iovec, kTrainPiecesMax> pieces{};
+    std::ranges::transform(train.pieces, pieces.begin(), to_iovec);
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
     msghdr message{};
     message.msg_name = const_cast<sockaddr*>(target.get());
     message.msg_namelen = target.length;
-    message.msg_iov = &bytes;
-    message.msg_iovlen = 1;
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = train.pieces.size();
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     cmsghdr* segment = CMSG_FIRSTHDR(&message);
@@ -207,17 +231,23 @@ Result<Sent> UdpDriver::send_segmented(const Train& train, const SocketAddress& 
 
 Result<Sent> UdpDriver::send_singly(const Train& train, const SocketAddress& target) {
     std::array<mmsghdr, kTrainPacketsMax> messages{};
-    std::array<iovec, kTrainPacketsMax> pieces{};
+    std::array<iovec, kTrainPiecesMax + kTrainPacketsMax> cuts{};
     unsigned count = 0;
-    for (Bytes rest = train.bytes; !rest.empty(); ++count) {
-        const std::size_t size = std::min<std::size_t>(train.packet_bytes, rest.size());
-        pieces[count] = {const_cast<std::byte*>(rest.data()), size};
+    std::size_t used = 0;
+    PieceCutter cutter{train.pieces};
+    for (std::size_t left = train.bytes; left > 0; ++count) {
+        const std::size_t size = std::min<std::size_t>(train.packet_bytes, left);
         auto& header = messages[count].msg_hdr;
         header.msg_name = const_cast<sockaddr*>(target.get());
         header.msg_namelen = target.length;
-        header.msg_iov = &pieces[count];
-        header.msg_iovlen = 1;
-        rest = rest.subspan(size);
+        header.msg_iov = &cuts[used];
+        for (std::size_t missing = size; missing > 0; ++used) {
+            const Bytes cut = cutter.next(missing);
+            cuts[used] = to_iovec(cut);
+            missing -= cut.size();
+        }
+        header.msg_iovlen = static_cast<std::size_t>(&cuts[used] - header.msg_iov);
+        left -= size;
     }
     ++counters_.send_calls;
     const int sent =

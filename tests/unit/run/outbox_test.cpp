@@ -23,7 +23,13 @@ class Recorder final : public Driver {
             --refusals;
             return Sent::would_block;
         }
-        for (Bytes rest = train.bytes; !rest.empty();) {
+        std::vector<std::byte> whole;
+        for (const Bytes piece : train.pieces) {
+            whole.insert(whole.end(), piece.begin(), piece.end());
+            copied = copied && !is_within(piece, block);
+        }
+        REQUIRE(whole.size() == train.bytes);
+        for (Bytes rest = whole; !rest.empty();) {
             const auto size = std::min<std::size_t>(train.packet_bytes, rest.size());
             packets.emplace_back(rest.begin(), rest.begin() + static_cast<long>(size));
             rest = rest.subspan(size);
@@ -35,6 +41,12 @@ class Recorder final : public Driver {
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "recorder"; }
 
+    static bool is_within(Bytes piece, Bytes whole) {
+        return piece.data() >= whole.data() && piece.data() < whole.data() + whole.size();
+    }
+
+    Bytes block;         ///< Whose bytes should leave without a copy.
+    bool copied = true;  ///< No piece was one of `block`.
     int refusals = 0;
     int trains = 0;
     std::vector<std::vector<std::byte>> packets;
@@ -88,6 +100,7 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     blocks.set_extent(kBlock, 2500);
     Outbox outbox{driver, sealer, blocks, config()};
     driver.refusals = GENERATE(0, 1);
+    driver.block = block;
 
     outbox.add(chunks(0, 3));
     auto sent = outbox.flush();
@@ -100,6 +113,7 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     CHECK(outbox.is_empty());
     REQUIRE(driver.packets.size() == 3);
     CHECK(driver.trains == 1);
+    CHECK(driver.copied == (protection == seal::Protection::encrypt));
 
     std::size_t offset = 0;
     for (std::uint16_t i = 0; i < 3; ++i) {
