@@ -218,7 +218,8 @@ fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
 fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
-fuzz_parts := $(addsuffix .cpp,stager/files/manifest stager/worker/setup \
+fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index) \
+  stager/worker/setup \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
   $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \

@@ -161,12 +161,13 @@ void register_option(spank_t slurm,
 }
 
 void register_options(spank_t slurm) {
-    register_option(slurm,
-                    "stage-file",
-                    "SRC[:DST[:FLAGS]]",
-                    "put SRC on the local storage of every node of the job before it runs, by "
-                    "default into $STAGECAST_DIR; repeatable",
-                    on_option);
+    register_option(
+        slurm,
+        "stage-file",
+        "SRC[:DST[:FLAGS]]",
+        "put SRC, a file or a directory, on the local storage of every node of the job "
+        "before it runs, by default into $STAGECAST_DIR; repeatable",
+        on_option);
     register_option(slurm,
                     "stage-timeout",
                     "TIME",

@@ -19,13 +19,17 @@ Status check_source(const StageSpec& spec) {
                                      std::string{"SRC::late"})
                                : std::move(error).remedy("check the path");
     }
-    if (S_ISDIR(found.st_mode)) {
+    const bool is_directory = S_ISDIR(found.st_mode);
+    if (is_directory && spec.is_list) {
         return Error{Blame::user, shown + " is a directory"}.remedy(
-            "directories are not supported yet; name its files, or pack them into one");
+            "a list is a file of names; for the directory itself leave the @ out");
     }
-    if (!S_ISREG(found.st_mode)) {
+    if (is_directory && ::access(spec.source.c_str(), X_OK) != 0) {
+        return Error::from_errno(Blame::user, shown).remedy("make it searchable for yourself");
+    }
+    if (!is_directory && !S_ISREG(found.st_mode)) {
         return Error{Blame::user, shown + " is not a regular file"}.remedy(
-            "name a regular file");
+            "name a regular file or a directory");
     }
     const UniqueFd fd{
         ::open(spec.source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};

@@ -1,4 +1,4 @@
-// Is there a file to stage, and may the user read it?
+// Is there something to stage, and may the user read it?
 //
 // Asked on the submit host as the user, so that a slip of the pen costs a second and not a
 // night in the queue. What is staged is the content at the job's start: the nodes look again.
@@ -8,8 +8,9 @@
 
 namespace stage {
 
-/// Fails (Blame::user) for what is absent, unreadable, a directory or no regular file. Requires
-/// an absolute source. Opens nothing but regular files, and reads nothing.
+/// Fails (Blame::user) for what is absent, unreadable, or neither file nor directory. Requires
+/// an absolute source. Opens nothing else, and reads nothing: what is in a directory is looked
+/// at by the node.
 [[nodiscard]] Status check_source(const StageSpec& spec);
 
 }  // namespace stage

@@ -60,10 +60,9 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
     }
     if (names_a_directory(spec.destination)) {
         const std::vector<std::string_view> source = components(spec.source);
-        if (source.empty() || source.back() == ".." || spec.source.ends_with('/') ||
-            spec.source.ends_with("/.")) {
-            return Error{Blame::user, quoted(spec.source) + " names a directory"}.remedy(
-                "directories are not supported yet; name its files, or pack them into one");
+        if (source.empty() || source.back() == "..") {
+            return Error{Blame::user, quoted(spec.source) + " has no name to be staged under"}
+                .remedy("give it one, as in SRC:DST");
         }
         parts.push_back(source.back());
     }
@@ -151,10 +150,7 @@ Status check_distinct(std::span<const StageSpec> specs) {
             claims, [&](const Claim& other) { return lies_below(other.place, one->place); });
         if (below != claims.end()) {
             return conflict(
-                *one,
-                *below,
-                " exclude each other: one needs as a directory what the other writes "
-                "as a file, ");
+                *one, *below, " exclude each other: one lies in what the other writes, ");
         }
     }
     return {};

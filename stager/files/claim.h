@@ -9,7 +9,7 @@
 // (target_file.h looks again while it writes, for destinations that are known only then.)
 #pragma once
 
-#include "stager/files/target_file.h"
+#include "stager/files/target.h"
 
 #include <vector>
 

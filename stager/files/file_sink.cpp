@@ -2,12 +2,33 @@
 
 #include "stager/files/disk_error.h"
 #include "stager/files/stage_lists.h"
+#include "stager/files/target_file.h"
+#include "stager/files/target_tree.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace stage {
 namespace {
+
+Result<std::unique_ptr<Target>> decide_target(TargetOrder order,
+                                              const ManifestEntry& entry,
+                                              const Writer& writer) {
+    if (entry.is_tree()) {
+        Result<std::unique_ptr<TargetTree>> tree =
+            TargetTree::decide(std::move(order), entry, writer);
+        if (!tree) {
+            return std::move(tree).error();
+        }
+        return std::unique_ptr<Target>{*std::move(tree)};
+    }
+    Result<TargetFile> file = TargetFile::decide(std::move(order), entry, writer);
+    if (!file) {
+        return std::move(file).error();
+    }
+    return std::unique_ptr<Target>{std::make_unique<TargetFile>(*std::move(file))};
+}
 
 Error malformed(std::string_view what) {
     return {Blame::internal, "the object does not fit its manifest: " + std::string{what}};
@@ -81,14 +102,17 @@ Status FileSink::take_manifest() {
     manifest_ = *std::move(manifest);
     first_file_block_ = manifest_->own_block_count();
     missing_ = manifest_->block_count() - first_file_block_;
-    bytes_expected_ = manifest_->file_bytes();
+    bytes_expected_ = manifest_->stream_bytes();
     leaves_.resize(missing_);
     held_.resize(missing_);
-    targets_.resize(manifest_->entries.size());
-    for (std::size_t index = 0; index < targets_.size(); ++index) {
+    places_.resize(manifest_->entries.size());
+    for (std::size_t index = 0; index < places_.size(); ++index) {
         if (Status decided = decide(index); !decided) {
             return decided;
         }
+    }
+    if (Status apart = check_nesting(); !apart) {
+        return apart;
     }
     if (Status room = check_space(); !room) {
         return room;
@@ -102,11 +126,11 @@ Status FileSink::decide(std::size_t index) {
     if (!order) {
         return std::move(order).error();
     }
-    Target& target = targets_[index];
-    target.is_optional = order->is_optional;
-    target.is_temporary = order->is_temporary;
-    target.is_outside = order->target.place.root != config_.list_directory &&
-                        !order->target.place.root.starts_with(config_.list_directory + '/');
+    Place& place = places_[index];
+    place.is_optional = order->is_optional;
+    place.is_temporary = order->is_temporary;
+    place.is_outside = order->target.place.root != config_.list_directory &&
+                       !order->target.place.root.starts_with(config_.list_directory + '/');
     if (!entry.trouble.empty()) {
         return give_up(index, Error{entry.blame, entry.trouble});
     }
@@ -117,29 +141,60 @@ Status FileSink::decide(std::size_t index) {
     if (config_.identity_of) {
         order->target.source = config_.identity_of(index);
     }
-    Result<TargetFile> file =
-        TargetFile::decide(std::move(order->target), entry, config_.writer);
-    if (!file) {
-        return give_up(index, std::move(file).error());
+    if (config_.above) {
+        order->target.above_source = config_.above(index);
     }
-    target.file.emplace(*std::move(file));
+    Result<std::unique_ptr<Target>> target =
+        decide_target(std::move(order->target), entry, config_.writer);
+    if (!target) {
+        return give_up(index, std::move(target).error());
+    }
+    place.target = *std::move(target);
+    return {};
+}
+
+/// A tree replaces all that lies below its name: nothing else of the stage may.
+Status FileSink::check_nesting() const {
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        if (!places_[index].target || !manifest_->entries[index].is_tree()) {
+            continue;
+        }
+        const std::string below = places_[index].target->path() + '/';
+        const auto next = paths_.lower_bound(below);
+        if (next != paths_.end() && next->starts_with(below)) {
+            return Error{Blame::user, *next + ": lies in a directory that is staged, too"}
+                .remedy("give one of them another destination, as in SRC:DST");
+        }
+    }
     return {};
 }
 
 /// Each disk has room for all that is to lie on it. What else is written there meanwhile, and
 /// what no file system promises, shows when the room is taken.
 Status FileSink::check_space() const {
-    std::map<std::uint64_t, std::uint64_t> needed;
-    for (const Target& target : targets_) {
-        if (!target.file) {
+    std::map<std::uint64_t, TargetNeeds> sums;
+    for (const Place& place : places_) {
+        if (!place.target) {
             continue;
         }
-        std::uint64_t& sum = needed[target.file->device()];
-        sum += target.file->bytes_needed();
-        if (sum > target.file->free_bytes() && !target.is_optional) {
-            return target_error(target.file->path(), ENOSPC)
-                .remedy(in_words(sum) + " are needed and " +
-                        in_words(target.file->free_bytes()) + " free");
+        const TargetDirectory& disk = place.target->directory();
+        const TargetNeeds needs = place.target->needs();
+        TargetNeeds& sum = sums[disk.device];
+        sum.bytes +=
+            std::min(needs.bytes, std::numeric_limits<std::uint64_t>::max() - sum.bytes);
+        sum.inodes += needs.inodes;
+        if (place.is_optional) {
+            continue;
+        }
+        if (sum.bytes > disk.free_bytes) {
+            return target_error(place.target->path(), ENOSPC)
+                .remedy(in_words(sum.bytes) + " are needed and " + in_words(disk.free_bytes) +
+                        " free");
+        }
+        if (sum.inodes > disk.free_inodes) {
+            return target_error(place.target->path(), ENOSPC)
+                .remedy(std::to_string(sum.inodes) + " inodes are needed and " +
+                        std::to_string(disk.free_inodes) + " free");
         }
     }
     return {};
@@ -149,7 +204,7 @@ Status FileSink::begin_all() {
     if (Status listed = list_unfinished(); !listed) {
         return listed;
     }
-    return each(&TargetFile::begin);
+    return each(&Target::begin);
 }
 
 Status FileSink::list_unfinished() const {
@@ -157,9 +212,10 @@ Status FileSink::list_unfinished() const {
         return {};
     }
     std::vector<std::string> paths;
-    for (const Target& target : targets_) {
-        if (target.file && target.is_outside && target.file->bytes_needed() > 0) {
-            paths.push_back(target.file->temporary_path());
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        const Place& place = places_[index];
+        if (place.target && place.is_outside && !place.target->is_left()) {
+            paths.push_back(place.target->temporary_path() + list_mark(index));
         }
     }
     return write_stage_list(config_.list_directory, kRemoveList, paths);
@@ -173,21 +229,25 @@ Result<Placing> FileSink::write_file_block(BlockIndex block,
         return malformed(place ? "a block's length" : "a block beyond its end");
     }
     const std::size_t index = block.index() - first_file_block_;
-    Target& target = targets_[place->entry];
+    Target* target = places_[place->entry].target.get();
+    if (held_[index]) {
+        return target != nullptr ? Placing::placed : Placing::discarded;
+    }
     Result<Placing> placing =
-        target.file ? target.file->write(place->offset, bytes) : Placing::discarded;
+        target != nullptr ? target->write(place->offset, bytes) : Placing::discarded;
     if (!placing) {
         if (Status ended = give_up(place->entry, std::move(placing).error()); !ended) {
             return std::move(ended).error();
         }
         placing = Placing::discarded;
     }
-    if (!held_[index]) {
-        held_[index] = true;
-        leaves_[index] = leaf;
-        --missing_;
-        bytes_held_ += bytes.size();
+    if (*placing == Placing::deferred) {
+        return placing;
     }
+    held_[index] = true;
+    leaves_[index] = leaf;
+    --missing_;
+    bytes_held_ += bytes.size();
     return placing;
 }
 
@@ -205,21 +265,21 @@ Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes 
     }
     const std::optional<BlockPlace> place =
         manifest_ ? find_block(*manifest_, block) : std::nullopt;
-    if (!place || !held_[block.index() - first_file_block_] || !targets_[place->entry].file ||
+    if (!place || !held_[block.index() - first_file_block_] || !places_[place->entry].target ||
         std::uint64_t{offset} + room.size() > place->length) {
         return absent;
     }
-    return targets_[place->entry].file->read_back(place->offset + offset, room);
+    return places_[place->entry].target->read_back(place->offset + offset, room);
 }
 
 Status FileSink::finish() {
     if (!manifest_ || missing_ != 0) {
         return malformed("blocks are missing at its end");
     }
-    if (Status settled = each(&TargetFile::settle); !settled) {
+    if (Status settled = each(&Target::settle); !settled) {
         return settled;
     }
-    if (Status named = each(&TargetFile::appear); !named) {
+    if (Status named = each(&Target::appear); !named) {
         return named;
     }
     return write_lists();
@@ -231,11 +291,14 @@ Status FileSink::write_lists() const {
     }
     std::vector<std::string> files;
     std::vector<std::string> outside;
-    for (std::size_t index = 0; index < targets_.size(); ++index) {
+    for (std::size_t index = 0; index < places_.size(); ++index) {
         files.push_back(path(index));
-        if (targets_[index].file && targets_[index].is_outside &&
-            targets_[index].is_temporary) {
-            outside.push_back(files.back());
+        const Place& place = places_[index];
+        // What stood there before a tree came is not the stage's to remove with all in it.
+        const bool is_kept =
+            place.target && manifest_->entries[index].is_tree() && place.target->is_left();
+        if (place.target && place.is_outside && place.is_temporary && !is_kept) {
+            outside.push_back(files.back() + list_mark(index));
         }
     }
     Status written = write_stage_list(config_.list_directory, kRemoveList, outside);
@@ -243,13 +306,19 @@ Status FileSink::write_lists() const {
                    : std::move(written);
 }
 
-std::string FileSink::path(std::size_t index) const {
-    return targets_[index].file ? targets_[index].file->path() : std::string{};
+/// A directory's name in the remove list ends in a slash.
+std::string FileSink::list_mark(std::size_t index) const {
+    return manifest_->entries[index].is_tree() ? "/" : "";
 }
 
-Status FileSink::each(Status (TargetFile::*step)()) {
-    for (std::size_t index = 0; index < targets_.size(); ++index) {
-        Status done = targets_[index].file ? (*targets_[index].file.*step)() : Status{};
+std::string FileSink::path(std::size_t index) const {
+    return places_[index].target ? places_[index].target->path() : std::string{};
+}
+
+Status FileSink::each(Status (Target::*step)()) {
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        Target* target = places_[index].target.get();
+        Status done = target != nullptr ? (target->*step)() : Status{};
         if (!done) {
             done = give_up(index, std::move(done).error());
         }
@@ -262,8 +331,8 @@ Status FileSink::each(Status (TargetFile::*step)()) {
 
 /// The end of one file: a note if it is optional, an error for all of them if not.
 Status FileSink::give_up(std::size_t index, Error why) {
-    targets_[index].file.reset();
-    if (!targets_[index].is_optional) {
+    places_[index].target.reset();
+    if (!places_[index].is_optional) {
         return why;
     }
     troubles_.push_back(std::move(why));

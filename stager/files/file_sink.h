@@ -2,15 +2,17 @@
 //
 // The manifest's blocks come first to be known: until they are here every other block is
 // deferred. Then each file gets its place (target_file.h), all the room it needs is taken, and
-// blocks are written where they belong in whatever order they come. At the end all files settle
-// and then appear under their names. A failure of one file ends all of them, except that one
-// marked `optional` only ends itself.
+// blocks are written where they belong in whatever order they come; those of a directory tree
+// once its index is here (target_tree.h). At the end all files settle and then appear under
+// their names. A failure of one file ends all of them, except that one marked `optional` only
+// ends itself.
 //
 // Whatever ends a sink early, its temporary files go with it.
 #pragma once
 
 #include "stager/files/digest.h"
-#include "stager/files/target_file.h"
+#include "stager/files/manifest.h"
+#include "stager/files/target.h"
 
 #include <atomic>
 #include <functional>
@@ -35,6 +37,8 @@ struct SinkConfig {
     std::function<Result<SinkOrder>(const ManifestEntry&)> order_of;
     /// On the source's own node: which file entry i is read from.
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
+    /// And which directories a tree lies in.
+    std::function<std::vector<FileIdentity>(std::size_t)> above;
     std::string list_directory;  ///< Where ".stagecast" is; empty: no lists are written.
 };
 
@@ -68,8 +72,8 @@ class FileSink final : public BlockSink {
     [[nodiscard]] std::uint64_t bytes_expected() const { return bytes_expected_; }
 
   private:
-    struct Target {
-        std::optional<TargetFile> file;  ///< Nothing for an entry in trouble.
+    struct Place {
+        std::unique_ptr<Target> target;  ///< Nothing for an entry in trouble.
         bool is_optional = false;
         bool is_temporary = false;
         bool is_outside = false;  ///< Of the list directory.
@@ -82,19 +86,21 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status compare_manifest(std::size_t begin, Bytes bytes) const;
     [[nodiscard]] Status take_manifest();
     [[nodiscard]] Status decide(std::size_t index);
+    [[nodiscard]] Status check_nesting() const;
     [[nodiscard]] Status check_space() const;
     [[nodiscard]] Status begin_all();
     [[nodiscard]] Status write_lists() const;
     [[nodiscard]] Status list_unfinished() const;
+    [[nodiscard]] std::string list_mark(std::size_t index) const;
     /// Does `step` with every file; one that is optional may fail.
-    [[nodiscard]] Status each(Status (TargetFile::*step)());
+    [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);
 
     SinkConfig config_;
     std::vector<std::byte> manifest_bytes_;  ///< Its length is known from block 0 on.
     std::vector<bool> manifest_held_;
     std::optional<Manifest> manifest_;
-    std::vector<Target> targets_;  ///< By manifest entry.
+    std::vector<Place> places_;    ///< By manifest entry.
     std::set<std::string> paths_;  ///< Of all targets: no two have one.
     std::vector<Error> troubles_;
     std::uint32_t first_file_block_ = 0;

@@ -33,15 +33,15 @@ Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
 
 Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrder>& orders,
                                                      std::uint64_t bytes_max) {
-    std::vector<std::optional<SourceFile>> files;
+    std::vector<std::unique_ptr<SourceItem>> items;
     Manifest manifest;
     std::uint64_t bytes = 0;
     for (const SourceOrder& order : orders) {
-        Result<SourceFile> file = SourceFile::open(order.path);
-        if (!file && !order.is_optional) {
-            return std::move(file).error();
+        Result<std::unique_ptr<SourceItem>> item = open_source(order.path);
+        if (!item && !order.is_optional) {
+            return std::move(item).error();
         }
-        ManifestEntry entry = file ? file->describe() : note_of(order, file.error());
+        ManifestEntry entry = item ? (*item)->describe() : note_of(order, item.error());
         entry.spec = order.spec;
         entry.line = order.line;
         bytes += entry.size;
@@ -49,16 +49,16 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
             return too_many_bytes(bytes, bytes_max);
         }
         manifest.entries.push_back(std::move(entry));
-        files.push_back(file ? std::optional{*std::move(file)} : std::nullopt);
+        items.push_back(item ? *std::move(item) : nullptr);
     }
     if (Status laid = manifest.lay_out(); !laid) {
         return std::move(laid).error();
     }
-    return std::make_unique<FileSource>(std::move(files), std::move(manifest));
+    return std::make_unique<FileSource>(std::move(items), std::move(manifest));
 }
 
-FileSource::FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest)
-    : files_{std::move(files)},
+FileSource::FileSource(std::vector<std::unique_ptr<SourceItem>> items, Manifest manifest)
+    : items_{std::move(items)},
       manifest_{std::move(manifest)},
       manifest_bytes_{encode_manifest(manifest_)},
       block_count_{manifest_.block_count()},
@@ -96,9 +96,8 @@ Result<std::uint32_t> FileSource::read(BlockIndex block, MutableBytes room) {
 
 Status FileSource::read_file_block(BlockIndex block, MutableBytes room) {
     const auto place = find_block(manifest_, block);
-    invariant(place && files_[place->entry], "a file block has a file");
-    const SourceFile& file = *files_[place->entry];
-    if (Status done = file.read(place->offset, room); !done) {
+    invariant(place && items_[place->entry], "a file block has a file");
+    if (Status done = items_[place->entry]->read(place->offset, room); !done) {
         return done;
     }
     return keep_to_it(block, *place, room);
@@ -108,16 +107,22 @@ Status FileSource::keep_to_it(BlockIndex block, const BlockPlace& place, Bytes b
     const std::size_t index = block.index() - first_file_block_;
     const Digest128 leaf = xxh3_128(bytes);
     if (is_read_[index]) {
-        return leaf == leaves_[index] ? Status{} : files_[place.entry]->changed_error();
+        return leaf == leaves_[index]
+                   ? Status{}
+                   : items_[place.entry]->changed_error(place.offset, bytes.size());
     }
     leaves_[index] = leaf;
     is_read_[index] = true;
     // The last block of a changed file never leaves this node.
-    return --unread_[place.entry] == 0 ? files_[place.entry]->unchanged() : Status{};
+    return --unread_[place.entry] == 0 ? items_[place.entry]->unchanged() : Status{};
 }
 
 std::optional<FileIdentity> FileSource::identity(std::size_t index) const {
-    return files_[index] ? std::optional{files_[index]->identity()} : std::nullopt;
+    return items_[index] ? std::optional{items_[index]->identity()} : std::nullopt;
+}
+
+std::vector<FileIdentity> FileSource::above(std::size_t index) const {
+    return items_[index] ? items_[index]->above() : std::vector<FileIdentity>{};
 }
 
 std::string FileSource::digest() const {

@@ -1,21 +1,22 @@
 // How do files become one object of blocks?
 //
-// A manifest first, then file after file, each beginning a block. What was read once is held
-// to: the leaf of every block is remembered, a repeat that differs is an error, and a file's
-// last block is only given away when its size and mtime are still those of the beginning. So
-// nobody ever completes a file that changed under our hands.
+// A manifest first, then file after file and tree after tree, each beginning a block. What was
+// read once is held to: the leaf of every block is remembered, a repeat that differs is an
+// error, and a file's last block is only given away when its size and mtime are still those of
+// the beginning. So nobody ever completes a file that changed under our hands.
 #pragma once
 
 #include "stager/files/digest.h"
-#include "stager/files/source_file.h"
+#include "stager/files/source_item.h"
 #include "transport/run/source.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace stage {
 
-/// One file to send.
+/// One file or directory to send.
 struct SourceOrder {
     std::uint16_t spec = 0;
     std::string path;          ///< Absolute.
@@ -39,17 +40,20 @@ class FileSource final : public BlockSource {
     [[nodiscard]] Bytes manifest_bytes() const { return manifest_bytes_; }
     /// Of entry `index`; nothing for one in trouble.
     [[nodiscard]] std::optional<FileIdentity> identity(std::size_t index) const;
+    /// The directories that a tree lies in.
+    [[nodiscard]] std::vector<FileIdentity> above(std::size_t index) const;
     /// Of all file blocks, once each was read.
     [[nodiscard]] std::string digest() const;
 
-    /// For open(): files by entry of `manifest`, which is laid out.
-    FileSource(std::vector<std::optional<SourceFile>> files, Manifest manifest);
+    /// For open(): items by entry of `manifest`, which is laid out; none where there is
+    /// trouble.
+    FileSource(std::vector<std::unique_ptr<SourceItem>> items, Manifest manifest);
 
   private:
     [[nodiscard]] Status read_file_block(BlockIndex block, MutableBytes room);
     [[nodiscard]] Status keep_to_it(BlockIndex block, const BlockPlace& place, Bytes bytes);
 
-    std::vector<std::optional<SourceFile>> files_;  ///< By manifest entry.
+    std::vector<std::unique_ptr<SourceItem>> items_;  ///< By manifest entry.
     Manifest manifest_;
     std::vector<std::byte> manifest_bytes_;
     std::uint32_t block_count_;

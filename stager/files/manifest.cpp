@@ -7,11 +7,11 @@ namespace stage {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x53434D46;  // "SCMF"
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kMaxTroubleBytes = 4096;
 constexpr std::size_t kMaxLineBytes = 32U << 10U;
 /// An entry with empty texts, bytes.
-constexpr std::size_t kEntryBytes = 2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + 1 + 4 + 4;
+constexpr std::size_t kEntryBytes = 2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + (4 + 8 + 4) + 1 + 4 + 4;
 constexpr std::uint32_t kNanosecondsPerSecond = 1'000'000'000;
 
 std::uint64_t blocks_for(std::uint64_t bytes) {
@@ -26,18 +26,21 @@ std::size_t encoded_bytes(const Manifest& manifest) {
     return bytes;
 }
 
-bool is_plain_name(const std::string& name) {
-    return !name.empty() && name.size() <= kMaxFileNameBytes && name != "." && name != ".." &&
-           name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
-}
-
 void put_entry(ByteWriter& writer, const ManifestEntry& entry) {
     writer.u16(entry.spec).text(entry.name).u64(entry.size).u16(entry.mode);
     writer.u32(entry.uid).u32(entry.gid);
     writer.u64(static_cast<std::uint64_t>(entry.mtime.seconds)).u32(entry.mtime.nanoseconds);
     writer.u32(entry.first_block.value());
+    writer.u32(entry.index_bytes).u64(entry.room).u32(entry.inodes);
     writer.u8(static_cast<std::uint8_t>(entry.blame)).text(entry.trouble);
     writer.text(entry.line);
+}
+
+bool is_sound_tree(const ManifestEntry& entry) {
+    if (!entry.is_tree()) {
+        return entry.room == 0 && entry.inodes == 0;
+    }
+    return entry.trouble.empty() && entry.inodes > 0 && entry.index_bytes <= kMaxTreeIndexBytes;
 }
 
 /// Fails the reader if the entry breaks a rule that concerns it alone.
@@ -52,13 +55,16 @@ ManifestEntry take_entry(ByteReader& reader) {
     entry.mtime.seconds = static_cast<std::int64_t>(reader.u64());
     entry.mtime.nanoseconds = reader.u32();
     entry.first_block = BlockIndex{reader.u32()};
+    entry.index_bytes = reader.u32();
+    entry.room = reader.u64();
+    entry.inodes = reader.u32();
     const std::uint8_t blame = reader.u8();
     entry.trouble = reader.text(kMaxTroubleBytes);
     entry.line = reader.text(kMaxLineBytes);
     const bool is_sound = is_plain_name(entry.name) && entry.mode <= 07777 &&
                           entry.mtime.nanoseconds < kNanosecondsPerSecond &&
                           blame <= static_cast<std::uint8_t>(Blame::internal) &&
-                          (entry.trouble.empty() || entry.size == 0) &&
+                          (entry.trouble.empty() || entry.size == 0) && is_sound_tree(entry) &&
                           entry.trouble.find('\0') == std::string::npos;
     if (!is_sound) {
         reader.fail();
@@ -80,8 +86,14 @@ bool lies_as_laid_out(const Manifest& manifest) {
 
 }  // namespace
 
+bool is_plain_name(std::string_view name) {
+    return !name.empty() && name.size() <= kMaxFileNameBytes && name != "." && name != ".." &&
+           name.find('/') == std::string_view::npos &&
+           name.find('\0') == std::string_view::npos;
+}
+
 std::uint32_t ManifestEntry::block_count() const {
-    return static_cast<std::uint32_t>(blocks_for(size));
+    return static_cast<std::uint32_t>(blocks_for(index_bytes) + blocks_for(size));
 }
 
 std::uint32_t Manifest::own_block_count() const {
@@ -104,6 +116,14 @@ std::uint64_t Manifest::file_bytes() const {
     return bytes;
 }
 
+std::uint64_t Manifest::stream_bytes() const {
+    std::uint64_t bytes = file_bytes();
+    for (const ManifestEntry& entry : entries) {
+        bytes += entry.index_bytes;
+    }
+    return bytes;
+}
+
 Status Manifest::lay_out() {
     constexpr std::uint64_t kMaxBlocks = std::numeric_limits<std::uint32_t>::max();
     if (entries.size() > kMaxManifestEntries || encoded_bytes(*this) > kMaxManifestBytes) {
@@ -111,7 +131,7 @@ Status Manifest::lay_out() {
     }
     std::uint64_t next = own_block_count();
     for (ManifestEntry& entry : entries) {
-        const std::uint64_t blocks = blocks_for(entry.size);
+        const std::uint64_t blocks = blocks_for(entry.index_bytes) + blocks_for(entry.size);
         if (blocks > kMaxBlocks - next) {
             return Error{Blame::user, entry.name + ": too many bytes for one stage"};
         }
@@ -180,15 +200,19 @@ std::optional<BlockPlace> find_block(const Manifest& manifest, BlockIndex block)
         return std::nullopt;
     }
     const ManifestEntry& entry = *std::prev(after);
+    const std::uint64_t at = block.value() - entry.first_block.value();
+    const std::uint64_t index_blocks = blocks_for(entry.index_bytes);
+    const bool is_index = at < index_blocks;
     const std::uint64_t offset =
-        std::uint64_t{block.value() - entry.first_block.value()} * kBlockBytes;
-    if (offset >= entry.size) {
+        is_index ? at * kBlockBytes : entry.index_bytes + (at - index_blocks) * kBlockBytes;
+    const std::uint64_t end = is_index ? entry.index_bytes : entry.index_bytes + entry.size;
+    if (offset >= end) {
         return std::nullopt;
     }
     return BlockPlace{
         static_cast<std::size_t>(std::prev(after) - entries.begin()),
         offset,
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockBytes, entry.size - offset))};
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockBytes, end - offset))};
 }
 
 }  // namespace stage

@@ -1,15 +1,17 @@
 // Which files does an object carry, and which blocks are whose?
 //
 // The first blocks of an object are its manifest; each file follows, starting on a block
-// boundary, whole blocks but the last. A file of no bytes has no block. So a receiver knows
-// from the manifest alone where every byte belongs, and how much room it needs, before any
-// data:
+// boundary, whole blocks but the last. A file of no bytes has no block. A directory tree is
+// one entry: its index (tree_index.h) in blocks of its own, then the data of its files in
+// whole blocks but the last. So a receiver knows from the manifest alone how much room it
+// needs, and from it and the indexes where every byte belongs, before any data:
 //
 //     manifest:  magic u32 | version u8 | reserved u24 | length u32 | blocks u32 | entries u32
 //                then so many entries
 //     entry:     spec u16 | name text | size u64 | mode u16 | uid u32 | gid u32 |
 //                mtime_seconds u64 (two's complement) | mtime_nanoseconds u32 |
-//                first_block u32 | blame u8 | trouble text | line text
+//                first_block u32 | index u32 | room u64 | inodes u32 |
+//                blame u8 | trouble text | line text
 //
 // Network byte order (base/codec.h). `length` is the whole manifest in bytes, `blocks` the
 // whole object's. Under protection `none` anyone can forge it: decoding trusts nothing.
@@ -22,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stage {
@@ -29,7 +32,8 @@ namespace stage {
 inline constexpr std::size_t kManifestHeadBytes = 20;
 inline constexpr std::size_t kMaxManifestBytes = 16U << 20U;
 inline constexpr std::size_t kMaxManifestEntries = 65536;
-inline constexpr std::size_t kMaxFileNameBytes = 255;  ///< NAME_MAX.
+inline constexpr std::size_t kMaxFileNameBytes = 255;           ///< NAME_MAX.
+inline constexpr std::size_t kMaxTreeIndexBytes = 256U << 20U;  ///< Of one tree.
 
 struct FileTime {
     std::int64_t seconds = 0;
@@ -38,16 +42,19 @@ struct FileTime {
     auto operator<=>(const FileTime&) const = default;
 };
 
-/// One file, or why there is none.
+/// One file or tree, or why there is none.
 struct ManifestEntry {
     std::uint16_t spec = 0;  ///< Index into the job's specs.
     std::string name;        ///< The source's last component: no slash, not "." or "..".
-    std::uint64_t size = 0;
+    std::uint64_t size = 0;  ///< Bytes of data; of a tree: of its files together.
     std::uint16_t mode = 0;  ///< Permission bits, 07777.
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
-    FileTime mtime;
+    FileTime mtime;  ///< Of a tree: the latest in it.
     BlockIndex first_block;
+    std::uint32_t index_bytes = 0;  ///< Of a tree's index; 0: this is a file.
+    std::uint64_t room = 0;         ///< What a tree takes of a disk, bytes.
+    std::uint32_t inodes = 0;       ///< And how many of these.
     /// Not empty: the source can't give this file (an `optional` one); it has no bytes.
     std::string trouble;
     Blame blame = Blame::user;  ///< Of the trouble.
@@ -55,6 +62,7 @@ struct ManifestEntry {
     /// stage_spec.h writes it, since only the source reads the list. Else empty.
     std::string line;
 
+    [[nodiscard]] bool is_tree() const { return index_bytes != 0; }
     [[nodiscard]] std::uint32_t block_count() const;
     bool operator==(const ManifestEntry&) const = default;
 };
@@ -68,6 +76,8 @@ struct Manifest {
     [[nodiscard]] std::uint32_t own_block_count() const;
     /// Of all files together.
     [[nodiscard]] std::uint64_t file_bytes() const;
+    /// Of everything but the manifest: files, indexes and data of trees.
+    [[nodiscard]] std::uint64_t stream_bytes() const;
     /// Gives every entry its first block. Fails if blocks or entries run out: too many bytes.
     [[nodiscard]] Status lay_out();
 
@@ -83,10 +93,14 @@ struct Manifest {
 /// Fails on anything but exactly one manifest whose entries lie as lay_out() puts them.
 [[nodiscard]] Result<Manifest> decode_manifest(Bytes bytes);
 
-/// Where a block of a file lies.
+/// A name in a directory: no slash, not "." or "..".
+[[nodiscard]] bool is_plain_name(std::string_view name);
+
+/// Where a block of a file or tree lies.
 struct BlockPlace {
-    std::size_t entry = 0;     ///< Index into Manifest::entries.
-    std::uint64_t offset = 0;  ///< In the file.
+    std::size_t entry = 0;  ///< Index into Manifest::entries.
+    std::uint64_t offset =
+        0;  ///< In the file; in a tree's index and data, one after the other.
     std::uint32_t length = 0;  ///< 1 .. kBlockBytes.
 };
 

@@ -10,29 +10,9 @@
 namespace stage {
 namespace {
 
-std::string_view kind_of(mode_t mode) {
-    switch (mode & S_IFMT) {
-        case S_IFDIR:
-            return "a directory";
-        case S_IFCHR:
-        case S_IFBLK:
-            return "a device";
-        case S_IFIFO:
-            return "a pipe";
-        case S_IFSOCK:
-            return "a socket";
-        default:
-            return "no regular file";
-    }
-}
-
 Error not_regular(const std::string& path, mode_t mode) {
-    Error error{Blame::user, path + ": is " + std::string{kind_of(mode)}};
-    if (S_ISDIR(mode)) {
-        return std::move(error).remedy(
-            "directories can't be staged yet, make an archive of it");
-    }
-    return std::move(error).remedy("only regular files can be staged");
+    return Error{Blame::user, path + ": is " + std::string{kind_in_words(mode)}}.remedy(
+        S_ISDIR(mode) ? "a file was meant" : "only regular files can be staged");
 }
 
 /// The last component. Requires a path that names a regular file, so there is one.
@@ -42,14 +22,6 @@ std::string last_component(const std::string& path) {
 }
 
 }  // namespace
-
-FileIdentity identity_of(const struct stat& status) {
-    return {status.st_dev, status.st_ino};
-}
-
-FileTime mtime_of(const struct stat& status) {
-    return {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
-}
 
 Result<SourceFile> SourceFile::open(std::string path) {
     // Looked at before it is opened: opening a tape or a pipe already does something.
@@ -99,13 +71,13 @@ ManifestEntry SourceFile::describe() const {
     return entry;
 }
 
-Status SourceFile::read(std::uint64_t offset, MutableBytes room) const {
+Status SourceFile::read(std::uint64_t offset, MutableBytes room) {
     const std::int64_t count = read_fully(fd_.get(), room, offset);
     if (count < 0) {
         return source_error(path_, errno);
     }
     if (static_cast<std::size_t>(count) < room.size()) {
-        return changed_error();
+        return changed_while_read(path_);
     }
     return {};
 }
@@ -116,14 +88,13 @@ Status SourceFile::unchanged() const {
         return source_error(path_, errno);
     }
     if (static_cast<std::uint64_t>(status.st_size) != size_ || mtime_of(status) != mtime_) {
-        return changed_error();
+        return changed_while_read(path_);
     }
     return {};
 }
 
-Error SourceFile::changed_error() const {
-    return Error{Blame::user, path_ + ": changed while it was read"}.remedy(
-        "let nobody write to it while the job starts");
+Error SourceFile::changed_error(std::uint64_t /*offset*/, std::size_t /*length*/) {
+    return changed_while_read(path_);
 }
 
 }  // namespace stage

@@ -4,43 +4,30 @@
 // files: a directory, a device or a pipe is answered with a sentence, without being opened.
 #pragma once
 
-#include "stager/files/manifest.h"
+#include "stager/files/source_item.h"
 #include "transport/base/unique_fd.h"
-
-#include <sys/stat.h>
 
 namespace stage {
 
-/// Which file, whatever its names.
-struct FileIdentity {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-
-    bool operator==(const FileIdentity&) const = default;
-};
-
-[[nodiscard]] FileIdentity identity_of(const struct stat& status);
-[[nodiscard]] FileTime mtime_of(const struct stat& status);
-
-class SourceFile {
+class SourceFile final : public SourceItem {
   public:
     /// Opens `path`, absolute, for reading and remembers inode, size and mtime.
     [[nodiscard]] static Result<SourceFile> open(std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    [[nodiscard]] FileIdentity identity() const { return identity_; }
-    /// The file as a manifest tells of it; spec and first block are the caller's to fill.
-    [[nodiscard]] ManifestEntry describe() const;
+    [[nodiscard]] FileIdentity identity() const override { return identity_; }
+    /// Nobody needs to know: a file is not written over by what lies above it.
+    [[nodiscard]] std::vector<FileIdentity> above() const override { return {}; }
+    [[nodiscard]] ManifestEntry describe() const override;
 
-    /// Fills `room` from `offset`. A file that has become shorter is an error.
-    [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) const;
+    /// A file that has become shorter is an error.
+    [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
 
     /// Size and mtime are what they were at open().
-    [[nodiscard]] Status unchanged() const;
+    [[nodiscard]] Status unchanged() const override;
 
-    /// What everyone says who finds it different.
-    [[nodiscard]] Error changed_error() const;
+    [[nodiscard]] Error changed_error(std::uint64_t offset, std::size_t length) override;
 
   private:
     SourceFile(std::string path, UniqueFd fd, const struct stat& status);

@@ -3,6 +3,8 @@
 #include "stager/control/destination.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
+#include "stager/files/empty_directory.h"
+#include "stager/files/manifest.h"
 #include "transport/base/codec.h"
 #include "transport/base/unique_fd.h"
 
@@ -53,6 +55,25 @@ std::string read_list(int directory) {
     return text;
 }
 
+/// A file, or, where the name ends in a slash, a directory with all that is in it.
+bool remove_path(std::string path) {
+    const bool is_directory = path.ends_with('/');
+    path.resize(path.size() - (is_directory ? 1 : 0));
+    const std::size_t slash = path.rfind('/');
+    if (!path.starts_with('/') || !is_plain_name(path.substr(slash + 1))) {
+        return false;
+    }
+    if (!is_directory) {
+        return ::unlink(path.c_str()) == 0;
+    }
+    const std::string above = path.substr(0, slash + 1);
+    const std::string name = path.substr(slash + 1);
+    const UniqueFd parent{::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    struct stat there {};
+    return parent && ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(there.st_mode) && remove_entry(parent.get(), name).ok();
+}
+
 std::size_t remove_by_list(int directory) {
     const std::string text = read_list(directory);
     std::size_t count = 0;
@@ -60,9 +81,7 @@ std::size_t remove_by_list(int directory) {
         const std::size_t end = std::min(text.find('\0', at), text.size());
         const std::string path = text.substr(at, end - at);
         at = end + 1;
-        if (path.starts_with('/') && ::unlink(path.c_str()) == 0) {
-            ++count;
-        }
+        count += remove_path(path) ? 1U : 0U;
     }
     return count;
 }

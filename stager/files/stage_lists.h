@@ -3,9 +3,9 @@
 // Two lists in ".stagecast" below the stage's directory, each entry ended by a NUL:
 //
 //     files    where the files are, absolute, for the job's own use
-//     remove   what lies outside the directory and must be removed with it: files staged with
-//              `temp`, and while a worker is at work its temporary files, so that even one that
-//              was killed leaves nothing behind
+//     remove   what lies outside the directory and must be removed with it: what is staged
+//              with `temp`, and while a worker is at work its temporary files, so that even one
+//              that was killed leaves nothing behind; a directory's name ends in a slash
 //
 // The directory is the user's, so both lists are hints of the user's: only a process with no
 // more than the user's rights may act on them.
@@ -30,8 +30,8 @@ inline constexpr const char* kRemoveList = "remove";
                                       const std::vector<std::string>& paths);
 
 /// Removes what the list `remove` below `directory` (a descriptor) names, and those of its
-/// steps' directories: files, by absolute paths, nothing else. To be called as the user. Gives
-/// how many were removed.
+/// steps' directories: files, and what is said to be a directory with all that is in it, by
+/// absolute paths. To be called as the user. Gives how many were removed.
 std::size_t remove_listed(int directory);
 
 }  // namespace stage

@@ -86,13 +86,21 @@ Result<UniqueFd> walk(UniqueFd at, const TargetPlace& place) {
     return at;
 }
 
-std::uint64_t free_bytes_of(int directory) {
+/// What a file system does not tell is tried.
+void look_for_room(TargetDirectory& directory) {
+    directory.free_bytes = std::numeric_limits<std::uint64_t>::max();
+    directory.free_inodes = std::numeric_limits<std::uint64_t>::max();
     struct statvfs room {};
-    if (::fstatvfs(directory, &room) != 0 || room.f_blocks == 0) {
-        return std::numeric_limits<std::uint64_t>::max();  // It does not tell: try and see.
+    if (::fstatvfs(directory.fd.get(), &room) != 0) {
+        return;
     }
-    const std::uint64_t blocks = ::geteuid() == 0 ? room.f_bfree : room.f_bavail;
-    return blocks * room.f_frsize;
+    const bool is_root = ::geteuid() == 0;
+    if (room.f_blocks != 0) {
+        directory.free_bytes = (is_root ? room.f_bfree : room.f_bavail) * room.f_frsize;
+    }
+    if (room.f_files != 0) {
+        directory.free_inodes = is_root ? room.f_ffree : room.f_favail;
+    }
 }
 
 Status check_local(int directory, const TargetPlace& place) {
@@ -150,8 +158,8 @@ Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
     }
     TargetDirectory directory;
     directory.device = status.st_dev;
-    directory.free_bytes = free_bytes_of(fd->get());
     directory.fd = *std::move(fd);
+    look_for_room(directory);
     return directory;
 }
 

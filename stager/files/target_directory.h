@@ -33,6 +33,7 @@ struct TargetDirectory {
     UniqueFd fd;
     std::uint64_t device = 0;
     std::uint64_t free_bytes = 0;  ///< For this caller, when it was opened.
+    std::uint64_t free_inodes = 0;
 };
 
 /// Opens the directory that `place` lies in. Fails with a sentence naming the file.

@@ -1,5 +1,6 @@
 #include "stager/files/target_file.h"
 
+#include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 
@@ -38,26 +39,6 @@ bool same_content(int one, int other, std::uint64_t size) {
 }
 
 }  // namespace
-
-std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
-    const std::string tail = ".stagecast." + writer.job + '.' + std::to_string(rank);
-    const std::size_t room = kMaxFileNameBytes - 1 - std::min(tail.size(), std::size_t{100});
-    return '.' + name.substr(0, room) + tail;
-}
-
-bool is_at_work(int directory, const std::string& temporary) {
-    const UniqueFd other{
-        ::openat(directory, temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-    return other && ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
-}
-
-Error shared_error(const std::string& path) {
-    return Error{Blame::user,
-                 path +
-                     ": lies on a file system that other nodes of the job share, "
-                     "every node would write the same file"}
-        .remedy("copy it there once yourself, or choose a local destination");
-}
 
 Result<TargetFile> TargetFile::decide(TargetOrder order,
                                       const ManifestEntry& entry,
@@ -112,8 +93,8 @@ TargetFile::~TargetFile() {
     }
 }
 
-std::uint64_t TargetFile::bytes_needed() const {
-    return way_ == Way::write ? size_ : 0;
+TargetNeeds TargetFile::needs() const {
+    return way_ == Way::write ? TargetNeeds{.bytes = size_, .inodes = 1} : TargetNeeds{};
 }
 
 std::string TargetFile::temporary_path() const {
@@ -161,7 +142,7 @@ Status TargetFile::begin() {
     if (Status made = make_temporary(); !made) {
         return made;
     }
-    if (Status alone = check_alone(); !alone) {
+    if (Status alone = check_alone(directory_.fd.get(), name_, writer_, path()); !alone) {
         return alone;
     }
     return take_room();
@@ -215,28 +196,6 @@ Status TargetFile::take_room() {
     return cause == 0 ? Status{} : Status{failed(cause)};
 }
 
-/// The neighbours' temporary names in a directory that should be this node's own. The last of
-/// the group to come here sees its neighbour's in any order of arrival.
-Status TargetFile::check_alone() const {
-    const std::uint32_t size = writer_.group_size;
-    for (const std::uint32_t step : std::array{1U, size - 1U}) {
-        const std::uint32_t rank = (writer_.rank + step) % size;
-        struct stat status {};
-        if (rank == writer_.rank || ::fstatat(directory_.fd.get(),
-                                              temporary_name(name_, writer_, rank).c_str(),
-                                              &status,
-                                              AT_SYMLINK_NOFOLLOW) != 0) {
-            continue;
-        }
-        return Error{Blame::user,
-                     path() +
-                         ": lies on a file system that other nodes of the job share, "
-                         "every node would write the same file"}
-            .remedy("copy it there once yourself, or choose a local destination");
-    }
-    return {};
-}
-
 Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
     if (way_ == Way::leave) {
         return Placing::discarded;
@@ -260,7 +219,7 @@ Status TargetFile::compare(std::uint64_t offset, Bytes bytes) const {
     return is_same ? Status{} : Status{differs()};
 }
 
-Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) const {
+Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
     if (way_ == Way::leave || !fd_) {
         return Error{Blame::internal, path() + ": its bytes were not kept"};
     }
@@ -278,7 +237,7 @@ Status TargetFile::settle() {
     if (way_ != Way::write) {
         return {};
     }
-    keep_owner_and_mode();
+    keep_owner_and_mode(fd_.get(), {.uid = uid_, .gid = gid_, .mode = mode_});
     const std::array times{timespec{0, UTIME_OMIT},
                            timespec{mtime_.seconds, static_cast<long>(mtime_.nanoseconds)}};
     // A file system that can't store this time keeps its own.
@@ -287,26 +246,6 @@ Status TargetFile::settle() {
         return failed(errno);
     }
     return {};
-}
-
-/// As far as the caller may: a user can give a file to a group of theirs, root to anybody. Who
-/// can't keep the owner or group must not keep the bits that lend their rights.
-void TargetFile::keep_owner_and_mode() const {
-    constexpr auto kNobodyElse = static_cast<uid_t>(-1);
-    if (::geteuid() == 0) {
-        static_cast<void>(!::fchown(fd_.get(), uid_, gid_));
-    } else if (gid_ != ::getegid()) {
-        static_cast<void>(!::fchown(fd_.get(), kNobodyElse, gid_));
-    }
-    struct stat now {};
-    mode_t mode = mode_;
-    if (::fstat(fd_.get(), &now) != 0 || now.st_uid != uid_) {
-        mode &= ~static_cast<mode_t>(S_ISUID);
-    }
-    if (now.st_gid != gid_) {
-        mode &= ~static_cast<mode_t>(S_ISGID);
-    }
-    static_cast<void>(::fchmod(fd_.get(), mode));
 }
 
 Status TargetFile::appear() {

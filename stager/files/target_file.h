@@ -9,41 +9,11 @@
 // job seen at work in "its own" directory means that the directory is shared.
 #pragma once
 
-#include "stager/control/stage_spec.h"
-#include "stager/files/source_file.h"
-#include "stager/files/target_directory.h"
-#include "transport/run/sink.h"
-
-#include <optional>
+#include "stager/files/target.h"
 
 namespace stage {
 
-/// Who writes: the temporary names are made of it.
-struct Writer {
-    std::string job;  ///< "42", "42.3"; of what may stand in a file's name.
-    std::uint32_t rank = 0;
-    std::uint32_t group_size = 1;
-};
-
-/// What is wanted of one file.
-struct TargetOrder {
-    TargetPlace place;
-    Existing existing = Existing::overwrite;
-    bool is_durable = false;
-    std::optional<FileIdentity> source;  ///< On the source's own node: the file itself.
-};
-
-/// ".NAME.stagecast.JOB.RANK", NAME cut where it would be too long for a file system.
-[[nodiscard]] std::string temporary_name(const std::string& name,
-                                         const Writer& writer,
-                                         std::uint32_t rank);
-
-/// `directory` has a file of that temporary name whose writer lives: it holds the lock.
-[[nodiscard]] bool is_at_work(int directory, const std::string& temporary);
-/// `path` lies where other members of the group write, too.
-[[nodiscard]] Error shared_error(const std::string& path);
-
-class TargetFile {
+class TargetFile final : public Target {
   public:
     /// Looks at the destination and decides; nothing is made yet but missing directories.
     [[nodiscard]] static Result<TargetFile> decide(TargetOrder order,
@@ -55,26 +25,20 @@ class TargetFile {
     TargetFile(const TargetFile&) = delete;
     TargetFile& operator=(const TargetFile&) = delete;
     /// Removes the temporary file, if it did not get its final name.
-    ~TargetFile();
+    ~TargetFile() override;
 
-    /// Bytes that begin() will need on device(); 0 where nothing is written.
-    [[nodiscard]] std::uint64_t bytes_needed() const;
-    [[nodiscard]] std::uint64_t device() const { return directory_.device; }
-    [[nodiscard]] std::uint64_t free_bytes() const { return directory_.free_bytes; }
-    [[nodiscard]] std::string path() const { return order_.place.path(); }
-    /// Where the temporary file is while there is one.
-    [[nodiscard]] std::string temporary_path() const;
+    [[nodiscard]] TargetNeeds needs() const override;
+    [[nodiscard]] const TargetDirectory& directory() const override { return directory_; }
+    [[nodiscard]] std::string path() const override { return order_.place.path(); }
+    [[nodiscard]] std::string temporary_path() const override;
+    [[nodiscard]] bool is_left() const override { return way_ != Way::write; }
 
-    /// Makes the temporary file and takes its whole room on the disk.
-    [[nodiscard]] Status begin();
-
-    [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes);
-    [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) const;
-
-    /// Every byte is there: owner, mode, times; `durable`: on the disk.
-    [[nodiscard]] Status settle();
-    /// The final name. Requires settle().
-    [[nodiscard]] Status appear();
+    /// Takes the whole room on the disk, too.
+    [[nodiscard]] Status begin() override;
+    [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
+    [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
+    [[nodiscard]] Status settle() override;
+    [[nodiscard]] Status appear() override;
 
   private:
     enum class Way : unsigned char {
@@ -92,13 +56,11 @@ class TargetFile {
     [[nodiscard]] Status open_existing();
     [[nodiscard]] Status make_temporary();
     [[nodiscard]] Status take_room();
-    [[nodiscard]] Status check_alone() const;
     [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
     [[nodiscard]] Status rename_if_free();
     [[nodiscard]] Status meet_newcomer();
     [[nodiscard]] Error differs() const;
     [[nodiscard]] Error failed(int cause) const;
-    void keep_owner_and_mode() const;
 
     TargetOrder order_;
     Writer writer_;

@@ -34,7 +34,8 @@ constexpr std::array kOptions{
                "Without it PMIx (srun --mpi=pmix, mpirun) says who we are"},
     OptionText{"rank", nullptr, "this member's line in the file of hosts"},
     OptionText{"root", "0", "rank of the member that has the file"},
-    OptionText{"source", nullptr, "file to send, at the root; elsewhere it is ignored"},
+    OptionText{
+        "source", nullptr, "file or directory to send, at the root; elsewhere it is ignored"},
     OptionText{"dest",
                nullptr,
                "where the file goes here; a path that ends in / or is a directory gets the "

@@ -1,6 +1,7 @@
 #include "stager/worker/orders.h"
 
 #include "stager/files/disk_error.h"
+#include "stager/files/source_file.h"
 #include "transport/base/codec.h"
 
 #include <algorithm>
@@ -13,9 +14,9 @@ namespace {
 constexpr std::uint64_t kMaxListBytes = 4U << 20U;
 
 Result<std::string> read_list(const std::string& path) {
-    const Result<SourceFile> file = SourceFile::open(path);
+    Result<SourceFile> file = SourceFile::open(path);
     if (!file) {
-        return file.error();
+        return std::move(file).error();
     }
     if (file->size() > kMaxListBytes) {
         return Error{Blame::user, path + ": a list of files has at most 4 MiB"};

@@ -36,6 +36,9 @@ Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
         sink->identity_of = [source = work.files_.get()](std::size_t index) {
             return source->identity(index);
         };
+        sink->above = [source = work.files_.get()](std::size_t index) {
+            return source->above(index);
+        };
         work.sink_ = std::make_unique<FileSink>(*std::move(sink));
         work.both_ = std::make_unique<SourceAndSink>(*work.files_, *work.sink_);
     }
@@ -112,7 +115,7 @@ BroadcastReport Work::run_alone() {
 
 std::uint64_t Work::bytes_expected() const {
     if (files_) {
-        return files_->manifest().file_bytes();
+        return files_->manifest().stream_bytes();
     }
     return sink_ ? sink_->bytes_expected() : 0;
 }

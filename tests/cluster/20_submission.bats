@@ -44,9 +44,9 @@ last_job() { lab exec scontrol show jobs -o | sed -n 's/^JobId=\([0-9]*\).*/\1/p
   refused 'secret.*Permission denied' --stage-file=secret
 }
 
-@test "a directory" {
-  mkdir "$WORK/dir"
-  refused 'dir.*directory' --stage-file=dir
+@test "a directory that the user cannot read" {
+  mkdir -m 700 "$WORK/dir"
+  refused 'dir.*Permission denied' --stage-file=dir
 }
 
 @test "a fifo, a device" {

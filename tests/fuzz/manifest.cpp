@@ -10,6 +10,15 @@
 namespace stage {
 namespace {
 
+/// Where block `at` of an entry lies: an index's blocks are whole but the last, then the
+/// data's.
+std::uint64_t offset_of(const ManifestEntry& entry, std::uint32_t at) {
+    const std::uint64_t index = entry.index_bytes;
+    const std::uint64_t index_blocks = (index + kBlockBytes - 1) / kBlockBytes;
+    return at < index_blocks ? std::uint64_t{at} * kBlockBytes
+                             : index + (at - index_blocks) * kBlockBytes;
+}
+
 /// The blocks of an entry are its own from the first to the last, whole but the last.
 void check_entry(const Manifest& manifest, std::size_t index) {
     const ManifestEntry& entry = manifest.entries[index];
@@ -21,12 +30,13 @@ void check_entry(const Manifest& manifest, std::size_t index) {
         return;
     }
     const std::uint32_t first = entry.first_block.value();
+    const std::uint64_t end = entry.index_bytes + entry.size;
     for (const std::uint32_t at : {0U, count / 2, count - 1}) {
         const auto place = find_block(manifest, BlockIndex{first + at});
         invariant(place && place->entry == index, "a block is its file's");
-        invariant(place->offset == std::uint64_t{at} * kBlockBytes, "blocks stand in order");
-        invariant(place->length > 0 && place->offset + place->length <= entry.size &&
-                      (at != count - 1 || place->offset + place->length == entry.size),
+        invariant(place->offset == offset_of(entry, at), "blocks stand in order");
+        invariant(place->length > 0 && place->offset + place->length <= end &&
+                      (at != count - 1 || place->offset + place->length == end),
                   "a file's blocks are the whole file");
     }
 }
@@ -77,9 +87,14 @@ std::vector<FuzzSeed> fuzz_seeds() {
     ManifestEntry listed = file;
     listed.spec = 3;
     listed.line = "1;-,/shared/input.dat,sub/";
+    ManifestEntry tree = file;
+    tree.spec = 4;
+    tree.index_bytes = (1U << 20U) + 100;
+    tree.room = 6U << 20U;
+    tree.inodes = 12;
     return {{"one_file", laid_out({file})},
             {"no_file", laid_out({})},
-            {"all_kinds", laid_out({file, empty, missing, listed})}};
+            {"all_kinds", laid_out({file, empty, missing, listed, tree, file})}};
 }
 
 }  // namespace stage

@@ -28,7 +28,8 @@ MAY_INCLUDE = {
     "spank": BASE + ["stager/control"],
     "stager/control": BASE,
     "stager/config": BASE,
-    "stager/spawn": BASE + ["stager/control", "stager/config", "stager/files/stage_lists."],
+    "stager/spawn": BASE + ["stager/control", "stager/config"]
+    + ["stager/files/stage_lists.", "stager/files/empty_directory."],
     "stager/link": BASE + ["stager/config", "transport/seal"],
     "stager/files": ENGINE + ["stager/control"],
     "stager/worker": ENGINE + ["stager/files", "stager/control", "stager/config", "pmix"]

@@ -255,24 +255,35 @@ TEST_CASE("the lists say where the files are and what must go with them") {
     CHECK(outside.names() == Names{"c"});
 }
 
-TEST_CASE("a step's list is followed, a forged one leads to files only, by absolute names") {
+TEST_CASE(
+    "a step's list is followed, to directories only where it says so, by absolute names") {
     const Scratch stage;
     const Scratch outside;
     const std::string victim = outside.write("victim", "x");
     const std::string kept = outside.write("kept", "x");
+    outside.write("tree/a/b/c", "x");
     REQUIRE(::mkdir(outside.path("directory").c_str(), 0700) == 0);
     REQUIRE(::mkdir(stage.path("step.3").c_str(), 0700) == 0);
-    REQUIRE(
-        write_stage_list(stage.path("step.3"),
-                         kRemoveList,
-                         {victim, outside.path("directory"), "kept", "", outside.path("no")})
-            .ok());
+    REQUIRE(write_stage_list(stage.path("step.3"),
+                             kRemoveList,
+                             {victim,
+                              outside.path("directory"),
+                              outside.path("tree/"),
+                              outside.path("kept/"),
+                              "kept",
+                              "/",
+                              outside.path("../"),
+                              "",
+                              outside.path("no")})
+                .ok());
     // A list behind a link is none.
     stage.write("elsewhere/remove", kept + '\0');
     REQUIRE(::symlink("elsewhere", stage.path(".stagecast").c_str()) == 0);
     const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    CHECK(remove_listed(directory.get()) == 1);
+    CHECK(remove_listed(directory.get()) == 2);
     CHECK(outside.names() == Names{"kept"});
+    CHECK(::access(outside.path("directory").c_str(), F_OK) == 0);
+    CHECK(::access(outside.path("tree").c_str(), F_OK) != 0);
     CHECK_FALSE(write_stage_list(stage.path(), kFilesList, {"x"}).ok());
 }
 

@@ -61,6 +61,42 @@ TEST_CASE("every block of an object has its place, and no other") {
     CHECK_FALSE(find_block(manifest, BlockIndex{0xffffffffU}));
 }
 
+TEST_CASE("a tree has blocks for its index, then for its data") {
+    Manifest manifest;
+    ManifestEntry tree = entry("t", kBlockBytes + 5);
+    tree.index_bytes = 2 * kBlockBytes + 7;
+    tree.room = 9 * kBlockBytes;
+    tree.inodes = 3;
+    manifest.entries = {entry("a", 1), tree, entry("b", 2)};
+    REQUIRE(manifest.lay_out().ok());
+    CHECK(manifest.block_count() == 1 + 1 + (3 + 2) + 1);
+    CHECK(manifest.file_bytes() == kBlockBytes + 8);
+    CHECK(manifest.stream_bytes() == manifest.file_bytes() + tree.index_bytes);
+    const Result<Manifest> back = decode_manifest(encode_manifest(manifest));
+    REQUIRE(back);
+    CHECK(*back == manifest);
+    std::uint64_t offset = 0;
+    for (const std::uint32_t length : {kBlockBytes, kBlockBytes, 7U, kBlockBytes, 5U}) {
+        const auto block = static_cast<std::uint32_t>((offset + kBlockBytes - 1) / kBlockBytes);
+        const auto place = find_block(manifest, BlockIndex{2 + block});
+        REQUIRE(place);
+        CHECK(place->entry == 1);
+        CHECK(place->offset == offset);
+        CHECK(place->length == length);
+        offset += length;
+    }
+    CHECK(find_block(manifest, BlockIndex{7})->entry == 2);
+    for (const auto spoil : {+[](ManifestEntry& one) { one.inodes = 0; },
+                             +[](ManifestEntry& one) { one.trouble = "x"; },
+                             +[](ManifestEntry& one) { one.index_bytes = 0; },
+                             +[](ManifestEntry& one) { one.index_bytes = ~0U; }}) {
+        Manifest other = manifest;
+        spoil(other.entries[1]);
+        REQUIRE(other.lay_out().ok());
+        CHECK_FALSE(decode_manifest(encode_manifest(other)));
+    }
+}
+
 TEST_CASE("a manifest that is cut or stretched is none") {
     std::vector<std::byte> bytes = encode_manifest(sample());
     for (std::size_t length = 0; length < bytes.size(); ++length) {
@@ -117,8 +153,10 @@ TEST_CASE("a manifest longer than a block shifts the files") {
         manifest.entries.push_back(entry("file-" + std::to_string(i), 10));
     }
     REQUIRE(manifest.lay_out().ok());
-    CHECK(manifest.own_block_count() == 2);
-    CHECK(find_block(manifest, BlockIndex{2})->entry == 0);
+    CHECK(manifest.own_block_count() == 3);
+    CHECK_FALSE(find_block(manifest, BlockIndex{2}));
+    REQUIRE(find_block(manifest, BlockIndex{3}));
+    CHECK(find_block(manifest, BlockIndex{3})->entry == 0);
     CHECK(decode_manifest(encode_manifest(manifest)).ok());
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("what cannot be staged is refused before anything is submitted") {
         return refusal(side, host);
     };
     CHECK_THAT(refused("nope"), Catch::Contains("No such file") && Catch::Contains("::late"));
-    CHECK_THAT(refused("dir"), Catch::Contains("is a directory"));
+    CHECK_THAT(refused("@dir"), Catch::Contains("is a directory"));
     CHECK_THAT(refused("fifo"), Catch::Contains("not a regular file"));
     CHECK_THAT(refused("/dev/null"), Catch::Contains("not a regular file"));
     CHECK_THAT(refused("a::bogus"), Catch::Contains("character 4"));

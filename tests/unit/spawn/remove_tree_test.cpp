@@ -1,6 +1,7 @@
 // Is a job's directory gone with everything in it, and nothing outside of it touched?
 #include "stager/spawn/remove_tree.h"
 
+#include "stager/files/empty_directory.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>

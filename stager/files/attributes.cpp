@@ -1,0 +1,137 @@
+#include "stager/files/attributes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace stage {
+namespace {
+
+constexpr const char* kAccessAcl = "system.posix_acl_access";
+
+/// The kernel's layout (include/uapi/linux/posix_acl_xattr.h): version u32, then entries of
+/// tag u16, rights u16, id u32; little-endian.
+constexpr std::size_t kAclHeadBytes = 4;
+constexpr std::size_t kAclEntryBytes = 8;
+constexpr unsigned kAclGroup = 0x04;
+constexpr unsigned kAclMask = 0x10;
+constexpr unsigned kAllRights = 7;
+
+unsigned little_endian(Bytes two) {
+    return std::to_integer<unsigned>(two[0]) | (std::to_integer<unsigned>(two[1]) << 8U);
+}
+
+/// What the file system or the caller's rights don't allow is left out.
+bool is_left_out(int cause) {
+    return cause == EOPNOTSUPP || cause == EPERM || cause == EACCES || cause == EINVAL;
+}
+
+std::string proc_path(int directory, const std::string& name) {
+    return "/proc/self/fd/" + std::to_string(directory) + '/' + name;
+}
+
+void limit_group(int fd, const TreeNode& node, Bytes acl) {
+    const unsigned group = group_rights(acl).value_or(0);
+    const mode_t mode = (node.mode & 0707U) | (group << 3U);
+    static_cast<void>(::fchmod(fd, mode));
+}
+
+}  // namespace
+
+std::optional<unsigned> group_rights(Bytes acl) {
+    if (acl.size() < kAclHeadBytes || (acl.size() - kAclHeadBytes) % kAclEntryBytes != 0) {
+        return std::nullopt;
+    }
+    std::optional<unsigned> group;
+    unsigned mask = kAllRights;
+    for (std::size_t at = kAclHeadBytes; at < acl.size(); at += kAclEntryBytes) {
+        const unsigned tag = little_endian(acl.subspan(at, 2));
+        const unsigned rights = little_endian(acl.subspan(at + 2, 2)) & kAllRights;
+        if (tag == kAclGroup) {
+            group = rights;
+        } else if (tag == kAclMask) {
+            mask = rights;
+        }
+    }
+    return group ? std::optional{*group & mask} : std::nullopt;
+}
+
+void keep_owner_and_mode(int fd, const OwnerAndMode& wanted) {
+    constexpr auto kNobodyElse = static_cast<uid_t>(-1);
+    if (::geteuid() == 0) {
+        static_cast<void>(!::fchown(fd, wanted.uid, wanted.gid));
+    } else if (wanted.gid != ::getegid()) {
+        static_cast<void>(!::fchown(fd, kNobodyElse, wanted.gid));
+    }
+    mode_t mode = wanted.mode;
+    struct stat now {};
+    if ((mode & (S_ISUID | S_ISGID)) != 0) {
+        const bool is_known = ::fstat(fd, &now) == 0;
+        if (!is_known || now.st_uid != wanted.uid) {
+            mode &= ~static_cast<mode_t>(S_ISUID);
+        }
+        if (!is_known || now.st_gid != wanted.gid) {
+            mode &= ~static_cast<mode_t>(S_ISGID);
+        }
+    }
+    static_cast<void>(::fchmod(fd, mode));
+}
+
+bool keep_attributes(int fd, const TreeNode& node) {
+    keep_owner_and_mode(fd, {.uid = node.uid, .gid = node.gid, .mode = node.mode});
+    for (const TreeAttribute& attribute : node.attributes) {
+        if (::fsetxattr(fd,
+                        attribute.name.c_str(),
+                        attribute.value.data(),
+                        attribute.value.size(),
+                        0) == 0) {
+            continue;
+        }
+        if (!is_left_out(errno)) {
+            return false;
+        }
+        if (attribute.name == kAccessAcl) {
+            limit_group(fd, node, attribute.value);
+        }
+    }
+    const std::array times{
+        timespec{0, UTIME_OMIT},
+        timespec{node.mtime.seconds, static_cast<long>(node.mtime.nanoseconds)}};
+    static_cast<void>(::futimens(fd, times.data()));
+    return true;
+}
+
+std::vector<TreeAttribute> read_attributes(int directory, const std::string& name) {
+    const std::string path = proc_path(directory, name);
+    std::vector<TreeAttribute> attributes;
+    std::array<char, 4096> quick{};
+    ssize_t length = ::llistxattr(path.c_str(), quick.data(), quick.size());
+    std::string names{quick.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+    if (length < 0 && errno == ERANGE) {
+        names.resize(kMaxAttributeBytes);
+        length = ::llistxattr(path.c_str(), names.data(), names.size());
+        names.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    }
+    for (std::size_t at = 0; at < names.size();) {
+        const std::string one = names.substr(at, names.find('\0', at) - at);
+        at += one.size() + 1;
+        if (!is_carried(one) || attributes.size() == kMaxTreeAttributes) {
+            continue;
+        }
+        std::vector<std::byte> value(kMaxAttributeBytes);
+        const ssize_t size = ::lgetxattr(path.c_str(), one.c_str(), value.data(), value.size());
+        if (size >= 0) {
+            value.resize(static_cast<std::size_t>(size));
+            attributes.push_back({.name = one, .value = std::move(value)});
+        }
+    }
+    std::ranges::sort(attributes, {}, &TreeAttribute::name);
+    return attributes;
+}
+
+}  // namespace stage

@@ -1,0 +1,38 @@
+// Whose is a file, what may be done with it, when was it written: how is that kept?
+//
+// As far as the caller may: a user can give a file to a group of theirs, root to anybody. Who
+// can't keep the owner or group must not keep the bits that lend their rights; who can't keep
+// an ACL must not keep the rights of its mask, which stand where the group's do. A file system
+// that knows no attributes or no such times goes without.
+#pragma once
+
+#include "stager/files/tree_node.h"
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace stage {
+
+struct OwnerAndMode {
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    std::uint16_t mode = 0;  ///< 07777.
+};
+
+/// On an open file or directory.
+void keep_owner_and_mode(int fd, const OwnerAndMode& wanted);
+
+/// On the node's own file or directory, open: owner, mode, attributes, mtime. False and errno
+/// if there is no room for its attributes.
+[[nodiscard]] bool keep_attributes(int fd, const TreeNode& node);
+
+/// Of what is called `name` in the open directory, itself if it is a link. What can't be read
+/// is not there.
+[[nodiscard]] std::vector<TreeAttribute> read_attributes(int directory,
+                                                         const std::string& name);
+
+/// The group's own rights (0..7) under this ACL's mask; nothing if it is no ACL.
+[[nodiscard]] std::optional<unsigned> group_rights(Bytes acl);
+
+}  // namespace stage

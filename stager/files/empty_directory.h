@@ -1,0 +1,46 @@
+// How is a directory emptied when its owner may have filled it with traps?
+//
+// By descriptors: a name is looked up only in an open directory, links are unlinked and never
+// followed, a mount is never entered, and the way back up is taken only if it leads to the very
+// directory that one came from. (Whoever moves a foreign directory in here gives it away.)
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace stage {
+
+/// Which directory an open one is, and on which mount.
+struct DirectoryPlace {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t mount = 0;
+    uid_t owner = 0;
+    mode_t mode = 0;
+
+    [[nodiscard]] bool same_directory(const DirectoryPlace& other) const {
+        return device == other.device && inode == other.inode;
+    }
+    [[nodiscard]] bool same_mount(const DirectoryPlace& other) const {
+        return device == other.device && mount == other.mount;
+    }
+};
+
+[[nodiscard]] std::optional<DirectoryPlace> place_of(int fd);
+
+/// For reading, no link; one of our own that forbids it is opened up by chmod.
+[[nodiscard]] UniqueFd open_to_empty(int parent, const char* name);
+
+/// Removes all that is in the open directory `top`, as whoever we are; directories of our own
+/// that forbid it are opened up by chmod. Goes on after a failure; the first one is the error.
+Status empty_directory(int top);
+
+/// Removes `name` in the open directory, whatever it is, with all that is in it. What is not
+/// there is fine.
+Status remove_entry(int directory, const std::string& name);
+
+}  // namespace stage

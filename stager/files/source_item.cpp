@@ -1,0 +1,53 @@
+#include "stager/files/source_item.h"
+
+#include "stager/files/source_file.h"
+#include "stager/files/source_tree.h"
+
+namespace stage {
+
+FileIdentity identity_of(const struct stat& status) {
+    return {status.st_dev, status.st_ino};
+}
+
+FileTime mtime_of(const struct stat& status) {
+    return {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
+}
+
+std::string_view kind_in_words(mode_t mode) {
+    switch (mode & S_IFMT) {
+        case S_IFDIR:
+            return "a directory";
+        case S_IFCHR:
+        case S_IFBLK:
+            return "a device";
+        case S_IFIFO:
+            return "a pipe";
+        case S_IFSOCK:
+            return "a socket";
+        default:
+            return "no regular file";
+    }
+}
+
+Error changed_while_read(const std::string& path) {
+    return Error{Blame::user, path + ": changed while it was read"}.remedy(
+        "let nobody write to it while the job starts");
+}
+
+Result<std::unique_ptr<SourceItem>> open_source(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+        Result<SourceTree> tree = SourceTree::open(path);
+        if (!tree) {
+            return std::move(tree).error();
+        }
+        return std::unique_ptr<SourceItem>{std::make_unique<SourceTree>(*std::move(tree))};
+    }
+    Result<SourceFile> file = SourceFile::open(path);
+    if (!file) {
+        return std::move(file).error();
+    }
+    return std::unique_ptr<SourceItem>{std::make_unique<SourceFile>(*std::move(file))};
+}
+
+}  // namespace stage

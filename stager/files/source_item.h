@@ -1,0 +1,62 @@
+// What can be sent as one entry of a manifest?
+//
+// A file or a directory tree: both have a description, bytes at offsets (a tree's index, then
+// its data), and a memory of what they were when they were opened.
+#pragma once
+
+#include "stager/files/manifest.h"
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace stage {
+
+/// Which file, whatever its names.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+
+    bool operator==(const FileIdentity&) const = default;
+};
+
+[[nodiscard]] FileIdentity identity_of(const struct stat& status);
+[[nodiscard]] FileTime mtime_of(const struct stat& status);
+/// "a directory", "a pipe".
+[[nodiscard]] std::string_view kind_in_words(mode_t mode);
+
+class SourceItem {
+  public:
+    SourceItem(const SourceItem&) = delete;
+    SourceItem& operator=(const SourceItem&) = delete;
+    virtual ~SourceItem() = default;
+
+    /// As a manifest tells of it; spec, line and first block are the caller's to fill.
+    [[nodiscard]] virtual ManifestEntry describe() const = 0;
+    [[nodiscard]] virtual FileIdentity identity() const = 0;
+    /// The directories that it lies in, as far as they can be seen.
+    [[nodiscard]] virtual std::vector<FileIdentity> above() const = 0;
+
+    /// Fills `room` from `offset`. What has changed is an error.
+    [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes room) = 0;
+    /// Every byte was read: is it still what it was?
+    [[nodiscard]] virtual Status unchanged() const = 0;
+    /// What everyone says who finds these bytes different.
+    [[nodiscard]] virtual Error changed_error(std::uint64_t offset, std::size_t length) = 0;
+
+  protected:
+    SourceItem() = default;
+    SourceItem(SourceItem&&) = default;
+    SourceItem& operator=(SourceItem&&) = default;
+};
+
+/// "PATH: changed while it was read".
+[[nodiscard]] Error changed_while_read(const std::string& path);
+
+/// Opens what `path`, absolute, names, with the caller's rights and through symbolic links: the
+/// user named it. A file or a directory; anything else is answered with a sentence, unopened.
+[[nodiscard]] Result<std::unique_ptr<SourceItem>> open_source(const std::string& path);
+
+}  // namespace stage

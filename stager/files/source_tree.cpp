@@ -1,0 +1,172 @@
+#include "stager/files/source_tree.h"
+
+#include "stager/files/disk_error.h"
+#include "stager/files/disk_io.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// "b" of "/a/b", "/a/b/" and "/a/b/.".
+std::string last_component(std::string path) {
+    while (path.ends_with('/') || path.ends_with("/.")) {
+        path.resize(path.rfind('/'));
+    }
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return is_plain_name(name) ? name : "unnamed";
+}
+
+std::vector<FileIdentity> directories_above(const UniqueFd& top) {
+    std::vector<FileIdentity> above;
+    constexpr std::size_t kMost = 4096;
+    struct stat status {};
+    UniqueFd at{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    while (at && above.size() < kMost && ::fstat(at.get(), &status) == 0) {
+        const FileIdentity here = identity_of(status);
+        if (!above.empty() && above.back() == here) {
+            break;  // The root is above itself.
+        }
+        above.push_back(here);
+        at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    }
+    return above;
+}
+
+/// True if a file's data end with this piece.
+bool is_last(const TreePiece& piece, const TreeNode& file) {
+    const std::uint64_t end = file.kind == TreeKind::sparse
+                                  ? file.extents.back().offset + file.extents.back().length
+                                  : file.size;
+    return piece.offset + piece.length == end;
+}
+
+}  // namespace
+
+Result<SourceTree> SourceTree::open(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) {
+        path.pop_back();
+    }
+    UniqueFd top{::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    struct stat status {};
+    if (!top || ::fstat(top.get(), &status) != 0) {
+        return source_error(path, errno);
+    }
+    Result<WalkedTree> tree = walk_tree(top, path);
+    if (!tree) {
+        return std::move(tree).error();
+    }
+    return SourceTree{std::move(path), std::move(top), *std::move(tree), status};
+}
+
+SourceTree::SourceTree(std::string path,
+                       UniqueFd top,
+                       WalkedTree tree,
+                       const struct stat& status)
+    : path_{std::move(path)},
+      identity_{identity_of(status)},
+      above_{directories_above(top)},
+      top_{tree.index.node(0)},
+      tree_{std::make_unique<WalkedTree>(std::move(tree))},
+      directories_{tree_->index, std::move(top)} {
+}
+
+ManifestEntry SourceTree::describe() const {
+    ManifestEntry entry;
+    entry.name = last_component(path_);
+    entry.size = index().data_bytes();
+    entry.mode = top_.mode;
+    entry.uid = top_.uid;
+    entry.gid = top_.gid;
+    entry.mtime = tree_->newest;
+    entry.index_bytes = static_cast<std::uint32_t>(index().bytes().size());
+    entry.room = index().room();
+    entry.inodes = index().inodes();
+    return entry;
+}
+
+std::string SourceTree::path_of(std::uint32_t node) const {
+    return path_ + (path_.ends_with('/') ? "" : "/") + index().path(node);
+}
+
+Status SourceTree::read(std::uint64_t offset, MutableBytes room) {
+    const Bytes own = index().bytes();
+    if (offset < own.size()) {
+        std::ranges::copy(own.subspan(offset, room.size()), room.begin());
+        return {};
+    }
+    for (const TreePiece& piece : index().pieces(offset - own.size(), room.size())) {
+        if (Status done = read_piece(piece, room.subspan(piece.begin, piece.length)); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Status SourceTree::read_piece(const TreePiece& piece, MutableBytes room) {
+    if (Status opened = open_file(piece.node); !opened) {
+        return opened;
+    }
+    const std::int64_t count = read_fully(open_.get(), room, piece.offset);
+    if (count < 0) {
+        return source_error(path_of(piece.node), errno);
+    }
+    const TreeNode file = index().node(piece.node);
+    const bool is_whole = static_cast<std::size_t>(count) == room.size();
+    // The last bytes of a changed file never leave this node.
+    if (!is_whole || (is_last(piece, file) && !is_as_walked(file))) {
+        return changed_while_read(path_of(piece.node));
+    }
+    return {};
+}
+
+Status SourceTree::open_file(std::uint32_t node) {
+    if (open_node_ == node) {
+        return {};
+    }
+    open_node_ = 0;
+    const TreeNode file = index().node(node);
+    const int directory = directories_.at(file.parent);
+    open_.reset(directory < 0
+                    ? -1
+                    : ::openat(directory,
+                               file.name.c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!open_) {
+        const bool is_gone = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+        return is_gone ? changed_while_read(path_of(node)) : source_error(path_of(node), errno);
+    }
+    if (!is_as_walked(file)) {
+        return changed_while_read(path_of(node));
+    }
+    open_node_ = node;
+    return {};
+}
+
+/// What is open is still the file of the index.
+bool SourceTree::is_as_walked(const TreeNode& file) const {
+    struct stat status {};
+    return ::fstat(open_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+           static_cast<std::uint64_t>(status.st_size) == file.size &&
+           mtime_of(status) == file.mtime;
+}
+
+/// The first of the files in these bytes that shows it, else the first.
+Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
+    const std::size_t own = index().bytes().size();
+    if (offset < own) {
+        return changed_while_read(path_);
+    }
+    const std::vector<TreePiece> pieces = index().pieces(offset - own, length);
+    for (const TreePiece& piece : pieces) {
+        open_node_ = 0;
+        if (Status opened = open_file(piece.node); !opened) {
+            return std::move(opened).error();
+        }
+    }
+    return changed_while_read(path_of(pieces.front().node));
+}
+
+}  // namespace stage

@@ -1,0 +1,48 @@
+#include "stager/files/target.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+
+std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
+    const std::string tail = ".stagecast." + writer.job + '.' + std::to_string(rank);
+    const std::size_t room = kMaxFileNameBytes - 1 - std::min(tail.size(), std::size_t{100});
+    return '.' + name.substr(0, room) + tail;
+}
+
+bool is_at_work(int directory, const std::string& temporary) {
+    const UniqueFd other{
+        ::openat(directory, temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    return other && ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+Error shared_error(const std::string& path) {
+    return Error{Blame::user,
+                 path +
+                     ": lies on a file system that other nodes of the job share, "
+                     "every node would write the same file"}
+        .remedy("copy it there once yourself, or choose a local destination");
+}
+
+Status check_alone(int directory,
+                   const std::string& name,
+                   const Writer& writer,
+                   const std::string& path) {
+    const std::uint32_t size = writer.group_size;
+    for (const std::uint32_t step : std::array{1U, size - 1U}) {
+        const std::uint32_t rank = (writer.rank + step) % size;
+        const std::string other = temporary_name(name, writer, rank);
+        struct stat status {};
+        if (rank != writer.rank &&
+            ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            return shared_error(path);
+        }
+    }
+    return {};
+}
+
+}  // namespace stage

@@ -1,0 +1,88 @@
+// What becomes of one entry of a manifest on this node's disk?
+//
+// A file (target_file.h) or a directory tree (target_tree.h), whole or absent: decided upon,
+// begun under a temporary name, written in any order, settled, and then under its name.
+#pragma once
+
+#include "stager/control/stage_spec.h"
+#include "stager/files/source_item.h"
+#include "stager/files/target_directory.h"
+#include "transport/run/sink.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// Who writes: the temporary names are made of it.
+struct Writer {
+    std::string job;  ///< "42", "42.3"; of what may stand in a file's name.
+    std::uint32_t rank = 0;
+    std::uint32_t group_size = 1;
+};
+
+/// What is wanted of one entry.
+struct TargetOrder {
+    TargetPlace place;
+    Existing existing = Existing::overwrite;
+    bool is_durable = false;
+    std::optional<FileIdentity> source;        ///< On the source's own node: what is sent.
+    std::vector<FileIdentity> above_source{};  ///< And the directories that a tree lies in.
+};
+
+/// What begin() will take of device(); nothing where nothing is written.
+struct TargetNeeds {
+    std::uint64_t bytes = 0;
+    std::uint64_t inodes = 0;
+};
+
+/// ".NAME.stagecast.JOB.RANK", NAME cut where it would be too long for a file system.
+[[nodiscard]] std::string temporary_name(const std::string& name,
+                                         const Writer& writer,
+                                         std::uint32_t rank);
+
+/// `directory` has a file of that temporary name whose writer lives: it holds the lock.
+[[nodiscard]] bool is_at_work(int directory, const std::string& temporary);
+/// `path` lies where other members of the group write, too.
+[[nodiscard]] Error shared_error(const std::string& path);
+/// Fails if a neighbour of the group is seen at work on `name` in a directory that should be
+/// this node's own. The last of the group to come here sees its neighbour's temporary name in
+/// any order of arrival.
+[[nodiscard]] Status check_alone(int directory,
+                                 const std::string& name,
+                                 const Writer& writer,
+                                 const std::string& path);
+
+class Target {
+  public:
+    Target(const Target&) = delete;
+    Target& operator=(const Target&) = delete;
+    Target& operator=(Target&&) = delete;
+    virtual ~Target() = default;
+
+    [[nodiscard]] virtual TargetNeeds needs() const = 0;
+    [[nodiscard]] virtual const TargetDirectory& directory() const = 0;
+    /// The final one.
+    [[nodiscard]] virtual std::string path() const = 0;
+    /// Where it is until then.
+    [[nodiscard]] virtual std::string temporary_path() const = 0;
+    /// What was there before stays; nothing of ours comes there.
+    [[nodiscard]] virtual bool is_left() const = 0;
+
+    /// Makes what is temporary.
+    [[nodiscard]] virtual Status begin() = 0;
+    /// `offset`: BlockPlace::offset.
+    [[nodiscard]] virtual Result<Placing> write(std::uint64_t offset, Bytes bytes) = 0;
+    [[nodiscard]] virtual Status read_back(std::uint64_t offset, MutableBytes room) = 0;
+    /// Every byte is there: owner, mode, times; `durable`: on the disk.
+    [[nodiscard]] virtual Status settle() = 0;
+    /// The final name. Requires settle().
+    [[nodiscard]] virtual Status appear() = 0;
+
+  protected:
+    Target() = default;
+    Target(Target&&) = default;
+};
+
+}  // namespace stage

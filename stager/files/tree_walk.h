@@ -1,0 +1,23 @@
+// What is in this directory, all the way down?
+//
+// Walked once, with the caller's own rights: what can't be read, and what is neither file,
+// directory nor link, is named now and not in the middle of a broadcast. Directory by
+// directory, by descriptors that no link leads away from; at most a few are open at a time.
+#pragma once
+
+#include "stager/files/tree_index.h"
+#include "transport/base/unique_fd.h"
+
+#include <string>
+
+namespace stage {
+
+struct WalkedTree {
+    TreeIndex index;
+    FileTime newest;  ///< The latest mtime of all that is in it, itself included.
+};
+
+/// `top` is the open directory (O_PATH will do), `path` what sentences call it.
+[[nodiscard]] Result<WalkedTree> walk_tree(const UniqueFd& top, const std::string& path);
+
+}  // namespace stage

@@ -1,0 +1,222 @@
+#include "stager/files/tree_writer.h"
+
+#include "stager/files/attributes.h"
+#include "stager/files/disk_error.h"
+#include "stager/files/disk_io.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <array>
+
+namespace stage {
+
+Error TreeWriter::failed(std::uint32_t index) const {
+    const int cause = errno;
+    const std::string below = index_.path(index);
+    return target_error(below.empty() ? path_ : path_ + '/' + below, cause);
+}
+
+Status TreeWriter::make_directories() {
+    struct statfs disk {};
+    is_memory_ = ::fstatfs(directories_.top(), &disk) == 0 && disk.f_type == TMPFS_MAGIC;
+    for (std::uint32_t i = 1; i < index_.size(); ++i) {
+        if (index_.kind(i) != TreeKind::directory) {
+            continue;
+        }
+        const TreeNode node = index_.node(i);
+        const int parent = directories_.at(node.parent);
+        if (parent < 0 || ::mkdirat(parent, node.name.c_str(), 0700) != 0) {
+            return failed(i);
+        }
+    }
+    return {};
+}
+
+Status TreeWriter::write(std::uint64_t offset, Bytes bytes) {
+    for (const TreePiece& piece : index_.pieces(offset, bytes.size())) {
+        if (Status done = write_piece(piece, bytes.subspan(piece.begin, piece.length)); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes) {
+    const TreeNode file = index_.node(piece.node);
+    if (Status opened = open_for(piece, file); !opened) {
+        return opened;
+    }
+    if (!write_fully(open_.get(), bytes, piece.offset)) {
+        return failed(piece.node);
+    }
+    const auto left = missing_.find(piece.node);
+    if (left != missing_.end()) {
+        left->second -= piece.length;
+        if (left->second > 0) {
+            return {};
+        }
+        missing_.erase(left);
+    }
+    return settle_open(file, piece.node);
+}
+
+/// Only what has more to come than this piece is remembered.
+Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
+    if (open_node_ == piece.node) {
+        return {};
+    }
+    open_node_ = 0;
+    if (!missing_.contains(piece.node)) {
+        if (piece.length < file.data_bytes()) {
+            missing_.emplace(piece.node, file.data_bytes());
+        }
+        return make_file(file, piece.node);
+    }
+    const int directory = directories_.at(file.parent);
+    open_.reset(directory < 0 ? -1
+                              : ::openat(directory,
+                                         file.name.c_str(),
+                                         O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!open_) {
+        return failed(piece.node);
+    }
+    open_node_ = piece.node;
+    return {};
+}
+
+Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
+    const int directory = directories_.at(file.parent);
+    open_.reset(directory < 0 ? -1
+                              : ::openat(directory,
+                                         file.name.c_str(),
+                                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                         0600));
+    if (!open_) {
+        return failed(index);
+    }
+    open_node_ = index;
+    const auto size = static_cast<off_t>(file.size);
+    if (file.kind == TreeKind::sparse && ::ftruncate(open_.get(), size) != 0) {
+        return failed(index);
+    }
+    // A long one takes its room at once, where the file system can do that and is no memory.
+    if (!is_memory_ && missing_.contains(index) && file.kind == TreeKind::file &&
+        ::fallocate(open_.get(), 0, 0, size) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+        return failed(index);
+    }
+    return {};
+}
+
+Status TreeWriter::settle_open(const TreeNode& file, std::uint32_t index) {
+    const bool is_kept = keep_attributes(open_.get(), file);
+    Status done = is_kept ? Status{} : Status{failed(index)};
+    open_.reset();
+    open_node_ = 0;
+    return done;
+}
+
+Status TreeWriter::read_back(std::uint64_t offset, MutableBytes room) {
+    for (const TreePiece& piece : index_.pieces(offset, room.size())) {
+        const TreeNode file = index_.node(piece.node);
+        const int directory = directories_.at(file.parent);
+        const UniqueFd fd{directory < 0
+                              ? -1
+                              : ::openat(directory,
+                                         file.name.c_str(),
+                                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+        const MutableBytes part = room.subspan(piece.begin, piece.length);
+        if (!fd || read_fully(fd.get(), part, piece.offset) !=
+                       static_cast<std::int64_t>(part.size())) {
+            return failed(piece.node);
+        }
+    }
+    return {};
+}
+
+Status TreeWriter::finish() {
+    open_.reset();
+    open_node_ = 0;
+    for (std::uint32_t i = 1; i < index_.size(); ++i) {
+        if (Status added = add_rest(i); !added) {
+            return added;
+        }
+    }
+    for (std::uint32_t i = index_.size(); i-- > 0;) {
+        if (index_.kind(i) != TreeKind::directory) {
+            continue;
+        }
+        if (Status settled = settle_directory(i); !settled) {
+            return settled;
+        }
+    }
+    return {};
+}
+
+Status TreeWriter::add_rest(std::uint32_t index) {
+    const TreeKind kind = index_.kind(index);
+    if (kind == TreeKind::directory) {
+        return {};
+    }
+    const TreeNode node = index_.node(index);
+    if (kind == TreeKind::symlink) {
+        return add_symlink(node, index);
+    }
+    if (kind == TreeKind::hard_link) {
+        return add_hard_link(node, index);
+    }
+    if (node.data_bytes() > 0) {
+        return {};
+    }
+    Status made = make_file(node, index);
+    return made ? settle_open(node, index) : std::move(made);
+}
+
+Status TreeWriter::add_symlink(const TreeNode& node, std::uint32_t index) {
+    const int directory = directories_.at(node.parent);
+    if (directory < 0 || ::symlinkat(node.text.c_str(), directory, node.name.c_str()) != 0) {
+        return failed(index);
+    }
+    const bool is_root = ::geteuid() == 0;
+    if (is_root || node.gid != ::getegid()) {
+        constexpr auto kNobodyElse = static_cast<uid_t>(-1);
+        static_cast<void>(!::fchownat(directory,
+                                      node.name.c_str(),
+                                      is_root ? node.uid : kNobodyElse,
+                                      node.gid,
+                                      AT_SYMLINK_NOFOLLOW));
+    }
+    const std::array times{
+        timespec{0, UTIME_OMIT},
+        timespec{node.mtime.seconds, static_cast<long>(node.mtime.nanoseconds)}};
+    static_cast<void>(
+        ::utimensat(directory, node.name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW));
+    return {};
+}
+
+Status TreeWriter::add_hard_link(const TreeNode& node, std::uint32_t index) {
+    const TreeNode original = index_.node(node.original);
+    // To come to the second directory may close the first.
+    const UniqueFd from{::fcntl(directories_.at(original.parent), F_DUPFD_CLOEXEC, 0)};
+    const int to = directories_.at(node.parent);
+    if (!from || to < 0 ||
+        ::linkat(from.get(), original.name.c_str(), to, node.name.c_str(), 0) != 0) {
+        return failed(index);
+    }
+    return {};
+}
+
+Status TreeWriter::settle_directory(std::uint32_t index) {
+    const int place = directories_.at(index);
+    const UniqueFd directory{
+        place < 0 ? -1 : ::openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!directory || !keep_attributes(directory.get(), index_.node(index))) {
+        return failed(index);
+    }
+    return {};
+}
+
+}  // namespace stage

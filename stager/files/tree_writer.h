@@ -1,0 +1,50 @@
+// How do the members of a tree come to be, in whatever order their bytes arrive?
+//
+// Directories first, of mode 0700. A file that lies within one block is made, written, settled
+// and closed at once; a longer one is made by the first of its blocks and settled by the last.
+// At the end come what has no bytes, links, and, from the inside out, the directories' own
+// modes and times. All of it by descriptors below the top; no link is ever followed.
+#pragma once
+
+#include "stager/files/tree_directories.h"
+
+#include <unordered_map>
+
+namespace stage {
+
+class TreeWriter {
+  public:
+    /// `index` must outlive this. `path`: the final one of the top, for sentences.
+    TreeWriter(const TreeIndex& index, UniqueFd top, std::string path)
+        : index_{index}, directories_{index, std::move(top)}, path_{std::move(path)} {}
+
+    [[nodiscard]] Status make_directories();
+    /// Data at `offset`, each byte once.
+    [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes);
+    /// Data that were written.
+    [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room);
+    /// Every byte was written: the rest.
+    [[nodiscard]] Status finish();
+
+  private:
+    [[nodiscard]] Status write_piece(const TreePiece& piece, Bytes bytes);
+    [[nodiscard]] Status open_for(const TreePiece& piece, const TreeNode& file);
+    [[nodiscard]] Status make_file(const TreeNode& file, std::uint32_t index);
+    [[nodiscard]] Status settle_open(const TreeNode& file, std::uint32_t index);
+    [[nodiscard]] Status add_rest(std::uint32_t index);
+    [[nodiscard]] Status add_symlink(const TreeNode& node, std::uint32_t index);
+    [[nodiscard]] Status add_hard_link(const TreeNode& node, std::uint32_t index);
+    [[nodiscard]] Status settle_directory(std::uint32_t index);
+    [[nodiscard]] Error failed(std::uint32_t index) const;
+
+    const TreeIndex& index_;
+    TreeDirectories directories_;
+    std::string path_;
+    bool is_memory_ = false;       ///< A tmpfs.
+    std::uint32_t open_node_ = 0;  ///< Whose file is open; 0, the top: none is.
+    UniqueFd open_;
+    /// Bytes to come, of files that were begun.
+    std::unordered_map<std::uint32_t, std::uint64_t> missing_;
+};
+
+}  // namespace stage

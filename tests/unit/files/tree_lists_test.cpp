@@ -1,0 +1,82 @@
+// Where is a staged tree among a stage's other places, and is it found again to be removed?
+#include "stager/files/stage_lists.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::content_of;
+using test::said;
+using test::Scratch;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    return *blocks;
+}
+
+/// A tree with a file of 2.5 blocks between small ones.
+void write_some(const Scratch& from) {
+    from.write("t/a/small", "small");
+    from.write("t/b/long", test::noise(5 * kBlockBytes / 2));
+    from.write("t/c/last", "last");
+}
+
+}  // namespace
+
+TEST_CASE("nothing else of the stage may lie in a tree") {
+    const Scratch from;
+    const Scratch to;
+    write_some(from);
+    CHECK_THAT(said(test::stage_all(
+                   {{.source = from.path("t"), .root = to.path(), .below = "t"},
+                    {.source = from.path("t/a/small"), .root = to.path(), .below = "t/x"}})),
+               Contains("t/x: lies in a directory that is staged, too"));
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("lists name a tree by its top, and lead to it at the end") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    write_some(from);
+    const std::vector<Wish> wishes{{.source = from.path("t"),
+                                    .root = outside.path(),
+                                    .below = "t",
+                                    .existing = Existing::refuse,
+                                    .is_temporary = true}};
+    const auto blocks = object_of(wishes);
+    const std::string list = stage.path(".stagecast/remove");
+    {
+        FileSink sink{test::sink_config(wishes, stage.path())};
+        REQUIRE(test::put(sink, 0, blocks[0]));
+        CHECK(content_of(list) == outside.path(".t.stagecast.42.0/") + '\0');
+        REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
+    }
+    CHECK(content_of(list) == outside.path("t/") + '\0');
+    CHECK(content_of(stage.path(".stagecast/files")) == outside.path("t") + '\0');
+    const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
+    CHECK(remove_listed(directory.get()) == 1);
+    CHECK(::access(outside.path("t").c_str(), F_OK) != 0);
+
+    outside.write("t/mine", "x");
+    REQUIRE(::unlink(list.c_str()) == 0);
+    std::vector<Wish> kept = wishes;
+    kept[0].existing = Existing::keep;
+    FileSink sink{test::sink_config(kept, stage.path())};
+    REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
+    CHECK(::access(list.c_str(), F_OK) != 0);  // It was there before: it stays.
+    CHECK(outside.names() == Names{"t/mine"});
+}
+
+}  // namespace stage
