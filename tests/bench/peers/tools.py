@@ -111,7 +111,9 @@ class Udpcast:
         tasks = [host.start(["udp-receiver", *common, DEST, "--nokbd", "--exit-wait", 200], "/tmp/log") for host in group.receivers]
         all_seen([host.wait_for(":2328 ", "/proc/net/udp") for host in group.receivers], "udp-receiver listens")
         words = ["udp-sender", *common, SOURCE, "--full-duplex", "--max-bitrate", told(group.cell, self.share)]
-        sender = group.source.start([*words, *(["--fec", self.fec] if self.fec else [])], "/tmp/log")
+        words += ["--fec", self.fec] if self.fec else []
+        words += ["--rexmit-hello-interval", 200] if group.cell.loss_share else []  # or who misses the first never connects
+        sender = group.source.start(words, "/tmp/log")
         try:
             all_seen([group.source.wait_for("New connection", count=len(tasks))], "udp-sender has all receivers")
             [pressed] = everywhere([group.source.press(sender)], 20)
