@@ -134,6 +134,7 @@ DAEMON := $(if $(slurm_header),$(call program,stagecastd,stager/daemon/main.cpp)
 WORKER := $(call program,stagecast-worker,stager/worker/main.cpp)
 HOST   := $(call program,stagecast-pmix-host,pmix/host/main.cpp)
 PROBE  := $(call program,pmix-probe,tests/pmix/probe.cpp)
+FAULTY := $(call program,faulty-worker,tests/net/faulty_worker.cpp)
 UNIT   := $(BUILD)/unit-tests
 SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
@@ -145,10 +146,10 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: ready-to-build ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
-programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(PROBE)
+programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(PROBE) $(FAULTY)
 
 catch_main := tests/unit/catch_main.cpp
-unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*)
+unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
 sim_tests  := $(call found,tests/sim) $(catch_main)
 sim_scale  := $(filter-out %_test.cpp,$(call found,tests/sim)) $(call found,tests/sim/scale)
 
@@ -156,13 +157,14 @@ $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daem
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
 $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
 $(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host))
+$(FAULTY): $(call objects,obj,$(call found,tests/net)) $(call archives,obj,$(worker))
 $(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(everyone))
 $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(everyone))
 $(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(transport))
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
-$(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
-$(DAEMON) $(WORKER) $(HOST) $(PROBE) $(UNIT) $(SIM) $(SCALE):
+$(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
+$(DAEMON) $(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE):
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)

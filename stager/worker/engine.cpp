@@ -189,7 +189,10 @@ std::string told_by(const core::Outcome& outcome, const Ready& ready, Rank own) 
 
 }  // namespace
 
-int run_engine(const Logger& log, const EngineOptions& options, Interrupts& interrupts) {
+int run_engine(const Logger& log,
+               const EngineOptions& options,
+               Interrupts& interrupts,
+               const DriverWrap& wrap) {
     if (Status timed = interrupts.limit(options.timeout); !timed) {
         return fail(timed.error().sentence());
     }
@@ -205,7 +208,8 @@ int run_engine(const Logger& log, const EngineOptions& options, Interrupts& inte
     }
     log.debug("wired up", {{"members", group->size}, {"interface", group->interface}});
     EngineWatcher watcher{interrupts};
-    const BroadcastReport report = work.run(ready->config, std::move(ready->sockets), watcher);
+    const BroadcastReport report =
+        work.run(ready->config, std::move(ready->sockets), watcher, wrap);
     const Measured measured{
         .rank = group->own, .members = group->size, .receive_buffer = ready->receive_buffer};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));

@@ -7,13 +7,16 @@
 
 #include "stager/worker/interrupts.h"
 #include "stager/worker/options.h"
+#include "stager/worker/work.h"
 #include "transport/base/log.h"
 
 namespace stage {
 
-/// Returns the process's exit code: 0 only if every member has the verified file.
+/// Returns the process's exit code: 0 only if every member has the verified file. `wrap` is a
+/// test's.
 [[nodiscard]] int run_engine(const Logger& log,
                              const EngineOptions& options,
-                             Interrupts& interrupts);
+                             Interrupts& interrupts,
+                             const DriverWrap& wrap = {});
 
 }  // namespace stage

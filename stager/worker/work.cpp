@@ -73,11 +73,17 @@ Status Work::expect(Bytes offer) {
 
 BroadcastReport Work::run(const BroadcastConfig& config,
                           BroadcastSockets sockets,
-                          Watcher& watcher) {
+                          Watcher& watcher,
+                          const DriverWrap& wrap) {
     if (config.members.size() == 1) {
         return run_alone();
     }
-    udp::UdpDriver driver{endpoints_of(config, std::move(sockets))};
+    std::unique_ptr<Driver> made =
+        std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
+    if (wrap) {
+        made = wrap(std::move(made));
+    }
+    Driver& driver = *made;
     if (refusing_sink_) {
         return receive_broadcast(config, driver, *refusing_sink_, watcher);
     }

@@ -8,6 +8,7 @@
 #include "transport/base/unique_fd.h"
 #include "transport/run/broadcast.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct BroadcastSockets {
     UniqueFd group;
     UniqueFd peer;
 };
+
+/// What a test puts around the driver that the work would use.
+using DriverWrap = std::function<std::unique_ptr<Driver>(std::unique_ptr<Driver>)>;
 
 class Work {
   public:
@@ -39,7 +43,8 @@ class Work {
     /// Takes part in the broadcast; in a group of one, copies alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
                                       BroadcastSockets sockets,
-                                      Watcher& watcher);
+                                      Watcher& watcher,
+                                      const DriverWrap& wrap = {});
 
     /// Why this member refuses, if it does.
     [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }

@@ -1,0 +1,74 @@
+// How does a test make a real network behave as badly as the simulator's?
+//
+// A decorator around any driver that loses, doubles, bends, delays and reorders the packets
+// which this member sends, by a seed. At the source that is a loss which all receivers share;
+// at a receiver, of its requests and repairs. Test programs only.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/run/driver.h"
+
+#include <deque>
+#include <memory>
+#include <string_view>
+
+namespace stage::test {
+
+/// Probabilities in millionths, of each packet sent.
+struct Faults {
+    std::uint64_t seed = 1;
+    std::uint32_t drop_ppm = 0;       ///< A burst of losses begins.
+    std::uint32_t burst_packets = 1;  ///< So many in a row are lost then.
+    std::uint32_t duplicate_ppm = 0;
+    std::uint32_t corrupt_ppm = 0;   ///< One bit is turned.
+    std::uint32_t reorder_ppm = 0;   ///< The packet is overtaken
+    std::uint32_t hold_packets = 8;  ///< by so many others, or waits for so many receive().
+};
+
+/// "seed=7,drop=10000,burst=50,duplicate=..,corrupt=..,reorder=..,hold=..".
+[[nodiscard]] Result<Faults> read_faults(std::string_view text);
+
+struct FaultCounters {
+    std::uint64_t offered = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t duplicated = 0;
+    std::uint64_t corrupted = 0;
+    std::uint64_t reordered = 0;
+};
+
+class FaultyDriver final : public Driver {
+  public:
+    FaultyDriver(std::unique_ptr<Driver> inner, const Faults& faults)
+        : inner_{std::move(inner)}, faults_{faults}, prng_{faults.seed} {}
+
+    Status receive(std::vector<ReceivedPacket>& packets) override;
+    /// Refuses a train while an earlier one has not left; what was taken leaves some day.
+    Result<Sent> send(const Train& train) override;
+    [[nodiscard]] std::vector<int> descriptors() const override {
+        return inner_->descriptors();
+    }
+    [[nodiscard]] const DriverCounters& counters() const override { return inner_->counters(); }
+    [[nodiscard]] std::string name() const override { return inner_->name() + "+faults"; }
+    [[nodiscard]] const FaultCounters& faults_done() const { return done_; }
+
+  private:
+    struct Packet {
+        TrainTarget target;
+        std::vector<std::byte> bytes;
+        std::uint32_t hold = 0;  ///< So many others, or calls of receive(), go first.
+    };
+
+    void decide(Packet packet);
+    void release_held();
+    [[nodiscard]] Result<Sent> flush();
+
+    std::unique_ptr<Driver> inner_;
+    Faults faults_;
+    Prng prng_;
+    FaultCounters done_;
+    std::uint32_t losing_ = 0;  ///< Packets that the burst under way takes yet.
+    std::deque<Packet> ready_;
+    std::deque<Packet> held_;
+};
+
+}  // namespace stage::test

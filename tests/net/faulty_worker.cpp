@@ -1,0 +1,75 @@
+// faulty-worker FAULTS OPTIONS...: what does the engine make of a network that misbehaves?
+//
+// stagecast-worker's engine with a faulty driver around its own; see read_faults(). On stderr
+// it says at the end what it did to the packets.
+#include "stager/worker/engine.h"
+#include "tests/net/faulty_driver.h"
+
+#include <cstdio>
+
+namespace stage::test {
+namespace {
+
+constexpr int kMisused = 64;
+
+int complain(const Error& why) {
+    static_cast<void>(std::fprintf(stderr, "faulty-worker: %s\n", why.sentence().c_str()));
+    return kMisused;
+}
+
+/// Says what was done when the driver's life ends.
+class TellingDriver final : public Driver {
+  public:
+    TellingDriver(std::unique_ptr<Driver> inner, const Faults& faults)
+        : faulty_{std::move(inner), faults} {}
+    ~TellingDriver() override {
+        const FaultCounters& done = faulty_.faults_done();
+        static_cast<void>(std::fprintf(
+            stderr,
+            "faults: offered %lu dropped %lu duplicated %lu corrupted %lu reordered %lu\n",
+            done.offered,
+            done.dropped,
+            done.duplicated,
+            done.corrupted,
+            done.reordered));
+    }
+    Status receive(std::vector<ReceivedPacket>& packets) override {
+        return faulty_.receive(packets);
+    }
+    Result<Sent> send(const Train& train) override { return faulty_.send(train); }
+    [[nodiscard]] std::vector<int> descriptors() const override {
+        return faulty_.descriptors();
+    }
+    [[nodiscard]] const DriverCounters& counters() const override { return faulty_.counters(); }
+    [[nodiscard]] std::string name() const override { return faulty_.name(); }
+
+  private:
+    FaultyDriver faulty_;
+};
+
+int run(const std::vector<std::string>& arguments) {
+    const auto faults = read_faults(arguments.empty() ? "none" : arguments.front());
+    if (!faults) {
+        return complain(faults.error());
+    }
+    const auto options = parse_engine_options({arguments.begin() + 1, arguments.end()}, "/");
+    auto interrupts = Interrupts::make();
+    if (!options || !interrupts) {
+        return complain(options ? interrupts.error() : options.error());
+    }
+    Faults own = *faults;
+    own.seed = own.seed * 1000 + options->rank.value();
+    return run_engine(Logger::to_stderr("faulty-worker", LogLevel::info),
+                      *options,
+                      *interrupts,
+                      [own](std::unique_ptr<Driver> inner) -> std::unique_ptr<Driver> {
+                          return std::make_unique<TellingDriver>(std::move(inner), own);
+                      });
+}
+
+}  // namespace
+}  // namespace stage::test
+
+int main(int argc, char** argv) {
+    return stage::test::run({argv + (argc > 0 ? 1 : 0), argv + argc});
+}
