@@ -119,7 +119,8 @@ daemon    := $(addprefix stager/,daemon spawn link config worker files control) 
              $(transport)
 worker    := $(addprefix stager/,worker files config control) pmix $(transport)
 host      := pmix/host pmix transport/base
-everyone  := $(sort $(plugin) $(daemon) $(worker) $(host))
+command   := stager/cli $(daemon)
+everyone  := $(sort $(plugin) $(daemon) $(worker) $(host) $(command))
 
 found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.cpp,$1)))
 library  = $(filter-out %/main.cpp,$(call found,$1))
@@ -133,6 +134,7 @@ PLUGIN := $(call program,stagecast.so,spank/exports.lds)
 DAEMON := $(if $(slurm_header),$(call program,stagecastd,stager/daemon/main.cpp))
 WORKER := $(call program,stagecast-worker,stager/worker/main.cpp)
 HOST   := $(call program,stagecast-pmix-host,pmix/host/main.cpp)
+COMMAND := $(call program,stagecast,stager/cli/main.cpp)
 PROBE  := $(call program,pmix-probe,tests/pmix/probe.cpp)
 FAULTY := $(call program,faulty-worker,tests/net/faulty_worker.cpp)
 UNIT   := $(BUILD)/unit-tests
@@ -146,7 +148,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: ready-to-build ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
-programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(PROBE) $(FAULTY)
+programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY)
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
@@ -155,6 +157,7 @@ sim_scale  := $(filter-out %_test.cpp,$(call found,tests/sim)) $(call found,test
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
+$(COMMAND): $(call objects,obj,stager/cli/main.cpp)   $(call archives,obj,$(command))
 $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
 $(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host))
 $(FAULTY): $(call objects,obj,$(call found,tests/net)) $(call archives,obj,$(worker))
@@ -164,7 +167,7 @@ $(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(tran
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
 $(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
-$(DAEMON) $(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE):
+$(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE):
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
@@ -308,6 +311,7 @@ plugstack := plugstack.conf.d/stagecast.conf
 install: programs
 	$(call put,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
 	$(call put,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
+	$(call put,$(COMMAND),0755,$(PREFIX)/bin/stagecast)
 	$(call put,$(WORKER),0755,$(PREFIX)/libexec/stagecast/stagecast-worker)
 	$(call put,$(HOST),0755,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
 	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)

@@ -5,8 +5,6 @@
 namespace stage {
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
-
 bool covers(std::uint32_t asked_step, std::uint32_t step) {
     return asked_step == kWholeJob || asked_step == step;
 }
@@ -37,7 +35,7 @@ void Registry::on_request(const Request& request, Answer answer) {
     } else if (const auto* end = std::get_if<EndRequest>(&request)) {
         on_end(*end, std::move(answer));
     } else {
-        answer(Pong{.version = kVersion});
+        answer(Pong{.version = kStagecastVersion});
     }
 }
 

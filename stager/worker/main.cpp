@@ -2,6 +2,7 @@
 //
 // stagecastd leaves its control socket at descriptor 3 and says so in the environment; whoever
 // else starts it, says on the command line what to bring where.
+#include "stager/control/message.h"
 #include "stager/worker/engine.h"
 #include "stager/worker/setup.h"
 #include "stager/worker/under_daemon.h"
@@ -17,8 +18,6 @@
 
 namespace stage {
 namespace {
-
-constexpr const char* kVersion = "0.1.0";
 
 bool is_under_daemon(int argument_count) {
     const char* told = std::getenv("STAGECAST_CONTROL_FD");  // NOLINT(concurrency-mt-unsafe)
@@ -61,9 +60,9 @@ int run(const std::vector<std::string>& arguments, bool under_daemon) {
         return EX_USAGE;
     }
     if (options->wants_help || options->wants_version) {
-        const std::string text = options->wants_help
-                                     ? engine_help()
-                                     : std::string{"stagecast-worker "} + kVersion + '\n';
+        const std::string text =
+            options->wants_help ? engine_help()
+                                : std::string{"stagecast-worker "} + kStagecastVersion + '\n';
         return std::fputs(text.c_str(), stdout) < 0 ? EX_IOERR : EX_OK;
     }
     return run_engine(log, *options, *interrupts);

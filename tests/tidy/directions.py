@@ -34,6 +34,8 @@ MAY_INCLUDE = {
     "stager/files": ENGINE + ["stager/control"],
     "stager/worker": ENGINE + ["stager/files", "stager/control", "stager/config", "pmix"]
     + ["transport/udp", "transport/verbs", "transport/tcp", "transport/wan"],
+    "stager/cli": BASE + ["stager/control", "stager/config"]
+    + ["stager/link/munge_check.", "stager/daemon/job_directory."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
     + ["stager/control", "stager/config", "stager/spawn", "stager/link", "stager/worker/setup."]
     + ["transport/udp", "pmix", "pmix/host"],

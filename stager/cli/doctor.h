@@ -1,0 +1,17 @@
+// Why does staging not work on this node, and what is to be done?
+#pragma once
+
+#include "stager/cli/finding.h"
+
+#include <string>
+
+namespace stage {
+
+/// Looks at everything that can be looked at from this node, in the order in which one depends
+/// on the other. `config`: the path of stagecast.conf. Changes nothing.
+[[nodiscard]] std::vector<Finding> examine(const std::string& config);
+
+/// A line for each, "ok", "WRONG" or "?" in front.
+[[nodiscard]] std::string report(const std::vector<Finding>& findings);
+
+}  // namespace stage

@@ -1,0 +1,32 @@
+// What does a check of `stagecast doctor` say?
+//
+// One line: fine with what was found, wrong with what to do about it, or not to be told from
+// here.
+#pragma once
+
+#include "transport/base/result.h"
+
+#include <string>
+#include <vector>
+
+namespace stage {
+
+enum class Health : unsigned char { fine, wrong, unknown };
+
+struct Finding {
+    Health health = Health::fine;
+    std::string subject;   ///< "munge"
+    std::string sentence;  ///< "answers in 2 ms", or the cause and the remedy.
+};
+
+[[nodiscard]] inline Finding fine(std::string subject, std::string sentence) {
+    return {Health::fine, std::move(subject), std::move(sentence)};
+}
+[[nodiscard]] inline Finding wrong(std::string subject, std::string sentence) {
+    return {Health::wrong, std::move(subject), std::move(sentence)};
+}
+[[nodiscard]] inline Finding unknown(std::string subject, std::string sentence) {
+    return {Health::unknown, std::move(subject), std::move(sentence)};
+}
+
+}  // namespace stage

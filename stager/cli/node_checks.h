@@ -1,0 +1,20 @@
+// Is this node fit to stage, as far as it can tell alone?
+#pragma once
+
+#include "stager/cli/finding.h"
+#include "stager/config/config.h"
+
+namespace stage {
+
+/// The directory that jobs' files go to: looked at, never made.
+[[nodiscard]] Finding check_stage_root(const Config& config);
+/// The interfaces that the broadcast may use: there, up, with an address, able to multicast.
+[[nodiscard]] std::vector<Finding> check_interfaces(const Config& config);
+/// munged seals and opens again.
+[[nodiscard]] Finding check_munge(const Config& config);
+/// stagecastd answers on its socket, and is of our release.
+[[nodiscard]] Finding check_daemon(const Config& config);
+/// Its TCP port takes connections.
+[[nodiscard]] Finding check_port(const Config& config);
+
+}  // namespace stage

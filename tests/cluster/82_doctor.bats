@@ -1,0 +1,52 @@
+# Does `stagecast doctor` find what is wrong, and nothing where nothing is?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 2; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() {
+  heal
+  test_ends
+}
+
+doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
+
+@test "a healthy node is well" {
+  doctor > "$WORK/said" || { cat "$WORK/said"; false; }
+  run ! grep -q '^WRONG' "$WORK/said"
+  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot 'interface eth0' stagecastd 'TCP port 6829'; do
+    grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
+  done
+}
+
+@test "a stopped daemon, a wrong key of the configuration, a missing plugin: each is named" {
+  lab stop n1 stagecastd
+  lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; echo TreeWidht=3 >> /etc/stagecast/stagecast.conf'
+  lab on n1 bash -c 'echo "# nothing" > /run/lab/plugstack; mount --bind /run/lab/plugstack /etc/slurm/plugstack.conf'
+  run -1 doctor
+  lab on n1 umount /etc/slurm/plugstack.conf
+  lab on n1 cp /run/lab/conf /etc/stagecast/stagecast.conf
+  [[ $output == *'WRONG  stagecastd: '* ]]
+  [[ $output == *'WRONG  TCP port 6829: '* ]]
+  [[ $output == *'WRONG  configuration: '*TreeWidht*TreeWidth* ]]
+  [[ $output == *'WRONG  plugstack: '*'loads no stagecast.so'* ]]
+  [[ $output == *'ok     munge: '* ]]
+}
+
+@test "munge does not answer" {
+  lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; echo MungeSocket=/run/nowhere >> /etc/stagecast/stagecast.conf'
+  run -1 doctor
+  lab on n1 cp /run/lab/conf /etc/stagecast/stagecast.conf
+  [[ $output == *'WRONG  munge: '* ]]
+}
+
+@test "wrong use says how" {
+  run -64 lab on n1 /srv/stagecast/bin/stagecast docter
+  [[ $output == *usage:* ]]
+  run -0 lab on n1 /srv/stagecast/bin/stagecast --version
+  [[ $output == 'stagecast '* ]]
+}
