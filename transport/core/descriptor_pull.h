@@ -33,6 +33,7 @@ class DescriptorPull {
     struct Asked {
         std::uint32_t id = 0;
         Rank peer;
+        Instant sent_at{};
         Instant expires_at{};
     };
 

@@ -58,7 +58,10 @@ struct RepairLimits {
     /// Between two looks that wait for credit.
     Duration look_time_min = std::chrono::microseconds{10};
     std::uint32_t endgame_chunks = 32;  ///< So few left: ask several peers for each,
-    std::uint32_t endgame_peers = 3;    ///< namely so many.
+    std::uint32_t endgame_peers = 3;    ///< namely so many,
+    /// and wait less for them: what comes twice costs little.
+    Duration endgame_margin_min = std::chrono::microseconds{50};
+    std::uint8_t silences_free = 2;  ///< Time-outs in a row that don't lengthen the next.
     std::uint8_t failures_before_source = 4;
     Duration pause_max =
         std::chrono::milliseconds{20};  ///< After more of them, before the next.

@@ -123,7 +123,7 @@ void Puller::on_answer(Instant now, Asked& asked) {
             on_first_sample();
         }
     }
-    asked.expires_at = now + round_trip_.timeout(0);
+    asked.expires_at = now + round_trip_.timeout(0, margin());
     peers_.on_answer(asked.peer);
 }
 
@@ -276,7 +276,7 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     const bool is_last = map.held() + map.open_count() == map.blocks();
     const bool is_near = is_ended_ && is_last && missing <= limits_.endgame_chunks;
     if (is_near && !is_endgame_) {
-        begin_endgame(map);
+        begin_endgame(now, map);
     }
     is_endgame_ = is_near;
     for (std::size_t i = 0; i < map.open_count(); ++i) {
@@ -298,9 +298,13 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
 
 /// What one peer was asked for is asked of others, too: its answer may be lost, and there is
 /// nothing else to wait for.
-void Puller::begin_endgame(ChunkMap& map) {
+void Puller::begin_endgame(Instant now, ChunkMap& map) {
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         map.at(i).asked.clear();
+    }
+    const Instant soon = now + round_trip_.timeout(0, limits_.endgame_margin_min);
+    for (Asked& asked : asked_) {
+        asked.expires_at = std::min(asked.expires_at, soon);
     }
 }
 
@@ -344,7 +348,7 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
         chosen[copy] = asked.peer;
         asked.id = draw_id();
         asked.sent_at = now;
-        asked.expires_at = now + round_trip_.timeout(open.silences);
+        asked.expires_at = now + round_trip_.timeout(patience(open), margin());
         const wire::Request body{
             .id = asked.id, .runs = runs_of(open.block, {asked.chunks.data(), asked.left})};
         out.push_peer(wire::PacketType::request, asked.peer, wire::write(body));
@@ -355,6 +359,12 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     for (std::uint8_t i = 0; i < asked.left; ++i) {
         open.asked.add(asked.chunks[i]);
     }
+}
+
+/// How often the time-out doubles: one or two silences are lost packets, more are a network
+/// that has no room, or is gone.
+std::uint32_t Puller::patience(const OpenBlock& open) const {
+    return open.silences - std::min<std::uint32_t>(open.silences, limits_.silences_free);
 }
 
 Rank Puller::choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen) {

@@ -69,7 +69,7 @@ class Puller {
 
     void on_answer(Instant now, Asked& asked);
     void on_first_sample();
-    void begin_endgame(ChunkMap& map);
+    void begin_endgame(Instant now, ChunkMap& map);
     void move(const wire::ChunkRun& run, Asked& asked, Asked& refused);
     void expire(Instant now, ChunkMap& map);
     void give_back(const Asked& asked, OpenBlock& open) const;
@@ -85,6 +85,10 @@ class Puller {
     void ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out);
     [[nodiscard]] Rank choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen);
     [[nodiscard]] bool has_room(Instant now);
+    [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
+    [[nodiscard]] Duration margin() const {
+        return is_endgame_ ? limits_.endgame_margin_min : limits_.timeout_margin_min;
+    }
     [[nodiscard]] std::uint32_t window() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 

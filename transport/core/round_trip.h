@@ -39,8 +39,12 @@ class RoundTrip {
 
     /// After `failures` in a row the time-out is doubled as often, at most 6 times.
     [[nodiscard]] Duration timeout(std::uint32_t failures) const {
+        return timeout(failures, bounds_.margin_min);
+    }
+    /// With another least margin.
+    [[nodiscard]] Duration timeout(std::uint32_t failures, Duration margin_min) const {
         const Duration once =
-            is_known() ? mean_ + std::max(4 * deviation_, bounds_.margin_min) : bounds_.first;
+            is_known() ? mean_ + std::max(4 * deviation_, margin_min) : bounds_.first;
         return std::min(once * (std::int64_t{1} << std::min(failures, 6U)), bounds_.max);
     }
 

@@ -87,6 +87,8 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, look_time_min);
     SAYS(repair, endgame_chunks);
     SAYS(repair, endgame_peers);
+    SAYS(repair, endgame_margin_min);
+    SAYS(repair, silences_free);
     SAYS(repair, failures_before_source);
     SAYS(repair, pause_max);
     SAYS(repair, source_askers);

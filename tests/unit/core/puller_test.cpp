@@ -139,7 +139,8 @@ TEST_CASE(
         REQUIRE(*asker.puller.deadline() > now);
         now = *asker.puller.deadline();
     }
-    CHECK(waits[2] - waits[1] > waits[1] - waits[0]);
+    CHECK(waits[2] - waits[1] == waits[1] - waits[0]);  // two lost packets are no congestion
+    CHECK(waits[4] - waits[3] > waits[1] - waits[0]);
     CHECK(asked[4] == rank(0));  // 64 of 8 would ask: all
 }
 
