@@ -18,7 +18,7 @@
 BUILD      ?= build
 PREFIX     ?= /usr
 SYSCONFDIR ?= /etc
-RUNS       ?= 200
+RUNS       ?= 2000
 SEED       ?= 1
 export BUILD RUNS SEED
 
@@ -201,19 +201,22 @@ check: ready
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check
 check-long: check
 	@$(MAKE) sim RUNS=100000
-	@$(MAKE) san
-	@$(MAKE) tsan
+	@$(MAKE) san RUNS=200
+	@$(MAKE) tsan RUNS=200
 
 unit: $(UNIT)
 	@$(UNIT) $(ARGS)
 sim: $(SIM)
-	@$(if $(SIM),$(SIM) $(ARGS),echo "sim: nothing in tests/sim yet")
+	@$(if $(SIM),COMMIT=$$(git describe --always --dirty 2>&1) $(SIM) $(ARGS), \
+	    echo "sim: nothing in tests/sim yet")
 sim-scale: $(SCALE)
 	@BUILD=$(abspath $(BUILD)) tests/sim/scale/run $(ARGS)
+# (The sanitizers make a seed ten times as slow.)
+san_runs = $(if $(filter file,$(origin RUNS)),200,$(RUNS))
 san:
-	@$(MAKE) unit sim fuzz-replay BUILD=$(BUILD)/san SAN=address,undefined
+	@$(MAKE) unit sim fuzz-replay RUNS=$(san_runs) BUILD=$(BUILD)/san SAN=address,undefined
 tsan:
-	@$(MAKE) unit sim BUILD=$(BUILD)/tsan SAN=thread
+	@$(MAKE) unit sim RUNS=$(san_runs) BUILD=$(BUILD)/tsan SAN=thread
 
 # A fuzz target is a program: under clang with libFuzzer, else one that replays its corpus.
 # Of folders that do more than to parse only the parsers are linked.

@@ -12,7 +12,7 @@ namespace {
 
 TEST_CASE("every world keeps the truths", "[swarm]") {
     const std::uint64_t first = number_of("SEED", 1);
-    const std::uint64_t runs = number_of("RUNS", 200);
+    const std::uint64_t runs = number_of("RUNS", 2000);
     const bool is_loud = variable("LOUD") != nullptr;
     for (std::uint64_t seed = first; seed < first + runs; ++seed) {
         const Plan plan = draw_plan(seed);
@@ -29,9 +29,11 @@ TEST_CASE("every world keeps the truths", "[swarm]") {
             complaints += complaint + "\n";
         }
         if (!complaints.empty()) {
-            FAIL_CHECK("make sim SEED=" << seed << " RUNS=1\n"
-                                        << plan.describe() << "\n"
-                                        << complaints << world.report());
+            const char* commit = variable("COMMIT");
+            FAIL_CHECK("at commit " << (commit != nullptr ? commit : "unknown")
+                                    << ": make sim SEED=" << seed << " RUNS=1\n"
+                                    << plan.describe() << "\n"
+                                    << complaints << world.report());
         }
     }
 }
