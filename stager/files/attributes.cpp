@@ -1,5 +1,8 @@
 #include "stager/files/attributes.h"
 
+#include "stager/files/disk_io.h"
+#include "transport/base/unique_fd.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -8,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <string_view>
 
 namespace stage {
 namespace {
@@ -82,8 +87,33 @@ void keep_owner_and_mode(int fd, const OwnerAndMode& wanted) {
     static_cast<void>(::fchmod(fd, mode));
 }
 
-bool keep_attributes(int fd, const TreeNode& node) {
-    keep_owner_and_mode(fd, {.uid = node.uid, .gid = node.gid, .mode = node.mode});
+Maker Maker::self() {
+    Maker maker{.uid = ::geteuid(), .gid = ::getegid()};
+    std::array<char, 4096> text{};
+    const UniqueFd status{::open("/proc/self/status", O_RDONLY | O_CLOEXEC)};
+    if (!status || read_fully(status.get(), std::as_writable_bytes(std::span{text}), 0) < 0) {
+        return maker;
+    }
+    const std::string_view all{text.data(), text.size() - 1};
+    constexpr std::string_view kKey = "Umask:\t";
+    const std::size_t at = all.find(kKey);
+    if (at != std::string_view::npos) {
+        const char* digits = text.data() + at + kKey.size();
+        const unsigned long mask = std::strtoul(digits, nullptr, 8);
+        maker.umask = static_cast<std::uint16_t>(mask & 0777U);
+    }
+    return maker;
+}
+
+bool Maker::makes(const TreeNode& node) const {
+    return node.uid == uid && node.gid == gid && node.mode <= 0777 &&
+           (node.mode & umask) == 0 && node.attributes.empty();
+}
+
+bool keep_attributes(int fd, const TreeNode& node, bool is_made) {
+    if (!is_made) {
+        keep_owner_and_mode(fd, {.uid = node.uid, .gid = node.gid, .mode = node.mode});
+    }
     for (const TreeAttribute& attribute : node.attributes) {
         if (::fsetxattr(fd,
                         attribute.name.c_str(),

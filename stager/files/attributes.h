@@ -20,12 +20,24 @@ struct OwnerAndMode {
     std::uint16_t mode = 0;  ///< 07777.
 };
 
+/// As whom files are made, asked once for many of them.
+struct Maker {
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    std::uint16_t umask = 0777;
+
+    /// This process; all of it masked where it can't say.
+    [[nodiscard]] static Maker self();
+    /// A file made with the node's mode has all that is to be kept of it but the time.
+    [[nodiscard]] bool makes(const TreeNode& node) const;
+};
+
 /// On an open file or directory.
 void keep_owner_and_mode(int fd, const OwnerAndMode& wanted);
 
-/// On the node's own file or directory, open: owner, mode, attributes, mtime. False and errno
-/// if there is no room for its attributes.
-[[nodiscard]] bool keep_attributes(int fd, const TreeNode& node);
+/// On the node's own file or directory, open: owner, mode, attributes, mtime. `is_made`: it was
+/// made as Maker::makes() says. False and errno if there is no room for its attributes.
+[[nodiscard]] bool keep_attributes(int fd, const TreeNode& node, bool is_made = false);
 
 /// Of what is called `name` in the open directory, itself if it is a link. What can't be read
 /// is not there.

@@ -115,8 +115,9 @@ Status SourceTree::read_piece(const TreePiece& piece, MutableBytes room) {
     }
     const TreeNode file = index().node(piece.node);
     const bool is_whole = static_cast<std::size_t>(count) == room.size();
-    // The last bytes of a changed file never leave this node.
-    if (!is_whole || (is_last(piece, file) && !is_as_walked(file))) {
+    // The last bytes of a changed file never leave this node; of a long one, no first ones do.
+    const bool is_telling = is_last(piece, file) || piece.offset == 0;
+    if (!is_whole || (is_telling && !is_as_walked(file))) {
         return changed_while_read(path_of(piece.node));
     }
     return {};
@@ -137,9 +138,6 @@ Status SourceTree::open_file(std::uint32_t node) {
     if (!open_) {
         const bool is_gone = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
         return is_gone ? changed_while_read(path_of(node)) : source_error(path_of(node), errno);
-    }
-    if (!is_as_walked(file)) {
-        return changed_while_read(path_of(node));
     }
     open_node_ = node;
     return {};
@@ -164,6 +162,9 @@ Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
         open_node_ = 0;
         if (Status opened = open_file(piece.node); !opened) {
             return std::move(opened).error();
+        }
+        if (!is_as_walked(index().node(piece.node))) {
+            return changed_while_read(path_of(piece.node));
         }
     }
     return changed_while_read(path_of(pieces.front().node));

@@ -146,8 +146,10 @@ Status TargetTree::make_temporary() {
     }
     // Where locks don't work, a leftover can't be told from a colleague.
     static_cast<void>(::flock(top_.get(), LOCK_EX | LOCK_NB));
-    // What the place gives to all that is made in it is not the tree's.
+    // What the place gives to all that is made in it, an ACL or a group, is not the tree's.
     static_cast<void>(::fremovexattr(top_.get(), "system.posix_acl_default"));
+    static_cast<void>(!::fchown(top_.get(), static_cast<uid_t>(-1), ::getegid()));
+    static_cast<void>(::fchmod(top_.get(), 0700));
     return {};
 }
 

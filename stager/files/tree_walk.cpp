@@ -157,8 +157,8 @@ class Walk {
     [[nodiscard]] Status add_file(TreeNode& node, const struct stat& status, int at) const {
         node.kind = TreeKind::file;
         node.size = static_cast<std::uint64_t>(status.st_size);
-        const bool is_own = status.st_uid == ::geteuid() && (status.st_mode & S_IRUSR) != 0;
-        if (!is_own && ::geteuid() != 0 &&
+        const bool is_own = status.st_uid == user_ && (status.st_mode & S_IRUSR) != 0;
+        if (!is_own && user_ != 0 &&
             ::faccessat(at, node.name.c_str(), R_OK, AT_EACCESS) != 0) {
             return failed(node.parent, node.name);
         }
@@ -199,6 +199,7 @@ class Walk {
     }
 
     std::string path_;
+    uid_t user_ = ::geteuid();
     WalkedTree tree_;
     TreeDirectories directories_;  ///< Refers to tree_.index.
     /// Files of several names, by device and inode: their place in the index.

@@ -1,6 +1,5 @@
 #include "stager/files/tree_writer.h"
 
-#include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 
@@ -84,16 +83,17 @@ Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
         return failed(piece.node);
     }
     open_node_ = piece.node;
+    is_made_ = false;
     return {};
 }
 
 Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
+    // What is opened again for its next block must let us in until then.
+    is_made_ = !missing_.contains(index) && maker_.makes(file);
+    const mode_t mode = is_made_ ? file.mode : 0600;
+    constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int directory = directories_.at(file.parent);
-    open_.reset(directory < 0 ? -1
-                              : ::openat(directory,
-                                         file.name.c_str(),
-                                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                         0600));
+    open_.reset(directory < 0 ? -1 : ::openat(directory, file.name.c_str(), kMake, mode));
     if (!open_) {
         return failed(index);
     }
@@ -112,7 +112,7 @@ Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
 }
 
 Status TreeWriter::settle_open(const TreeNode& file, std::uint32_t index) {
-    const bool is_kept = keep_attributes(open_.get(), file);
+    const bool is_kept = keep_attributes(open_.get(), file, is_made_);
     Status done = is_kept ? Status{} : Status{failed(index)};
     open_.reset();
     open_node_ = 0;
@@ -180,8 +180,8 @@ Status TreeWriter::add_symlink(const TreeNode& node, std::uint32_t index) {
     if (directory < 0 || ::symlinkat(node.text.c_str(), directory, node.name.c_str()) != 0) {
         return failed(index);
     }
-    const bool is_root = ::geteuid() == 0;
-    if (is_root || node.gid != ::getegid()) {
+    const bool is_root = maker_.uid == 0;
+    if ((is_root && node.uid != 0) || node.gid != maker_.gid) {
         constexpr auto kNobodyElse = static_cast<uid_t>(-1);
         static_cast<void>(!::fchownat(directory,
                                       node.name.c_str(),

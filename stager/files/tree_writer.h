@@ -6,6 +6,7 @@
 // modes and times. All of it by descriptors below the top; no link is ever followed.
 #pragma once
 
+#include "stager/files/attributes.h"
 #include "stager/files/tree_directories.h"
 
 #include <unordered_map>
@@ -40,9 +41,11 @@ class TreeWriter {
     const TreeIndex& index_;
     TreeDirectories directories_;
     std::string path_;
+    Maker maker_ = Maker::self();
     bool is_memory_ = false;       ///< A tmpfs.
     std::uint32_t open_node_ = 0;  ///< Whose file is open; 0, the top: none is.
     UniqueFd open_;
+    bool is_made_ = false;  ///< With its mode, see Maker::makes().
     /// Bytes to come, of files that were begun.
     std::unordered_map<std::uint32_t, std::uint64_t> missing_;
 };

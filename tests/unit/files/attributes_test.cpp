@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 
 namespace stage {
@@ -17,6 +20,29 @@ TEST_CASE("the group's own rights are read from an ACL, not its mask") {
     CHECK(group_rights(bytes) == 0U);
     CHECK_FALSE(group_rights(bytes.first(43)));
     CHECK_FALSE(group_rights({}));
+}
+
+TEST_CASE("only what is made right at once needs no second word") {
+    const Maker maker{.uid = 5, .gid = 6, .umask = 0022};
+    TreeNode node;
+    node.uid = 5;
+    node.gid = 6;
+    node.mode = 0755;
+    CHECK(maker.makes(node));
+    for (const auto spoil : {+[](TreeNode& one) { one.uid = 6; },
+                             +[](TreeNode& one) { one.gid = 5; },
+                             +[](TreeNode& one) { one.mode = 0775; },
+                             +[](TreeNode& one) { one.mode = 04755; },
+                             +[](TreeNode& one) { one.attributes.resize(1); }}) {
+        TreeNode other = node;
+        spoil(other);
+        CHECK_FALSE(maker.makes(other));
+    }
+    const mode_t before = ::umask(0027);
+    CHECK(Maker::self().umask == 0027);
+    ::umask(before);
+    CHECK(Maker::self().umask == before);
+    CHECK(Maker::self().uid == ::geteuid());
 }
 
 TEST_CASE("only what a user may hand on is carried") {

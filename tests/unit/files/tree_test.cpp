@@ -332,6 +332,20 @@ TEST_CASE("attributes and ACLs are kept where the file system has them") {
     CHECK((status_of(to.path("t/file")).st_mode & 0777U) == 0670U);
 }
 
+TEST_CASE("what a place gives to all that is made in it is not a tree's") {
+    if (!test::is_root()) {
+        WARN("needs root for another group");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    from.write("t/a/file", "x");
+    REQUIRE(::chown(to.path().c_str(), 0, 4242) == 0);
+    REQUIRE(::chmod(to.path().c_str(), 02755) == 0);
+    REQUIRE(staging(from.path("t"), to.path(), Existing::refuse) == "ok");
+    check_same(from.path("t"), to.path("t"));
+}
+
 TEST_CASE("room is looked for before anything is made") {
     if (!test::is_root()) {
         WARN("needs root for a mount");
