@@ -24,19 +24,12 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   absent n3
 }
 
-@test "a source that is not there, or is a directory" {
+@test "a source that is not there" {
   group
   ends
   all_fail
   says n0 'source.*No such file or directory'
   absent n1
-  rm -f "$WORK"/n*.rc
-  STARTED=()
-  mkdir "$WORK/source"
-  group
-  ends
-  all_fail
-  says n0 '[Dd]irectory'
 }
 
 @test "a receiver killed in the middle" {

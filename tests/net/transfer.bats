@@ -66,3 +66,23 @@ teardown() { engine_ends; }
   ends
   received
 }
+
+@test "a directory reaches them as a tree" {
+  mkdir -p "$WORK/source/sub/empty"
+  head -c 3000000 /dev/urandom > "$WORK/source/sub/large"
+  for i in $(seq 200); do echo "$i" > "$WORK/source/$i"; done
+  ln -s sub/large "$WORK/source/link"
+  chmod 750 "$WORK/source/sub"
+  chown -R 2001:2001 "$WORK/source"
+  group
+  ends
+  local node want
+  want=$(tree_digest < /dev/null bash -c "cd '$WORK/source' && $LIST")
+  for node in "${NODES[@]:1}"; do
+    [ "$(rc_of "$node")" = 0 ]
+    [ "$(tree_digest lab on "$node" bash -c "cd /tmp/received.copy && $LIST")" = "$want" ] || { echo "$node has another tree"; false; }
+    lab on "$node" rm -r /tmp/received.copy
+  done
+}
+LIST='find . -printf "%P %y %m %l\n" | sort; find . -type f -print0 | sort -z | xargs -0 sha256sum'
+tree_digest() { "$@" | sha256sum; }
