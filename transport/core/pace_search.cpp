@@ -9,6 +9,11 @@ constexpr std::size_t kSendsRemembered = 8192;
 /// Of the train a receiver must have reported so many packets.
 constexpr double kTrainPacketsMin = 12;
 constexpr double kSamplePacketsMin = 8;
+/// A train that arrives in less may have gone through a shaper's bucket: begin with no more
+/// than a bounded rate; in less than the second, the kernel's times are too coarse. Seconds.
+constexpr double kTrainTimeMin = 1e-3;
+constexpr double kPreciseTime = 60e-6;
+constexpr std::uint64_t kGuessMost = 8;
 constexpr std::uint64_t kAtOnce = 1'000'000'000'000;
 
 double most_of(const CoreConfig& config, const RateLimits& limits) {
@@ -36,11 +41,15 @@ void PaceSearch::on_sends(Instant now, std::span<const Send> sends) {
     }
 }
 
-void PaceSearch::poll(Instant now, Pacer& pacer) {
+void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
     if (!is_begun_) {
+        if (!has_data) {
+            return;  // a train that waits for its packets would seem a slow one
+        }
         is_begun_ = true;
         begin(now, pacer);
     }
+    bound_flight(now);
     if (train_until_) {
         return watch_train(now, pacer);
     }
@@ -52,7 +61,6 @@ void PaceSearch::poll(Instant now, Pacer& pacer) {
         return;
     }
     if (const auto sample = board_.sample(now, kSamplePacketsMin)) {
-        pace_ = std::max(static_cast<std::uint64_t>(sample->passed), pace_ - pace_ / 64);
         set_rate(now, pacer, search_.on_sample(now, *sample));
     }
 }
@@ -63,11 +71,32 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
         return;
     }
     if (remembered_ > 0) {
-        return begin_search(now, pacer, static_cast<double>(remembered_), true);
+        return begin_search(
+            now, pacer, static_cast<double>(remembered_), RateSearch::From::memory);
     }
     train_until_ = now + limits_.train_patience;
+    first_ = log_.next();
+    reported_ = first_;
+    reported_at_ = now;
+    bound_flight(now);
     pacer.set_rate(now, limits_.least_bytes_per_s);
     pacer.grant(std::uint64_t{limits_.train_packets} * packet_bytes_);
+}
+
+void PaceSearch::bound_flight(Instant now) {
+    if (first_ == 0 || (!train_until_ && search_.state() != RateSearch::State::start)) {
+        below_.reset();
+        return;
+    }
+    if (board_.reported() > reported_) {
+        reported_ = board_.reported();
+        reported_at_ = now;
+    } else if (now > reported_at_ + limits_.train_patience) {
+        reported_ = log_.next();  // reports are lost: go on, but slowly
+        reported_at_ = now;
+    }
+    // (The train itself, and the descriptors before it.)
+    below_ = first_ + 2 * (reported_ - first_) + limits_.train_packets * 3 / 2;
 }
 
 /// Most have told how fast the train arrived: that is where the search begins.
@@ -77,21 +106,38 @@ void PaceSearch::watch_train(Instant now, Pacer& pacer) {
         return;
     }
     train_until_.reset();
-    pace_ = 1;
+    if (!sample) {
+        return begin_search(now,
+                            pacer,
+                            static_cast<double>(limits_.start_bytes_per_s),
+                            RateSearch::From::guess);
+    }
+    // Did the path hold the train back? If not, it takes more than this.
+    const double bytes = limits_.train_packets * packet_bytes_;
+    const bool is_full = sample->sent > 1.5 * sample->delivered;
+    const bool is_precise = sample->delivered * kPreciseTime < bytes;
+    const bool is_long = sample->delivered * kTrainTimeMin < bytes;
+    const double most = static_cast<double>(limits_.start_bytes_per_s * kGuessMost);
+    search_.expect(sample->delivered);
     begin_search(now,
                  pacer,
-                 sample ? sample->delivered : static_cast<double>(limits_.start_bytes_per_s),
-                 false);
+                 is_long ? sample->delivered : std::min(sample->delivered, most),
+                 is_full && is_precise ? RateSearch::From::train : RateSearch::From::guess);
 }
 
-void PaceSearch::begin_search(Instant now, Pacer& pacer, double rate, bool is_remembered) {
-    search_.begin(now, rate, is_remembered);
+void PaceSearch::begin_search(Instant now, Pacer& pacer, double rate, RateSearch::From from) {
+    search_.begin(now, rate, from);
     set_rate(now, pacer, search_.rate());
 }
 
 void PaceSearch::set_rate(Instant now, Pacer& pacer, double rate) {
+    if (static_cast<std::uint64_t>(rate) == pacer.rate_bytes_per_s() && search_.is_waiting()) {
+        return;  // the same span may go on
+    }
     pacer.set_rate(now, static_cast<std::uint64_t>(rate));
-    pace_ = std::max(pace_, static_cast<std::uint64_t>(std::max(rate, search_.capacity())));
+    const bool is_starting = search_.state() == RateSearch::State::start;
+    most_passed_ = is_starting ? 0 : std::max({most_passed_, rate, search_.capacity()});
+    pace_ = is_starting ? kAtOnce : static_cast<std::uint64_t>(1.1 * most_passed_);
     board_.begin(now, log_.next());
 }
 

@@ -27,9 +27,12 @@ class PaceSearch {
     /// What left, from `begin` on.
     void on_sends(Instant now, std::span<const Send> sends);
 
-    /// While the first pass is on.
-    void poll(Instant now, Pacer& pacer);
+    /// While the first pass is on. Begins when there is something to send.
+    void poll(Instant now, Pacer& pacer, bool has_data);
     [[nodiscard]] std::optional<Instant> deadline() const;
+    /// At a search's start no more may be under way than as much again as has been reported, so
+    /// that reports that come late don't let a wrong rate fill every queue.
+    [[nodiscard]] bool may_send() const { return !below_ || log_.next() < *below_; }
     /// What the path is believed to carry, bytes per second; 0: not known.
     [[nodiscard]] std::uint64_t capacity() const {
         return static_cast<std::uint64_t>(search_.capacity());
@@ -38,9 +41,10 @@ class PaceSearch {
 
   private:
     void begin(Instant now, Pacer& pacer);
-    void begin_search(Instant now, Pacer& pacer, double rate, bool is_remembered);
+    void begin_search(Instant now, Pacer& pacer, double rate, RateSearch::From from);
     void watch_train(Instant now, Pacer& pacer);
     void set_rate(Instant now, Pacer& pacer, double rate);
+    void bound_flight(Instant now);
 
     RateLimits limits_;
     std::uint32_t packet_bytes_;
@@ -51,8 +55,13 @@ class PaceSearch {
     BurstSearch bursts_;
     RateSearch search_;
     std::uint64_t pace_;                  ///< Of packets in a burst, for the log.
+    double most_passed_ = 0;              ///< Since the start: the most that the path took.
     std::optional<Instant> train_until_;  ///< Waiting for what becomes of the train.
     bool is_begun_ = false;
+    std::uint64_t first_ = 0;  ///< Number of the train's first packet.
+    std::uint64_t reported_ = 0;
+    Instant reported_at_{};
+    std::optional<std::uint64_t> below_;  ///< Numbers that may be sent now, at the start.
 };
 
 }  // namespace stage::core

@@ -64,6 +64,7 @@ void RateBoard::on_report(Instant now,
         return;
     }
     view->heard_at = now;
+    view->mark = std::max(view->mark, report.mark);
     view->fill = report.fill / 255.0;
     view->drain = static_cast<double>(report.drain) * packet_bytes_;
     view->has_overflowed = view->has_overflowed || report.overflow > 0;
@@ -81,24 +82,28 @@ void RateBoard::on_report(Instant now,
     view->loss_received += report.received;
     const bool is_new = first >= first_;
     const Duration queue_before = view->queue;
-    measure_delay(*view, left->left, report);
+    measure_delay(*view, *left, report);
     if (is_new) {
         view->queue = view->packets > 0 ? std::min(queue_before, view->queue) : view->queue;
         add(*view, *span, report);
     }
 }
 
-/// Delay by two clocks; only its growth over the least one means something.
-void RateBoard::measure_delay(View& view, Instant left, const wire::Report& report) {
+/// Delay by two clocks; only its growth over the least one means something. The least is
+/// counted from when a burst really left: a shaper may let it through at once, and what then
+/// came sooner than at the path's pace must not be the measure of what comes later.
+void RateBoard::measure_delay(View& view,
+                              const SendLog::Departure& departure,
+                              const wire::Report& report) {
     const Instant arrived{Duration{static_cast<Duration::rep>(report.mark_at_ns)}};
-    const Duration delay = arrived - left;
+    const Duration delay = arrived - departure.sent;
     if (view.least_delay) {
-        const Duration drift = (left - view.least_at) / 1'000'000 * kDriftPpm;
+        const Duration drift = (departure.sent - view.least_at) / 1'000'000 * kDriftPpm;
         *view.least_delay += std::max(drift, Duration::zero());
     }
-    view.least_at = std::max(view.least_at, left);
+    view.least_at = std::max(view.least_at, departure.sent);
     view.least_delay = std::min(view.least_delay.value_or(delay), delay);
-    view.queue = delay - *view.least_delay;
+    view.queue = std::max(arrived - departure.left - *view.least_delay, Duration::zero());
 }
 
 void RateBoard::add(View& view, const SendLog::Span& span, const wire::Report& report) {
@@ -178,6 +183,16 @@ RateSample RateBoard::combine(const std::vector<const View*>& views) {
     sample.fill = middle(std::move(fill));
     sample.drain = middle(std::move(drain));
     return sample;
+}
+
+std::uint64_t RateBoard::reported() const {
+    std::vector<std::uint64_t> marks;
+    for (const View& view : views_) {
+        marks.push_back(view.mark);
+    }
+    const auto place = marks.begin() + static_cast<std::ptrdiff_t>(marks.size() / 2);
+    std::nth_element(marks.begin(), place, marks.end());
+    return *place;
 }
 
 std::optional<std::uint32_t> RateBoard::take_loss_ppm(std::uint32_t packets_min) {

@@ -40,6 +40,9 @@ class RateBoard {
     /// What has been seen since, when enough have reported on `packets_min` packets or more.
     [[nodiscard]] std::optional<RateSample> sample(Instant now, double packets_min) const;
 
+    /// The newest number that half of the representatives have reported.
+    [[nodiscard]] std::uint64_t reported() const;
+
     /// Lost packets in a million, of the median representative, since the last take; nothing
     /// before half of them have reported on `packets_min` packets, 1 or more.
     [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm(std::uint32_t packets_min);
@@ -48,6 +51,7 @@ class RateBoard {
     struct View {
         Rank rank;
         std::optional<Instant> heard_at;
+        std::uint64_t mark = 0;
         std::optional<Duration> least_delay;
         Instant least_at{};
         std::optional<Duration> round_trip;  ///< The least.
@@ -66,7 +70,9 @@ class RateBoard {
         std::uint64_t loss_received = 0;
     };
 
-    static void measure_delay(View& view, Instant left, const wire::Report& report);
+    static void measure_delay(View& view,
+                              const SendLog::Departure& departure,
+                              const wire::Report& report);
     static void add(View& view, const SendLog::Span& span, const wire::Report& report);
     [[nodiscard]] static RateSample combine(const std::vector<const View*>& views);
 

@@ -7,13 +7,22 @@
 namespace stage::core {
 namespace {
 
+/// A burst's own packets wait for each other; later it is known how long, seconds.
+constexpr double kBurst = 250e-6;
+/// With the train, more than a shaper lets through at once.
+constexpr double kBucketPackets = 96;
+/// Of the capacity, while a queue drains.
+constexpr double kDrain = 0.8;
+
 Duration duration_of(double seconds) {
     return Duration{static_cast<Duration::rep>(std::min(seconds, 100.0) * 1e9)};
 }
 
 }  // namespace
 
-void RateSearch::begin(Instant, double rate, bool is_remembered) {
+void RateSearch::begin(Instant, double rate, From from) {
+    const bool is_remembered = from == From::memory;
+    is_guess_ = from == From::guess;
     rate_ = std::clamp(rate, static_cast<double>(limits_.least_bytes_per_s), most_);
     train_ = rate_;
     state_ = is_remembered ? State::cruise : State::start;
@@ -30,6 +39,10 @@ double RateSearch::without_chance(double delivered) const {
 
 double RateSearch::on_sample(Instant now, const RateSample& sample) {
     const double wanted = next(now, sample);
+    is_waiting_ = wanted <= 0;
+    if (is_waiting_) {
+        return rate_;
+    }
     rate_ = std::clamp(wanted, static_cast<double>(limits_.least_bytes_per_s), most_);
     return rate_;
 }
@@ -57,12 +70,12 @@ double RateSearch::next(Instant now, const RateSample& sample) {
 
 /// Faster until a queue shows, or more arrives late than was sent.
 double RateSearch::start(Instant now, const RateSample& sample) {
-    const double unit = queue_unit(sample);
+    const double unit = queue_unit(sample) + kBurst;
     const bool outruns = sample.sent > 1.12 * sample.delivered &&
                          (sample.loss > loss_.chance() + 0.06 || sample.queue > unit / 2);
     capacity_ = std::max(capacity_, std::min(sample.sent, without_chance(sample.delivered)));
     if (outruns || sample.queue > unit) {
-        capacity_ = std::max(without_chance(sample.delivered), train_ / 2);
+        capacity_ = without_chance(sample.delivered);
         return begin_drain(now, sample);
     }
     if (sample.queue < 0.3 * unit && rate_ <= train_ && sample.packets >= 32) {
@@ -71,30 +84,45 @@ double RateSearch::start(Instant now, const RateSample& sample) {
     if (rate_ >= most_ || sample.sent < 0.7 * rate_) {
         return rate_;
     }
-    const bool was_short = train_ * 120e-6 > 96e3;  // the train took too short to be precise
-    return rate_ * (was_short ? 2 : 1.25);
+    if (rate_ < 0.95 * expected_) {
+        // So many that no shaper's bucket took them all, or it goes on as it is.
+        return sample.packets < kBucketPackets ? 0 : std::min(4 * rate_, expected_);
+    }
+    return rate_ * (is_guess_ ? 2 : 1.25);
 }
 
 double RateSearch::begin_drain(Instant now, const RateSample& sample) {
     state_ = State::drain;
     drain_queue_ = sample.queue;
     drain_samples_ = 0;
-    const double rate = 0.9 * capacity_;
-    drain_until_ = now + duration_of(2 * sample.queue / 0.1 + 10 * sample.round_trip) +
-                   std::chrono::milliseconds{10};
-    return rate;
+    drain_until_ = drain_time(now, sample);
+    return kDrain * capacity_;
+}
+
+/// Twice as long as the queue needs to go, and what reports and wake-ups take.
+Instant RateSearch::drain_time(Instant now, const RateSample& sample) {
+    return now + duration_of(2 * sample.queue / (1 - kDrain) + 10 * sample.round_trip) +
+           std::chrono::milliseconds{10};
 }
 
 /// Slower until the queue is gone. If it doesn't go, somebody else fills it.
 double RateSearch::drain(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample);
-    ++drain_samples_;
-    if (sample.delivered < 0.96 * sample.sent * (1 - loss_.chance()) &&
-        sample.queue > 0.3 * unit) {
-        capacity_ = std::min(capacity_, without_chance(sample.delivered));
+    if (++drain_samples_ == 1) {
+        drain_queue_ = std::max(drain_queue_, sample.queue);  // what was under way came, too
+        drain_until_ = drain_time(now, sample);
     }
     if (sample.queue <= 0.6 * unit) {
         state_ = State::cruise;
+        quiet_epochs_ = 0;
+        return 0.985 * capacity_;
+    }
+    const bool drains = sample.passed > 1.02 * sample.sent;
+    const bool fills = sample.passed < 0.995 * sample.sent;
+    if (drains || fills || drain_samples_ <= 2) {
+        capacity_ += 0.5 * (sample.passed - capacity_);  // the queue moves: that is the path
+    } else if (drain_samples_ >= 3 && sample.queue < 3 * unit) {
+        state_ = State::cruise;  // nothing drains, so nothing is there: the path has changed
         quiet_epochs_ = 0;
         return 0.985 * capacity_;
     }
@@ -103,14 +131,15 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     if (grows || stays) {
         state_ = State::compete;
         queue_seen_ = now;
+        alone_ = 0;
         window_.begin(now, rate_ * (sample.round_trip + sample.queue) / packet_bytes_);
         return rate_;
     }
     if (now > drain_until_) {
         drain_queue_ = sample.queue;  // it goes, but slowly
-        drain_until_ = now + duration_of(2 * sample.queue / 0.1 + 10 * sample.round_trip);
+        drain_until_ = drain_time(now, sample);
     }
-    return 0.9 * capacity_;
+    return kDrain * capacity_;
 }
 
 double RateSearch::cruise(Instant now, const RateSample& sample) {
@@ -169,6 +198,11 @@ double RateSearch::compete(Instant now, const RateSample& sample) {
         state_ = State::cruise;
         quiet_epochs_ = 0;
         return rate_;
+    }
+    alone_ = sample.passed > 0.9 * capacity_ ? alone_ + 1 : 0;
+    if (alone_ >= 8) {
+        capacity_ = sample.passed;  // the whole path is ours, and so is the queue
+        return begin_drain(now, sample);
     }
     if (sample.loss > loss_.chance() + 0.005) {
         window_.on_loss(now);

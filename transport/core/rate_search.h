@@ -25,13 +25,22 @@ class RateSearch {
     RateSearch(const RateLimits& limits, std::uint32_t packet_bytes, double most)
         : limits_{limits}, packet_bytes_{static_cast<double>(packet_bytes)}, most_{most} {}
 
-    /// From the train's rate on, or from what was remembered of the path, bytes per second.
-    void begin(Instant now, double rate, bool is_remembered);
+    /// Where the first rate comes from.
+    enum class From {
+        guess,   ///< The path takes this, and perhaps much more.
+        train,   ///< It takes about this.
+        memory,  ///< An earlier broadcast found it.
+    };
+    void begin(Instant now, double rate, From from);
+    /// A train too short to be believed came so fast: larger steps, until that.
+    void expect(double rate) { expected_ = rate; }
     /// What the reports since the last change of the rate say. Gives the next rate.
     [[nodiscard]] double on_sample(Instant now, const RateSample& sample);
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] double rate() const { return rate_; }
+    /// The last sample was too short to go on by: a longer one of the same packets is wanted.
+    [[nodiscard]] bool is_waiting() const { return is_waiting_; }
     /// What the path is believed to carry, bytes per second; 0 before it was seen.
     [[nodiscard]] double capacity() const { return capacity_; }
 
@@ -42,6 +51,7 @@ class RateSearch {
     [[nodiscard]] double cruise(Instant now, const RateSample& sample);
     [[nodiscard]] double compete(Instant now, const RateSample& sample);
     [[nodiscard]] double host(Instant now, const RateSample& sample);
+    [[nodiscard]] static Instant drain_time(Instant now, const RateSample& sample);
     [[nodiscard]] double begin_drain(Instant now, const RateSample& sample);
     [[nodiscard]] double quiet(const RateSample& sample);
     /// A queue longer than this is one, seconds.
@@ -54,7 +64,10 @@ class RateSearch {
     State state_ = State::start;
     double rate_ = 0;
     double capacity_ = 0;
-    double train_ = 0;
+    double train_ = 0;      ///< The first rate,
+    bool is_guess_ = true;  ///< which was only a guess.
+    double expected_ = 0;
+    bool is_waiting_ = false;
     LossTest loss_;
     double before_test_ = 0;  ///< Rate to take back.
     unsigned quiet_epochs_ = 0;
@@ -64,6 +77,7 @@ class RateSearch {
     Instant drain_until_{};  ///< and by when it should be gone.
     CubicWindow window_;
     std::optional<Instant> queue_seen_;  ///< Last time, while competing.
+    unsigned alone_ = 0;                 ///< Samples in a row in which nobody else had a share.
     std::optional<Instant> host_until_;  ///< The receivers' processes are behind.
 };
 

@@ -11,7 +11,8 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     const Rank from = datagram.header.rank;
     if (from == config.source) {
         source_heard = now;
-        if (datagram.to_group) {
+        // (An OFFER may come long before the stream: it is no part of it.)
+        if (datagram.to_group && datagram.header.type != PacketType::offer) {
             reporter.on_packet(now, datagram);
         }
     }

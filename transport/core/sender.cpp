@@ -114,7 +114,7 @@ void Sender::Parts::work_on_object(Instant now) {
         return;
     }
     if (!pass.is_over()) {
-        pace.poll(now, pacer);
+        pace.poll(now, pacer, pass.is_waiting());
         outcome.rate_found_bytes_per_s = pace.capacity();
     }
     if (end.is_due(now)) {
@@ -219,7 +219,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
     const std::size_t before = batch.packets;
     const std::size_t sends_before = batch.sends.size();
     pacer.charge(control.drain(batch, numbers));
-    if (!is_over() && readiness.is_complete() && pacer.is_due(now)) {
+    if (!is_over() && readiness.is_complete() && pace.may_send() && pacer.is_due(now)) {
         // Beside the first pass, repairs get half of what may leave.
         const std::size_t packets_max = batch.packets_max;
         if (pass.is_waiting()) {
@@ -271,7 +271,9 @@ std::optional<Instant> Sender::Parts::next() const {
     if (readiness.is_complete()) {
         first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
         const bool is_open = !board.deadline(pass.cursor().block).has_value();
-        if (server.is_waiting() || (pass.is_waiting() && is_open)) {
+        if (!pace.may_send()) {
+            // Reports open it, or time.
+        } else if (server.is_waiting() || (pass.is_waiting() && is_open)) {
             first = earlier(first, pacer.burst_at(kLongAgo));
         } else if (pass.is_waiting()) {
             first = earlier(first, board.deadline(pass.cursor().block));

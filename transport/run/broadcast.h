@@ -35,7 +35,7 @@ struct BroadcastConfig {
     seal::GroupKey group_key{};
     seal::SessionId session{};
     std::uint32_t mtu = 1500;           ///< The smallest of all members' interfaces, bytes.
-    std::uint64_t rate_bits_per_s = 0;  ///< As on the wire; 0: not told.
+    std::uint64_t rate_bits_per_s = 0;  ///< No faster, as on the wire; 0: as the path takes.
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
     Duration linger = std::chrono::seconds{60};

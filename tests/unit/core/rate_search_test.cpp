@@ -48,7 +48,7 @@ struct Path {
 
 RateSearch search_from(double rate, double most = 1e12) {
     RateSearch search{{}, 1514, most};
-    search.begin(kStart, rate, false);
+    search.begin(kStart, rate, RateSearch::From::train);
     return search;
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("no rate exceeds the bound, nor falls below the least") {
 
 TEST_CASE("a remembered path begins where it was") {
     RateSearch search{{}, 1514, 1e12};
-    search.begin(kStart, kLink, true);
+    search.begin(kStart, kLink, RateSearch::From::memory);
     CHECK(search.state() == RateSearch::State::cruise);
     CHECK(search.rate() == kLink);
     CHECK(search.capacity() == kLink);

@@ -1,6 +1,7 @@
 // How is a stream seen: by who receives it, and by who sent it?
 #include "tests/unit/core/parts.h"
 #include "transport/core/arrival_log.h"
+#include "transport/core/pace_search.h"
 #include "transport/core/rate_board.h"
 #include "transport/core/send_log.h"
 
@@ -235,4 +236,30 @@ TEST_CASE("the loss that rules the bursts is the median's, when half have report
     CHECK_FALSE(board.take_loss_ppm(100));
     report(0, 99);  // the source is no representative
     CHECK_FALSE(board.take_loss_ppm(100));
+}
+
+TEST_CASE("at the start no more is under way than as much again as was reported") {
+    CoreConfig config = config_of(0, 2);
+    config.rate_bytes_per_s = 0;
+    PaceSearch pace{config, {}};
+    Pacer pacer{{}, 1'000'000, 1070};
+    pace.poll(kStart, pacer, false);
+    CHECK(pacer.rate_bytes_per_s() == 1'000'000);  // there is nothing to send yet
+    pace.poll(kStart, pacer, true);
+    CHECK(pacer.credit(kStart) >= 64 * 1070);
+    CHECK(pace.may_send());
+    const std::vector<Send> train{group_send(1, 48), group_send(49, 48)};
+    pace.on_sends(kStart, train);
+    pace.poll(kStart + milliseconds{1}, pacer, true);
+    CHECK_FALSE(pace.may_send());
+    SECTION("a report opens it") {
+        pace.on_report(
+            kStart + milliseconds{2}, rank(1), report_of(1, 41, microseconds{100}, {}));
+        pace.poll(kStart + milliseconds{2}, pacer, true);
+        CHECK(pace.may_send());
+    }
+    SECTION("or time, if none comes") {
+        pace.poll(kStart + milliseconds{101}, pacer, true);
+        CHECK(pace.may_send());
+    }
 }
