@@ -210,8 +210,10 @@ int run_engine(const Logger& log,
     EngineWatcher watcher{interrupts};
     const BroadcastReport report =
         work.run(ready->config, std::move(ready->sockets), watcher, wrap);
-    const Measured measured{
-        .rank = group->own, .members = group->size, .receive_buffer = ready->receive_buffer};
+    const Measured measured{.rank = group->own,
+                            .members = group->size,
+                            .receive_buffer = ready->receive_buffer,
+                            .buffer_asked = kSocketBuffer};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));
     if (std::fflush(stdout) != 0) {
         return fail("stdout can't be written");

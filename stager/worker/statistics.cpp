@@ -50,6 +50,11 @@ std::string statistics_line(const Measured& measured,
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;
     line["receive_buffer"] = measured.receive_buffer;
+    if (measured.buffer_asked > 0) {
+        line["receive_buffer_asked"] = measured.buffer_asked;
+    }
+    line["memory_own"] = report.own_memory_bytes;
+    line["memory_sockets"] = report.driver.socket_bytes_max;
     line["transport"] = report.transport;
     line["digest"] = holds ? work.digest() : "";
     // A name of a transport is ours; still, nothing may throw here.

@@ -13,6 +13,9 @@ struct Measured {
     Rank rank;
     std::size_t members = 1;
     std::uint32_t receive_buffer = 0;  ///< What the kernel granted the group's socket, bytes.
+    /// What this process asked for; the kernel grants up to twice that, for its own share. 0:
+    /// the daemon asked.
+    std::uint32_t buffer_asked = 0;
 };
 
 /// {"rank":1,"bytes":...,"seconds":...,...}, without a newline. docs: README, "The engine

@@ -227,7 +227,8 @@ void Stage::look_ahead(Claims& claims) {
 std::string Stage::statistics(const BroadcastReport& report) const {
     return statistics_line({.rank = setup_.rank,
                             .members = setup_.nodes.size(),
-                            .receive_buffer = receive_buffer_},
+                            .receive_buffer = receive_buffer_,
+                            .buffer_asked = 0},
                            *work_,
                            report);
 }

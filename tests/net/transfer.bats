@@ -16,7 +16,8 @@ teardown() { engine_ends; }
   [ "$(rc_of n0)" = 0 ]
   local node key
   for node in "${NODES[@]}"; do
-    for key in rank bytes seconds held_at goodput_mbps packets_lost packets_repaired transport digest; do json "$node" "$key"; done
+    for key in rank bytes seconds held_at goodput_mbps packets_lost packets_repaired transport digest \
+      receive_buffer_asked memory_own memory_sockets; do json "$node" "$key"; done
     [ "$(json "$node" rank)" = "${node#n}" ]
     [ "$(json "$node" bytes)" = 20000003 ]
     [ "$(json "$node" digest)" = "$(json n0 digest)" ]

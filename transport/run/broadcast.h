@@ -48,6 +48,7 @@ struct BroadcastReport {
     DriverCounters driver;
     std::string transport;
     std::uint16_t chunk_bytes = 0;
+    std::uint64_t own_memory_bytes = 0;  ///< At the end, every buffer that was used still held.
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
 };

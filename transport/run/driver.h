@@ -56,9 +56,10 @@ struct DriverCounters {
     std::uint64_t bytes_received = 0;
     std::uint64_t send_calls = 0;
     std::uint64_t receive_calls = 0;
-    std::uint64_t send_refused = 0;     ///< The socket's buffer was full.
-    std::uint64_t socket_overflow = 0;  ///< Packets that the kernel dropped before us.
-    std::uint8_t group_fill = 0;        ///< Of the group socket's buffer, in 255ths, just now.
+    std::uint64_t send_refused = 0;      ///< The socket's buffer was full.
+    std::uint64_t socket_overflow = 0;   ///< Packets that the kernel dropped before us.
+    std::uint64_t socket_bytes_max = 0;  ///< The most that the kernel was seen to hold for us.
+    std::uint8_t group_fill = 0;         ///< Of the group socket's buffer, in 255ths, just now.
 };
 
 enum class Sent : std::uint8_t { all, would_block };

@@ -14,6 +14,7 @@
 namespace stage::udp {
 namespace {
 
+constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks at memory.
 constexpr std::size_t kSlotBytes = 65536;
 constexpr std::size_t kSlots = 24;  ///< 1.5 MB of buffers; a batch of one receive().
 
@@ -131,10 +132,27 @@ std::vector<int> UdpDriver::descriptors() const {
 
 Status UdpDriver::receive(std::vector<ReceivedPacket>& packets) {
     slots_used_ = 0;
+    if (++receives_ % kLookEvery == 1) {
+        look_at_sockets();
+    }
     if (auto peers = receive_from(endpoints_.peer.get(), false, packets); !peers) {
         return peers;
     }
     return endpoints_.group ? receive_from(endpoints_.group.get(), true, packets) : Status{};
+}
+
+/// What waits to be received, with the kernel's own share of it.
+void UdpDriver::look_at_sockets() {
+    std::uint64_t bytes = 0;
+    for (const int socket : {endpoints_.peer.get(), endpoints_.group.get()}) {
+        std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+        socklen_t length = sizeof memory;
+        if (socket >= 0 &&
+            ::getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &length) == 0) {
+            bytes += memory[SK_MEMINFO_RMEM_ALLOC] + memory[SK_MEMINFO_WMEM_ALLOC];
+        }
+    }
+    counters_.socket_bytes_max = std::max(counters_.socket_bytes_max, bytes);
 }
 
 /// One recvmmsg: half of the slots for the peers' socket, what is left for the group's.

@@ -45,6 +45,7 @@ class UdpDriver final : public Driver {
                MutableBytes bytes,
                bool is_group,
                std::vector<ReceivedPacket>& packets);
+    void look_at_sockets();
     Result<Sent> send_segmented(const Train& train, const SocketAddress& target);
     Result<Sent> send_singly(const Train& train, const SocketAddress& target);
     Result<Sent> refused(const Train& train, const char* doing);
@@ -55,6 +56,7 @@ class UdpDriver final : public Driver {
     std::vector<Slot> slots_;
     std::size_t slots_used_ = 0;
     bool can_segment_ = true;
+    std::uint32_t receives_ = 0;
     DriverCounters counters_;
     std::vector<std::uint32_t> overflow_seen_;
 };
