@@ -58,7 +58,7 @@ nothing_there() {
   tree data
   place /tmp/d
   as_alice srun -N3 --stage-file=data:/tmp/d/data \
-    bash -c 'tr "\0" "\n" < "$STAGECAST_FILES"' > "$WORK/files"
+    bash -c 'echo "$STAGECAST_FILES"' > "$WORK/files"
   [ "$(grep -cx /tmp/d/data "$WORK/files")" = 3 ]
   same_everywhere data /tmp/d/data
   local node
@@ -115,7 +115,7 @@ nothing_there() {
   place /tmp/d
   disk_full n1 /tmp/d
   lab on n2 mount -t tmpfs -o nr_inodes=100,mode=1777 few /tmp/d
-  sbatch_fails --stage-file=data:/tmp/d/data
+  sbatch_fails --stage-file=data:/tmp/d/data:temp
   sentence "$OUT" n1 /tmp/d/data 'No space left on device; .* are needed'
   grep -q 'n2.*inodes are needed' "$OUT" || { cat "$OUT"; false; }
   wait_for 10 nothing_there
