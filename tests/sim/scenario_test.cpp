@@ -361,6 +361,17 @@ TEST_CASE("seed 481: a member cut off when the end is told hears it later", "[sc
 
 // A DATA packet carries 16 bits of its number: whoever heard nothing of a sender for 2^15
 // packets could open none of its answers.
+TEST_CASE("seed 1566: whoever lost the whole first pass is answered all the same",
+          "[scenario]") {
+    const Ran ran{draw_plan(1566)};
+    ran.all_released();
+}
+
+TEST_CASE("seed 6444: a window that patience opened is no reason to spin", "[scenario]") {
+    const Ran ran{draw_plan(6444)};
+    ran.all_released();
+}
+
 TEST_CASE("a member that slept while peers sent 2^15 packets can open theirs", "[scenario]") {
     Plan plan = calm_plan(4, 128 * kMiB);
     plan.chunk_bytes = 512;

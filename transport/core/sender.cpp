@@ -215,11 +215,17 @@ std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t c
     return descriptors.describe(block, count);
 }
 
+/// The search may want to hear reports first. Once the pass is over nobody listens to it any
+/// more, and repairs are few.
+bool Sender::Parts::may_send() const {
+    return pass.is_over() || pace.may_send();
+}
+
 void Sender::Parts::fill(Instant now, SendBatch& batch) {
     const std::size_t before = batch.packets;
     const std::size_t sends_before = batch.sends.size();
     pacer.charge(control.drain(batch, numbers));
-    if (!is_over() && readiness.is_complete() && pace.may_send() && pacer.is_due(now)) {
+    if (!is_over() && readiness.is_complete() && may_send() && pacer.is_due(now)) {
         // Beside the first pass, repairs get half of what may leave.
         const std::size_t packets_max = batch.packets_max;
         if (pass.is_waiting()) {
@@ -270,13 +276,14 @@ std::optional<Instant> Sender::Parts::next() const {
     first = earlier(first, disk_watch.deadline(disk_patience()));
     if (readiness.is_complete()) {
         first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
-        const bool is_open = !board.deadline(pass.cursor().block).has_value();
-        if (!pace.may_send()) {
-            // Reports open it, or time.
-        } else if (server.is_waiting() || (pass.is_waiting() && is_open)) {
-            first = earlier(first, pacer.burst_at(kLongAgo));
-        } else if (pass.is_waiting()) {
-            first = earlier(first, board.deadline(pass.cursor().block));
+        const Instant burst_at = pacer.burst_at(kLongAgo);
+        // (Where it may not send, reports open it, or time.)
+        if (may_send() && server.is_waiting()) {
+            first = earlier(first, burst_at);
+        }
+        if (may_send() && pass.is_waiting()) {
+            const auto open_at = board.deadline(pass.cursor().block);
+            first = earlier(first, std::max(burst_at, open_at.value_or(kLongAgo)));
         }
         if (!pass.is_over()) {
             first = earlier(first, pace.deadline());

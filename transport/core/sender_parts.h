@@ -43,6 +43,7 @@ struct Sender::Parts final : Holdings {
     void decide(Instant now);
     void tell_the_deaf();
     void fail(Rank culprit, Blame blame, std::string why);
+    [[nodiscard]] bool may_send() const;
     void fill(Instant now, SendBatch& batch);
     void take(Instant now, OperationBatch& batch);
     [[nodiscard]] Duration disk_patience() const {
