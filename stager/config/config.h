@@ -49,6 +49,7 @@ struct Config {
     std::uint64_t max_bytes = 0;  ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;
     std::uint64_t rate_max = 0;  ///< Never 0.
+    bool rate_search = true;     ///< Else stages are sent at rate_max.
     Duration stage_timeout{};
     Duration stall_timeout{};
     Duration connect_timeout{};

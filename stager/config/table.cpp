@@ -74,8 +74,14 @@ constexpr std::array kKeys{
               "Stagings that may run at once on a node; one more fails with a sentence."},
     ConfigKey{"RateMax",
               RateKey{&Config::rate_max, 1000, 1'000'000'000'000},
-              "1gbit",
-              "Fastest that one staging may send."},
+              "100gbit",
+              "Fastest that one staging may send. The rate itself is found by looking: links, "
+              "receivers and other traffic set it."},
+    ConfigKey{"RateSearch",
+              FlagKey{&Config::rate_search},
+              "yes",
+              "With no, RateMax is what the network carries: stagings are sent at it from the "
+              "first packet on, and yield to nothing."},
     ConfigKey{"StageTimeout",
               TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
               "600",

@@ -30,6 +30,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.u16(plan.width).u64(plan.context_base);
     writer.text(plan.group_address).u16(plan.group_port);
     writer.u8(plan.protection).u64(plan.rate_max);
+    writer.u8(plan.rate_told ? 1 : 0);
     writer.u8(plan.cards_follow ? 1 : 0);
     writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
     for (const StagePlan::Node& node : plan.nodes) {
@@ -50,6 +51,7 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.group_port = reader.u16();
     plan.protection = reader.u8();
     plan.rate_max = reader.u64();
+    plan.rate_told = reader.u8() != 0;
     plan.cards_follow = reader.u8() != 0;
     const std::size_t count = reader.u32();
     if (count < 1 || count > kMaxNodes || plan.width < 1) {

@@ -32,6 +32,7 @@ struct StagePlan {
     std::uint16_t group_port = 0;
     std::uint8_t protection = 2;  ///< As Config counts: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.
+    bool rate_told = false;       ///< Send at it.
     bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
     std::vector<Node> nodes;      ///< By rank.
 

@@ -38,6 +38,7 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     plan.group_port = static_cast<std::uint16_t>(ports.first + port_draw % port_count);
     plan.protection = static_cast<std::uint8_t>(config.protection);
     plan.rate_max = config.rate_max * 8;
+    plan.rate_told = !config.rate_search;
     return plan;
 }
 

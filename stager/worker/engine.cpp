@@ -157,7 +157,9 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.group_key = group.key;
     ready.config.session = wired->agreement.session;
     ready.config.mtu = careful_mtu(group.interface);
-    ready.config.rate_bits_per_s = options.rate_max;
+    ready.config.rate_bits_per_s =
+        options.rate_told != 0 ? options.rate_told : options.rate_max;
+    ready.config.is_rate_told = options.rate_told != 0;
     ready.config.ready_timeout = kReadyTimeout;
     ready.config.stall_timeout = options.stall_timeout;
     ready.config.linger = kLinger;

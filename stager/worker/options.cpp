@@ -47,6 +47,7 @@ constexpr std::array kOptions{
                "file of hosts"},
     OptionText{"port", "6830", "TCP port at rank 0 where the members meet"},
     OptionText{"rate-max", nullptr, "fastest to send: 400mbit, 1gbit, 25MB/s"},
+    OptionText{"rate", nullptr, "send at it, without looking for what the path takes"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
     OptionText{"key-file",
                nullptr,
@@ -102,6 +103,15 @@ class Values {
         target =
             std::chrono::duration_cast<std::chrono::milliseconds>(value.value_or(Duration{}));
     }
+    /// Bits per second; 0 if it wasn't given.
+    std::uint64_t rate(const char* name) {
+        if (map_.count(name) == 0) {
+            return 0;
+        }
+        const auto bytes = read_rate(text(name));
+        take(name, bytes && *bytes > 0);
+        return bytes.value_or(0) * 8;
+    }
     void take(const char* name, bool is_right) {
         if (!is_right && wrong_.empty()) {
             wrong_ = std::string{"--"} + name + "=" + text(name) + " makes no sense";
@@ -144,11 +154,8 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     }
     const std::string transport = values.text("transport");
     values.take("transport", transport == "auto" || transport == "udp");
-    if (map.count("rate-max") != 0) {
-        const auto rate = read_rate(values.text("rate-max"));
-        values.take("rate-max", rate && *rate > 0);
-        options.rate_max = rate.value_or(0) * 8;
-    }
+    options.rate_max = values.rate("rate-max");
+    options.rate_told = values.rate("rate");
     const Result<seal::Protection> protection =
         seal::read_protection(values.text("protection"));
     values.take("protection", protection.ok());

@@ -111,6 +111,7 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u16(setup.group_port);
     put_text(writer, setup.interface, kMaxNameBytes);
     writer.u8(setup.protection).u64(setup.rate_max);
+    writer.u8(setup.rate_told ? 1 : 0);
     put_text(writer, setup.transport, kMaxNameBytes);
     put_milliseconds(writer, setup.stage_timeout);
     put_milliseconds(writer, setup.stall_timeout);
@@ -215,6 +216,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.interface = take_text(reader, kMaxNameBytes);
     setup.protection = reader.u8();
     setup.rate_max = reader.u64();
+    setup.rate_told = reader.u8() != 0;
     setup.transport = take_text(reader, kMaxNameBytes);
     setup.stage_timeout = take_milliseconds(reader);
     setup.stall_timeout = take_milliseconds(reader);

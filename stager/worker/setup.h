@@ -57,7 +57,8 @@ struct WorkerSetup {
     std::string interface;  ///< Name of the one that multicast uses; empty: by route.
     std::uint8_t protection =
         2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
-    std::uint64_t rate_max = 0;  ///< Bits per second on the wire; 0: not told.
+    std::uint64_t rate_max = 0;  ///< No faster, bits per second on the wire; 0: no bound.
+    bool rate_told = false;      ///< Send at it.
     std::string transport;       ///< "auto", "udp", ...
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.

@@ -178,6 +178,7 @@ Result<BroadcastConfig> Stage::connect() {
     config->session = setup_.session;
     config->mtu = careful_mtu(setup_.interface);
     config->rate_bits_per_s = setup_.rate_max;
+    config->is_rate_told = setup_.rate_told;
     config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
     config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
     config->linger = or_default(setup_.linger, seconds{60});

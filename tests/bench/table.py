@@ -12,17 +12,18 @@ def read_times(directory):
     return {name: float(moment) for name, moment in map(str.split, open(os.path.join(directory, "times")))}
 
 
-def transfer_seconds(logs, job):
-    """From the wired-up group to the group's verdict, as the first node's daemon tells it, or None.
+def told_by_daemon(logs, job):
+    """What the first node's daemon says of a good stage: seconds from the wired-up group to the group's
+    verdict, and when that was; or two None.
 
     transfer_ms ends when that node's own worker is done; verify_ms when the last node has said so.
     """
     for path in glob.glob(os.path.join(logs, "stagecastd-*.log")):
         for line in open(path, errors="replace"):
-            found = re.search(rf"stage finished job={job} .*\btransfer_ms=(\d+) verify_ms=(\d+) .*outcome=ok", line)
+            found = re.search(rf"^([\d.]+) .*stage finished job={job} .*\btransfer_ms=(\d+) verify_ms=(\d+) .*outcome=ok", line)
             if found:
-                return (int(found.group(1)) + int(found.group(2))) / 1000
-    return None
+                return (int(found.group(2)) + int(found.group(3))) / 1000, float(found.group(1))
+    return None, None
 
 
 def started(logs, job):
@@ -57,11 +58,13 @@ def main():
         arguments.add_argument("--" + name, type=int, required=True)
     given = arguments.parse_args()
     wire = given.bytes * 8 / given.rate
-    transfer, whole, scheduled, sbcast, loads, cpu = [], [], [], [], [], []
+    transfer, verified, whole, scheduled, sbcast, loads, cpu = [], [], [], [], [], [], []
     for one in sorted(glob.glob(os.path.join(given.work, "[0-9]*"))):
         staged = read_times(os.path.join(one, "staged"))
         job = open(os.path.join(one, "staged", "job")).read().strip()
-        transfer.append(transfer_seconds(given.logs, job))
+        seconds, moment = told_by_daemon(given.logs, job)
+        transfer.append(seconds)
+        verified.append(moment and moment - staged["submit"])
         whole.append(staged["script"] - staged["submit"])
         moment = started(given.logs, job)
         scheduled.append(moment and staged["script"] - moment)
@@ -74,12 +77,13 @@ def main():
 
 {given.nodes} emulated nodes, {given.rate_text} links (both directions), loss {given.loss}, a file of {given.bytes} bytes, medians of {len(whole)}
 repetitions (smallest and largest in brackets), both in one run. Wire time is {wire:.3f} s. stagecast was told
-RateMax={given.told} and ran with its default protection.
+RateMax={given.told} with RateSearch=no and ran with its default protection.
 
 | what | time | over wire time |
 |---|---|---|
 | stagecast, transfer (wired-up group to the last node's verified copy) | {cell(transfer, wire)} |
-| stagecast, whole (call of sbatch to the script's first line) | {cell(whole, wire)} |
+| stagecast, whole (call of sbatch until all nodes' copies are verified) | {cell(verified, wire)} |
+| the same until the script's first line | {cell(whole, wire)} |
 | the same without Slurm's wait to schedule it (0-1 s: it looks once a second) | {cell(scheduled, wire)} |
 | sbcast (call to return, within a job) | {cell(sbcast, wire)} |
 

@@ -22,7 +22,7 @@ demo_up() {
   case $RATE in
     none | 0) ;;
     # The links carry repairs and Slurm's own packets too: a fiftieth is left to them.
-    *) options+=(--rate "$RATE" --stagecast "RateMax=$(rate_told)") ;;
+    *) options+=(--rate "$RATE" --stagecast "RateMax=$(rate_told)" --stagecast RateSearch=no) ;;
   esac
   [ "$LOSS" = 0 ] || options+=(--loss "$LOSS")
   lab up "$NODES" "${options[@]}"

@@ -54,6 +54,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.session = seal::demux(config.session);
     core.chunk_bytes = chunk_bytes(config, tag_bytes);
     core.rate_max_bytes_per_s = config.rate_bits_per_s / 8;
+    core.rate_bytes_per_s = config.is_rate_told ? config.rate_bits_per_s / 8 : 0;
     core.resident_blocks = kResidentBlocks;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;

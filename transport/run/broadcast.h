@@ -36,6 +36,7 @@ struct BroadcastConfig {
     seal::SessionId session{};
     std::uint32_t mtu = 1500;           ///< The smallest of all members' interfaces, bytes.
     std::uint64_t rate_bits_per_s = 0;  ///< No faster, as on the wire; 0: as the path takes.
+    bool is_rate_told = false;          ///< That is what the path carries: don't look for it.
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
     Duration linger = std::chrono::seconds{60};

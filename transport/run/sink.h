@@ -30,8 +30,9 @@ class BlockSink {
     ///
     /// A deferred block stays the caller's, in the caller's bounded memory: it offers it again
     /// after any later write that answered `placed`, or drops it and asks a peer for it later.
-    /// Block 0 is never deferred, and once the first blocks of the object (few: 1 for most) are
-    /// placed, none is. Placed and discarded blocks both count as held for completion.
+    /// Block 0 is never deferred, nor are the next of those that say where the others go (a
+    /// manifest, then a tree's index: few for most objects); once they are placed, none is.
+    /// Placed and discarded blocks both count as held for completion.
     ///
     /// An error ends this node's part, and with it the group's: its sentence names file, cause
     /// and remedy.

@@ -50,7 +50,7 @@ class Stagecast:
         limit = group.cell.limit_seconds
         words = [WORKER, f"--hosts={SHARED}/hosts", f"--key-file={SHARED}/key", "--interface=eth0", f"--timeout={limit:.0f}"]
         if self.share:
-            words.append(f"--rate-max={told(group.cell, self.share)}bit")
+            words.append(f"--rate={told(group.cell, self.share)}bit")
         tasks = [host.start([*words, f"--rank={host.rank}", f"--dest={DEST}"], "/tmp/log") for host in group.receivers]
         tasks.append(group.source.start([*words, "--rank=0", f"--source={SOURCE}"], "/tmp/log"))
         return read_stagecast(succeeded(everywhere(tasks, limit + 10), self.name))

@@ -45,6 +45,7 @@ StagePlan some_plan() {
     plan.group_address = "239.1.2.3";
     plan.group_port = 6830;
     plan.rate_max = 1'000'000'000;
+    plan.rate_told = true;
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;
 }

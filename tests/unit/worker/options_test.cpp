@@ -40,6 +40,7 @@ TEST_CASE("a full command line is understood") {
     CHECK(options->root == Rank{1});
     CHECK(options->destination == "/here/out/");
     CHECK(options->rate_max == 400'000'000);
+    CHECK(options->rate_told == 0);
     CHECK(options->protection == seal::Protection::auth);
     CHECK(options->timeout == 1500ms);
     CHECK(options->port == 6830);

@@ -37,6 +37,7 @@ WorkerSetup sample(std::size_t nodes) {
     setup.interface = "eth0";
     setup.protection = 1;
     setup.rate_max = 200'000'000;
+    setup.rate_told = true;
     setup.transport = "udp";
     setup.stage_timeout = std::chrono::milliseconds{20'000};
     setup.stall_timeout = std::chrono::milliseconds{5000};
