@@ -86,7 +86,7 @@ void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
         return;
     }
     if (inbox_.put(at, train, mask)) {
-        wake_at(at + plan_.wake_latency + own_.wake_latency);
+        wake_at(at + wake_latency());
     }
 }
 
@@ -280,7 +280,7 @@ void Host::complete(std::uint64_t) {
 void Host::send() {
     is_blocked_ = false;
     for (;;) {
-        if (network_.uplink_backlog(rank_) > kUplinkFull) {
+        if (plan_.uplink_buffer_bytes == 0 && network_.uplink_backlog(rank_) > kUplinkFull) {
             is_blocked_ = true;
             return;
         }
@@ -357,23 +357,37 @@ void Host::check() {
     }
 }
 
+/// How late the next wake-up comes, whatever causes it.
+void Host::draw_lateness() {
+    late_ = Duration::zero();
+    if (plan_.wake_late_max > Duration::zero() && own_chance_.chance_ppm(250'000)) {
+        const auto most = static_cast<std::uint64_t>(plan_.wake_late_max.count());
+        late_ = Duration{static_cast<Duration::rep>(own_chance_.below(most))};
+    }
+}
+
+Duration Host::wake_latency() const {
+    return plan_.wake_latency + own_.wake_latency + late_;
+}
+
 void Host::sleep() {
     if (is_over()) {
         over_at_ = events_.now();
         inbox_.clear();
         return;
     }
+    draw_lateness();
     if (is_blocked_) {
         wake_at(network_.uplink_drained(rank_, kUplinkFree));
     } else if (const auto deadline = core_->deadline()) {
         const Instant due{*deadline - own_.clock_offset};
         wake_at(std::max(due, events_.now()) +
-                (due > events_.now() ? plan_.wake_latency + own_.wake_latency : Duration{}));
+                (due > events_.now() ? wake_latency() : Duration{}));
     } else {
         complain_("it waits for nothing");
     }
     if (!inbox_.is_empty()) {
-        wake_at(inbox_.front().at + plan_.wake_latency + own_.wake_latency);
+        wake_at(inbox_.front().at + wake_latency());
     }
 }
 

@@ -77,6 +77,8 @@ class Host {
     void cut(const core::Send& send, Train& train);
     void check();
     void sleep();
+    void draw_lateness();
+    [[nodiscard]] Duration wake_latency() const;
 
     const Plan& plan_;
     const MemberPlan& own_;
@@ -103,6 +105,7 @@ class Host {
     Instant cpu_busy_until_{};
     Instant wake_ = kNever;    ///< The next turn;
     Instant queued_ = kNever;  ///< an event that looks for it then, or sooner.
+    Duration late_{};          ///< Of the next wake-up, by chance.
     bool is_blocked_ = false;
     bool is_dead_ = false;
     std::uint64_t last_number_ = 0;

@@ -25,8 +25,11 @@ std::uint64_t wire_bytes_of(const Train& train, PacketMask mask) {
 
 }  // namespace
 
-Link::Link(std::uint64_t bytes_per_s, std::uint64_t queue_bytes)
-    : rate_{bytes_per_s}, queue_{queue_bytes > 0 ? time_of(queue_bytes) : Duration::max() / 4} {
+Link::Link(std::uint64_t bytes_per_s, std::uint64_t queue_bytes, std::uint64_t bucket_bytes)
+    : rate_{bytes_per_s},
+      queue_{queue_bytes > 0 ? time_of(queue_bytes) : Duration::max() / 4},
+      bucket_{time_of(bucket_bytes)},
+      busy_until_{-bucket_} {
 }
 
 Duration Link::time_of(std::uint64_t bytes) const {
@@ -56,10 +59,11 @@ Instant Link::carry(Instant now, const Train& train, PacketMask& mask) {
         // No queue grows beyond its bound, however the packets are spaced: all at once.
         first_ = first_ ? first_ : begin;
         const Instant entered = now + train.spacing * last;
-        busy_until_ = std::max(std::max(busy_until_, begin) + time,
-                               entered + time_of(wire_bytes(train, last)) + Duration{1});
+        const Duration last_time = time_of(wire_bytes(train, last)) + Duration{1};
+        busy_until_ = std::max(std::max(busy_until_, begin - bucket_) + time,
+                               entered - bucket_ + last_time);
         carried_ += bytes;
-        return busy_until_;
+        return std::max(busy_until_, entered);
     }
     for (std::uint32_t i = first; i <= last; ++i) {
         const PacketMask bit = PacketMask{1} << i;
@@ -67,7 +71,7 @@ Instant Link::carry(Instant now, const Train& train, PacketMask& mask) {
             mask &= ~bit;
         }
     }
-    return busy_until_;
+    return std::max(busy_until_, now);
 }
 
 bool Link::carry_one(Instant now, std::uint32_t bytes) {
@@ -77,7 +81,7 @@ bool Link::carry_one(Instant now, std::uint32_t bytes) {
         return false;
     }
     first_ = first_ ? first_ : now;
-    busy_until_ = std::max(busy_until_, now) + time;
+    busy_until_ = std::max(busy_until_, now - bucket_) + time;
     carried_ += bytes;
     return true;
 }
@@ -86,7 +90,7 @@ bool Link::is_honest() const {
     if (!first_) {
         return carried_ == 0;
     }
-    const auto ns = static_cast<std::uint64_t>((busy_until_ - *first_).count());
+    const auto ns = static_cast<std::uint64_t>((busy_until_ - *first_ + bucket_).count());
     return carried_ <= static_cast<std::uint64_t>(static_cast<Wide>(ns) * rate_ / kNsPerS) + 1;
 }
 

@@ -14,8 +14,8 @@ namespace stage::sim {
 
 class Link {
   public:
-    /// `queue_bytes` 0: no bound.
-    Link(std::uint64_t bytes_per_s, std::uint64_t queue_bytes);
+    /// `queue_bytes` 0: no bound. `bucket_bytes`: pass at once after a pause.
+    Link(std::uint64_t bytes_per_s, std::uint64_t queue_bytes, std::uint64_t bucket_bytes = 0);
 
     /// Takes the packets that `mask` names, one each `spacing` of the train from `now` on.
     /// When the last has left. What the queue has no room for is taken from `mask`.
@@ -38,8 +38,9 @@ class Link {
     [[nodiscard]] bool carry_one(Instant now, std::uint32_t bytes);
 
     std::uint64_t rate_;
-    Duration queue_;  ///< As the time that a full one takes.
-    Instant busy_until_{};
+    Duration queue_;        ///< As the time that a full one takes.
+    Duration bucket_;       ///< Likewise.
+    Instant busy_until_{};  ///< May lie in the past, by the bucket.
     std::uint64_t carried_ = 0;
     std::uint64_t dropped_ = 0;
     std::optional<Instant> first_;

@@ -41,7 +41,7 @@ Network::Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver)
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
         const std::uint64_t up =
             plan.uplink_bytes_per_s > 0 ? plan.uplink_bytes_per_s : plan.link_bytes_per_s;
-        up_.emplace_back(up, 0);
+        up_.emplace_back(up, plan.uplink_buffer_bytes, plan.uplink_bucket_bytes);
         const std::uint64_t own = plan.member[rank].downlink_bytes_per_s;
         down_.emplace_back(own > 0 ? own : plan.link_bytes_per_s, plan.port_buffer_bytes);
         const std::uint32_t ppm = plan.loss.independent_ppm + plan.member[rank].extra_loss_ppm;
@@ -93,6 +93,7 @@ void Network::send(Train& train) {
     train.spacing = Duration::zero();
     const Instant left = up.carry(events_.now(), train, all);
     const Duration time = left - events_.now() - waits;
+    lost_ += static_cast<std::uint64_t>(std::popcount(train.all() & ~all));
     train.spacing = time / static_cast<std::int64_t>(train.count);
     const Instant first = left - train.spacing * (train.count - 1);
     const std::uint64_t flight =

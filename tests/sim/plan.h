@@ -69,10 +69,16 @@ struct Plan {
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t told_bytes_per_s = 125'000'000;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
+    /// An uplink is a shaper: this passes it at once after a pause,
+    std::uint32_t uplink_bucket_bytes = 0;
+    /// and of what waits more than this is lost; 0: the host waits instead.
+    std::uint32_t uplink_buffer_bytes = 0;
     Duration propagation = microseconds{10};
     std::uint32_t port_buffer_bytes = 256U << 10U;
     std::uint32_t socket_buffer_bytes = 4U << 20U;
     Duration wake_latency = microseconds{5};
+    /// One wake-up of four is late by up to this: too few cores for so many processes.
+    Duration wake_late_max{};
     Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};

@@ -4,7 +4,8 @@
 // the time that its packets take on one link; beside it the same with the rate told. Loss is of
 // packets of the first pass, at the middle member, what the network lost by chance included.
 // MBITS=, MEMBERS=, MIB= and LOSS= (in a million) choose one cell, NIC= makes the source's link
-// so many times as fast as the others'.
+// so many times as fast as the others'. Scenarios of links that made the rate wrong are here,
+// too.
 #include "tests/sim/environment.h"
 #include "tests/sim/world.h"
 
@@ -120,6 +121,29 @@ TEST_CASE("a rate that nobody told", "[.rate]") {
                            .nic = number_of("NIC", 4)});
                 }
             }
+        }
+    }
+}
+
+// The train and more pass the bucket at once: the first rates are far too high. The queue is
+// long, and two cores wake nine processes late.
+TEST_CASE("seeds 24, 25, 32: a shaper's bucket is not taken for a fast link", "[scenario]") {
+    Plan plan = calm_plan(9, 32U << 20U);
+    plan.told_bytes_per_s = 0;
+    plan.link_bytes_per_s = 1'250'000'000;
+    plan.uplink_bucket_bytes = 128U << 10U;
+    plan.wake_late_max = milliseconds{9};
+    for (const std::uint32_t slower : {100U, 50U}) {
+        plan.uplink_bytes_per_s = plan.link_bytes_per_s / slower;
+        plan.uplink_buffer_bytes = 37'500'000 / slower;  // 30 ms
+        for (plan.seed = 20; plan.seed < 40; ++plan.seed) {
+            World world{plan};
+            world.run();
+            CAPTURE(slower, plan.seed, world.report());
+            CHECK(world.complaints().empty());
+            CHECK(world.all_released());
+            CHECK(world.times_wire() / slower < 1.1);
+            CHECK(world.host(1).outcome().packets_lost < plan.chunks() / 100);
         }
     }
 }

@@ -14,6 +14,11 @@ constexpr double kSamplePacketsMin = 8;
 constexpr double kTrainTimeMin = 1e-3;
 constexpr double kPreciseTime = 60e-6;
 constexpr std::uint64_t kGuessMost = 8;
+/// Under way at the start, beside what leaves while a report comes: packets; seconds.
+constexpr std::uint64_t kFlightPackets = 128;
+constexpr double kReportAge = 1e-3;
+/// So late a process is taken to be for each doubling and more of its bursts, seconds.
+constexpr double kLateness = 100e-6;
 constexpr std::uint64_t kAtOnce = 1'000'000'000'000;
 
 double most_of(const CoreConfig& config, const RateLimits& limits) {
@@ -60,7 +65,8 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
     if (is_told_) {
         return;
     }
-    if (const auto sample = board_.sample(now, kSamplePacketsMin)) {
+    if (auto sample = board_.sample(now, kSamplePacketsMin)) {
+        sample->lateness = kLateness * (pacer.stretch() - 1);
         set_rate(now, pacer, search_.on_sample(now, *sample));
     }
 }
@@ -95,8 +101,12 @@ void PaceSearch::bound_flight(Instant now) {
         reported_ = log_.next();  // reports are lost: go on, but slowly
         reported_at_ = now;
     }
-    // (The train itself, and the descriptors before it.)
-    below_ = first_ + 2 * (reported_ - first_) + limits_.train_packets * 3 / 2;
+    // As much again, but no more than the reports' age explains; and the train itself, and the
+    // descriptors before it.
+    const double age = kReportAge + board_.round_trip();
+    const auto most =
+        kFlightPackets + static_cast<std::uint64_t>(search_.rate() * age / packet_bytes_);
+    below_ = reported_ + std::min(reported_ - first_, most) + limits_.train_packets * 3 / 2;
 }
 
 /// Most have told how fast the train arrived: that is where the search begins.

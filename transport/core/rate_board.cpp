@@ -195,6 +195,16 @@ std::uint64_t RateBoard::reported() const {
     return *place;
 }
 
+double RateBoard::round_trip() const {
+    std::optional<Duration> least;
+    for (const View& view : views_) {
+        if (view.round_trip) {
+            least = std::min(least.value_or(*view.round_trip), *view.round_trip);
+        }
+    }
+    return seconds_of(least.value_or(Duration::zero()));
+}
+
 std::optional<std::uint32_t> RateBoard::take_loss_ppm(std::uint32_t packets_min) {
     std::vector<double> losses;
     for (const View& view : views_) {

@@ -25,6 +25,7 @@ struct RateSample {
     double round_trip = 0;
     double fill = 0;        ///< Of the sockets' buffers, the middle one.
     double drain = 0;       ///< Rate at which the processes take packets, the middle one.
+    double lateness = 0;    ///< Of the source's process, seconds: its bursts look like queues.
     double overflowed = 0;  ///< Share of receivers whose socket dropped something.
 };
 
@@ -42,6 +43,9 @@ class RateBoard {
 
     /// The newest number that half of the representatives have reported.
     [[nodiscard]] std::uint64_t reported() const;
+
+    /// The least that was seen, seconds; 0 before.
+    [[nodiscard]] double round_trip() const;
 
     /// Lost packets in a million, of the median representative, since the last take; nothing
     /// before half of them have reported on `packets_min` packets, 1 or more.

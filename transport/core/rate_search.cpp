@@ -13,6 +13,17 @@ constexpr double kBurst = 250e-6;
 constexpr double kBucketPackets = 96;
 /// Of the capacity, while a queue drains.
 constexpr double kDrain = 0.8;
+/// Sent so many times as fast as it arrives, though slower than the capacity believed: the
+/// belief is wrong, so often in a row at most.
+constexpr double kOutruns = 1.05;
+constexpr unsigned kOutrunMost = 8;
+/// A queue that grows while no more leaves than arrives is not ours, or none: a process was
+/// late.
+constexpr double kExplains = 1.02;
+constexpr unsigned kUnexplainedMost = 4;
+/// While competing, of the rate at which packets arrive: a window's packets leave as others
+/// arrive, and grow slowly.
+constexpr double kClocked = 1.25;
 
 Duration duration_of(double seconds) {
     return Duration{static_cast<Duration::rep>(std::min(seconds, 100.0) * 1e9)};
@@ -30,7 +41,7 @@ void RateSearch::begin(Instant, double rate, From from) {
 }
 
 double RateSearch::queue_unit(const RateSample& sample) const {
-    return 20e-6 + sample.round_trip / 4 + 8 * packet_bytes_ / rate_;
+    return 20e-6 + sample.lateness + sample.round_trip / 4 + 8 * packet_bytes_ / rate_;
 }
 
 double RateSearch::without_chance(double delivered) const {
@@ -95,6 +106,8 @@ double RateSearch::begin_drain(Instant now, const RateSample& sample) {
     state_ = State::drain;
     drain_queue_ = sample.queue;
     drain_samples_ = 0;
+    outrun_ = 0;
+    unexplained_ = 0;
     drain_until_ = drain_time(now, sample);
     return kDrain * capacity_;
 }
@@ -113,14 +126,27 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
         drain_until_ = drain_time(now, sample);
     }
     if (sample.queue <= 0.6 * unit) {
+        is_settled_ = true;
         state_ = State::cruise;
         quiet_epochs_ = 0;
         return 0.985 * capacity_;
     }
+    if (sample.sent > kOutruns * sample.passed && sample.queue > unit &&
+        outrun_ < kOutrunMost) {
+        // More leaves than arrives: it is we who fill it, by a capacity believed too large.
+        ++outrun_;
+        capacity_ = is_settled_ ? lowered(sample.passed) : std::min(capacity_, sample.passed);
+        drain_queue_ = std::max(drain_queue_, sample.queue);
+        drain_samples_ = 1;
+        drain_until_ = drain_time(now, sample);
+        return kDrain * capacity_;
+    }
     const bool drains = sample.passed > 1.02 * sample.sent;
     const bool fills = sample.passed < 0.995 * sample.sent;
     if (drains || fills || drain_samples_ <= 2) {
-        capacity_ += 0.5 * (sample.passed - capacity_);  // the queue moves: that is the path
+        // The queue moves: that is the path; what leaves no faster than it arrives is not.
+        const double change = 0.5 * (sample.passed - capacity_);
+        capacity_ += fills || !is_settled_ ? change : std::max(change, 0.0);
     } else if (drain_samples_ >= 3 && sample.queue < 3 * unit) {
         state_ = State::cruise;  // nothing drains, so nothing is there: the path has changed
         quiet_epochs_ = 0;
@@ -142,6 +168,11 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     return kDrain * capacity_;
 }
 
+/// One sample's arrivals may have waited for a process, not for the path.
+double RateSearch::lowered(double capacity) const {
+    return std::clamp(capacity, kDrain * capacity_, std::max(capacity_, kDrain * capacity_));
+}
+
 double RateSearch::cruise(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample);
     switch (loss_.on_sample(now, sample, sample.queue > 1.5 * unit)) {
@@ -160,9 +191,13 @@ double RateSearch::cruise(Instant now, const RateSample& sample) {
         return rate_;
     }
     if (sample.queue > 1.5 * unit) {
-        capacity_ = without_chance(sample.delivered);
+        if (sample.sent < kExplains * sample.delivered && ++unexplained_ < kUnexplainedMost) {
+            return std::min(rate_, 0.95 * capacity_);
+        }
+        capacity_ = lowered(without_chance(sample.delivered));
         return begin_drain(now, sample);
     }
+    unexplained_ = 0;
     if (sample.queue > 0.3 * unit) {
         quiet_epochs_ = 0;
         capacity_ += 0.25 * (sample.passed - capacity_);
@@ -177,7 +212,8 @@ double RateSearch::cruise(Instant now, const RateSample& sample) {
 double RateSearch::quiet(const RateSample& sample) {
     if (sample.sent < 0.9 * rate_) {
         // The source can't keep this rate: its disk, its window or its process holds it back.
-        return ++limited_ >= 4 ? std::min(rate_, 1.05 * sample.sent) : rate_;
+        const double most = std::max(1.05 * sample.sent, capacity_);
+        return ++limited_ >= 4 ? std::min(rate_, most) : rate_;
     }
     limited_ = 0;
     capacity_ = std::max(capacity_, std::min(sample.sent, sample.passed));
@@ -209,7 +245,7 @@ double RateSearch::compete(Instant now, const RateSample& sample) {
     } else {
         window_.grow(now, trip);
     }
-    return window_.packets() * packet_bytes_ / trip;
+    return std::min(window_.packets() * packet_bytes_ / trip, kClocked * sample.passed);
 }
 
 /// The receivers' processes are behind: as fast as they take it, less what has gathered.

@@ -56,6 +56,7 @@ class RateSearch {
     [[nodiscard]] double quiet(const RateSample& sample);
     /// A queue longer than this is one, seconds.
     [[nodiscard]] double queue_unit(const RateSample& sample) const;
+    [[nodiscard]] double lowered(double capacity) const;
     [[nodiscard]] double without_chance(double delivered) const;
 
     RateLimits limits_;
@@ -74,7 +75,10 @@ class RateSearch {
     unsigned limited_ = 0;    ///< Samples in a row in which the source could not keep the rate.
     double drain_queue_ = 0;  ///< When draining began: the queue,
     unsigned drain_samples_ = 0;
-    Instant drain_until_{};  ///< and by when it should be gone.
+    unsigned outrun_ = 0;       ///< Samples in which we filled it on,
+    unsigned unexplained_ = 0;  ///< and in which it was there though we did not fill it.
+    bool is_settled_ = false;   ///< The capacity was seen: a queue has drained.
+    Instant drain_until_{};     ///< and by when it should be gone.
     CubicWindow window_;
     std::optional<Instant> queue_seen_;  ///< Last time, while competing.
     unsigned alone_ = 0;                 ///< Samples in a row in which nobody else had a share.

@@ -140,6 +140,75 @@ TEST_CASE("a queue that somebody else keeps full is competed for, and left when 
     CHECK(search.state() == RateSearch::State::cruise);
 }
 
+TEST_CASE("a capacity believed too large is corrected, not competed for") {
+    Path path;
+    path.buffer = 10e6;
+    RateSearch search = search_from(3 * kLink);
+    RateSample sample = path.carry(search.rate());
+    sample.delivered = sample.passed = 2.8 * kLink;  // a shaper's bucket let it through
+    sample.queue = 0.004;
+    static_cast<void>(search.on_sample(path.now, sample));
+    REQUIRE(search.state() == RateSearch::State::drain);
+    REQUIRE(search.rate() > 2 * kLink);
+    for (int i = 0; i < 200; ++i) {
+        static_cast<void>(search.on_sample(path.now, path.carry(search.rate())));
+        CHECK(search.state() != RateSearch::State::compete);
+    }
+    CHECK(search.rate() == Approx(kLink).epsilon(0.03));
+}
+
+TEST_CASE("a queue that we do not fill, and that goes by itself, costs no capacity") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    settle(search, path);
+    const double before = search.capacity();
+    for (int i = 0; i < 3; ++i) {  // a process was late
+        RateSample sample = path.carry(kLink / 2);
+        sample.queue = 0.005;
+        static_cast<void>(search.on_sample(path.now, sample));
+    }
+    CHECK(search.state() == RateSearch::State::cruise);
+    CHECK(search.capacity() == before);
+    CHECK(search.rate() > 0.9 * before);
+}
+
+TEST_CASE("one sample of few arrivals does not halve the capacity") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    settle(search, path);
+    RateSample sample = path.carry(search.rate());
+    sample.queue = 0.005;
+    sample.delivered = sample.passed = 0.3 * kLink;
+    static_cast<void>(search.on_sample(path.now, sample));
+    CHECK(search.capacity() > 0.75 * kLink);
+    CHECK(settle(search, path) == Approx(kLink).epsilon(0.01));
+}
+
+TEST_CASE("while competing, a queue that vanishes does not make a window a blast") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    settle(search, path);
+    for (int i = 0; i < 400 && search.state() != RateSearch::State::compete; ++i) {
+        RateSample sample = path.carry(search.rate());
+        sample.queue = 0.030;
+        static_cast<void>(search.on_sample(path.now, sample));
+    }
+    REQUIRE(search.state() == RateSearch::State::compete);
+    RateSample sample = path.carry(search.rate());
+    sample.queue = 0.001;
+    CHECK(search.on_sample(path.now, sample) <= 1.25 * sample.passed);
+}
+
+TEST_CASE("a source that is held back for a moment does not forget the capacity") {
+    Path path;
+    RateSearch search = search_from(kLink);
+    settle(search, path);
+    for (int i = 0; i < 20; ++i) {
+        static_cast<void>(search.on_sample(path.now, path.carry(kLink / 5)));
+    }
+    CHECK(search.rate() > 0.9 * kLink);
+}
+
 TEST_CASE("where the receivers' processes are behind, it goes as fast as they take it") {
     Path path;
     RateSearch search = search_from(kLink);
