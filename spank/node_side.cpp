@@ -144,7 +144,8 @@ Duration PrologSide::announce_limit() const {
            kKillGrace;
 }
 
-Duration PrologSide::conclude_limit() {
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): both limits are members alike
+Duration PrologSide::conclude_limit() const {
     return kConnectPatience + kAnswerPatience + kKillGrace;
 }
 

@@ -43,7 +43,7 @@ class PrologSide {
 
     /// How long announce() and conclude() may take at the most.
     [[nodiscard]] Duration announce_limit() const;
-    [[nodiscard]] static Duration conclude_limit();
+    [[nodiscard]] Duration conclude_limit() const;
 
   private:
     Arguments arguments_;

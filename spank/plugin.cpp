@@ -194,6 +194,28 @@ void on_options_parsed(Plugin& plugin, SlurmHost& host) {
     }
 }
 
+/// Prolog and epilog: `act` in a child of its own, for no longer than `limit` says.
+int in_job_script(spank_t slurm,
+                  int count,
+                  char** words,
+                  Status (PrologSide::*act)(const SpankHandle&) const,
+                  Duration (PrologSide::*limit)() const) {
+    return guest(
+        [&] {
+            SlurmHost host{slurm};
+            if (!PrologSide::is_concerned(host)) {
+                return;
+            }
+            const Plugin& one = plugin(count, words);
+            const PrologSide side{one.arguments, Plugin::asking(one.arguments)};
+            const Status done = run_apart([&] { return (side.*act)(host); }, (side.*limit)());
+            if (!done) {
+                host.say_error("stagecast: " + done.error().sentence());
+            }
+        },
+        nothing);
+}
+
 void on_options_broken(Plugin& plugin) {
     if (plugin.submit.is_pending()) {
         end_client();
@@ -231,39 +253,13 @@ STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** word
 }
 
 STAGE_EXPORT int slurm_spank_job_prolog(spank_t slurm, int count, char** words) {
-    return stage::guest(
-        [&] {
-            SlurmHost host{slurm};
-            if (!stage::PrologSide::is_concerned(host)) {
-                return;
-            }
-            const stage::Plugin& one = stage::plugin(count, words);
-            const stage::PrologSide side{one.arguments, stage::Plugin::asking(one.arguments)};
-            const stage::Status done =
-                stage::run_apart([&] { return side.announce(host); }, side.announce_limit());
-            if (!done) {
-                host.say_error("stagecast: " + done.error().sentence());
-            }
-        },
-        stage::nothing);
+    return stage::in_job_script(
+        slurm, count, words, &stage::PrologSide::announce, &stage::PrologSide::announce_limit);
 }
 
 STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) {
-    return stage::guest(
-        [&] {
-            SlurmHost host{slurm};
-            if (!stage::PrologSide::is_concerned(host)) {
-                return;
-            }
-            const stage::Plugin& one = stage::plugin(count, words);
-            const stage::PrologSide side{one.arguments, stage::Plugin::asking(one.arguments)};
-            const stage::Status done =
-                stage::run_apart([&] { return side.conclude(host); }, side.conclude_limit());
-            if (!done) {
-                host.say_error("stagecast: " + done.error().sentence());
-            }
-        },
-        stage::nothing);
+    return stage::in_job_script(
+        slurm, count, words, &stage::PrologSide::conclude, &stage::PrologSide::conclude_limit);
 }
 
 STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
