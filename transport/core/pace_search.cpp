@@ -15,7 +15,7 @@ constexpr double kTrainTimeMin = 1e-3;
 constexpr double kPreciseTime = 60e-6;
 constexpr std::uint64_t kGuessMost = 8;
 /// Under way at the start, beside what leaves while a report comes: packets; seconds.
-constexpr std::uint64_t kFlightPackets = 128;
+constexpr std::uint64_t kFlightPackets = 32;
 constexpr double kReportAge = 1e-3;
 /// So late a process is taken to be for each doubling and more of its bursts, seconds.
 constexpr double kLateness = 100e-6;
