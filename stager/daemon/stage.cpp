@@ -193,7 +193,8 @@ void Stage::report_failure() {
     wait_alarm_.set(std::nullopt);
     const Failure reason = *reason_;
     log_failure();
-    if (run_) {
+    // A worker that has said so itself ends the group in its own words.
+    if (run_ && !outcome_) {
         run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
     }
     group_->fail(services_.loop.now(), reason);
