@@ -32,18 +32,6 @@ void put_sentence(ByteWriter& writer, std::string_view sentence) {
     writer.text(sentence.substr(0, sentence.find('\0')).substr(0, kMaxSentenceBytes));
 }
 
-void put_key(ByteWriter& writer, const StageKey& key) {
-    writer.u32(key.job_id).u32(key.step_id).u32(key.restart);
-}
-
-StageKey take_key(ByteReader& reader) {
-    StageKey key;
-    key.job_id = reader.u32();
-    key.step_id = reader.u32();
-    key.restart = reader.u32();
-    return key;
-}
-
 Blame take_blame(ByteReader& reader) {
     const std::uint8_t number = reader.u8();
     if (number > static_cast<std::uint8_t>(Blame::internal)) {
@@ -209,6 +197,18 @@ Result<Message> complete(const ByteReader& reader, Value value, std::string_view
 }
 
 }  // namespace
+
+void put_key(ByteWriter& writer, const StageKey& key) {
+    writer.u32(key.job_id).u32(key.step_id).u32(key.restart);
+}
+
+StageKey take_key(ByteReader& reader) {
+    StageKey key;
+    key.job_id = reader.u32();
+    key.step_id = reader.u32();
+    key.restart = reader.u32();
+    return key;
+}
 
 bool fits(const StageRequest& request) {
     return request.node_name.size() <= kMaxNameBytes &&

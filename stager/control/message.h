@@ -151,6 +151,10 @@ using Answer = std::variant<Verdict, Ack, Pong, Refused>;
 [[nodiscard]] bool fits(const StageRequest& request);
 [[nodiscard]] bool fits(const Verdict& verdict);
 
+/// A key as it stands in every message that names a stage: three u32.
+void put_key(ByteWriter& writer, const StageKey& key);
+[[nodiscard]] StageKey take_key(ByteReader& reader);
+
 /// A message without its frame. What does not fit is an invariant, but sentences are cut.
 [[nodiscard]] std::vector<std::byte> encode(const Request& request);
 [[nodiscard]] std::vector<std::byte> encode(const Answer& answer);

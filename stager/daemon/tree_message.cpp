@@ -54,18 +54,6 @@ Type type_of(const DirectMessage& /*message*/) {
     return Type::direct;
 }
 
-void put_key(ByteWriter& writer, const StageKey& key) {
-    writer.u32(key.job_id).u32(key.step_id).u32(key.restart);
-}
-
-StageKey take_key(ByteReader& reader) {
-    StageKey key;
-    key.job_id = reader.u32();
-    key.step_id = reader.u32();
-    key.restart = reader.u32();
-    return key;
-}
-
 void put(ByteWriter& writer, const SetupMessage& message) {
     put_key(writer, message.key);
     writer.u16(message.from.value()).u16(message.to.value());

@@ -98,7 +98,7 @@ void take_array(ByteReader& reader, std::array<std::byte, Count>& target) {
 
 void put(ByteWriter& writer, const WorkerSetup& setup) {
     invariant(setup.nodes.size() <= kMaxMembers, "a rank has 16 bits");
-    writer.u32(setup.key.job_id).u32(setup.key.step_id).u32(setup.key.restart);
+    put_key(writer, setup.key);
     writer.u16(setup.rank.value()).u16(setup.source.value());
     put_names(writer, setup.nodes, kMaxNameBytes);
     put_text(writer, setup.specs, kMaxSpecsBytes);
@@ -197,9 +197,7 @@ std::vector<std::byte> encode_any(const Message& message) {
 
 WorkerSetup take_setup(ByteReader& reader) {
     WorkerSetup setup;
-    setup.key.job_id = reader.u32();
-    setup.key.step_id = reader.u32();
-    setup.key.restart = reader.u32();
+    setup.key = take_key(reader);
     setup.rank = Rank{reader.u16()};
     setup.source = Rank{reader.u16()};
     setup.nodes = take_names(reader, kMaxMembers, kMaxNameBytes);

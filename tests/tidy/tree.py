@@ -19,14 +19,15 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 
 
 class Tree:
-    """Path -> text. A planted tree is a dict; the real one is read from disk."""
+    """Path -> text. A planted tree is a dict; the real one is read from disk, at `root`."""
 
-    def __init__(self, texts):
+    def __init__(self, texts, root="/some/checkout"):
         self.texts = texts
+        self.root = str(root)
 
     @classmethod
     def on_disk(cls, root):
-        root = pathlib.Path(root)
+        root = pathlib.Path(root).resolve()
         paths = [p for p in root.iterdir() if p.is_file()]
         for top in ROOMS + ALSO:
             paths += [p for p in (root / top).rglob("*") if p.is_file()]
@@ -36,7 +37,7 @@ class Tree:
                 texts[str(path.relative_to(root))] = path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 pass  # a corpus or a golden packet
-        return cls(texts)
+        return cls(texts, root)
 
     def cpp(self, *below):
         """(path, text) of C++ files, all or those below the given folders."""

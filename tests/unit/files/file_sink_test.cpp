@@ -17,25 +17,12 @@ namespace {
 
 using Catch::Matchers::Contains;
 using test::content_of;
+using test::object_of;
 using test::said;
 using test::Scratch;
+using test::status_of;
 using test::Wish;
 using Names = std::vector<std::string>;
-
-struct stat status_of(const std::string& path) {
-    struct stat status {};
-    REQUIRE(::lstat(path.c_str(), &status) == 0);
-    return status;
-}
-
-/// The blocks of a source with these files.
-std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
-    auto source = FileSource::open(test::source_orders(wishes), 0);
-    REQUIRE(source);
-    auto blocks = test::blocks_of(**source);
-    REQUIRE(blocks);
-    return *blocks;
-}
 
 }  // namespace
 

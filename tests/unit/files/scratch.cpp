@@ -4,6 +4,7 @@
 #include "transport/base/prng.h"
 
 #include <boost/filesystem.hpp>
+#include <catch2/catch.hpp>
 
 #include <grp.h>
 #include <sched.h>
@@ -55,6 +56,12 @@ std::vector<std::string> Scratch::names() const {
     }
     std::sort(names.begin(), names.end());
     return names;
+}
+
+struct stat status_of(const std::string& path) {
+    struct stat status {};
+    REQUIRE(::lstat(path.c_str(), &status) == 0);
+    return status;
 }
 
 std::string content_of(const std::string& path) {
@@ -163,6 +170,14 @@ Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source) {
         blocks.push_back(std::move(block));
     }
     return blocks;
+}
+
+std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
+    auto source = FileSource::open(source_orders(wishes), 0);
+    REQUIRE(source);
+    auto blocks = blocks_of(**source);
+    REQUIRE(blocks);
+    return *blocks;
 }
 
 Status deliver(const std::vector<std::vector<std::byte>>& blocks,

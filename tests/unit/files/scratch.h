@@ -8,6 +8,8 @@
 #include "stager/files/file_sink.h"
 #include "stager/files/file_source.h"
 
+#include <sys/stat.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,6 +34,8 @@ class Scratch {
     std::string path_;
 };
 
+/// What lstat says, which must succeed.
+[[nodiscard]] struct stat status_of(const std::string& path);
 [[nodiscard]] std::string content_of(const std::string& path);
 /// `size` bytes that a seed determines.
 [[nodiscard]] std::string noise(std::size_t size, std::uint64_t seed = 1);
@@ -65,6 +69,8 @@ struct Wish {
 
 /// All blocks of `source`, read in order.
 [[nodiscard]] Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source);
+/// The blocks of a source with these files.
+[[nodiscard]] std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes);
 /// Offers all blocks in an order drawn from `seed`, deferred ones again; then finishes.
 [[nodiscard]] Status deliver(const std::vector<std::vector<std::byte>>& blocks,
                              BlockSink& sink,

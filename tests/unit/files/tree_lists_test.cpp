@@ -12,18 +12,11 @@ namespace {
 
 using Catch::Matchers::Contains;
 using test::content_of;
+using test::object_of;
 using test::said;
 using test::Scratch;
 using test::Wish;
 using Names = std::vector<std::string>;
-
-std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
-    auto source = FileSource::open(test::source_orders(wishes), 0);
-    REQUIRE(source);
-    auto blocks = test::blocks_of(**source);
-    REQUIRE(blocks);
-    return *blocks;
-}
 
 /// A tree with a file of 2.5 blocks between small ones.
 void write_some(const Scratch& from) {

@@ -16,16 +16,12 @@ namespace {
 
 using Catch::Matchers::Contains;
 using test::content_of;
+using test::object_of;
 using test::said;
 using test::Scratch;
+using test::status_of;
 using test::Wish;
 using Names = std::vector<std::string>;
-
-struct stat status_of(const std::string& path) {
-    struct stat status {};
-    REQUIRE(::lstat(path.c_str(), &status) == 0);
-    return status;
-}
 
 void make_directory(const std::string& path, mode_t mode = 0755) {
     REQUIRE(::mkdir(path.c_str(), 0700) == 0);
@@ -61,14 +57,6 @@ void check_same(const std::string& one, const std::string& other) {
             CHECK((content_of(one + '/' + path) == content_of(other + '/' + path)));
         }
     }
-}
-
-std::vector<std::vector<std::byte>> object_of(const std::vector<Wish>& wishes) {
-    auto source = FileSource::open(test::source_orders(wishes), 0);
-    REQUIRE(source);
-    auto blocks = test::blocks_of(**source);
-    REQUIRE(blocks);
-    return *blocks;
 }
 
 std::string staging(const std::string& from, const std::string& root, Existing existing) {
