@@ -4,10 +4,12 @@
 #   make deps     installs the Debian packages (root); all, check and demo do it by themselves
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
 #   make check    every suite, the cheap ones first, at the end "N passed, N failed"
-#   make check-long   the same, then 10^5 simulations and the sanitizers
+#   make check-long   the same, then 10^5 simulations, 200 kills, sanitizers
+#   make deb      a Debian package of it, into build/deb/
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
 #
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
+# The papers' algorithms beside ours: make sim-baselines
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang-14; the targets are in tests/fuzz)
 # One check: format-check, tidy, headers, exports, lint. To mend: format, clean
@@ -37,6 +39,7 @@ deps_build := \
   libmunge-dev libssl-dev               $(# credentials, seals) \
   libxxhash-dev libisal-dev             $(# digests, CRC32C) \
   nlohmann-json3-dev                    $(# statistics) \
+  libarchive-dev libzstd-dev            $(# archives that are unpacked; compression) \
   libboost-filesystem-dev               $(# paths where they meet the disk) \
   libboost-program-options-dev          $(# command lines) \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
@@ -49,6 +52,8 @@ deps_test := \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   bindfs fuse3                          $(# a file system that refuses root) \
+  dpkg-dev                              $(# make deb) \
+  zip zstd                              $(# archives) \
   bc strace tcpdump faketime            $(# what the tests look with)
 deps_bench := \
   uftp udpcast mpich libmpich-dev socat $(# the peers, and mpirun's way to its hosts)
@@ -96,7 +101,8 @@ endif
 INCLUDES := -I. $(SLURM_INC) $(PMIX_INC)
 CXXFLAGS := -std=c++20 -g -pthread $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
-LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal
+LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
+  -larchive -lzstd
 
 # The plugin is a guest in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to
@@ -144,7 +150,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: bench-selftest
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
-.PHONY: format format-check tidy headers exports lint install deps clean
+.PHONY: format format-check tidy headers exports lint install deb deps clean
 .PHONY: ready-to-build ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
@@ -152,7 +158,7 @@ programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY)
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
-sim_tests  := $(call found,tests/sim) $(catch_main)
+sim_tests  := $(call found,tests/sim tests/sim/baselines) $(catch_main)
 sim_scale  := $(filter-out %_test.cpp,$(call found,tests/sim)) $(call found,tests/sim/scale)
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
@@ -201,6 +207,7 @@ check: ready
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check
 check-long: check
 	@$(MAKE) sim RUNS=100000
+	@STAGECAST_KILL_ROUNDS=200 $(MAKE) cluster ARGS=tests/cluster/95_kills.bats
 	@$(MAKE) san RUNS=200
 	@$(MAKE) tsan RUNS=200
 
@@ -209,6 +216,9 @@ unit: $(UNIT)
 sim: $(SIM)
 	@$(if $(SIM),COMMIT=$$(git describe --always --dirty 2>&1) $(SIM) $(ARGS), \
 	    echo "sim: nothing in tests/sim yet")
+.PHONY: sim-baselines
+sim-baselines: $(SIM)
+	@mkdir -p docs/benchmarks && TABLE=docs/benchmarks/baselines.md $(SIM) '[.baselines]'
 sim-scale: $(SCALE)
 	@BUILD=$(abspath $(BUILD)) tests/sim/scale/run $(ARGS)
 # (The sanitizers make a seed ten times as slow.)
@@ -226,7 +236,8 @@ fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
 fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
-fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index) \
+fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
+  member_name elf_needs linker_cache) \
   stager/worker/setup \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
@@ -279,7 +290,7 @@ demo bench:
 folders := $(wildcard spank stager transport pmix tests)
 code    := $(shell find $(folders) -name '*.h' -o -name '*.cpp')
 present := $(filter-out $(absent) $(absent:%=%/%),$(code))
-scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests)
+scripts := $(shell grep -rlE '^\#!.*\b(ba)?sh$$' .ci tests etc)
 
 format:
 	@clang-format-14 -i $(code)
@@ -307,7 +318,7 @@ $(BUILD)/lint/%.ok: % .clang-tidy
 
 # --------------------------------------------------------------------- install, and packages
 # The paths in etc/ are those of the defaults; another PREFIX or SYSCONFDIR rewrites them.
-put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$3)
+put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$(strip $3))
 rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/,$(PREFIX)/,g' \
     -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
 plugstack := plugstack.conf.d/stagecast.conf
@@ -322,9 +333,18 @@ install: programs
 	$(if $(DAEMON),$(DAEMON) -m >$(DESTDIR)$(PREFIX)/share/man/man5/stagecast.conf.5)
 	$(if $(DAEMON),test -e $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf || \
 	    $(DAEMON) -p -c '' >$(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf)
+	$(call put,docs/man/stagecast.1,0644,$(PREFIX)/share/man/man1/stagecast.1)
+	$(call put,etc/bash-completion/stagecast,0644,\
+	    $(PREFIX)/share/bash-completion/completions/stagecast)
 	$(call put,docs/man/stagecastd.8,0644,$(PREFIX)/share/man/man8/stagecastd.8)
 	$(call put,docs/man/stagecast-spank.7,0644,$(PREFIX)/share/man/man7/stagecast-spank.7)
 	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
+
+# The package of this Debian, for this Debian: it needs what its programs were linked with.
+deb:
+	@rm -rf $(BUILD)/deb
+	@$(MAKE) install DESTDIR=$(BUILD)/deb/tree PREFIX=/usr SYSCONFDIR=/etc >/dev/null
+	@etc/debian/build $(BUILD)/deb/tree $(BUILD)/deb
 
 installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/dev/null | \
               sed -n 's/^ii *://p')

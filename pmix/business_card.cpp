@@ -48,6 +48,9 @@ Status sensible(const Card& card) {
     if (card.offer.size() > kMaxCardOfferBytes) {
         return bad_card("its offer is too long");
     }
+    if (card.mtu < kMinMtu) {
+        return bad_card("its MTU is below " + std::to_string(kMinMtu));
+    }
     return {};
 }
 
@@ -67,6 +70,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     out.u16(card.port).raw(card.incarnation);
     out.u8(card.version_min).u8(card.version_max);
     out.text(card.node).text(card.key_credential).blob(card.offer);
+    out.u32(card.mtu);
     return out.take();
 }
 
@@ -101,6 +105,7 @@ Result<Card> decode_card(Bytes bytes) {
     card.key_credential = in.text(kMaxCardKeyBytes);
     const Bytes offer = in.blob(kMaxCardOfferBytes);
     card.offer.assign(offer.begin(), offer.end());
+    card.mtu = in.u32();
     if (!in.ok() || !address) {
         return bad_card("it is cut short");
     }

@@ -1,6 +1,8 @@
 #include "spank/node_side.h"
 
 #include "spank/names.h"
+#include "spank/publish.h"
+#include "spank/sentence.h"
 
 #include <algorithm>
 
@@ -25,22 +27,6 @@ constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
 /// The batch step, and the largest step id that is srun's own.
 constexpr std::uint32_t kBatchStep = 0xfffffffbU;
 constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0U;
-
-/// One environment string may be 128 KiB long; longer ones break the exec of the job's tasks.
-constexpr std::size_t kMaxFilesBytes = 96U << 10U;
-
-/// Nothing can forge a line break into the log or the user's terminal.
-std::string one_line(std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
-    return text;
-}
-
-std::string signed_sentence(const std::string& sentence) {
-    constexpr std::string_view kSignature = "stagecast: ";
-    return one_line(sentence.starts_with(kSignature) ? sentence
-                                                     : std::string{kSignature} + sentence);
-}
 
 std::string node_name(const SpankHandle& handle) {
     auto name = handle.variable("SLURMD_NODENAME");
@@ -156,8 +142,9 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     if (!job || !uid || !gid) {
         return Error{Blame::internal, "Slurm does not tell the prolog whose job it is"};
     }
-    if (*job >= kFirstPseudoJob) {
-        return {};
+    const Site site = read_site(arguments_.conf_path);
+    if (*job >= kFirstPseudoJob || site.is_script_first) {
+        return {};  // The site's own script says `stagecast prolog` when it is ready.
     }
     // A daemon that is stopped takes a STAGE and keeps the prolog until StageTimeout; a PING
     // tells.
@@ -174,7 +161,6 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     request.node_list = handle.variable("SLURM_NODELIST").value_or("");
     request.work_dir = handle.variable("SLURM_JOB_WORK_DIR").value_or("");
     request.specs = handle.variable(kPrologSpecs).value_or("");
-    const Site site = read_site(arguments_.conf_path);
     const auto answer = ask_(bounded(std::move(request)), patience_of(site));
     if (!answer) {
         return answer.error().within("job " + std::to_string(*job));
@@ -316,53 +302,24 @@ void StepSide::on_step_begins(SpankHandle& handle) {
             stage_for_step(handle, *step_specs);
         }
     }
-    publish(handle);
-}
-
-void StepSide::publish(SpankHandle& handle) const {
-    std::string files;
+    publish(handle, job_, step_, failure_.has_value());
     for (const auto* const verdict : {&job_, &step_}) {
-        if (!*verdict) {
-            continue;
+        if (!failure_ && *verdict) {
+            visibility_.remember(**verdict);
         }
-        for (const std::string& path : (*verdict)->paths) {
-            // A line break within a name would make two lines; $STAGECAST_DIR/.stagecast/files
-            // has the names as they are.
-            files += path.find('\n') == std::string::npos ? path : printable(path);
-            files += '\n';
-        }
-    }
-    if (!files.empty()) {
-        files.pop_back();
-    }
-    std::string directory = job_ ? job_->stage_dir : std::string{};
-    if (step_ && !step_->stage_dir.empty()) {
-        handle.set_job_variable(kStepDir, step_->stage_dir);
-        if (directory.empty()) {
-            directory = step_->stage_dir.substr(0, step_->stage_dir.rfind('/'));
-        }
-    }
-    if (!directory.empty()) {
-        handle.set_job_variable(kStageDir, directory);
-    }
-    if (!failure_ && (job_ || step_) && files.size() <= kMaxFilesBytes) {
-        handle.set_job_variable(kStageFiles, files);
-    }
-    if (!failure_ && (job_ || step_)) {
-        const bool partial = (job_ && job_->state == VerdictState::partial) ||
-                             (step_ && step_->state == VerdictState::partial);
-        handle.set_job_variable(kJobStatus, partial ? "partial" : "ok");
     }
 }
 
 bool StepSide::may_start(SpankHandle& handle) const {
-    if (!failure_) {
+    const auto hidden = failure_ ? std::nullopt : visibility_.objection();
+    if (!failure_ && !hidden) {
         return true;
     }
     const bool first_task = handle.item(Item::task).value_or(0) == 0;
     const bool first_node = handle.item(Item::node_id).value_or(0) == 0;
-    if (first_task && (first_node || failure_->is_local)) {
-        handle.say_error(signed_sentence(failure_->sentence));
+    if (first_task && (first_node || (failure_ && failure_->is_local))) {
+        handle.say_error(
+            signed_sentence(hidden ? at_node(handle) + ": " + *hidden : failure_->sentence));
     }
     return false;
 }

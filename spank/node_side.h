@@ -14,6 +14,7 @@
 
 #include "spank/options.h"
 #include "spank/spank_handle.h"
+#include "spank/visibility.h"
 #include "stager/control/client.h"
 
 #include <functional>
@@ -86,7 +87,6 @@ class StepSide {
     void stage_for_step(SpankHandle& handle, const std::string& specs);
     void judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown);
     void fail(SpankHandle& handle, std::string sentence, bool is_local);
-    void publish(SpankHandle& handle) const;
 
     Arguments arguments_;
     AskDaemon ask_;
@@ -96,6 +96,7 @@ class StepSide {
     std::optional<Failure> failure_;
     std::optional<Verdict> job_;
     std::optional<Verdict> step_;
+    Visibility visibility_;
 };
 
 }  // namespace stage

@@ -43,6 +43,8 @@ void apply_line(Site& site, std::string_view line) {
                             value == "0" || same_word(value, "off"));
     } else if (same_word(key, "StageTimeout")) {
         site.stage_timeout = seconds_of(value).value_or(site.stage_timeout);
+    } else if (same_word(key, "StageFrom")) {
+        site.is_script_first = same_word(value, "prolog-script");
     }
 }
 

@@ -23,11 +23,12 @@ struct Arguments {
 
 [[nodiscard]] Arguments parse_arguments(std::span<char* const> words);
 
-/// The two keys of stagecast.conf that the plugin needs itself; the daemon reads, checks and
+/// The keys of stagecast.conf that the plugin needs itself; the daemon reads, checks and
 /// complains of all of them. What is absent or makes no sense here leaves the default.
 struct Site {
     bool is_enabled = true;                             ///< Enabled
     Duration stage_timeout = std::chrono::minutes{10};  ///< StageTimeout
+    bool is_script_first = false;                       ///< StageFrom=prolog-script
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);

@@ -164,6 +164,20 @@ std::string SlurmHost::working_directory() const {
     return physical != nullptr && *physical == '/' ? std::string{physical} : std::string{};
 }
 
+namespace {
+
+/// It has another name since 25.11.
+std::string container_plugin_of(const slurm_conf_t& conf) {
+#if SLURM_VERSION_NUMBER >= 0x190b00
+    const char* const name = conf.namespace_plugin;
+#else
+    const char* const name = conf.job_container_plugin;
+#endif
+    return name == nullptr ? "" : name;
+}
+
+}  // namespace
+
 std::optional<ClusterFacts> SlurmHost::cluster_facts() const {
     slurm_conf_t* conf = nullptr;
     if (slurm_load_ctl_conf == nullptr || slurm_free_ctl_conf == nullptr ||
@@ -175,6 +189,8 @@ std::optional<ClusterFacts> SlurmHost::cluster_facts() const {
     facts.prolog_at_allocation =
         (conf->prolog_flags & (PROLOG_FLAG_ALLOC | PROLOG_FLAG_CONTAIN)) != 0;
     facts.prolog_serial = (conf->prolog_flags & PROLOG_FLAG_SERIAL) != 0;
+    const std::string container = container_plugin_of(*conf);
+    facts.private_tmp = container.ends_with("/tmpfs") || container == "namespace/linux";
     slurm_free_ctl_conf(conf);
     return facts;
 }

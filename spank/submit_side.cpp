@@ -1,6 +1,7 @@
 #include "spank/submit_side.h"
 
 #include "spank/names.h"
+#include "spank/private_tmp.h"
 #include "spank/source_check.h"
 #include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
@@ -201,13 +202,17 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
         return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
             "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
     }
-    const auto wanted = wishes(site);
+    auto wanted = wishes(site);
     if (!wanted) {
         return wanted.error();
     }
     const auto specs = this->specs(handle);
     if (!specs) {
         return specs.error();
+    }
+    if (std::ranges::any_of(*specs, &StageSpec::is_with_libraries)) {
+        const std::string path = handle.variable("LD_LIBRARY_PATH").value_or("");
+        wanted->library_path = path.size() <= kMaxLibraryPathBytes ? path : "";
     }
     auto line = serialize(*specs, *wanted);
     if (!line) {
@@ -225,6 +230,11 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
         }
     }
     for (const StageSpec& spec : *specs) {
+        if (const Status seen =
+                facts && facts->private_tmp ? check_private_tmp(spec) : Status{};
+            !seen) {
+            return seen.error();
+        }
         if (const Status source = check_on_submit_host(handle, spec); !source) {
             return source.error();
         }

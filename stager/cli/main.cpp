@@ -1,14 +1,19 @@
 // What is stagecast, the command?
 //
-// So far: `stagecast doctor`, which tells an admin why staging does not work on this node. Exit
-// codes: 0 all is well, 1 something is wrong, 64 wrong use.
+// One word chooses what it does. Exit codes: 0 all is well or done, 1 something is wrong or
+// some nodes failed, 2 nothing was done, 64 to 78 wrong use, as in sysexits.h.
 #include "stager/cli/doctor.h"
+#include "stager/cli/prolog.h"
+#include "stager/cli/push.h"
+#include "stager/cli/status.h"
 #include "stager/config/config.h"
 #include "stager/control/message.h"
 
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -17,7 +22,16 @@ namespace stage {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: stagecast doctor [-c FILE]   why does staging not work on this node?\n"
+    "usage: stagecast push -w NODES [OPTION...] SRC DST   a file or tree to many nodes (root)\n"
+    "         -w NODES      n[0-7,9], or @FILE with a name or list a line\n"
+    "         -n --dry-run  only say whether it would go well\n"
+    "         --verify      only say which nodes have the same content\n"
+    "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
+    "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
+    "       stagecast status [JOB] [--json]     what is under way on this node's daemon?\n"
+    "       stagecast explain JOB [--json]      where did the time of a stage go?\n"
+    "       stagecast prolog                    in Slurm's Prolog script (StageFrom)\n"
+    "       stagecast doctor [-c FILE]   why does staging not work on this node?\n"
     "       stagecast --version\n";
 
 int doctor(std::span<char* const> words) {
@@ -35,10 +49,32 @@ int doctor(std::span<char* const> words) {
     return is_well ? 0 : 1;
 }
 
+int push(std::span<char* const> words) {
+    std::string here(PATH_MAX, '\0');
+    here = ::getcwd(here.data(), here.size()) == nullptr ? "/" : here.c_str();
+    const auto options = parse_push_options(words, here);
+    if (!options) {
+        static_cast<void>(
+            std::fprintf(stderr, "stagecast push: %s\n", options.error().sentence().c_str()));
+        return EX_USAGE;
+    }
+    return run_push(*options);
+}
+
 int run(std::span<char* const> words) {
     const std::string_view command = words.empty() ? "" : std::string_view{words[0]};
     if (command == "doctor") {
         return doctor(words.subspan(1));
+    }
+    if (command == "status" || command == "explain") {
+        return run_status(command == "status" ? StatusKind::running : StatusKind::explain,
+                          words.subspan(1));
+    }
+    if (command == "prolog") {
+        return run_prolog(words.subspan(1));
+    }
+    if (command == "push") {
+        return push(words.subspan(1));
     }
     if (command == "--version") {
         static_cast<void>(std::printf("stagecast %s\n", kStagecastVersion));

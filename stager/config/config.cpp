@@ -172,11 +172,13 @@ std::string print_config(const Config& config) {
     std::string text =
         "# stagecast.conf: what the site has decided. Key=Value, as in slurm.conf; a key that "
         "is\n"
-        "# commented out has the value shown. stagecastd -C checks the file.\n";
+        "# commented out has the value shown. stagecastd -C checks the file; SIGHUP has it "
+        "read again.\n";
     const Config standard = default_config();
     for (const ConfigKey& key : config_keys()) {
         const std::string value = text_of(key.kind, config);
         text += "\n" + comment(key.help) + comment("Allowed: " + allowed(key.kind) + ".");
+        text += key.reread == Reread::at_restart ? comment(kAtRestart) : "";
         text += value == text_of(key.kind, standard) ? "#" : "";
         text += std::string{key.name} + "=" + value + "\n";
     }

@@ -26,6 +26,11 @@ inline constexpr std::string_view kConfigPath = "/etc/stagecast/stagecast.conf";
 /// How packets are protected; `encrypt` because any local user can join a multicast group.
 enum class Protection : unsigned char { none = 0, auth = 1, encrypt = 2 };
 enum class Transport : unsigned char { automatic = 0, udp = 1 };
+enum class Compress : unsigned char { automatic = 0, no = 1 };
+/// Who announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
+enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
+/// Whom a staging's rate follows: most receivers, or the slowest.
+enum class RateControl : unsigned char { quantile = 0, acker = 1 };
 
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203: what a range is counted in.
 using GroupAddress = std::uint32_t;
@@ -49,7 +54,8 @@ struct Config {
     std::uint64_t max_bytes = 0;  ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;
     std::uint64_t rate_max = 0;  ///< Never 0.
-    bool rate_search = true;     ///< Else stages are sent at rate_max.
+    RateControl rate_control = RateControl::quantile;
+    bool rate_search = true;  ///< Else stages are sent at rate_max.
     Duration stage_timeout{};
     Duration stall_timeout{};
     Duration connect_timeout{};
@@ -61,6 +67,8 @@ struct Config {
     ConfigRange<std::uint16_t> data_port_range;
     Protection protection = Protection::encrypt;
     Transport transport = Transport::automatic;
+    Compress compress = Compress::automatic;
+    StageFrom stage_from = StageFrom::spank;
     std::uint32_t tree_width = 0;
     std::uint32_t ttl = 0;
     std::uint32_t dscp = 0;
@@ -70,6 +78,7 @@ struct Config {
     std::string munge_socket;         ///< Empty: libmunge's own.
     std::string run_dir;              ///< Holds stagecastd.sock and jobs/.
     std::string libexec_dir;          ///< Holds stagecast-worker and stagecast-pmix-host.
+    std::string metrics_file;         ///< Empty: none.
     LogLevel log_level = LogLevel::info;
 
     bool operator==(const Config&) const = default;

@@ -63,7 +63,13 @@ struct PortsKey {
 };
 /// One of a few words; the enumeration's value is the word's place.
 struct ChoiceKey {
-    std::variant<Protection Config::*, Transport Config::*, LogLevel Config::*> member;
+    std::variant<Protection Config::*,
+                 Transport Config::*,
+                 Compress Config::*,
+                 StageFrom Config::*,
+                 LogLevel Config::*,
+                 RateControl Config::*>
+        member;
     std::array<std::string_view, 4> words;  ///< Unused ones empty, at the end.
 };
 /// A user of this system by name or number, or nothing.
@@ -85,13 +91,24 @@ using KeyKind = std::variant<FlagKey,
                              ChoiceKey,
                              UserKey>;
 
+/// What happens to a key that was changed when the daemon is told to read the file again.
+enum class Reread : unsigned char {
+    at_once,     ///< In force for stages that begin from then on.
+    at_restart,  ///< Something that runs rests on the old value.
+};
+
 /// A line of the table.
 struct ConfigKey {
     std::string_view name;
     KeyKind kind;
     std::string_view fallback;  ///< The default, as one would write it.
     std::string_view help;      ///< One or two sentences.
+    Reread reread = Reread::at_once;
 };
+
+/// What is printed beside such a key.
+inline constexpr std::string_view kAtRestart =
+    "A change takes effect when stagecastd is restarted.";
 
 /// The table (table.cpp), in the order in which it is printed.
 [[nodiscard]] std::span<const ConfigKey> config_keys();

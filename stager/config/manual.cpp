@@ -39,9 +39,13 @@ allowed;
 does nothing else,
 .B stagecastd \-p
 prints the file with every key. The file belongs to root and nobody else may write to it. It
-is read once, when
+is read when
 .BR stagecastd (8)
-starts, and by the plugin for
+starts and when it gets SIGHUP
+.RB ( "systemctl reload stagecastd" ):
+stagings that begin from then on go by the new file, but for keys of which it is said
+otherwise. A file with anything
+wrong in it changes nothing. The plugin reads it for each job, for
 .B Enabled
 and
 .BR StageTimeout .
@@ -72,6 +76,7 @@ std::string print_manual() {
                 "\nAllowed: " + plain(allowed(key.kind)) + ".\n";
         const std::string_view fallback = key.fallback.empty() ? "empty" : key.fallback;
         text += "Default: " + plain(fallback) + ".\n";
+        text += key.reread == Reread::at_restart ? plain(kAtRestart) + "\n" : "";
     }
     return text += kTail;
 }

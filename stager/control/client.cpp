@@ -124,7 +124,7 @@ int send_all(const UniqueFd& fd, Bytes bytes, Clock::time_point deadline) {
 Result<std::vector<std::byte>> receive(const UniqueFd& fd,
                                        const std::string& path,
                                        Clock::time_point deadline) {
-    FrameReader reader{kMaxMessageBytes};
+    FrameReader reader{kMaxAnswerBytes};
     std::array<std::byte, 4096> buffer{};
     while (true) {
         if (const int cause = wait_for(fd, POLLIN, deadline); cause != 0) {
@@ -153,11 +153,11 @@ Result<std::vector<std::byte>> receive(const UniqueFd& fd,
 
 }  // namespace
 
-Result<Answer> ask_daemon(const std::string& socket_path,
-                          const Request& request,
-                          const Patience& patience) {
-    const auto connect_by = Clock::now() + patience.connect;
-    const auto fd = connected(socket_path, patience.connect);
+Result<Call> Call::begin(const std::string& socket_path,
+                         const Request& request,
+                         Duration patience) {
+    const auto connect_by = Clock::now() + patience;
+    auto fd = connected(socket_path, patience);
     if (!fd) {
         return fd.error();
     }
@@ -167,15 +167,26 @@ Result<Answer> ask_daemon(const std::string& socket_path,
     if (const int cause = send_all(*fd, framed(encode(request)), connect_by); cause != 0) {
         return silent(socket_path, cause);
     }
-    const auto message = receive(*fd, socket_path, Clock::now() + patience.answer);
+    return Call{*std::move(fd), socket_path};
+}
+
+Result<Answer> Call::answer(Duration patience) const {
+    const auto message = receive(fd_, path_, Clock::now() + patience);
     if (!message) {
         return message.error();
     }
     auto answer = decode_answer(*message);
     if (!answer) {
-        return silent(socket_path, answer.error().sentence());
+        return silent(path_, answer.error().sentence());
     }
     return answer;
+}
+
+Result<Answer> ask_daemon(const std::string& socket_path,
+                          const Request& request,
+                          const Patience& patience) {
+    const auto call = Call::begin(socket_path, request, patience.connect);
+    return call ? call->answer(patience.answer) : Result<Answer>{call.error()};
 }
 
 }  // namespace stage

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stager/control/message.h"
+#include "transport/base/unique_fd.h"
 #include "transport/base/units.h"
 
 #include <string>
@@ -16,6 +17,24 @@ namespace stage {
 struct Patience {
     Duration connect;  ///< Until the daemon has taken the connection and the request.
     Duration answer;   ///< From then until its answer.
+};
+
+/// A request that has been made, and whose answer may take its time. Who drops it hangs up.
+class Call {
+  public:
+    [[nodiscard]] static Result<Call> begin(const std::string& socket_path,
+                                            const Request& request,
+                                            Duration patience);
+    /// Readable when there is an answer, or never will be.
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    /// Waits for it.
+    [[nodiscard]] Result<Answer> answer(Duration patience) const;
+
+  private:
+    Call(UniqueFd fd, std::string path) : fd_{std::move(fd)}, path_{std::move(path)} {}
+
+    UniqueFd fd_;
+    std::string path_;
 };
 
 /// Fails with Blame::node and a sentence that names the socket; Refused is an answer like

@@ -3,6 +3,7 @@
 #include "stager/control/message.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace stage {
@@ -64,7 +65,7 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
             return Error{Blame::user, quoted(spec.source) + " has no name to be staged under"}
                 .remedy("give it one, as in SRC:DST");
         }
-        parts.push_back(source.back());
+        parts.push_back(spec.is_unpacked ? archive_stem(source.back()) : source.back());
     }
     for (const std::string_view part : parts) {
         if (part.size() > kMaxComponentBytes) {
@@ -96,6 +97,27 @@ Error conflict(const Claim& one, const Claim& other, std::string_view how) {
 }
 
 }  // namespace
+
+std::string_view archive_stem(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kPackings{".gz", ".zst", ".xz", ".bz2", ".lz4"};
+    constexpr std::array<std::string_view, 8> kEndings{
+        ".tar", ".tgz", ".tzst", ".txz", ".tbz", ".tbz2", ".zip", ".tlz4"};
+    std::string_view stem = name;
+    for (const std::string_view packing : kPackings) {
+        if (stem.ends_with(packing) &&
+            stem.substr(0, stem.size() - packing.size()).ends_with(".tar")) {
+            stem.remove_suffix(packing.size());
+            break;
+        }
+    }
+    for (const std::string_view ending : kEndings) {
+        if (stem.ends_with(ending)) {
+            stem.remove_suffix(ending.size());
+            break;
+        }
+    }
+    return stem.empty() || stem == "." || stem == ".." ? name : stem;
+}
 
 Result<Destination> destination_of(const StageSpec& spec) {
     if (spec.is_list) {

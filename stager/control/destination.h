@@ -1,10 +1,10 @@
 // Where does a spec's file go?
 //
-// No DST: the source's name in the stage directory. A relative one: below it, and never above
-// by
-// "..". An absolute one: there. A DST that ends in "/" is a directory for the source's name.
-// Pure: no disk is asked, so that the submit host, the daemon and the worker all get the same
-// answer; whether a directory of that name exists already is the worker's to find out.
+// No DST: the source's name in the stage directory; an archive's that is unpacked, without its
+// ending. A relative one: below it, and never above by "..". An absolute one: there. A DST that
+// ends in "/" is a directory for the source's name. Pure: no disk is asked, so that the submit
+// host, the daemon and the worker all get the same answer; whether a directory of that name
+// exists already is the worker's to find out.
 #pragma once
 
 #include "stager/control/stage_spec.h"
@@ -20,6 +20,9 @@ inline constexpr std::string_view kReservedName = ".stagecast";
 /// "$STAGECAST_DIR/step.3" holds what step 3 staged for itself: no destination either.
 inline constexpr std::string_view kStepPrefix = "step.";
 
+/// "prog" has its libraries in "prog_libs".
+inline constexpr std::string_view kLibrariesSuffix = "_libs";
+
 struct Destination {
     bool is_absolute = false;
     std::string
@@ -31,6 +34,9 @@ struct Destination {
 /// Fails (Blame::user) on what escapes the stage directory, "..", reserved and impossible
 /// names. A list (spec.is_list) has none of its own: an empty path.
 [[nodiscard]] Result<Destination> destination_of(const StageSpec& spec);
+
+/// "env" of "env.tar.gz": what the directory is called that an archive is unpacked to.
+[[nodiscard]] std::string_view archive_stem(std::string_view name);
 
 /// The path on disk. `stage_dir` is absolute.
 [[nodiscard]] std::string placed(const Destination& destination, std::string_view stage_dir);

@@ -6,7 +6,7 @@ namespace stage {
 
 std::vector<std::byte> framed(Bytes message) {
     invariant(!message.empty(), "a message is not empty");
-    invariant(message.size() <= kMaxMessageBytes, "a message fits its limit");
+    invariant(message.size() <= kMaxAnswerBytes, "a message fits its limit");
     ByteWriter writer;
     writer.blob(message);
     return writer.take();

@@ -14,7 +14,7 @@ namespace stage {
 
 inline constexpr std::size_t kFrameHeaderBytes = 4;
 
-/// The message with its length in front. Requires a message of 1..kMaxMessageBytes bytes.
+/// The message with its length in front. Requires a message of 1..kMaxAnswerBytes bytes.
 [[nodiscard]] std::vector<std::byte> framed(Bytes message);
 
 /// Cuts a stream into messages. Holds at most one message and what followed it in the same

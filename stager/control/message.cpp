@@ -10,10 +10,13 @@ enum class Type : std::uint8_t {
     query = 2,
     end = 3,
     ping = 4,
+    push = 5,
+    status = 6,
     verdict = 65,
     ack = 66,
     pong = 67,
     refused = 68,
+    report = 69,
 };
 
 ByteWriter begin(Type type) {
@@ -86,6 +89,23 @@ std::vector<std::byte> encode_one(const PingRequest& /*request*/) {
     return begin(Type::ping).take();
 }
 
+std::vector<std::byte> encode_one(const PushRequest& request) {
+    ByteWriter writer = begin(Type::push);
+    put_key(writer, request.id);
+    writer.u8(static_cast<std::uint8_t>(request.mode));
+    writer.u64(request.rate).u32(request.timeout_s);
+    put_text(writer, request.node_list, kMaxNodeListBytes);
+    put_text(writer, request.specs, kMaxSpecsBytes);
+    return writer.take();
+}
+
+std::vector<std::byte> encode_one(const StatusRequest& request) {
+    ByteWriter writer = begin(Type::status);
+    writer.u8(static_cast<std::uint8_t>(request.kind));
+    put_key(writer, request.key);
+    return writer.take();
+}
+
 /// A path below the stage directory travels without it, so that all of them fit one message:
 /// what is left of each came out of the 32 KiB of specs.
 std::string_view below(std::string_view path, std::string_view directory) {
@@ -126,6 +146,12 @@ std::vector<std::byte> encode_one(const Refused& answer) {
     return writer.take();
 }
 
+std::vector<std::byte> encode_one(const Report& answer) {
+    ByteWriter writer = begin(Type::report);
+    put_text(writer, answer.json, kMaxReportBytes);
+    return writer.take();
+}
+
 StageRequest take_stage(ByteReader& reader) {
     StageRequest request;
     request.key = take_key(reader);
@@ -135,6 +161,34 @@ StageRequest take_stage(ByteReader& reader) {
     request.node_list = take_text(reader, kMaxNodeListBytes);
     request.work_dir = take_absolute(reader);
     request.specs = take_text(reader, kMaxSpecsBytes);
+    return request;
+}
+
+template <class Enum>
+Enum take_enum(ByteReader& reader, Enum last) {
+    const std::uint8_t number = reader.u8();
+    if (number > static_cast<std::uint8_t>(last)) {
+        reader.fail();
+        return last;
+    }
+    return static_cast<Enum>(number);
+}
+
+PushRequest take_push(ByteReader& reader) {
+    PushRequest request;
+    request.id = take_key(reader);
+    request.mode = take_enum(reader, PushMode::compare);
+    request.rate = reader.u64();
+    request.timeout_s = reader.u32();
+    request.node_list = take_text(reader, kMaxNodeListBytes);
+    request.specs = take_text(reader, kMaxSpecsBytes);
+    return request;
+}
+
+StatusRequest take_status(ByteReader& reader) {
+    StatusRequest request;
+    request.kind = take_enum(reader, StatusKind::explain);
+    request.key = take_key(reader);
     return request;
 }
 
@@ -216,6 +270,11 @@ bool fits(const StageRequest& request) {
            request.work_dir.size() <= kMaxPathBytes && request.specs.size() <= kMaxSpecsBytes;
 }
 
+bool fits(const PushRequest& request) {
+    return request.node_list.size() <= kMaxNodeListBytes &&
+           request.specs.size() <= kMaxSpecsBytes;
+}
+
 bool fits(const Verdict& verdict) {
     constexpr std::size_t kLengthBytes = 4;
     std::size_t total = kMaxSentenceBytes + kMaxPathBytes + 64;
@@ -261,6 +320,14 @@ Result<Request> decode_request(Bytes message) {
         }
         case Type::ping:
             return complete<Request>(reader, PingRequest{}, "PING");
+        case Type::push: {
+            PushRequest request = take_push(reader);
+            return complete<Request>(reader, std::move(request), "PUSH");
+        }
+        case Type::status: {
+            const StatusRequest request = take_status(reader);
+            return complete<Request>(reader, request, "STATUS");
+        }
         default:
             return malformed("request");
     }
@@ -288,6 +355,10 @@ Result<Answer> decode_answer(Bytes message) {
             refused.blame = take_blame(reader);
             refused.sentence = take_text(reader, kMaxSentenceBytes);
             return complete<Answer>(reader, std::move(refused), "refusal");
+        }
+        case Type::report: {
+            Report report{take_text(reader, kMaxReportBytes)};
+            return complete<Answer>(reader, std::move(report), "REPORT");
         }
         default:
             return malformed("answer");

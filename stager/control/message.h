@@ -8,11 +8,15 @@
 //     QUERY  -> VERDICT, when it is decided; State::unknown if nobody announced that stage here
 //     END    -> ACK, at once; the clean-up goes on behind it
 //     PING   -> PONG
+//     PUSH   -> REPORT, when the push has ended; who hangs up before ends it
+//     STATUS -> REPORT, at once
 //
-// The daemon takes everything but PING from root alone (SO_PEERCRED). Root it is, but what it
-// passes on (specs, work_dir, node_list) came from the environment of a prolog, which is the
-// user's to forge: decode_request() bounds every field, and parse_serialized() of stage_spec.h
-// checks the specs again. Names may hold any byte but NUL: print them through printable().
+// A REPORT is JSON, for the command `stagecast`. The daemon takes PING and STATUS from anybody
+// (STATUS tells a user of the own jobs only), the rest from root alone (SO_PEERCRED). Root it
+// is, but what it passes on (specs, work_dir, node_list) came from the environment of a prolog,
+// which is the user's to forge: decode_request() bounds every field, and parse_serialized() of
+// stage_spec.h checks the specs again. Names may hold any byte but NUL: print them through
+// printable().
 //
 // What the daemon owes the plugin:
 // * A PING, a QUERY of what is decided and an END are answered within seconds, whatever goes
@@ -46,6 +50,8 @@ inline constexpr std::uint8_t kControlVersion = 1;
 inline constexpr const char* kControlSocket = "/run/stagecast/stagecastd.sock";
 /// A whole message, without the frame's length, bytes. Larger than the sum of the limits below.
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;
+inline constexpr std::size_t kMaxAnswerBytes = 4U << 20U;  ///< A report on many nodes.
+inline constexpr std::size_t kMaxReportBytes = kMaxAnswerBytes - 64;
 inline constexpr std::size_t kMaxSpecsBytes = 32U << 10U;  ///< All specs of a job, serialised.
 inline constexpr std::size_t kMaxNodeListBytes = 20U << 10U;  ///< As Slurm compresses it.
 inline constexpr std::size_t kMaxPathBytes = 4096;            ///< PATH_MAX.
@@ -99,11 +105,48 @@ struct EndRequest {
     bool operator==(const EndRequest&) const = default;
 };
 
+/// What is to be done to the nodes of a push. Travels by number: append only.
+enum class PushMode : std::uint8_t {
+    push = 0,
+    look = 1,     ///< Only say whether it would go well (--dry-run).
+    compare = 2,  ///< Only say who has the content already (--verify).
+};
+
+/// No job: pushes and their rounds are told apart by step and restart, drawn by whoever begins.
+inline constexpr std::uint32_t kPushJob = 0;
+
+/// "Bring this to those nodes", root's own, over the daemons.
+struct PushRequest {
+    StageKey id{};
+    PushMode mode = PushMode::push;
+    std::uint64_t rate = 0;       ///< No faster, bits per second; 0: the site's RateMax.
+    std::uint32_t timeout_s = 0;  ///< 0: none.
+    std::string node_list{};      ///< "n[0-7,9]".
+    std::string specs{};          ///< Of one file or tree, with an absolute destination.
+
+    bool operator==(const PushRequest&) const = default;
+};
+
+/// What a STATUS asks for. Travels by number: append only.
+enum class StatusKind : std::uint8_t {
+    running = 0,  ///< Stages and pushes under way.
+    explain = 1,  ///< Where the time of one went, under way or ended.
+};
+
+struct StatusRequest {
+    StatusKind kind = StatusKind::running;
+    /// Of one job; kWholeJob as job_id: of all. Of a push: its id.
+    StageKey key{.job_id = kWholeJob};
+
+    bool operator==(const StatusRequest&) const = default;
+};
+
 struct PingRequest {
     bool operator==(const PingRequest&) const = default;
 };
 
-using Request = std::variant<StageRequest, QueryRequest, EndRequest, PingRequest>;
+using Request = std::
+    variant<StageRequest, QueryRequest, EndRequest, PingRequest, PushRequest, StatusRequest>;
 
 /// The outcome of a stage, the same on every node of it. Travels by number: append only.
 enum class VerdictState : std::uint8_t {
@@ -120,7 +163,7 @@ struct Verdict {
     std::string sentence{};         ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
     std::string stage_dir{};        ///< $STAGECAST_DIR, absolute; empty if there is none.
     /// Where the files lie, absolute, in the order of the specs; "" for an optional one that is
-    /// not here.
+    /// not here. Behind them, each with a slash at its end, the directories of libraries.
     std::vector<std::string> paths{};
 
     bool operator==(const Verdict&) const = default;
@@ -144,11 +187,19 @@ struct Refused {
     bool operator==(const Refused&) const = default;
 };
 
-using Answer = std::variant<Verdict, Ack, Pong, Refused>;
+/// For `stagecast`: JSON, in UTF-8.
+struct Report {
+    std::string json{};
+
+    bool operator==(const Report&) const = default;
+};
+
+using Answer = std::variant<Verdict, Ack, Pong, Refused, Report>;
 
 /// Whether it may be encoded: each text within its field's limit and all within a message. Ask
 /// before encoding what others made up: a user's environment, a worker's list of paths.
 [[nodiscard]] bool fits(const StageRequest& request);
+[[nodiscard]] bool fits(const PushRequest& request);
 [[nodiscard]] bool fits(const Verdict& verdict);
 
 /// A key as it stands in every message that names a stage: three u32.

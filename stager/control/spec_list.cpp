@@ -20,11 +20,13 @@ struct Letter {
     char letter;
     bool StageSpec::*member;
 };
-constexpr std::array<Letter, 5> kLetters{Letter{'l', &StageSpec::is_list},
+constexpr std::array<Letter, 7> kLetters{Letter{'l', &StageSpec::is_list},
                                          Letter{'o', &StageSpec::is_optional},
                                          Letter{'t', &StageSpec::is_temporary},
                                          Letter{'d', &StageSpec::is_durable},
-                                         Letter{'a', &StageSpec::is_late}};
+                                         Letter{'a', &StageSpec::is_late},
+                                         Letter{'x', &StageSpec::is_unpacked},
+                                         Letter{'b', &StageSpec::is_with_libraries}};
 
 bool is_plain(char c) {
     const auto code = static_cast<unsigned char>(c);
@@ -141,6 +143,10 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
     if (wishes.is_verbose) {
         line += ",v";
     }
+    if (!wishes.library_path.empty()) {
+        line += ",e";
+        append_escaped(line, wishes.library_path);
+    }
 }
 
 /// Nothing if `head` is not what append_wishes() writes behind the version.
@@ -153,6 +159,14 @@ std::optional<StageWishes> parse_wishes(std::string_view head) {
         const std::string_view word = take_until(head, ',');
         if (word == "v") {
             wishes.is_verbose = true;
+            continue;
+        }
+        if (word.starts_with('e')) {
+            const auto path = unescaped(word.substr(1));
+            if (!path || path->empty() || path->size() > kMaxLibraryPathBytes) {
+                return std::nullopt;
+            }
+            wishes.library_path = *path;
             continue;
         }
         const char* const end = word.data() + word.size();

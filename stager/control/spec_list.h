@@ -4,11 +4,12 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
 // the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
 //
-//     1[,tSECONDS][,v];FLAGS,SOURCE,DESTINATION;...      %XX for , ; % space and control
+//     1[,tSECONDS][,v][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...      %XX for , ; % space and
+//     control
 //
-// t and v: StageWishes.
-// FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a (a list,
-// optional, temporary, durable, late).
+// t, v and e: StageWishes.
+// FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b (a
+// list, optional, temporary, durable, late, extract, libs).
 #pragma once
 
 #include "stager/control/stage_spec.h"
@@ -25,10 +26,12 @@ namespace stage {
 struct StageWishes {
     std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
     bool is_verbose = false;      ///< --stage-verbose
+    std::string library_path{};   ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
 
     bool operator==(const StageWishes&) const = default;
 };
 inline constexpr std::uint32_t kMaxTimeoutWish = 24 * 3600;
+inline constexpr std::size_t kMaxLibraryPathBytes = 8192;
 
 /// All specs of a job. Fails (Blame::user) with a sentence if there are too many or they are
 /// too long together, or if two have one destination. Requires absolute sources and at least

@@ -90,23 +90,23 @@ std::string_view apply_flag(StageSpec& spec, std::string_view flag) {
         std::string_view name;
         bool StageSpec::*member;
     };
-    constexpr std::array<Switch, 4> kSwitches{Switch{"optional", &StageSpec::is_optional},
+    constexpr std::array<Switch, 6> kSwitches{Switch{"optional", &StageSpec::is_optional},
                                               Switch{"temp", &StageSpec::is_temporary},
                                               Switch{"durable", &StageSpec::is_durable},
-                                              Switch{"late", &StageSpec::is_late}};
+                                              Switch{"late", &StageSpec::is_late},
+                                              Switch{"extract", &StageSpec::is_unpacked},
+                                              Switch{"libs", &StageSpec::is_with_libraries}};
     for (const Switch& one : kSwitches) {
         if (flag == one.name) {
             spec.*one.member = true;
             return {};
         }
     }
-    if (flag == "libs" || flag == "extract") {
-        return "the flags libs and extract are not available in this version; leave them out";
-    }
     if (flag.empty()) {
         return "a flag is missing; write one, or end the spec before the colon";
     }
-    return "no such flag; there are keep, newer, overwrite, optional, temp, durable and late";
+    return "no such flag; there are keep, newer, overwrite, optional, temp, durable, late, "
+           "extract and libs";
 }
 
 Status apply_flags(StageSpec& spec, std::string_view text, const Field& flags) {
@@ -140,10 +140,14 @@ std::string_view reason_against(const StageSpec& spec) {
         return "a path holds a zero byte";
     }
     const bool plain = spec.existing == Existing::refuse && !spec.is_temporary &&
-                       !spec.is_durable && spec.destination.empty();
+                       !spec.is_durable && !spec.is_unpacked && !spec.is_with_libraries &&
+                       spec.destination.empty();
     if (spec.is_list && !plain) {
         return "a list takes no destination and only the flags optional and late; give the "
                "others to its lines";
+    }
+    if (spec.is_unpacked && spec.is_with_libraries) {
+        return "extract and libs exclude each other; an archive needs no libraries";
     }
     return {};
 }

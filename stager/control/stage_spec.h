@@ -27,6 +27,8 @@ struct StageSpec {
         false;                ///< Removed at the job's end though its destination is absolute.
     bool is_durable = false;  ///< On the disk (fsync) before it counts as staged.
     bool is_late = false;     ///< Need not exist at submission.
+    bool is_with_libraries = false;  ///< A program: its shared libraries come, too.
+    bool is_unpacked = false;        ///< An archive: what is in it comes, in a directory.
 
     bool operator==(const StageSpec&) const = default;
 };

@@ -28,6 +28,11 @@ class Cleaner {
 
   private:
     void remove_leavings(const Leavings& leavings, const std::shared_ptr<void>& done);
+    /// "/proc/self/fd/3/NAME" for the first of `directories`, and so on.
+    void run_rm(const Leavings& leavings,
+                std::vector<std::string> arguments,
+                const std::vector<UniqueFd>& directories,
+                const std::shared_ptr<void>& done);
     void remove_directory(std::uint32_t job_id,
                           std::uint32_t step_id,
                           const std::shared_ptr<void>& done);

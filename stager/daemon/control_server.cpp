@@ -43,6 +43,11 @@ uid_t peer_uid(int fd) {
     return known ? peer.uid : static_cast<uid_t>(-1);
 }
 
+bool is_for_all(const Request& request) {
+    return std::holds_alternative<PingRequest>(request) ||
+           std::holds_alternative<StatusRequest>(request);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path,
@@ -81,8 +86,13 @@ ControlServer::~ControlServer() {
 std::size_t ControlServer::strangers() const {
     return static_cast<std::size_t>(
         std::count_if(connections_.begin(), connections_.end(), [](const auto& one) {
-            return !one.second.is_root;
+            return !one.second.is_root();
         }));
+}
+
+uid_t ControlServer::uid_of(ConnectionId connection) const {
+    const auto found = connections_.find(connection);
+    return found == connections_.end() ? static_cast<uid_t>(-1) : found->second.uid;
 }
 
 void ControlServer::on_connect() {
@@ -90,9 +100,9 @@ void ControlServer::on_connect() {
     if (!fd) {
         return;
     }
-    const bool is_root = peer_uid(fd.get()) == 0;
+    const uid_t uid = peer_uid(fd.get());
     const bool full =
-        is_root ? connections_.size() >= kMaxConnections : strangers() >= kMaxStrangers;
+        uid == 0 ? connections_.size() >= kMaxConnections : strangers() >= kMaxStrangers;
     if (full) {
         ++counters_.control_refused;
         return;
@@ -105,7 +115,7 @@ void ControlServer::on_connect() {
     }
     Connection& connection = connections_[id];
     connection.fd = std::move(fd);
-    connection.is_root = is_root;
+    connection.uid = uid;
     connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
 }
 
@@ -127,6 +137,15 @@ void ControlServer::read_request(ConnectionId id) {
     }
     // One who has asked has nothing more to say, whatever the answer waits for.
     if (count <= 0 || connection.asked) {
+        const bool waits = connection.asked && connection.out.empty();
+        if (count == 0 && waits && on_gone_) {
+            // It may only have closed its half, to hear what its request came to.
+            static_cast<void>(loop_.watch(connection.fd.get(), 0, [this, id](auto) {
+                drop(id);  // The other half, too.
+            }));
+            on_gone_(id);
+            return;
+        }
         drop(id);
         return;
     }
@@ -147,7 +166,7 @@ void ControlServer::take_request(ConnectionId id, Bytes message) {
     auto request = decode_request(message);
     if (!request) {
         refuse(id, request.error().sentence());
-    } else if (!connection.is_root && !std::holds_alternative<PingRequest>(*request)) {
+    } else if (!connection.is_root() && !is_for_all(*request)) {
         refuse(id, "only root may ask that");
     } else {
         on_request_(id, std::move(*request));

@@ -1,8 +1,8 @@
 // Who asks on the node's own socket, and may they?
 //
 // Each connection is one request and one answer (control/message.h). Root, by SO_PEERCRED, may
-// ask anything, others PING. Strangers can hold few connections and not for long, so they can
-// never keep root's prolog out.
+// ask anything, others PING and STATUS. Strangers can hold few connections and not for long, so
+// they can never keep root's prolog out.
 #pragma once
 
 #include "stager/control/frame.h"
@@ -24,6 +24,8 @@ class ControlServer {
   public:
     using ConnectionId = std::uint64_t;
     using OnRequest = std::function<void(ConnectionId, Request)>;
+    /// Who asked has hung up before the answer.
+    using OnGone = std::function<void(ConnectionId)>;
 
     /// Listens at `path`, replacing a socket that a dead daemon left. All that is handed in
     /// must outlive it.
@@ -38,17 +40,23 @@ class ControlServer {
     ControlServer& operator=(const ControlServer&) = delete;
     ~ControlServer();
 
+    void set_on_gone(OnGone on_gone) { on_gone_ = std::move(on_gone); }
+    /// Who asks; by SO_PEERCRED. Within on_request.
+    [[nodiscard]] uid_t uid_of(ConnectionId connection) const;
+
     /// The answer to what on_request told; a connection that is gone is ignored.
     void answer(ConnectionId connection, const Answer& answer);
 
   private:
     struct Connection {
         UniqueFd fd;
-        bool is_root = false;
+        uid_t uid = static_cast<uid_t>(-1);
         FrameReader reader{kMaxMessageBytes};
         std::vector<std::byte> out;
         Loop::TimerId timer = 0;
         bool asked = false;
+
+        [[nodiscard]] bool is_root() const { return uid == 0; }
     };
 
     void on_connect();
@@ -65,6 +73,7 @@ class ControlServer {
     const Logger& log_;
     Counters& counters_;
     OnRequest on_request_;
+    OnGone on_gone_;
     UniqueFd socket_;
     ConnectionId last_ = 0;
     std::map<ConnectionId, Connection> connections_;

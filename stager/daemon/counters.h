@@ -1,6 +1,6 @@
 // How often did what should be rare happen?
 //
-// Since the daemon's start. Logged at its end, and with each stage's line where they changed.
+// Since the daemon's start. Logged at its end, and exported (metrics.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@ struct Counters {
     std::uint64_t stages_begun = 0;
     std::uint64_t stages_ok = 0;
     std::uint64_t stages_failed = 0;
+    std::uint64_t bytes_staged = 0;       ///< Of stages that are ok.
+    std::uint64_t stages_timed = 0;       ///< Ok, and announced by the plugin of this node.
+    std::uint64_t ok_ms = 0;              ///< Milliseconds of these, announced to settled.
     std::uint64_t control_refused = 0;    ///< Not root, or no sense in it.
     std::uint64_t links_refused = 0;      ///< Strangers at the TCP port.
     std::uint64_t messages_refused = 0;   ///< Of a daemon that may not say that.

@@ -1,5 +1,7 @@
 #include "stager/daemon/daemon.h"
 
+#include "stager/config/reload.h"
+#include "stager/daemon/reporter.h"
 #include "stager/daemon/run_directory.h"
 
 #include <sys/epoll.h>
@@ -16,14 +18,16 @@ constexpr Duration kStopMax = std::chrono::seconds{3};
 
 }  // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::make(const Config& config,
-                                             const Logger& log,
-                                             Spawner spawner) {
+Result<std::unique_ptr<Daemon>> Daemon::make(Config config,
+                                             Logger& log,
+                                             Spawner spawner,
+                                             ReadConfig read_config) {
     auto loop = Loop::open();
     if (!loop) {
         return loop.error();
     }
-    auto daemon = std::make_unique<Daemon>(Token{}, config, log, std::move(*loop));
+    auto daemon = std::make_unique<Daemon>(
+        Token{}, std::move(config), log, std::move(read_config), std::move(*loop));
     const Status opened = daemon->open(std::move(spawner));
     if (!opened) {
         return opened.error();
@@ -31,13 +35,16 @@ Result<std::unique_ptr<Daemon>> Daemon::make(const Config& config,
     return daemon;
 }
 
-Daemon::Daemon(Token /*token*/, const Config& config, const Logger& log, Loop loop)
-    : config_{config}, log_{log}, loop_{std::move(loop)} {
-    links_.node_name = config.node_name;
-    links_.connect_timeout = config.connect_timeout;
-    links_.accept_timeout = config.connect_timeout;
-    if (config.slurm_user) {
-        links_.trusted_uids.push_back(*config.slurm_user);
+Daemon::Daemon(Token /*token*/, Config config, Logger& log, ReadConfig read_config, Loop loop)
+    : config_{std::move(config)},
+      log_{log},
+      read_config_{std::move(read_config)},
+      loop_{std::move(loop)} {
+    links_.node_name = config_.node_name;
+    links_.connect_timeout = config_.connect_timeout;
+    links_.accept_timeout = config_.connect_timeout;
+    if (config_.slurm_user) {
+        links_.trusted_uids.push_back(*config_.slurm_user);
     }
 }
 
@@ -104,6 +111,9 @@ Status Daemon::open_children(Spawner spawner) {
                                .links = links_,
                                .credentials = munge_->client()});
     registry_.emplace(*services_);
+    metrics_.emplace(*services_, [this] { refresh_counters(); });
+    examiner_.emplace(*services_);
+    pushes_.emplace(*services_, *registry_);
     return {};
 }
 
@@ -111,28 +121,44 @@ Status Daemon::open_children(Spawner spawner) {
 Status Daemon::open_doors() {
     auto incoming = Incoming::open(
         *services_,
-        [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
-            registry_->on_setup(setup, std::move(link));
-        },
-        [this](const StageKey& key) { return registry_->is_announced(key); });
+        {.on_setup =
+             [this](const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
+                 registry_->on_setup(setup, std::move(link));
+             },
+         .on_examine =
+             [this](const ExamineMessage& message, std::unique_ptr<DrivenLink> link) {
+                 examiner_->on_examine(message, std::move(link));
+             },
+         .is_announced = [this](const StageKey& key) { return registry_->is_announced(key); }});
     if (!incoming) {
         return incoming.error();
     }
     incoming_ = std::move(*incoming);
-    auto control = ControlServer::open(
-        config_.run_dir + "/stagecastd.sock",
-        loop_,
-        log_,
-        counters_,
-        [this](ControlServer::ConnectionId id, const Request& request) {
-            registry_->on_request(
-                request, [this, id](const Answer& answer) { control_->answer(id, answer); });
-        });
+    auto control =
+        ControlServer::open(config_.run_dir + "/stagecastd.sock",
+                            loop_,
+                            log_,
+                            counters_,
+                            [this](ControlServer::ConnectionId id, const Request& request) {
+                                on_request(id, request);
+                            });
     if (!control) {
         return control.error();
     }
     control_ = std::move(*control);
+    control_->set_on_gone([this](ControlServer::ConnectionId id) { pushes_->on_gone(id); });
     return {};
+}
+
+void Daemon::on_request(ControlServer::ConnectionId id, const Request& request) {
+    auto answer = [this, id](const Answer& said) { control_->answer(id, said); };
+    if (const auto* push = std::get_if<PushRequest>(&request)) {
+        pushes_->on_request(id, *push, std::move(answer));
+    } else if (const auto* status = std::get_if<StatusRequest>(&request)) {
+        answer(report_for(control_->uid_of(id), *status, *services_, *registry_, *pushes_));
+    } else {
+        registry_->on_request(request, std::move(answer));
+    }
 }
 
 Status Daemon::watch_signals() {
@@ -140,6 +166,7 @@ Status Daemon::watch_signals() {
     ::sigemptyset(&mask);
     ::sigaddset(&mask, SIGTERM);
     ::sigaddset(&mask, SIGINT);
+    ::sigaddset(&mask, SIGHUP);
     ::pthread_sigmask(SIG_BLOCK, &mask, nullptr);
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     signals_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -154,6 +181,37 @@ void Daemon::on_signal() {
     if (::read(signals_.get(), &info, sizeof info) != sizeof info || stopping_) {
         return;
     }
+    if (info.ssi_signo == SIGHUP) {
+        reread();
+    } else {
+        stop();
+    }
+}
+
+/// A file that can't be taken whole changes nothing: what ran a moment ago goes on running.
+void Daemon::reread() {
+    const auto read = read_config_();
+    if (!read) {
+        log_.warn(
+            "the configuration is wrong, so the one before stays in force; correct it "
+            "and send SIGHUP again",
+            {{"why", read.error().sentence()}});
+        return;
+    }
+    Reloaded reloaded = reload(config_, *read);
+    config_ = std::move(reloaded.config);
+    links_.connect_timeout = config_.connect_timeout;
+    links_.accept_timeout = config_.connect_timeout;
+    log_.info("the configuration was read again", {{"changed", reloaded.changed}});
+    if (!reloaded.at_restart.empty()) {
+        log_.warn("what was changed takes effect at a restart; systemctl restart stagecastd",
+                  {{"keys", reloaded.at_restart}});
+    }
+    log_.set_least(config_.log_level);
+    metrics_->write();
+}
+
+void Daemon::stop() {
     stopping_ = true;
     log_.info("stopping; running stages fail");
     notify_service_manager("STOPPING=1");
@@ -169,18 +227,25 @@ int Daemon::run() {
     log_.info("ready",
               {{"port", config_.port}, {"socket", config_.run_dir + "/stagecastd.sock"}});
     notify_service_manager("READY=1");
+    metrics_->write();
     loop_.run();
     log_counters();
     return exit_status_;
 }
 
-void Daemon::log_counters() const {
+/// The listener keeps its own count.
+void Daemon::refresh_counters() {
+    counters_.links_refused = incoming_ ? incoming_->strangers_total() : 0;
+}
+
+void Daemon::log_counters() {
+    refresh_counters();
     log_.info("stopped",
               {{"stages_begun", counters_.stages_begun},
                {"stages_ok", counters_.stages_ok},
                {"stages_failed", counters_.stages_failed},
                {"control_refused", counters_.control_refused},
-               {"links_refused", incoming_->strangers_total()},
+               {"links_refused", counters_.links_refused},
                {"messages_refused", counters_.messages_refused},
                {"hosts_replaced", counters_.hosts_replaced},
                {"workers_killed", counters_.workers_killed},

@@ -4,11 +4,15 @@
 #pragma once
 
 #include "stager/daemon/control_server.h"
+#include "stager/daemon/examiner.h"
 #include "stager/daemon/incoming.h"
+#include "stager/daemon/metrics.h"
 #include "stager/daemon/munge_driver.h"
+#include "stager/daemon/pushes.h"
 #include "stager/daemon/registry.h"
 #include "stager/daemon/services.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -18,11 +22,15 @@ class Daemon {
     struct Token {};  ///< Only open() and the like make one.
 
   public:
-    /// `config` and `log` outlive it. Fails with a sentence for the operator.
-    static Result<std::unique_ptr<Daemon>> make(const Config& config,
-                                                const Logger& log,
-                                                Spawner spawner);
-    Daemon(Token token, const Config& config, const Logger& log, Loop loop);
+    using ReadConfig = std::function<Result<Config>()>;
+
+    /// `log` outlives it; `read_config` reads the configuration again. Fails with a sentence
+    /// for the operator.
+    static Result<std::unique_ptr<Daemon>> make(Config config,
+                                                Logger& log,
+                                                Spawner spawner,
+                                                ReadConfig read_config);
+    Daemon(Token token, Config config, Logger& log, ReadConfig read_config, Loop loop);
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
     ~Daemon();
@@ -36,10 +44,15 @@ class Daemon {
     Status open_doors();
     Status watch_signals();
     void on_signal();
-    void log_counters() const;
+    void stop();
+    void reread();
+    void log_counters();
+    void refresh_counters();
+    void on_request(ControlServer::ConnectionId id, const Request& request);
 
-    const Config& config_;
-    const Logger& log_;
+    Config config_;  ///< Everybody's, by reference: what is reread is in force for all.
+    Logger& log_;
+    ReadConfig read_config_;
     Loop loop_;
     Counters counters_;
     LinkPolicy links_;
@@ -53,6 +66,9 @@ class Daemon {
     std::optional<MungeDriver> munge_;
     std::optional<Services> services_;
     std::optional<Registry> registry_;
+    std::optional<MetricsFile> metrics_;
+    std::optional<Examiner> examiner_;
+    std::optional<Pushes> pushes_;
     std::unique_ptr<Incoming> incoming_;
     std::unique_ptr<ControlServer> control_;
 };

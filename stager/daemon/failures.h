@@ -35,6 +35,8 @@ class Failures {
     [[nodiscard]] bool empty() const { return named_.empty(); }
     /// By rank, at most kMaxNamedFailures.
     [[nodiscard]] const std::vector<Failure>& named() const { return named_; }
+    /// Those that are only counted.
+    [[nodiscard]] const std::vector<Rank>& unnamed() const { return unnamed_; }
     /// The lowest rank's.
     [[nodiscard]] Blame blame() const;
     /// "node n3: SENTENCE (and 1 more node: n5: SENTENCE)". `names` by rank.

@@ -97,7 +97,23 @@ bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
         finish_if_settled();
         return true;
     }
-    return std::holds_alternative<PulseMessage>(message);
+    if (const auto* pulse = std::get_if<PulseMessage>(&message)) {
+        progress_below_[from] = pulse->progress;
+        return true;
+    }
+    return false;
+}
+
+TreeProgress Group::progress() const {
+    TreeProgress all = own_progress_;
+    for (const auto& [rank, below] : progress_below_) {
+        all.done += below.done;
+        if (below.bytes_least < all.bytes_least && below.slowest.index() < seat_.tree.size()) {
+            all.bytes_least = below.bytes_least;
+            all.slowest = below.slowest;
+        }
+    }
+    return all;
 }
 
 // ---- collectives

@@ -103,6 +103,11 @@ class Group {
     /// The root: no grace, no further wait.
     void decide_now(Instant now);
 
+    /// This node's own, for the next pulse.
+    void set_progress(TreeProgress own) { own_progress_ = own; }
+    /// Of this node and all below it, as far as they have said; at the root of all.
+    [[nodiscard]] TreeProgress progress() const;
+
     void on_time(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const;
     [[nodiscard]] std::vector<group::Command> take_commands();
@@ -111,6 +116,8 @@ class Group {
     /// The verdict is known here and below, as far as that can be: no link is needed any more.
     [[nodiscard]] bool is_finished() const { return finished_; }
     [[nodiscard]] const GroupSeat& seat() const { return seat_; }
+    /// Who failed, as far as it is known here.
+    [[nodiscard]] const Failures& failures() const { return failures_; }
 
   private:
     using GatherKey = std::pair<Collective, std::uint32_t>;
@@ -147,6 +154,8 @@ class Group {
     Instant parent_until_;  ///< Up: its silence is its death. Lost: then this node decides.
     std::optional<Instant> draw_at_;
     std::map<GatherKey, Gather> gathers_;
+    TreeProgress own_progress_;
+    std::map<Rank, TreeProgress> progress_below_;
     Failures failures_;
     std::vector<Failure> unsent_;
     std::optional<GroupVerdict> verdict_;

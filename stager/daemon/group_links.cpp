@@ -113,7 +113,7 @@ void Group::on_time(Instant now) {
     if (now >= pulse_at_) {
         pulse_at_ = now + times_.pulse;
         send_below(PulseMessage{});
-        send_above(PulseMessage{});
+        send_above(PulseMessage{progress()});
     }
     if (cut_at_ && now >= *cut_at_) {
         finished_ = true;

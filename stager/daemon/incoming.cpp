@@ -12,16 +12,14 @@ constexpr Duration kSetupMax = std::chrono::seconds{5};
 
 }  // namespace
 
-Result<std::unique_ptr<Incoming>> Incoming::open(Services& services,
-                                                 OnSetup on_setup,
-                                                 IsAnnounced is_announced) {
+Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, Handlers handlers) {
     auto listener = Listener::open(
         services.config.port, services.links, services.credentials, services.log);
     if (!listener) {
         return listener.error();
     }
     auto incoming = std::make_unique<Incoming>(
-        Token{}, services, std::move(*listener), std::move(on_setup), std::move(is_announced));
+        Token{}, services, std::move(*listener), std::move(handlers));
     const Status watched =
         services.loop.watch(incoming->listener_.fd(), EPOLLIN, [self = incoming.get()](auto) {
             self->on_connect();
@@ -32,15 +30,8 @@ Result<std::unique_ptr<Incoming>> Incoming::open(Services& services,
     return incoming;
 }
 
-Incoming::Incoming(Token /*token*/,
-                   Services& services,
-                   Listener listener,
-                   OnSetup on_setup,
-                   IsAnnounced is_announced)
-    : services_{services},
-      listener_{std::move(listener)},
-      on_setup_{std::move(on_setup)},
-      is_announced_{std::move(is_announced)} {
+Incoming::Incoming(Token /*token*/, Services& services, Listener listener, Handlers handlers)
+    : services_{services}, listener_{std::move(listener)}, handlers_{std::move(handlers)} {
 }
 
 Incoming::~Incoming() {
@@ -95,12 +86,14 @@ void Incoming::on_change(const DrivenLink* link) {
 void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
     auto message = decode_tree_message(frame);
     if (const auto* ask = message ? std::get_if<AskMessage>(&*message) : nullptr) {
-        guest->link->send(encode(TellMessage{.is_announced = is_announced_(ask->key)}));
+        guest->link->send(
+            encode(TellMessage{.is_announced = handlers_.is_announced(ask->key)}));
         guest->link->finish();
         return;
     }
     auto* setup = message ? std::get_if<SetupMessage>(&*message) : nullptr;
-    if (setup == nullptr) {
+    auto* examine = message ? std::get_if<ExamineMessage>(&*message) : nullptr;
+    if (setup == nullptr && examine == nullptr) {
         ++services_.counters.messages_refused;
         services_.log.warn("another daemon's first word was no SETUP; is its version ours?",
                            {{"node", guest->link->link().peer_name()}});
@@ -109,7 +102,11 @@ void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
     }
     std::unique_ptr<DrivenLink> link = std::move(guest->link);
     remove(guest);
-    on_setup_(std::move(*setup), std::move(link));
+    if (setup != nullptr) {
+        handlers_.on_setup(std::move(*setup), std::move(link));
+    } else {
+        handlers_.on_examine(std::move(*examine), std::move(link));
+    }
 }
 
 void Incoming::remove(std::list<Guest>::iterator guest) {

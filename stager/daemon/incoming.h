@@ -19,21 +19,17 @@ class Incoming {
     struct Token {};  ///< Only open() and the like make one.
 
   public:
-    /// Takes the link, or drops it.
-    using OnSetup = std::function<void(SetupMessage, std::unique_ptr<DrivenLink>)>;
-
-    /// Whether the plugin of this node has announced that stage.
-    using IsAnnounced = std::function<bool(const StageKey& key)>;
+    struct Handlers {
+        /// Takes the link, or drops it.
+        std::function<void(SetupMessage, std::unique_ptr<DrivenLink>)> on_setup;
+        std::function<void(ExamineMessage, std::unique_ptr<DrivenLink>)> on_examine;
+        /// Whether the plugin of this node has announced that stage.
+        std::function<bool(const StageKey& key)> is_announced;
+    };
 
     /// `services` outlives it.
-    static Result<std::unique_ptr<Incoming>> open(Services& services,
-                                                  OnSetup on_setup,
-                                                  IsAnnounced is_announced);
-    Incoming(Token token,
-             Services& services,
-             Listener listener,
-             OnSetup on_setup,
-             IsAnnounced is_announced);
+    static Result<std::unique_ptr<Incoming>> open(Services& services, Handlers handlers);
+    Incoming(Token token, Services& services, Listener listener, Handlers handlers);
     Incoming(const Incoming&) = delete;
     Incoming& operator=(const Incoming&) = delete;
     ~Incoming();
@@ -54,8 +50,7 @@ class Incoming {
 
     Services& services_;
     Listener listener_;
-    OnSetup on_setup_;
-    IsAnnounced is_announced_;
+    Handlers handlers_;
     std::list<Guest> guests_;
 };
 

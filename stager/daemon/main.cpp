@@ -71,8 +71,8 @@ Result<Config> read_config(const Options& options) {
     return config;
 }
 
-int serve(const Config& config) {
-    const Logger log = Logger::to_stderr("stagecastd", config.log_level);
+int serve(const Config& config, const Options& options) {
+    Logger log = Logger::to_stderr("stagecastd", config.log_level);
     if (::geteuid() != 0) {
         log.error("stagecastd must be root");
         return EX_NOPERM;
@@ -86,7 +86,8 @@ int serve(const Config& config) {
         log.error(spawner.error().sentence());
         return EX_OSERR;
     }
-    auto daemon = Daemon::make(config, log, std::move(*spawner));
+    auto daemon = Daemon::make(
+        config, log, std::move(*spawner), [&options] { return read_config(options); });
     if (!daemon) {
         log.error(daemon.error().sentence());
         return EX_CONFIG;
@@ -119,5 +120,5 @@ int main(int argc, char** argv) {
         static_cast<void>(std::fputs(print_config(*config).c_str(), stdout));
         return EX_OK;
     }
-    return options.check_only ? EX_OK : serve(*config);
+    return options.check_only ? EX_OK : serve(*config, options);
 }

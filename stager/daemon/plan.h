@@ -3,7 +3,7 @@
 // The root draws it once the job is announced there, and it goes down the tree inside SETUP,
 // sealed: the session, its key, where packets go, and who is who. It says nothing about what to
 // stage or as whom: that comes from each node's own plugin, and the digest proves that root and
-// node were told the same.
+// node were told the same. Only a push has its specs here (push_rules.h says who may).
 #pragma once
 
 #include "stager/control/message.h"
@@ -33,8 +33,14 @@ struct StagePlan {
     std::uint8_t protection = 2;  ///< As Config counts: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.
     bool rate_told = false;       ///< Send at it.
+    bool acker_paced = false;     ///< Else: follow the slowest receiver, not most of them.
     bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
+    /// Of a push: what goes where. Root's order, for which no plugin speaks. Empty: a job's.
+    std::string push_specs;
+    bool is_root_spared = false;  ///< The root of a push sends and keeps no copy.
     std::vector<Node> nodes;      ///< By rank.
+
+    [[nodiscard]] bool is_push() const { return !push_specs.empty(); }
 
     StagePlan() = default;
     StagePlan(const StagePlan&) = default;

@@ -1,5 +1,7 @@
 #include "stager/daemon/registry.h"
 
+#include "stager/daemon/push_rules.h"
+
 #include <algorithm>
 
 namespace stage {
@@ -40,7 +42,7 @@ void Registry::on_request(const Request& request, Answer answer) {
 }
 
 void Registry::on_stage(const StageRequest& request, Answer answer) {
-    if (services_.links.node_name.empty()) {
+    if (services_.config.node_name.empty()) {
         services_.links.node_name = request.node_name;
     }
     const auto [job_id, step_id, restart] = request.key;
@@ -113,12 +115,63 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
                             {"why", plan ? "too many stages are held" : "malformed"}});
         return;
     }
+    if (setup.key.job_id == kPushJob || plan->is_push()) {
+        if (!may_push(setup, *plan, node)) {
+            ++services_.counters.messages_refused;
+            return;
+        }
+        if (!is_known) {
+            const std::string& own = plan->nodes.at(setup.to.index()).name;
+            if (services_.links.node_name.empty()) {
+                services_.links.node_name = own;  // No slurmd has told it yet.
+            }
+            stage_of(setup.key).announce(request_of_push(setup.key, *plan, own),
+                                         [](const Verdict&) {});
+        }
+    }
     if (!stage_of(setup.key).set_up(setup, *plan, std::move(link))) {
         ++services_.counters.messages_refused;
         services_.log.warn("a SETUP does not fit its stage; do both nodes have one slurm.conf?",
                            {{"node", node}, {"job", setup.key.job_id}});
         on_change(setup.key);
     }
+}
+
+/// Root's order, by root's word (link.h), but by this node's own configuration.
+bool Registry::may_push(const SetupMessage& setup,
+                        const StagePlan& plan,
+                        const std::string& node) const {
+    auto objection = objection_to_push(services_.config, plan.push_specs);
+    if (setup.key.job_id != kPushJob || setup.to.index() >= plan.nodes.size()) {
+        objection = "it makes no sense";
+    }
+    if (objection) {
+        services_.log.warn("a push is refused", {{"node", node}, {"why", *objection}});
+    }
+    return !objection;
+}
+
+void Registry::push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict) {
+    stage_of(key).push(
+        request_of_push(key, plan, plan.nodes.front().name), plan, std::move(on_verdict));
+}
+
+Stage* Registry::find(const StageKey& key) {
+    const auto found = stages_.find(key);
+    return found == stages_.end() ? nullptr : found->second.get();
+}
+
+std::vector<const Stage*> Registry::all() const {
+    std::vector<const Stage*> all;
+    for (const auto& [key, stage] : stages_) {
+        all.push_back(stage.get());
+    }
+    return all;
+}
+
+/// Nobody will say that it has ended here, so it says so itself.
+void Registry::clear_push(const StageKey& key) {
+    services_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
 }
 
 // ---- stages
@@ -142,6 +195,9 @@ void Registry::on_change(StageKey key) {
     const auto found = stages_.find(key);
     if (found != stages_.end() && found->second->is_quiet()) {
         stages_.erase(found);
+        if (key.job_id == kPushJob) {
+            clear_push(key);
+        }
     }
     endings_.look(key.job_id);
     const bool open = std::any_of(

@@ -30,6 +30,12 @@ class Registry {
     void on_request(const Request& request, Answer answer);
     void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
 
+    /// A round of a push begins here; `plan` has its specs.
+    void push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict);
+    /// What is known of a stage that lives, or nullptr.
+    [[nodiscard]] Stage* find(const StageKey& key);
+    [[nodiscard]] std::vector<const Stage*> all() const;
+
     /// The plugin of this node has said STAGE for it.
     [[nodiscard]] bool is_announced(const StageKey& key) const;
 
@@ -45,6 +51,10 @@ class Registry {
     void on_end(const EndRequest& request, Answer answer);
     void on_change(StageKey key);
     Stage& stage_of(const StageKey& key);
+    void clear_push(const StageKey& key);
+    [[nodiscard]] bool may_push(const SetupMessage& setup,
+                                const StagePlan& plan,
+                                const std::string& node) const;
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
     [[nodiscard]] std::size_t held() const;

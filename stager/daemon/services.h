@@ -14,6 +14,7 @@
 
 #include <sys/random.h>
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 
@@ -22,6 +23,15 @@ namespace stage {
 /// The spawner's roles, by number.
 inline constexpr std::uint32_t kRoleMunge = 0;
 inline constexpr std::uint32_t kRoleSlurmQuery = 1;
+
+/// A stage that is over, for `stagecast explain`.
+struct EndedStage {
+    StageKey key;
+    std::uint32_t uid = 0;
+    std::string explanation;  ///< JSON.
+};
+/// More are forgotten, the oldest first.
+inline constexpr std::size_t kMaxEnded = 256;
 
 struct Services {
     Loop& loop;
@@ -35,6 +45,7 @@ struct Services {
     Credentials& credentials;
     std::unordered_map<std::string, std::string>
         addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
+    std::deque<EndedStage> ended{};
     std::size_t stages_running = 0;  ///< With processes on this node.
 };
 

@@ -34,6 +34,12 @@ std::vector<SlurmNode> read_nodes(ByteReader& reader) {
     return nodes;
 }
 
+ResolveQuestion read_resolve(ByteReader& reader) {
+    ResolveQuestion question{reader.text(kQuestionMax)};
+    question.may_miss = reader.u8() != 0;
+    return question;
+}
+
 CancelOrder read_order(ByteReader& reader) {
     CancelOrder order;
     order.job_id = reader.u32();
@@ -64,6 +70,7 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         out.u8(static_cast<std::uint8_t>(Ask::expand)).text(ask->node_list);
     } else if (const auto* resolve_ask = std::get_if<ResolveQuestion>(&question)) {
         out.u8(static_cast<std::uint8_t>(Ask::resolve)).text(resolve_ask->node_list);
+        out.u8(resolve_ask->may_miss ? 1 : 0);
     } else if (const auto* order = std::get_if<CancelOrder>(&question)) {
         out.u8(static_cast<std::uint8_t>(Ask::cancel)).u32(order->job_id);
         out.u8(order->step_id ? 1 : 0).u32(order->step_id.value_or(0));
@@ -83,7 +90,7 @@ Result<SlurmQuestion> decode_question(Bytes message) {
             question = ExpandQuestion{reader.text(kQuestionMax)};
             break;
         case Ask::resolve:
-            question = ResolveQuestion{reader.text(kQuestionMax)};
+            question = read_resolve(reader);
             break;
         case Ask::job:
             question = JobStateQuestion{reader.u32()};

@@ -1,5 +1,6 @@
 #include "stager/daemon/slurm_query.h"
 
+#include "stager/daemon/slurm_releases.h"
 #include "transport/base/codec.h"
 
 #include <slurm/slurm.h>
@@ -26,9 +27,6 @@ constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 constexpr std::size_t kLengthBytes = 4;
 
-struct HostlistFree {
-    void operator()(hostlist_t list) const { ::slurm_hostlist_destroy(list); }
-};
 struct NodesFree {
     void operator()(node_info_msg_t* nodes) const { ::slurm_free_node_info_msg(nodes); }
 };
@@ -94,8 +92,8 @@ std::string text_or_empty(const char* text) {
     return text == nullptr ? std::string{} : text;
 }
 
-Result<SlurmAnswer> resolve(const std::string& list) {
-    const auto names = expand(list);
+Result<SlurmAnswer> resolve(const ResolveQuestion& question) {
+    const auto names = expand(question.node_list);
     if (!names) {
         return names.error();
     }
@@ -114,10 +112,10 @@ Result<SlurmAnswer> resolve(const std::string& list) {
         const auto found = addresses.find(name);
         const std::string given = found == addresses.end() ? std::string{} : found->second;
         auto address = numeric(name, given.empty() ? name : given);
-        if (!address) {
+        if (!address && !question.may_miss) {
             return std::move(address).error();
         }
-        resolved.push_back({.name = name, .address = std::move(*address)});
+        resolved.push_back({.name = name, .address = address ? std::move(*address) : ""});
     }
     return SlurmAnswer{std::move(resolved)};
 }
@@ -154,7 +152,7 @@ SlurmJob describe(const slurm_job_info_t& job) {
 
 Result<SlurmAnswer> job_state(std::uint32_t job_id) {
     job_info_msg_t* loaded = nullptr;
-    const int done = ::slurm_load_job(&loaded, job_id, SHOW_ALL | SHOW_LOCAL);
+    const int done = ::slurm_load_job(&loaded, whole_job(job_id), SHOW_ALL | SHOW_LOCAL);
     const int cause = errno;
     const std::unique_ptr<job_info_msg_t, JobsFree> jobs{loaded};
     if (done != SLURM_SUCCESS && cause != ESLURM_INVALID_JOB_ID) {
@@ -163,7 +161,7 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
     }
     // An array's job id brings all its tasks.
     for (std::uint32_t i = 0; done == SLURM_SUCCESS && i < jobs->record_count; ++i) {
-        if (jobs->job_array[i].job_id == job_id) {
+        if (job_of(jobs->job_array[i]) == job_id) {
             return SlurmAnswer{describe(jobs->job_array[i])};
         }
     }
@@ -173,15 +171,14 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
 
 /// Says why where anybody can read it, then cancels. Only the cancelling must work.
 Result<SlurmAnswer> cancel(CancelOrder order) {
-    static_cast<void>(::slurm_notify_job(order.job_id, order.sentence.data()));
+    static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
     job_desc_msg_t change{};
     ::slurm_init_job_desc_msg(&change);
-    change.job_id = order.job_id;
+    name_job(change, order.job_id);
     change.admin_comment = order.sentence.data();
     static_cast<void>(::slurm_update_job(&change));
-    const int done = order.step_id
-                         ? ::slurm_kill_job_step(order.job_id, *order.step_id, SIGKILL)
-                         : ::slurm_kill_job(order.job_id, SIGKILL, 0);
+    const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
+                                   : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
     if (done != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE) {
         return Error{
             Blame::node,
@@ -218,7 +215,7 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
         return SlurmAnswer{std::move(nodes)};
     }
     if (const auto* ask = std::get_if<ResolveQuestion>(&question)) {
-        return resolve(ask->node_list);
+        return resolve(*ask);
     }
     if (const auto* order = std::get_if<CancelOrder>(&question)) {
         return cancel(*order);

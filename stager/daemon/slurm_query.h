@@ -34,6 +34,7 @@ struct ExpandQuestion {
 /// The same with each node's address (NodeAddr by slurmctld, made numeric here).
 struct ResolveQuestion {
     std::string node_list;
+    bool may_miss = false;  ///< Nodes without an address get none, instead of no answer at all.
 };
 struct JobStateQuestion {
     std::uint32_t job_id = 0;

@@ -1,8 +1,6 @@
 #include "stager/daemon/stage.h"
 
-#include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
-#include "stager/daemon/host_list.h"
 #include "stager/daemon/outcome.h"
 
 #include <algorithm>
@@ -21,6 +19,7 @@ Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on
       links_{services, *this},
       wait_alarm_{services.loop, [this] { on_late(); }},
       group_alarm_{services.loop, [this] {
+                       group_->set_progress(own_progress());
                        group_->on_time(services_.loop.now());
                        follow_group();
                    }} {
@@ -39,20 +38,35 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
     await_verdict(std::move(on_verdict));
     lingers_ = false;
     if (!request_) {
-        request_ = request;
-        wishes_ = wishes_of(request.specs);
-        times_.announced = services_.loop.now();
-        // If this daemon dies now, this is what the next one finds.
-        const Verdict broken{
-            .state = VerdictState::failed,
-            .blame = Blame::node,
-            .sentence = "node " + request.node_name +
-                        ": stagecastd was restarted while it staged; submit the job again",
-            .stage_dir = {},
-            .paths = {}};
-        store(verdict_.value_or(broken));
+        take_request(request);
     }
     apply(StageEvent::announce);
+}
+
+void Stage::take_request(const StageRequest& request) {
+    request_ = request;
+    wishes_ = wishes_of(request.specs);
+    times_.announced = services_.loop.now();
+    // If this daemon dies now, this is what the next one finds.
+    const Verdict broken{
+        .state = VerdictState::failed,
+        .blame = Blame::node,
+        .sentence = "node " + request.node_name +
+                    ": stagecastd was restarted while it staged; submit the job again",
+        .stage_dir = {},
+        .paths = {}};
+    store(verdict_.value_or(broken));
+}
+
+/// Who takes part is known already, and nobody but root can take it away.
+void Stage::push(const StageRequest& request, const StagePlan& plan, OnVerdict on_verdict) {
+    invariant(is_push() && !request_, "a push begins once");
+    await_verdict(std::move(on_verdict));
+    take_request(request);
+    apply(StageEvent::announce);
+    make_group(plan, Rank{0}, *times_.announced + time_limit() - cushion());
+    follow_group();
+    apply(StageEvent::plan);
 }
 
 void Stage::await_verdict(OnVerdict on_verdict) {
@@ -74,6 +88,14 @@ void Stage::break_off(const std::string& sentence) {
     if (is_open()) {
         stop_all(Blame::node, sentence);
     }
+}
+
+Failures Stage::failures() const {
+    Failures all = group_ ? group_->failures() : Failures{};
+    if (reason_) {
+        static_cast<void>(all.add(*reason_));
+    }
+    return all;
 }
 
 bool Stage::is_quiet() const {
@@ -204,97 +226,6 @@ void Stage::report_failure() {
 void Stage::log_failure() const {
     services_.log.info("a stage failed here",
                        {{"job", key_.job_id}, {"why", printable(reason_->sentence)}});
-}
-
-void Stage::settle(const GroupVerdict& verdict) {
-    wait_alarm_.set(std::nullopt);
-    watch_.stop();
-    times_.settled = services_.loop.now();
-    Verdict own{.state = verdict.state,
-                .blame = verdict.blame,
-                .sentence = printable(verdict.sentence),
-                .stage_dir = {},
-                .paths = {}};
-    if (verdict.state != VerdictState::failed && outcome_) {
-        own.stage_dir = services_.config.stage_root + "/" + std::to_string(key_.job_id);
-        own.paths = outcome_->paths;
-    }
-    if (!fits(own)) {
-        own.paths.clear();
-    }
-    const StageFacts facts{.key = key_,
-                           .nodes = plan_ ? plan_->nodes.size() : 0,
-                           .bytes = run_ ? run_->progress().bytes_total : 0,
-                           .outcome = own.state,
-                           .sentence = own.sentence};
-    if (plan_ && group_->seat().self == Rank{0}) {
-        log_time_line(services_.log, facts, times_);
-    }
-    if (wishes_.is_verbose && own.state == VerdictState::ok) {
-        own.sentence = summary_of(facts, own.paths.size(), times_);
-    }
-    const bool failed = own.state == VerdictState::failed;
-    ++(failed ? services_.counters.stages_failed : services_.counters.stages_ok);
-    if (request_) {
-        store(own);
-        store_temporary();
-    } else {
-        // The plugin may still come; if it never does, nobody will end this job here.
-        lingers_ = true;
-        wait_alarm_.set(services_.loop.now() + time_limit());
-    }
-    if (run_ && failed) {
-        run_->abort(own.blame, own.sentence);
-    } else if (run_) {
-        run_->release();
-    }
-    verdict_ = std::move(own);
-    for (const OnVerdict& answer : std::exchange(waiting_, {})) {
-        answer(*verdict_);
-    }
-}
-
-void Stage::store(const Verdict& verdict) {
-    if (!services_.verdicts.save(key_, verdict)) {
-        services_.log.warn("a verdict can't be stored; is RunDir full?",
-                           {{"job", key_.job_id}});
-    }
-}
-
-/// Files outside of the job's directory that are to go with the job.
-void Stage::store_temporary() {
-    const auto specs = parse_serialized(request_->specs);
-    std::vector<std::string> paths;
-    for (std::size_t i = 0; specs && outcome_ && i < specs->size(); ++i) {
-        const bool is_here = i < outcome_->paths.size() && !outcome_->paths[i].empty();
-        const auto destination = destination_of(specs->at(i));
-        if (is_here && specs->at(i).is_temporary && destination && destination->is_absolute) {
-            paths.push_back(outcome_->paths[i]);
-        }
-    }
-    const Leavings leavings{.uid = request_->uid, .gid = request_->gid, .paths = paths};
-    if (!paths.empty() && !services_.verdicts.save_leavings(key_, leavings)) {
-        services_.log.warn("temporary files of a job will stay; is RunDir full?",
-                           {{"job", key_.job_id}});
-    }
-}
-
-void Stage::abandon() {
-    const Failure reason = *reason_;
-    settle({.state = VerdictState::failed,
-            .blame = reason.blame,
-            .sentence = "node " + name_of_self() + ": " + reason.sentence});
-    if (group_) {
-        stop_all(reason.blame, reason.sentence);
-    }
-    clean_up();
-}
-
-/// What is stored goes with the directory (cleaner.h), once the worker has left.
-void Stage::clean_up() {
-    if (run_) {
-        run_->abort(Blame::user, "the job has ended");
-    }
 }
 
 void Stage::fail(Blame blame, std::string sentence) {

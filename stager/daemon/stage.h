@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
@@ -38,6 +39,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     /// The local plugin: the job is here. Answered once, when the verdict is known.
     void announce(const StageRequest& request, OnVerdict on_verdict);
+    /// A push begins here, at rank 0 of `plan`. Answered once, when the verdict is known.
+    void push(const StageRequest& request, const StagePlan& plan, OnVerdict on_verdict);
     /// Another daemon's SETUP, and the link it came over. False: it is not for us.
     [[nodiscard]] bool set_up(const SetupMessage& setup,
                               const StagePlan& plan,
@@ -50,6 +53,14 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void break_off(const std::string& sentence);
 
     [[nodiscard]] const StageKey& key() const { return key_; }
+    /// Whose it is: the job's owner, or root. Nobody's before that is known.
+    [[nodiscard]] std::optional<std::uint32_t> uid() const;
+    /// How far it is, as JSON; the root knows of all nodes.
+    [[nodiscard]] nlohmann::json status() const;
+    /// Where its time went, as JSON.
+    [[nodiscard]] nlohmann::json explanation() const;
+    /// Who failed, as far as this node knows; the root knows all.
+    [[nodiscard]] Failures failures() const;
     [[nodiscard]] bool is_quiet() const;
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
@@ -73,6 +84,10 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     void apply(StageEvent event);
     void perform(StageAction action);
+    void remember();
+    [[nodiscard]] TreeProgress own_progress() const;
+    void take_request(const StageRequest& request);
+    [[nodiscard]] bool is_push() const { return key_.job_id == kPushJob; }
     void await_plan();
     void start();
     void report_outcome();
@@ -114,6 +129,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<Failure>
         reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.
     std::optional<WorkerOutcome> outcome_;
+    std::vector<Contribution> outcomes_;  ///< Of all nodes, at the root.
     std::optional<Verdict> verdict_;
     std::vector<OnVerdict> waiting_;
     StageTimes times_;

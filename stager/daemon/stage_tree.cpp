@@ -116,7 +116,8 @@ void Stage::follow(group::Command command) {
         deliver(std::move(*result));
     } else if (std::holds_alternative<group::Direct>(command)) {
         go_direct();
-    } else if (std::holds_alternative<group::Settle>(command)) {
+    } else if (auto* settling = std::get_if<group::Settle>(&command)) {
+        outcomes_ = std::move(settling->outcomes);
         apply(StageEvent::verdict);
     }
 }

@@ -33,6 +33,11 @@ std::string progress_of(const WorkerProgress& progress) {
 
 void Stage::await_plan() {
     const Config& config = services_.config;
+    if (is_push()) {
+        // The plan is what announced it: it comes at once.
+        wait_alarm_.set(services_.loop.now() + config.connect_timeout);
+        return;
+    }
     if (!config.enabled) {
         fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
         return;
@@ -72,7 +77,7 @@ void Stage::on_late() {
     if (!is_open()) {
         lingers_ = false;
         tell_change();
-    } else if (state_ == StageState::announced) {
+    } else if (state_ == StageState::announced && !is_push()) {
         ask_first_node();
     } else if (state_ == StageState::held) {
         fail(Blame::node,
@@ -146,6 +151,10 @@ void Stage::cancel_job(const std::string& sentence) {
 
 /// The site's, or what the job wants if that is less.
 Duration Stage::time_limit() const {
+    if (is_push()) {  // No prolog waits for it.
+        return std::chrono::seconds{wishes_.timeout_s == 0 ? kMaxTimeoutWish
+                                                           : wishes_.timeout_s};
+    }
     const Duration site = services_.config.stage_timeout;
     return wishes_.timeout_s == 0
                ? site
@@ -154,6 +163,9 @@ Duration Stage::time_limit() const {
 
 std::string Stage::time_limit_text() const {
     const Duration limit = time_limit();
+    if (is_push()) {
+        return "--timeout=" + seconds_of(limit);
+    }
     return (limit < services_.config.stage_timeout ? "--stage-timeout=" : "StageTimeout=") +
            seconds_of(limit);
 }

@@ -45,6 +45,11 @@ void Sweep::ask_next() {
     }
     const std::uint32_t job_id = unsure_.front();
     unsure_.pop_front();
+    if (job_id == kPushJob) {  // Slurm knows nothing of pushes, and nobody pushes here.
+        remove_(job_id);
+        ask_next();
+        return;
+    }
     asker_.ask(JobStateQuestion{job_id}, [this, job_id](const Result<SlurmAnswer>& answer) {
         on_answer(job_id, answer);
     });

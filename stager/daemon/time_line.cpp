@@ -52,6 +52,20 @@ void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes&
               {"why", facts.sentence}});
 }
 
+void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times) {
+    if (facts.outcome == VerdictState::failed) {
+        ++counters.stages_failed;
+        return;
+    }
+    ++counters.stages_ok;
+    counters.bytes_staged += facts.bytes;
+    const std::int64_t took = ms_between(times.announced, times.settled);
+    if (took >= 0) {
+        ++counters.stages_timed;
+        counters.ok_ms += static_cast<std::uint64_t>(took);
+    }
+}
+
 std::string summary_of(const StageFacts& facts, std::size_t files, const StageTimes& times) {
     const auto seconds = [](std::int64_t ms) {
         return tenths(static_cast<double>(ms) / 1e3) + " s";

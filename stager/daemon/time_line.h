@@ -4,6 +4,7 @@
 #pragma once
 
 #include "stager/control/message.h"
+#include "stager/daemon/counters.h"
 #include "transport/base/log.h"
 #include "transport/base/units.h"
 
@@ -31,6 +32,9 @@ struct StageFacts {
 /// `stage finished job=.. nodes=.. bytes=.. announce_ms=.. wireup_ms=.. transfer_ms=..
 /// verify_ms=.. outcome=..`; a turn that never came has no time: -1.
 void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times);
+
+/// The same for whoever counts (metrics.h).
+void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times);
 
 /// For the user who asked for it: "2 files, 64.0 MB, on 8 nodes in 3.1 s (transfer 2.9 s)".
 [[nodiscard]] std::string summary_of(const StageFacts& facts,

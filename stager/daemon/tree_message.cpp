@@ -1,6 +1,7 @@
 #include "stager/daemon/tree_message.h"
 
 #include "stager/daemon/host_list.h"
+#include "stager/worker/setup.h"
 
 namespace stage {
 namespace {
@@ -16,6 +17,8 @@ enum class Type : std::uint8_t {
     ask = 8,
     tell = 9,
     direct = 10,
+    examine = 11,
+    examined = 12,
 };
 
 /// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
@@ -53,6 +56,12 @@ Type type_of(const TellMessage& /*message*/) {
 Type type_of(const DirectMessage& /*message*/) {
     return Type::direct;
 }
+Type type_of(const ExamineMessage& /*message*/) {
+    return Type::examine;
+}
+Type type_of(const ExaminedMessage& /*message*/) {
+    return Type::examined;
+}
 
 void put(ByteWriter& writer, const SetupMessage& message) {
     put_key(writer, message.key);
@@ -82,7 +91,9 @@ void put(ByteWriter& writer, const GroupVerdict& message) {
 
 void put(ByteWriter& /*writer*/, const SettledMessage& /*message*/) {
 }
-void put(ByteWriter& /*writer*/, const PulseMessage& /*message*/) {
+void put(ByteWriter& writer, const PulseMessage& message) {
+    writer.u32(message.progress.done).u64(message.progress.bytes_least);
+    writer.u16(message.progress.slowest.value());
 }
 
 void put(ByteWriter& /*writer*/, const DirectMessage& /*message*/) {
@@ -94,6 +105,16 @@ void put(ByteWriter& writer, const AskMessage& message) {
 
 void put(ByteWriter& writer, const TellMessage& message) {
     writer.u8(message.is_announced ? 1 : 0);
+}
+
+void put(ByteWriter& writer, const ExamineMessage& message) {
+    writer.u8(static_cast<std::uint8_t>(message.mode)).text(message.specs);
+    writer.blob(message.manifest);
+}
+
+void put(ByteWriter& writer, const ExaminedMessage& message) {
+    writer.text(std::string_view{message.sentence}.substr(0, kMaxSentenceBytes));
+    writer.u64(message.bytes).text(message.digest);
 }
 
 std::vector<std::byte> owned(Bytes bytes) {
@@ -146,6 +167,34 @@ GroupVerdict take_verdict(ByteReader& reader) {
     return verdict;
 }
 
+PulseMessage take_pulse(ByteReader& reader) {
+    PulseMessage message;
+    message.progress.done = reader.u32();
+    message.progress.bytes_least = reader.u64();
+    message.progress.slowest = Rank{reader.u16()};
+    return message;
+}
+
+ExamineMessage take_examine(ByteReader& reader) {
+    ExamineMessage message;
+    const std::uint8_t mode = reader.u8();
+    if (mode > static_cast<std::uint8_t>(PushMode::compare)) {
+        reader.fail();
+    }
+    message.mode = static_cast<PushMode>(mode);
+    message.specs = reader.text(kMaxSpecsBytes);
+    message.manifest = owned(reader.blob(kMaxLookBytes));
+    return message;
+}
+
+ExaminedMessage take_examined(ByteReader& reader) {
+    ExaminedMessage message;
+    message.sentence = reader.text(kMaxSentenceBytes);
+    message.bytes = reader.u64();
+    message.digest = reader.text(kMaxNameBytes);
+    return message;
+}
+
 std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
     switch (type) {
         case Type::setup:
@@ -161,13 +210,17 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
         case Type::settled:
             return SettledMessage{};
         case Type::pulse:
-            return PulseMessage{};
+            return take_pulse(reader);
         case Type::ask:
             return AskMessage{take_key(reader)};
         case Type::tell:
             return TellMessage{reader.u8() != 0};
         case Type::direct:
             return DirectMessage{};
+        case Type::examine:
+            return take_examine(reader);
+        case Type::examined:
+            return take_examined(reader);
     }
     return std::nullopt;
 }

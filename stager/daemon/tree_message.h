@@ -13,11 +13,12 @@
 //     up    SETTLED   my subtree knows the verdict
 //     up    DIRECT    PMIx fails on some node: let the daemons carry the cards
 //     down  DIRECT    so be it: every node begins its wire-up anew
-//     both  PULSE     I am here
+//     both  PULSE     I am here; upwards: how far my subtree is
 // clang-format on
 //
 // A node that waits for a SETUP in vain may ask the root's daemon, over a link of its own: ASK,
-// and the answer is TELL. That link ends with it.
+// and the answer is TELL. That link ends with it. Before a push its first node asks each other
+// one: EXAMINE, and the answer is EXAMINED, after as many PULSEs as it takes.
 #pragma once
 
 #include "stager/control/message.h"
@@ -83,7 +84,19 @@ struct SettledMessage {
     bool operator==(const SettledMessage&) const = default;
 };
 
+/// How far a subtree is; what is not known yet is 0.
+struct TreeProgress {
+    std::uint32_t done = 0;         ///< Nodes that hold everything.
+    std::uint64_t bytes_least = 0;  ///< Of whoever holds the least.
+    Rank slowest;                   ///< That one.
+
+    bool operator==(const TreeProgress&) const = default;
+};
+
+/// What its sender and all below it have; downwards it says nothing.
 struct PulseMessage {
+    TreeProgress progress{};
+
     bool operator==(const PulseMessage&) const = default;
 };
 
@@ -104,6 +117,24 @@ struct TellMessage {
     bool operator==(const TellMessage&) const = default;
 };
 
+/// Before a push: "would this go well on your node?"
+struct ExamineMessage {
+    PushMode mode = PushMode::push;  ///< compare: what lies there?
+    std::string specs;
+    std::vector<std::byte> manifest;  ///< Of the source; empty if it is too long for that.
+
+    bool operator==(const ExamineMessage&) const = default;
+};
+
+/// An empty sentence: it would.
+struct ExaminedMessage {
+    std::string sentence;
+    std::uint64_t bytes = 0;
+    std::string digest;
+
+    bool operator==(const ExaminedMessage&) const = default;
+};
+
 using TreeMessage = std::variant<SetupMessage,
                                  GatheredMessage,
                                  ResultMessage,
@@ -113,7 +144,9 @@ using TreeMessage = std::variant<SetupMessage,
                                  PulseMessage,
                                  AskMessage,
                                  TellMessage,
-                                 DirectMessage>;
+                                 DirectMessage,
+                                 ExamineMessage,
+                                 ExaminedMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) on anything but exactly one well-formed message of our version.

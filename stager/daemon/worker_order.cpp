@@ -35,7 +35,7 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.stage_dir = place.directory;
     setup.dest_subdir =
         setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
-    setup.dest_roots = config.dest_roots;
+    setup.dest_roots = plan.is_push() ? config.push_roots : config.dest_roots;
     setup.max_bytes = config.max_bytes;
     setup.session = plan.session;
     setup.group_key = plan.group_key;
@@ -45,12 +45,17 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.protection = plan.protection;
     setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
     setup.rate_told = plan.rate_told;
+    setup.may_compress = config.compress == Compress::automatic;
+    setup.acker_paced = plan.acker_paced;
     setup.transport = config.transport == Transport::udp ? "udp" : "auto";
     setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
     setup.stall_timeout = in_ms(config.stall_timeout);
     setup.connect_timeout = in_ms(config.stage_timeout);
     setup.linger = in_ms(config.stall_timeout);
     setup.cards_follow = plan.cards_follow;
+    if (plan.is_root_spared && order.self == setup.source) {
+        setup.purpose = WorkerPurpose::lend;
+    }
     return setup;
 }
 

@@ -28,10 +28,14 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
         std::make_unique<WorkerProcess>(Token{}, loop, children, counters, std::move(events));
     worker->socket_.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
-    const auto id = children.start(
-        order.program,
-        {theirs.get(), order.group_socket, order.unicast_socket},
-        [self = worker.get()](const SpawnEvent& event) { self->on_event(event); });
+    std::vector<int> sockets{theirs.get()};
+    if (order.group_socket >= 0) {
+        sockets.insert(sockets.end(), {order.group_socket, order.unicast_socket});
+    }
+    const auto id =
+        children.start(order.program, sockets, [self = worker.get()](const SpawnEvent& event) {
+            self->on_event(event);
+        });
     if (!id) {
         return id.error();
     }

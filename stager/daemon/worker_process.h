@@ -17,8 +17,8 @@ namespace stage {
 
 struct WorkerOrder {
     ProgramRequest program;
-    int group_socket = -1;    ///< Borrowed for the call.
-    int unicast_socket = -1;  ///< Borrowed for the call.
+    int group_socket = -1;    ///< Borrowed for the call; none where nothing is broadcast.
+    int unicast_socket = -1;  ///< Likewise, and there if the other is.
 };
 
 class WorkerProcess {

@@ -46,6 +46,35 @@ void limit_group(int fd, const TreeNode& node, Bytes acl) {
     static_cast<void>(::fchmod(fd, mode));
 }
 
+/// What `list` names and `get` gives.
+template <class List, class Get>
+std::vector<TreeAttribute> attributes_by(List list, Get get) {
+    std::vector<TreeAttribute> attributes;
+    std::array<char, 4096> quick{};
+    ssize_t length = list(quick.data(), quick.size());
+    std::string names{quick.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+    if (length < 0 && errno == ERANGE) {
+        names.resize(kMaxAttributeBytes);
+        length = list(names.data(), names.size());
+        names.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    }
+    for (std::size_t at = 0; at < names.size();) {
+        const std::string one = names.substr(at, names.find('\0', at) - at);
+        at += one.size() + 1;
+        if (!is_carried(one) || attributes.size() == kMaxTreeAttributes) {
+            continue;
+        }
+        std::vector<std::byte> value(kMaxAttributeBytes);
+        const ssize_t size = get(one.c_str(), value.data(), value.size());
+        if (size >= 0) {
+            value.resize(static_cast<std::size_t>(size));
+            attributes.push_back({.name = one, .value = std::move(value)});
+        }
+    }
+    std::ranges::sort(attributes, {}, &TreeAttribute::name);
+    return attributes;
+}
+
 }  // namespace
 
 std::optional<unsigned> group_rights(Bytes acl) {
@@ -138,30 +167,19 @@ bool keep_attributes(int fd, const TreeNode& node, bool is_made) {
 
 std::vector<TreeAttribute> read_attributes(int directory, const std::string& name) {
     const std::string path = proc_path(directory, name);
-    std::vector<TreeAttribute> attributes;
-    std::array<char, 4096> quick{};
-    ssize_t length = ::llistxattr(path.c_str(), quick.data(), quick.size());
-    std::string names{quick.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
-    if (length < 0 && errno == ERANGE) {
-        names.resize(kMaxAttributeBytes);
-        length = ::llistxattr(path.c_str(), names.data(), names.size());
-        names.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-    }
-    for (std::size_t at = 0; at < names.size();) {
-        const std::string one = names.substr(at, names.find('\0', at) - at);
-        at += one.size() + 1;
-        if (!is_carried(one) || attributes.size() == kMaxTreeAttributes) {
-            continue;
-        }
-        std::vector<std::byte> value(kMaxAttributeBytes);
-        const ssize_t size = ::lgetxattr(path.c_str(), one.c_str(), value.data(), value.size());
-        if (size >= 0) {
-            value.resize(static_cast<std::size_t>(size));
-            attributes.push_back({.name = one, .value = std::move(value)});
-        }
-    }
-    std::ranges::sort(attributes, {}, &TreeAttribute::name);
-    return attributes;
+    return attributes_by(
+        [&](char* room, std::size_t size) { return ::llistxattr(path.c_str(), room, size); },
+        [&](const char* one, void* room, std::size_t size) {
+            return ::lgetxattr(path.c_str(), one, room, size);
+        });
+}
+
+std::vector<TreeAttribute> read_attributes(int fd) {
+    return attributes_by(
+        [&](char* room, std::size_t size) { return ::flistxattr(fd, room, size); },
+        [&](const char* one, void* room, std::size_t size) {
+            return ::fgetxattr(fd, one, room, size);
+        });
 }
 
 }  // namespace stage

@@ -44,6 +44,9 @@ void keep_owner_and_mode(int fd, const OwnerAndMode& wanted);
 [[nodiscard]] std::vector<TreeAttribute> read_attributes(int directory,
                                                          const std::string& name);
 
+/// The same of an open file.
+[[nodiscard]] std::vector<TreeAttribute> read_attributes(int fd);
+
 /// The group's own rights (0..7) under this ACL's mask; nothing if it is no ACL.
 [[nodiscard]] std::optional<unsigned> group_rights(Bytes acl);
 

@@ -1,5 +1,8 @@
 #include "stager/files/disk_io.h"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,6 +46,23 @@ bool write_fully(int fd, Bytes bytes, std::uint64_t offset) {
         done += static_cast<std::size_t>(count);
     }
     return true;
+}
+
+int take_room(int fd, std::uint64_t bytes) {
+    const auto size = static_cast<off_t>(bytes);
+    struct statfs disk {};
+    const bool is_memory = ::fstatfs(fd, &disk) == 0 && disk.f_type == TMPFS_MAGIC;
+    int cause = is_memory ? EOPNOTSUPP : 0;
+    while (!is_memory && size > 0) {
+        cause = ::fallocate(fd, 0, 0, size) == 0 ? 0 : errno;
+        if (cause != EINTR) {
+            break;
+        }
+    }
+    if (cause == EOPNOTSUPP || cause == ENOSYS) {
+        cause = ::ftruncate(fd, size) == 0 ? 0 : errno;
+    }
+    return cause;
 }
 
 }  // namespace stage

@@ -2,6 +2,7 @@
 
 #include "stager/files/disk_error.h"
 #include "stager/files/stage_lists.h"
+#include "stager/files/target_archive.h"
 #include "stager/files/target_file.h"
 #include "stager/files/target_tree.h"
 
@@ -14,7 +15,16 @@ namespace {
 
 Result<std::unique_ptr<Target>> decide_target(TargetOrder order,
                                               const ManifestEntry& entry,
-                                              const Writer& writer) {
+                                              const SinkConfig& config) {
+    const Writer& writer = config.writer;
+    if (!order.archive.empty()) {
+        Result<std::unique_ptr<TargetArchive>> archive =
+            TargetArchive::decide(std::move(order), entry, writer, config.unpacked_max);
+        if (!archive) {
+            return std::move(archive).error();
+        }
+        return std::unique_ptr<Target>{*std::move(archive)};
+    }
     if (entry.is_tree()) {
         Result<std::unique_ptr<TargetTree>> tree =
             TargetTree::decide(std::move(order), entry, writer);
@@ -47,6 +57,11 @@ Status FileSink::expect(Bytes manifest) {
     manifest_bytes_.assign(manifest.begin(), manifest.end());
     manifest_held_.assign((manifest.size() + kBlockBytes - 1) / kBlockBytes, true);
     return take_manifest();
+}
+
+Status FileSink::look(Bytes manifest) {
+    manifest_bytes_.assign(manifest.begin(), manifest.end());
+    return decide_all();
 }
 
 Status FileSink::compare_manifest(std::size_t begin, Bytes bytes) const {
@@ -95,6 +110,11 @@ Result<Placing> FileSink::gather_manifest(BlockIndex block, Bytes bytes) {
 }
 
 Status FileSink::take_manifest() {
+    Status decided = decide_all();
+    return decided ? begin_all() : decided;
+}
+
+Status FileSink::decide_all() {
     Result<Manifest> manifest = decode_manifest(manifest_bytes_);
     if (!manifest) {
         return std::move(manifest).error();
@@ -114,10 +134,7 @@ Status FileSink::take_manifest() {
     if (Status apart = check_nesting(); !apart) {
         return apart;
     }
-    if (Status room = check_space(); !room) {
-        return room;
-    }
-    return begin_all();
+    return check_space();
 }
 
 Status FileSink::decide(std::size_t index) {
@@ -145,7 +162,7 @@ Status FileSink::decide(std::size_t index) {
         order->target.above_source = config_.above(index);
     }
     Result<std::unique_ptr<Target>> target =
-        decide_target(std::move(order->target), entry, config_.writer);
+        decide_target(std::move(order->target), entry, config_);
     if (!target) {
         return give_up(index, std::move(target).error());
     }
@@ -156,7 +173,7 @@ Status FileSink::decide(std::size_t index) {
 /// A tree replaces all that lies below its name: nothing else of the stage may.
 Status FileSink::check_nesting() const {
     for (std::size_t index = 0; index < places_.size(); ++index) {
-        if (!places_[index].target || !manifest_->entries[index].is_tree()) {
+        if (!places_[index].target || !places_[index].target->is_directory()) {
             continue;
         }
         const std::string below = places_[index].target->path() + '/';
@@ -296,7 +313,7 @@ Status FileSink::write_lists() const {
         const Place& place = places_[index];
         // What stood there before a tree came is not the stage's to remove with all in it.
         const bool is_kept =
-            place.target && manifest_->entries[index].is_tree() && place.target->is_left();
+            place.target && place.target->is_directory() && place.target->is_left();
         if (place.target && place.is_outside && place.is_temporary && !is_kept) {
             outside.push_back(files.back() + list_mark(index));
         }
@@ -308,7 +325,7 @@ Status FileSink::write_lists() const {
 
 /// A directory's name in the remove list ends in a slash.
 std::string FileSink::list_mark(std::size_t index) const {
-    return manifest_->entries[index].is_tree() ? "/" : "";
+    return places_[index].target->is_directory() ? "/" : "";
 }
 
 std::string FileSink::path(std::size_t index) const {

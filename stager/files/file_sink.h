@@ -37,9 +37,10 @@ struct SinkConfig {
     std::function<Result<SinkOrder>(const ManifestEntry&)> order_of;
     /// On the source's own node: which file entry i is read from.
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
-    /// And which directories a tree lies in.
+    /// And which directories that lies in.
     std::function<std::vector<FileIdentity>(std::size_t)> above;
-    std::string list_directory;  ///< Where ".stagecast" is; empty: no lists are written.
+    std::string list_directory;      ///< Where ".stagecast" is; empty: no lists are written.
+    std::uint64_t unpacked_max = 0;  ///< Bytes that an archive may become; 0: no limit.
 };
 
 class FileSink final : public BlockSink {
@@ -57,6 +58,9 @@ class FileSink final : public BlockSink {
     /// The whole manifest, by another way than the blocks and before the first of them: every
     /// place is looked at, and all room taken. Its blocks are then only compared with it.
     [[nodiscard]] Status expect(Bytes manifest);
+    /// As expect(), but nothing is made and no room taken: it only tells whether expect() would
+    /// have gone well. Nothing else may be asked of this sink then.
+    [[nodiscard]] Status look(Bytes manifest);
 
     /// Nothing until the manifest is complete.
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
@@ -85,6 +89,7 @@ class FileSink final : public BlockSink {
                                                    const Digest128& leaf);
     [[nodiscard]] Status compare_manifest(std::size_t begin, Bytes bytes) const;
     [[nodiscard]] Status take_manifest();
+    [[nodiscard]] Status decide_all();
     [[nodiscard]] Status decide(std::size_t index);
     [[nodiscard]] Status check_nesting() const;
     [[nodiscard]] Status check_space() const;

@@ -37,7 +37,7 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
     Manifest manifest;
     std::uint64_t bytes = 0;
     for (const SourceOrder& order : orders) {
-        Result<std::unique_ptr<SourceItem>> item = open_source(order.path);
+        Result<std::unique_ptr<SourceItem>> item = open_source(order.path, order.is_plain);
         if (!item && !order.is_optional) {
             return std::move(item).error();
         }

@@ -22,6 +22,7 @@ struct SourceOrder {
     std::string path;          ///< Absolute.
     std::string line;          ///< ManifestEntry::line.
     bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
+    bool is_plain = false;     ///< Nothing but the bytes: of a file that is read, not kept.
 };
 
 class FileSource final : public BlockSource {

@@ -1,5 +1,7 @@
 #include "stager/files/manifest.h"
 
+#include "stager/files/tree_node.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -7,11 +9,12 @@ namespace stage {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x53434D46;  // "SCMF"
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
 constexpr std::size_t kMaxTroubleBytes = 4096;
 constexpr std::size_t kMaxLineBytes = 32U << 10U;
 /// An entry with empty texts, bytes.
-constexpr std::size_t kEntryBytes = 2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + (4 + 8 + 4) + 1 + 4 + 4;
+constexpr std::size_t kEntryBytes =
+    2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + (4 + 8 + 4) + 1 + 4 + 4 + 4;
 constexpr std::uint32_t kNanosecondsPerSecond = 1'000'000'000;
 
 std::uint64_t blocks_for(std::uint64_t bytes) {
@@ -21,7 +24,8 @@ std::uint64_t blocks_for(std::uint64_t bytes) {
 std::size_t encoded_bytes(const Manifest& manifest) {
     std::size_t bytes = kManifestHeadBytes;
     for (const ManifestEntry& entry : manifest.entries) {
-        bytes += kEntryBytes + entry.name.size() + entry.trouble.size() + entry.line.size();
+        bytes += kEntryBytes + entry.name.size() + entry.trouble.size() + entry.line.size() +
+                 entry.shape.size();
     }
     return bytes;
 }
@@ -33,7 +37,7 @@ void put_entry(ByteWriter& writer, const ManifestEntry& entry) {
     writer.u32(entry.first_block.value());
     writer.u32(entry.index_bytes).u64(entry.room).u32(entry.inodes);
     writer.u8(static_cast<std::uint8_t>(entry.blame)).text(entry.trouble);
-    writer.text(entry.line);
+    writer.text(entry.line).blob(entry.shape);
 }
 
 bool is_sound_tree(const ManifestEntry& entry) {
@@ -61,11 +65,15 @@ ManifestEntry take_entry(ByteReader& reader) {
     const std::uint8_t blame = reader.u8();
     entry.trouble = reader.text(kMaxTroubleBytes);
     entry.line = reader.text(kMaxLineBytes);
+    const Bytes shape = reader.blob(kMaxManifestBytes);
+    entry.shape.assign(shape.begin(), shape.end());
     const bool is_sound = is_plain_name(entry.name) && entry.mode <= 07777 &&
                           entry.mtime.nanoseconds < kNanosecondsPerSecond &&
                           blame <= static_cast<std::uint8_t>(Blame::internal) &&
-                          (entry.trouble.empty() || entry.size == 0) && is_sound_tree(entry) &&
-                          entry.trouble.find('\0') == std::string::npos;
+                          (entry.trouble.empty() || (entry.size == 0 && entry.shape.empty())) &&
+                          is_sound_tree(entry) &&
+                          entry.trouble.find('\0') == std::string::npos &&
+                          has_sound_shape(entry);
     if (!is_sound) {
         reader.fail();
         return entry;

@@ -11,7 +11,7 @@
 //     entry:     spec u16 | name text | size u64 | mode u16 | uid u32 | gid u32 |
 //                mtime_seconds u64 (two's complement) | mtime_nanoseconds u32 |
 //                first_block u32 | index u32 | room u64 | inodes u32 |
-//                blame u8 | trouble text | line text
+//                blame u8 | trouble text | line text | shape blob
 //
 // Network byte order (base/codec.h). `length` is the whole manifest in bytes, `blocks` the
 // whole object's. Under protection `none` anyone can forge it: decoding trusts nothing.
@@ -61,6 +61,9 @@ struct ManifestEntry {
     /// Of a spec that is a list: the line of it that asks for this file, as serialize() of
     /// stage_spec.h writes it, since only the source reads the list. Else empty.
     std::string line;
+    /// Of a file with holes, attributes or ACLs: its node (tree_node.h), without a name.
+    /// `size` is then what is sent of it. Else empty.
+    std::vector<std::byte> shape;
 
     [[nodiscard]] bool is_tree() const { return index_bytes != 0; }
     [[nodiscard]] std::uint32_t block_count() const;

@@ -1,7 +1,9 @@
 #include "stager/files/source_file.h"
 
+#include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
+#include "stager/files/holes.h"
 
 #include <fcntl.h>
 
@@ -50,34 +52,54 @@ Result<SourceFile> SourceFile::open(std::string path) {
 }
 
 SourceFile::SourceFile(std::string path, UniqueFd fd, const struct stat& status)
-    : path_{std::move(path)},
-      fd_{std::move(fd)},
-      identity_{identity_of(status)},
-      size_{static_cast<std::uint64_t>(status.st_size)},
-      mtime_{mtime_of(status)},
-      mode_{static_cast<std::uint16_t>(status.st_mode & 07777U)},
-      uid_{status.st_uid},
-      gid_{status.st_gid} {
+    : path_{std::move(path)}, fd_{std::move(fd)}, identity_{identity_of(status)} {
+    constexpr std::int64_t kStatBlockBytes = 512;
+    node_.kind = TreeKind::file;
+    node_.size = static_cast<std::uint64_t>(status.st_size);
+    node_.mtime = mtime_of(status);
+    node_.mode = static_cast<std::uint16_t>(status.st_mode & 07777U);
+    node_.uid = status.st_uid;
+    node_.gid = status.st_gid;
+    may_have_holes_ = status.st_blocks * kStatBlockBytes < status.st_size;
+}
+
+void SourceFile::find_shape() {
+    node_.attributes = read_attributes(fd_.get());
+    auto extents = may_have_holes_ ? extents_of(fd_.get(), node_.size) : std::nullopt;
+    if (extents) {
+        node_.kind = TreeKind::sparse;
+        node_.extents = *std::move(extents);
+    }
+}
+
+std::vector<FileIdentity> SourceFile::above() const {
+    const std::string directory = path_.substr(0, path_.rfind('/') + 1) + '.';
+    return directories_from(
+        UniqueFd{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)});
 }
 
 ManifestEntry SourceFile::describe() const {
     ManifestEntry entry;
     entry.name = last_component(path_);
-    entry.size = size_;
-    entry.mode = mode_;
-    entry.uid = uid_;
-    entry.gid = gid_;
-    entry.mtime = mtime_;
+    entry.size = node_.data_bytes();
+    entry.mode = node_.mode;
+    entry.uid = node_.uid;
+    entry.gid = node_.gid;
+    entry.mtime = node_.mtime;
+    entry.shape = shape_of(node_);
     return entry;
 }
 
 Status SourceFile::read(std::uint64_t offset, MutableBytes room) {
-    const std::int64_t count = read_fully(fd_.get(), room, offset);
-    if (count < 0) {
-        return source_error(path_, errno);
-    }
-    if (static_cast<std::size_t>(count) < room.size()) {
-        return changed_while_read(path_);
+    for (const FilePiece& piece : file_pieces(node_, offset, room.size())) {
+        const std::int64_t count =
+            read_fully(fd_.get(), room.subspan(piece.begin, piece.length), piece.offset);
+        if (count < 0) {
+            return source_error(path_, errno);
+        }
+        if (static_cast<std::size_t>(count) < piece.length) {
+            return changed_while_read(path_);
+        }
     }
     return {};
 }
@@ -87,7 +109,8 @@ Status SourceFile::unchanged() const {
     if (::fstat(fd_.get(), &status) != 0) {
         return source_error(path_, errno);
     }
-    if (static_cast<std::uint64_t>(status.st_size) != size_ || mtime_of(status) != mtime_) {
+    if (static_cast<std::uint64_t>(status.st_size) != node_.size ||
+        mtime_of(status) != node_.mtime) {
         return changed_while_read(path_);
     }
     return {};

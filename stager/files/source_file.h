@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stager/files/source_item.h"
+#include "stager/files/tree_node.h"
 #include "transport/base/unique_fd.h"
 
 namespace stage {
@@ -15,13 +16,14 @@ class SourceFile final : public SourceItem {
     [[nodiscard]] static Result<SourceFile> open(std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] std::uint64_t size() const { return size_; }
+    [[nodiscard]] std::uint64_t size() const { return node_.size; }
+    /// Holes are not to be sent, attributes and ACLs are.
+    void find_shape();
     [[nodiscard]] FileIdentity identity() const override { return identity_; }
-    /// Nobody needs to know: a file is not written over by what lies above it.
-    [[nodiscard]] std::vector<FileIdentity> above() const override { return {}; }
+    [[nodiscard]] std::vector<FileIdentity> above() const override;
     [[nodiscard]] ManifestEntry describe() const override;
 
-    /// A file that has become shorter is an error.
+    /// Of what is sent of it. A file that has become shorter is an error.
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
 
     /// Size and mtime are what they were at open().
@@ -35,11 +37,8 @@ class SourceFile final : public SourceItem {
     std::string path_;
     UniqueFd fd_;
     FileIdentity identity_;
-    std::uint64_t size_;
-    FileTime mtime_;
-    std::uint16_t mode_;
-    std::uint32_t uid_;
-    std::uint32_t gid_;
+    TreeNode node_;
+    bool may_have_holes_;
 };
 
 }  // namespace stage

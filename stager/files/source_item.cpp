@@ -3,6 +3,8 @@
 #include "stager/files/source_file.h"
 #include "stager/files/source_tree.h"
 
+#include <fcntl.h>
+
 namespace stage {
 
 FileIdentity identity_of(const struct stat& status) {
@@ -29,12 +31,27 @@ std::string_view kind_in_words(mode_t mode) {
     }
 }
 
+std::vector<FileIdentity> directories_from(UniqueFd at) {
+    std::vector<FileIdentity> above;
+    constexpr std::size_t kMost = 4096;
+    struct stat status {};
+    while (at && above.size() < kMost && ::fstat(at.get(), &status) == 0) {
+        const FileIdentity here = identity_of(status);
+        if (!above.empty() && above.back() == here) {
+            break;  // The root is above itself.
+        }
+        above.push_back(here);
+        at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    }
+    return above;
+}
+
 Error changed_while_read(const std::string& path) {
     return Error{Blame::user, path + ": changed while it was read"}.remedy(
         "let nobody write to it while the job starts");
 }
 
-Result<std::unique_ptr<SourceItem>> open_source(const std::string& path) {
+Result<std::unique_ptr<SourceItem>> open_source(const std::string& path, bool is_plain) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
         Result<SourceTree> tree = SourceTree::open(path);
@@ -46,6 +63,9 @@ Result<std::unique_ptr<SourceItem>> open_source(const std::string& path) {
     Result<SourceFile> file = SourceFile::open(path);
     if (!file) {
         return std::move(file).error();
+    }
+    if (!is_plain) {
+        file->find_shape();
     }
     return std::unique_ptr<SourceItem>{std::make_unique<SourceFile>(*std::move(file))};
 }

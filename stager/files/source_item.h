@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stager/files/manifest.h"
+#include "transport/base/unique_fd.h"
 
 #include <sys/stat.h>
 
@@ -52,11 +53,16 @@ class SourceItem {
     SourceItem& operator=(SourceItem&&) = default;
 };
 
+/// An open directory and those that it lies in, upwards.
+[[nodiscard]] std::vector<FileIdentity> directories_from(UniqueFd at);
+
 /// "PATH: changed while it was read".
 [[nodiscard]] Error changed_while_read(const std::string& path);
 
 /// Opens what `path`, absolute, names, with the caller's rights and through symbolic links: the
 /// user named it. A file or a directory; anything else is answered with a sentence, unopened.
-[[nodiscard]] Result<std::unique_ptr<SourceItem>> open_source(const std::string& path);
+/// `is_plain`: of a file nothing but its bytes, with zeros for holes.
+[[nodiscard]] Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
+                                                              bool is_plain);
 
 }  // namespace stage

@@ -19,22 +19,6 @@ std::string last_component(std::string path) {
     return is_plain_name(name) ? name : "unnamed";
 }
 
-std::vector<FileIdentity> directories_above(const UniqueFd& top) {
-    std::vector<FileIdentity> above;
-    constexpr std::size_t kMost = 4096;
-    struct stat status {};
-    UniqueFd at{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-    while (at && above.size() < kMost && ::fstat(at.get(), &status) == 0) {
-        const FileIdentity here = identity_of(status);
-        if (!above.empty() && above.back() == here) {
-            break;  // The root is above itself.
-        }
-        above.push_back(here);
-        at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    }
-    return above;
-}
-
 /// True if a file's data end with this piece.
 bool is_last(const TreePiece& piece, const TreeNode& file) {
     const std::uint64_t end = file.kind == TreeKind::sparse
@@ -67,7 +51,8 @@ SourceTree::SourceTree(std::string path,
                        const struct stat& status)
     : path_{std::move(path)},
       identity_{identity_of(status)},
-      above_{directories_above(top)},
+      above_{directories_from(
+          UniqueFd{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)})},
       top_{tree.index.node(0)},
       tree_{std::make_unique<WalkedTree>(std::move(tree))},
       directories_{tree_->index, std::move(top)} {

@@ -5,6 +5,7 @@
 #include "stager/files/disk_io.h"
 #include "stager/files/empty_directory.h"
 #include "stager/files/manifest.h"
+#include "stager/files/planted_links.h"
 #include "transport/base/codec.h"
 #include "transport/base/unique_fd.h"
 
@@ -55,6 +56,19 @@ std::string read_list(int directory) {
     return text;
 }
 
+/// A directory of libraries is the stage's, and goes with the last of them.
+void remove_if_libraries(const std::string& directory) {
+    const std::size_t slash = directory.rfind('/');
+    if (slash == std::string::npos || !directory.ends_with(kLibrariesSuffix)) {
+        return;
+    }
+    const UniqueFd parent = open_past_planted_links(directory.substr(0, slash + 1));
+    if (parent) {
+        static_cast<void>(
+            ::unlinkat(parent.get(), directory.substr(slash + 1).c_str(), AT_REMOVEDIR));
+    }
+}
+
 /// A file, or, where the name ends in a slash, a directory with all that is in it.
 bool remove_path(std::string path) {
     const bool is_directory = path.ends_with('/');
@@ -63,12 +77,15 @@ bool remove_path(std::string path) {
     if (!path.starts_with('/') || !is_plain_name(path.substr(slash + 1))) {
         return false;
     }
-    if (!is_directory) {
-        return ::unlink(path.c_str()) == 0;
-    }
-    const std::string above = path.substr(0, slash + 1);
     const std::string name = path.substr(slash + 1);
-    const UniqueFd parent{::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    const UniqueFd parent = open_past_planted_links(path.substr(0, slash + 1));
+    if (!is_directory) {
+        const bool is_removed = parent && ::unlinkat(parent.get(), name.c_str(), 0) == 0;
+        if (is_removed) {
+            remove_if_libraries(path.substr(0, slash));
+        }
+        return is_removed;
+    }
     struct stat there {};
     return parent && ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(there.st_mode) && remove_entry(parent.get(), name).ok();

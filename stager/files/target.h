@@ -1,7 +1,8 @@
 // What becomes of one entry of a manifest on this node's disk?
 //
-// A file (target_file.h) or a directory tree (target_tree.h), whole or absent: decided upon,
-// begun under a temporary name, written in any order, settled, and then under its name.
+// A file (target_file.h), a directory tree (target_tree.h) or what an archive unpacks to
+// (target_archive.h), whole or absent: decided upon, begun under a temporary name, written in
+// any order, settled, and then under its name.
 #pragma once
 
 #include "stager/control/stage_spec.h"
@@ -28,7 +29,8 @@ struct TargetOrder {
     Existing existing = Existing::overwrite;
     bool is_durable = false;
     std::optional<FileIdentity> source;        ///< On the source's own node: what is sent.
-    std::vector<FileIdentity> above_source{};  ///< And the directories that a tree lies in.
+    std::vector<FileIdentity> above_source{};  ///< And the directories that it lies in.
+    std::string archive{};  ///< What is to be unpacked here, by its name; empty: nothing.
 };
 
 /// What begin() will take of device(); nothing where nothing is written.
@@ -69,6 +71,8 @@ class Target {
     [[nodiscard]] virtual std::string temporary_path() const = 0;
     /// What was there before stays; nothing of ours comes there.
     [[nodiscard]] virtual bool is_left() const = 0;
+    /// What comes is a directory with all that is in it.
+    [[nodiscard]] virtual bool is_directory() const { return false; }
 
     /// Makes what is temporary.
     [[nodiscard]] virtual Status begin() = 0;

@@ -3,12 +3,11 @@
 #include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
+#include "stager/files/holes.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
@@ -63,11 +62,7 @@ TargetFile::TargetFile(TargetOrder order,
       directory_{std::move(at)},
       name_{order_.place.name()},
       temporary_{temporary_name(name_, writer_, writer_.rank)},
-      size_{entry.size},
-      mode_{entry.mode},
-      uid_{entry.uid},
-      gid_{entry.gid},
-      mtime_{entry.mtime} {
+      node_{node_of(entry)} {
 }
 
 TargetFile::TargetFile(TargetFile&& other) noexcept
@@ -80,11 +75,7 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
       may_replace_{other.may_replace_},
       way_{other.way_},
       fd_{std::move(other.fd_)},
-      size_{other.size_},
-      mode_{other.mode_},
-      uid_{other.uid_},
-      gid_{other.gid_},
-      mtime_{other.mtime_} {
+      node_{std::move(other.node_)} {
 }
 
 TargetFile::~TargetFile() {
@@ -94,7 +85,7 @@ TargetFile::~TargetFile() {
 }
 
 TargetNeeds TargetFile::needs() const {
-    return way_ == Way::write ? TargetNeeds{.bytes = size_, .inodes = 1} : TargetNeeds{};
+    return way_ == Way::write ? TargetNeeds{.bytes = node_.room(), .inodes = 1} : TargetNeeds{};
 }
 
 std::string TargetFile::temporary_path() const {
@@ -114,14 +105,14 @@ Status TargetFile::look() {
     }
     const bool is_source = order_.source && *order_.source == identity_of(there);
     if (is_source || order_.existing == Existing::keep ||
-        (order_.existing == Existing::newer && mtime_of(there) >= mtime_)) {
+        (order_.existing == Existing::newer && mtime_of(there) >= node_.mtime)) {
         way_ = Way::leave;
         return {};
     }
     if (may_replace_) {
         return {};
     }
-    if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != size_) {
+    if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != node_.size) {
         return differs();
     }
     way_ = Way::compare;
@@ -177,22 +168,13 @@ Status TargetFile::make_temporary() {
         "remove it, unless another stage of this job is at work there");
 }
 
-/// All of it before the first byte, but in memory: there it takes 0.3 s a GB, during which the
-/// blocks that come find their disk thread busy, and places nothing better.
+/// Holes take none, nor do small data between them before they come.
 Status TargetFile::take_room() {
-    const auto size = static_cast<off_t>(size_);
-    struct statfs disk {};
-    const bool is_memory = ::fstatfs(fd_.get(), &disk) == 0 && disk.f_type == TMPFS_MAGIC;
-    int cause = is_memory ? EOPNOTSUPP : 0;
-    while (!is_memory && size > 0) {
-        cause = ::fallocate(fd_.get(), 0, 0, size) == 0 ? 0 : errno;
-        if (cause != EINTR) {
-            break;
-        }
+    if (node_.kind == TreeKind::sparse) {
+        const bool is_long = ::ftruncate(fd_.get(), static_cast<off_t>(node_.size)) == 0;
+        return is_long ? Status{} : Status{failed(errno)};
     }
-    if (cause == EOPNOTSUPP || cause == ENOSYS) {
-        cause = ::ftruncate(fd_.get(), size) == 0 ? 0 : errno;
-    }
+    const int cause = stage::take_room(fd_.get(), node_.size);
     return cause == 0 ? Status{} : Status{failed(cause)};
 }
 
@@ -204,44 +186,67 @@ Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
         Status same = compare(offset, bytes);
         return same ? Result<Placing>{Placing::placed} : std::move(same).error();
     }
-    if (!write_fully(fd_.get(), bytes, offset)) {
-        return failed(errno);
+    for (const FilePiece& piece : file_pieces(node_, offset, bytes.size())) {
+        if (!write_fully(fd_.get(), bytes.subspan(piece.begin, piece.length), piece.offset)) {
+            return failed(errno);
+        }
     }
     return Placing::placed;
 }
 
 Status TargetFile::compare(std::uint64_t offset, Bytes bytes) const {
     std::vector<std::byte> there(bytes.size());
-    if (read_fully(fd_.get(), there, offset) < 0) {
-        return failed(errno);
+    for (const FilePiece& piece : file_pieces(node_, offset, bytes.size())) {
+        const MutableBytes part = MutableBytes{there}.subspan(piece.begin, piece.length);
+        if (read_fully(fd_.get(), part, piece.offset) < 0) {
+            return failed(errno);
+        }
     }
     const bool is_same = std::equal(bytes.begin(), bytes.end(), there.begin());
     return is_same ? Status{} : Status{differs()};
+}
+
+/// Where holes are meant nothing but zeros may be.
+Status TargetFile::compare_holes() const {
+    std::uint64_t end = 0;
+    std::vector<TreeExtent> extents = node_.extents;
+    extents.push_back({.offset = node_.size, .length = 0});
+    for (const TreeExtent& extent : extents) {
+        if (node_.kind == TreeKind::sparse && !is_zero(fd_.get(), end, extent.offset)) {
+            return errno == 0 ? differs() : failed(errno);
+        }
+        end = extent.offset + extent.length;
+    }
+    return {};
 }
 
 Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
     if (way_ == Way::leave || !fd_) {
         return Error{Blame::internal, path() + ": its bytes were not kept"};
     }
-    const std::int64_t count = read_fully(fd_.get(), room, offset);
-    if (count < 0) {
-        return failed(errno);
-    }
-    if (static_cast<std::size_t>(count) < room.size()) {
-        return Error{Blame::user, path() + ": became shorter after it was staged"};
+    for (const FilePiece& piece : file_pieces(node_, offset, room.size())) {
+        const std::int64_t count =
+            read_fully(fd_.get(), room.subspan(piece.begin, piece.length), piece.offset);
+        if (count < 0) {
+            return failed(errno);
+        }
+        if (static_cast<std::size_t>(count) < piece.length) {
+            return Error{Blame::user, path() + ": became shorter after it was staged"};
+        }
     }
     return {};
 }
 
 Status TargetFile::settle() {
-    if (way_ != Way::write) {
+    if (way_ == Way::compare) {
+        return compare_holes();
+    }
+    if (way_ == Way::leave) {
         return {};
     }
-    keep_owner_and_mode(fd_.get(), {.uid = uid_, .gid = gid_, .mode = mode_});
-    const std::array times{timespec{0, UTIME_OMIT},
-                           timespec{mtime_.seconds, static_cast<long>(mtime_.nanoseconds)}};
-    // A file system that can't store this time keeps its own.
-    static_cast<void>(::futimens(fd_.get(), times.data()));
+    if (!keep_attributes(fd_.get(), node_)) {
+        return failed(errno);
+    }
     if (order_.is_durable && ::fsync(fd_.get()) != 0) {
         return failed(errno);
     }
@@ -308,8 +313,8 @@ Status TargetFile::meet_newcomer() {
     if (::fstat(fd_.get(), &there) != 0) {
         return failed(errno);
     }
-    if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != size_ ||
-        !same_content(own.get(), fd_.get(), size_)) {
+    if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != node_.size ||
+        !same_content(own.get(), fd_.get(), node_.size)) {
         return differs();
     }
     static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "stager/files/target.h"
+#include "stager/files/tree_node.h"
 
 namespace stage {
 
@@ -57,6 +58,7 @@ class TargetFile final : public Target {
     [[nodiscard]] Status make_temporary();
     [[nodiscard]] Status take_room();
     [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
+    [[nodiscard]] Status compare_holes() const;
     [[nodiscard]] Status rename_if_free();
     [[nodiscard]] Status meet_newcomer();
     [[nodiscard]] Error differs() const;
@@ -71,11 +73,7 @@ class TargetFile final : public Target {
     bool may_replace_ = false;  ///< Whatever has the final name when we are done.
     Way way_ = Way::write;
     UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.
-    std::uint64_t size_;
-    std::uint16_t mode_;
-    std::uint32_t uid_;
-    std::uint32_t gid_;
-    FileTime mtime_;
+    TreeNode node_;
 };
 
 }  // namespace stage

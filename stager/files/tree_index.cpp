@@ -154,18 +154,13 @@ std::vector<TreePiece> TreeIndex::pieces(std::uint64_t offset, std::size_t lengt
     std::size_t done = 0;
     for (start -= start == starts_.begin() ? 0 : 1; done < length; ++start) {
         const TreeNode file = node(start->node);
-        std::uint64_t at = start->offset;  // Of the extent, in the data.
-        const std::vector<TreeExtent> whole{{.offset = 0, .length = file.size}};
-        for (const TreeExtent& extent : file.kind == TreeKind::sparse ? file.extents : whole) {
-            const std::uint64_t skipped = std::min(extent.length, offset + done - at);
-            const auto count = static_cast<std::size_t>(
-                std::min<std::uint64_t>(length - done, extent.length - skipped));
-            at += extent.length;
-            if (count > 0) {
-                pieces.push_back({start->node, extent.offset + skipped, done, count});
-                done += count;
-            }
+        const std::uint64_t from = offset + done - start->offset;
+        const auto count = static_cast<std::size_t>(
+            std::min<std::uint64_t>(length - done, file.data_bytes() - from));
+        for (const FilePiece& piece : file_pieces(file, from, count)) {
+            pieces.push_back({start->node, piece.offset, done + piece.begin, piece.length});
         }
+        done += count;
     }
     return pieces;
 }

@@ -139,6 +139,64 @@ std::uint64_t TreeNode::room() const {
     return sum;
 }
 
+std::vector<FilePiece> file_pieces(const TreeNode& file,
+                                   std::uint64_t offset,
+                                   std::size_t length) {
+    const std::vector<TreeExtent> whole{{.offset = 0, .length = file.size}};
+    std::vector<FilePiece> pieces;
+    std::uint64_t at = 0;  // Of the extent, in what is sent.
+    for (const TreeExtent& extent : file.kind == TreeKind::sparse ? file.extents : whole) {
+        const std::size_t done =
+            pieces.empty() ? 0 : pieces.back().begin + pieces.back().length;
+        const std::uint64_t from = offset + done;
+        if (done < length && from < at + extent.length) {
+            const auto count = static_cast<std::size_t>(
+                std::min<std::uint64_t>(length - done, at + extent.length - from));
+            pieces.push_back(
+                {.offset = extent.offset + (from - at), .begin = done, .length = count});
+        }
+        at += extent.length;
+    }
+    return pieces;
+}
+
+TreeNode node_of(const ManifestEntry& entry) {
+    TreeNode node;
+    node.kind = TreeKind::file;
+    node.size = entry.size;
+    if (!entry.shape.empty()) {
+        ByteReader reader{entry.shape};
+        node = take_node(reader);
+    }
+    node.mode = entry.mode;
+    node.uid = entry.uid;
+    node.gid = entry.gid;
+    node.mtime = entry.mtime;
+    return node;
+}
+
+std::vector<std::byte> shape_of(const TreeNode& file) {
+    if (file.kind == TreeKind::file && file.attributes.empty()) {
+        return {};
+    }
+    TreeNode shape = file;
+    shape.name.clear();
+    shape.parent = 0;
+    ByteWriter writer;
+    put_node(writer, shape);
+    return writer.take();
+}
+
+bool has_sound_shape(const ManifestEntry& entry) {
+    if (entry.shape.empty()) {
+        return true;
+    }
+    ByteReader reader{entry.shape};
+    const TreeNode node = take_node(reader);
+    return reader.finished() && node.is_file() && node.name.empty() && node.parent == 0 &&
+           node.data_bytes() == entry.size && !entry.is_tree();
+}
+
 bool is_carried(std::string_view attribute) {
     return (attribute.starts_with("user.") && attribute.size() <= kMaxFileNameBytes &&
             attribute.size() > 5 && attribute.find('\0') == std::string_view::npos) ||

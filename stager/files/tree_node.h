@@ -75,6 +75,26 @@ struct TreeNode {
     bool operator==(const TreeNode&) const = default;
 };
 
+/// Bytes of a file's data that lie in one run.
+struct FilePiece {
+    std::uint64_t offset = 0;  ///< In the file.
+    std::size_t begin = 0;     ///< In the range that was asked for.
+    std::size_t length = 0;
+};
+
+/// Where the bytes [offset, offset + length) of what is sent of a file lie in it, in order.
+/// Requires that they are below data_bytes().
+[[nodiscard]] std::vector<FilePiece> file_pieces(const TreeNode& file,
+                                                 std::uint64_t offset,
+                                                 std::size_t length);
+
+/// What a manifest says of a file: its entry, and its shape if it has one.
+[[nodiscard]] TreeNode node_of(const ManifestEntry& entry);
+/// The shape that an entry needs for this file: none if it is a plain one.
+[[nodiscard]] std::vector<std::byte> shape_of(const TreeNode& file);
+/// `entry` has no shape, or that of a file with its bytes.
+[[nodiscard]] bool has_sound_shape(const ManifestEntry& entry);
+
 /// Attributes that are carried: no others come from or get to a disk.
 [[nodiscard]] bool is_carried(std::string_view attribute);
 

@@ -2,6 +2,7 @@
 
 #include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
+#include "stager/files/holes.h"
 #include "stager/files/source_item.h"
 #include "stager/files/tree_directories.h"
 
@@ -174,26 +175,9 @@ class Walk {
         if (!file) {
             return failed(node.parent, node.name);
         }
-        std::vector<TreeExtent> extents;
-        const auto size = static_cast<off_t>(node.size);
-        off_t end = 0;
-        while (end < size) {
-            const off_t data = ::lseek(file.get(), end, SEEK_DATA);
-            const off_t hole = data < 0 ? -1 : ::lseek(file.get(), data, SEEK_HOLE);
-            if (data < 0 && errno == ENXIO) {
-                break;  // Nothing but a hole to its end.
-            }
-            if (hole <= data || extents.size() == kMaxTreeExtents) {
-                return {};  // It can't say, or too much: as a file without holes.
-            }
-            end = std::min(hole, size);
-            extents.push_back({.offset = static_cast<std::uint64_t>(data),
-                               .length = static_cast<std::uint64_t>(end - data)});
-        }
-        const bool has_holes = extents.size() != 1 || extents[0].length != node.size;
-        if (has_holes) {
+        if (auto extents = extents_of(file.get(), node.size)) {
             node.kind = TreeKind::sparse;
-            node.extents = std::move(extents);
+            node.extents = *std::move(extents);
         }
         return {};
     }

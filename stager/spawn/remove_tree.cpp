@@ -25,7 +25,11 @@ namespace {
 /// In a child of its own, because becoming the user is for good. Whatever the user does to that
 /// child (it can be stopped or killed), root goes on afterwards.
 void empty_as_user(int top, const UserIdentity& user) {
-    if (::geteuid() != 0 || user.uid == 0) {
+    if (::geteuid() != 0) {
+        return;
+    }
+    if (user.uid == 0) {  // A push: root's own list, of what lies below PushRoots.
+        static_cast<void>(remove_listed(top));
         return;
     }
     const pid_t pid = ::fork();

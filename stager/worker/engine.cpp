@@ -128,7 +128,7 @@ Result<Ready> connect(const EngineOptions& options,
     if (!peer) {
         return std::move(peer).error();
     }
-    Result<Card> card = make_card(group.own, "", peer->get());
+    Result<Card> card = make_card(group.own, "", peer->get(), group.interface);
     if (!card) {
         return std::move(card).error();
     }
@@ -156,10 +156,12 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.protection = options.protection;
     ready.config.group_key = group.key;
     ready.config.session = wired->agreement.session;
-    ready.config.mtu = careful_mtu(group.interface);
     ready.config.rate_bits_per_s =
         options.rate_told != 0 ? options.rate_told : options.rate_max;
     ready.config.is_rate_told = options.rate_told != 0;
+    ready.config.may_compress = options.may_compress;
+    ready.config.rate_remembered_bits_per_s = options.rate_remembered;
+    ready.config.is_acker_paced = options.acker_paced;
     ready.config.ready_timeout = kReadyTimeout;
     ready.config.stall_timeout = options.stall_timeout;
     ready.config.linger = kLinger;

@@ -48,6 +48,13 @@ constexpr std::array kOptions{
     OptionText{"port", "6830", "TCP port at rank 0 where the members meet"},
     OptionText{"rate-max", nullptr, "fastest to send: 400mbit, 1gbit, 25MB/s"},
     OptionText{"rate", nullptr, "send at it, without looking for what the path takes"},
+    OptionText{"compress", "auto", "auto or no: blocks, while that makes it faster"},
+    OptionText{"rate-remembered",
+               nullptr,
+               "what an earlier broadcast found on these paths (rate_found_mbps in its line of "
+               "JSON): begin with it, and look on from there"},
+    OptionText{
+        "rate-control", "quantile", "what is followed: quantile (most) or acker (slowest)"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
     OptionText{"key-file",
                nullptr,
@@ -154,8 +161,15 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     }
     const std::string transport = values.text("transport");
     values.take("transport", transport == "auto" || transport == "udp");
+    const std::string compress = values.text("compress");
+    values.take("compress", compress == "auto" || compress == "no");
+    options.may_compress = compress == "auto";
     options.rate_max = values.rate("rate-max");
     options.rate_told = values.rate("rate");
+    options.rate_remembered = values.rate("rate-remembered");
+    const std::string rate_control = values.text("rate-control");
+    values.take("rate-control", rate_control == "quantile" || rate_control == "acker");
+    options.acker_paced = rate_control == "acker";
     const Result<seal::Protection> protection =
         seal::read_protection(values.text("protection"));
     values.take("protection", protection.ok());

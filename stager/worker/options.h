@@ -25,8 +25,11 @@ struct EngineOptions {
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
     std::string interface;    ///< Empty: the one that has the own address.
     std::uint16_t port = 0;   ///< TCP, where rank 0 meets the others.
-    std::uint64_t rate_max = 0;   ///< No faster, bits per second; 0: no bound.
-    std::uint64_t rate_told = 0;  ///< At it, bits per second; 0: it is looked for.
+    std::uint64_t rate_max = 0;         ///< No faster, bits per second; 0: no bound.
+    std::uint64_t rate_told = 0;        ///< At it, bits per second; 0: it is looked for.
+    bool may_compress = true;           ///< While that makes it faster.
+    std::uint64_t rate_remembered = 0;  ///< What an earlier broadcast found, bits per second.
+    bool acker_paced = false;           ///< Follow the slowest receiver, not most.
     seal::Protection protection = seal::Protection::encrypt;
     std::chrono::milliseconds timeout{0};
     std::chrono::milliseconds stall_timeout{0};

@@ -1,6 +1,7 @@
 #include "stager/worker/orders.h"
 
 #include "stager/files/disk_error.h"
+#include "stager/files/library_closure.h"
 #include "stager/files/source_file.h"
 #include "transport/base/codec.h"
 
@@ -63,7 +64,7 @@ Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
     if (!parsed) {
         return std::move(parsed).error();
     }
-    Orders orders{*std::move(parsed), std::move(places)};
+    Orders orders{*std::move(parsed), wishes_of(specs), std::move(places)};
     for (const StageSpec& spec : orders.specs_) {
         const Result<TargetPlace> place =
             spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec);
@@ -110,7 +111,13 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
             orders.push_back({.spec = index,
                               .path = specs_[i].source,
                               .line = {},
-                              .is_optional = specs_[i].is_optional});
+                              .is_optional = specs_[i].is_optional,
+                              .is_plain = specs_[i].is_unpacked});
+            Status found =
+                specs_[i].is_with_libraries ? add_libraries(index, orders) : Status{};
+            if (!found && !specs_[i].is_optional) {
+                return std::move(found).error();
+            }
             continue;
         }
         if (Status added = add_lines(index, orders); !added) {
@@ -118,6 +125,44 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
         }
     }
     return orders;
+}
+
+/// A library has a line, too: one that says what it is called.
+Status Orders::add_libraries(std::uint16_t index, std::vector<SourceOrder>& orders) const {
+    const StageSpec& program = specs_[index];
+    const Result<std::vector<Library>> libraries =
+        library_closure(program.source, wishes_.library_path);
+    if (!libraries) {
+        return libraries.error();
+    }
+    for (const Library& library : *libraries) {
+        const StageSpec mark{.source = '/' + library.name};
+        Result<std::string> line = serialize(std::span{&mark, 1});
+        if (!line) {
+            return std::move(line).error();
+        }
+        orders.push_back({.spec = index,
+                          .path = library.path,
+                          .line = *std::move(line),
+                          .is_optional = program.is_optional});
+    }
+    return {};
+}
+
+/// "prog_libs/libx.so.1" beside "prog".
+Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
+                                             const std::string& line) const {
+    const Result<std::vector<StageSpec>> mark = parse_serialized(line);
+    const std::string name = mark && mark->size() == 1 ? mark->front().source.substr(1) : "";
+    if (!program.is_with_libraries || !is_plain_name(name)) {
+        return Error{Blame::internal, "the manifest has a library that nobody asked for"};
+    }
+    Result<TargetPlace> place = place_of(program);
+    if (place) {
+        place->below += std::string{kLibrariesSuffix} + '/' + name;
+        place->makes_directories = true;
+    }
+    return place;
 }
 
 Status Orders::add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const {
@@ -141,6 +186,10 @@ Status Orders::add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) 
         if (spec->is_list) {
             return Error{Blame::user, where + ": a list can't name another list"};
         }
+        if (spec->is_with_libraries) {
+            return Error{Blame::user, where + ": libs can't stand in a list"}.remedy(
+                "give the program an option of its own");
+        }
         if (!places_.work_dir.starts_with('/')) {
             return Error{Blame::internal, where + ": the job's working directory is not known"};
         }
@@ -153,13 +202,19 @@ Status Orders::add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) 
         orders.push_back({.spec = index,
                           .path = one[0].source,
                           .line = *std::move(serial),
-                          .is_optional = one[0].is_optional});
+                          .is_optional = one[0].is_optional,
+                          .is_plain = one[0].is_unpacked});
     }
     return {};
 }
 
 Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
-    if (entry.spec >= specs_.size() || specs_[entry.spec].is_list == entry.line.empty()) {
+    const bool is_asked_for =
+        entry.spec < specs_.size() &&
+        (specs_[entry.spec].is_list
+             ? !entry.line.empty()
+             : entry.line.empty() || specs_[entry.spec].is_with_libraries);
+    if (!is_asked_for) {
         return Error{Blame::internal, "the manifest has a file that nobody asked for"};
     }
     StageSpec spec = specs_[entry.spec];
@@ -170,7 +225,9 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         }
         spec = line->front();
     }
-    Result<TargetPlace> place = place_of(spec);
+    const bool is_library = !specs_[entry.spec].is_list && !entry.line.empty();
+    Result<TargetPlace> place =
+        is_library ? place_of_library(spec, entry.line) : place_of(spec);
     if (!place) {
         return std::move(place).error();
     }
@@ -179,6 +236,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
     order.target.place = *std::move(place);
     order.target.is_durable = spec.is_durable;
+    order.target.archive = spec.is_unpacked ? spec.source : "";
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
     return order;
@@ -207,8 +265,11 @@ std::vector<std::string> Orders::paths(const FileSink& sink) const {
         return paths;
     }
     for (std::size_t i = 0; i < sink.manifest()->entries.size(); ++i) {
-        const std::size_t spec = sink.manifest()->entries[i].spec;
-        paths[spec] = specs_[spec].is_list ? base() : sink.path(i);
+        const ManifestEntry& entry = sink.manifest()->entries[i];
+        const bool is_list = specs_[entry.spec].is_list;
+        if (is_list || entry.line.empty()) {  // Else a library.
+            paths[entry.spec] = is_list ? base() : sink.path(i);
+        }
     }
     return paths;
 }

@@ -47,13 +47,18 @@ class Orders {
     [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
 
   private:
-    Orders(std::vector<StageSpec> specs, OrderPlaces places)
-        : specs_{std::move(specs)}, places_{std::move(places)} {}
+    Orders(std::vector<StageSpec> specs, StageWishes wishes, OrderPlaces places)
+        : specs_{std::move(specs)}, wishes_{std::move(wishes)}, places_{std::move(places)} {}
 
     [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
     [[nodiscard]] Status add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] Status add_libraries(std::uint16_t index,
+                                       std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] Result<TargetPlace> place_of_library(const StageSpec& program,
+                                                       const std::string& line) const;
 
     std::vector<StageSpec> specs_;
+    StageWishes wishes_;
     OrderPlaces places_;
 };
 

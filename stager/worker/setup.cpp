@@ -14,6 +14,7 @@ enum class Type : std::uint8_t {
     card = 66,
     outcome = 67,
     released = 68,
+    look = 69,
 };
 
 ByteWriter begin(Type type) {
@@ -111,13 +112,17 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u16(setup.group_port);
     put_text(writer, setup.interface, kMaxNameBytes);
     writer.u8(setup.protection).u64(setup.rate_max);
-    writer.u8(setup.rate_told ? 1 : 0);
+    writer.u8(setup.rate_told ? 1 : 0).u8(setup.acker_paced ? 1 : 0);
+    writer.u8(setup.may_compress ? 1 : 0);
     put_text(writer, setup.transport, kMaxNameBytes);
     put_milliseconds(writer, setup.stage_timeout);
     put_milliseconds(writer, setup.stall_timeout);
     put_milliseconds(writer, setup.connect_timeout);
     put_milliseconds(writer, setup.linger);
     writer.u8(setup.cards_follow ? 1 : 0);
+    writer.u8(static_cast<std::uint8_t>(setup.purpose));
+    invariant(setup.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
+    writer.blob(setup.manifest);
 }
 
 void put(ByteWriter& writer, const WorkerAbort& abort) {
@@ -157,6 +162,12 @@ void put(ByteWriter& writer, const WorkerReleased& released) {
     put_cut(writer, released.statistics, kMaxStatisticsBytes);
 }
 
+void put(ByteWriter& writer, const WorkerLook& look) {
+    invariant(look.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
+    writer.blob(look.manifest).u64(look.bytes);
+    put_text(writer, look.digest, kMaxNameBytes);
+}
+
 Type type_of(const WorkerSetup& /*m*/) {
     return Type::setup;
 }
@@ -180,6 +191,9 @@ Type type_of(const WorkerOutcome& /*m*/) {
 }
 Type type_of(const WorkerReleased& /*m*/) {
     return Type::released;
+}
+Type type_of(const WorkerLook& /*m*/) {
+    return Type::look;
 }
 
 template <class Message>
@@ -215,12 +229,16 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.protection = reader.u8();
     setup.rate_max = reader.u64();
     setup.rate_told = reader.u8() != 0;
+    setup.acker_paced = reader.u8() != 0;
+    setup.may_compress = reader.u8() != 0;
     setup.transport = take_text(reader, kMaxNameBytes);
     setup.stage_timeout = take_milliseconds(reader);
     setup.stall_timeout = take_milliseconds(reader);
     setup.connect_timeout = take_milliseconds(reader);
     setup.linger = take_milliseconds(reader);
     setup.cards_follow = reader.u8() != 0;
+    setup.purpose = take_enum(reader, WorkerPurpose::compare);
+    setup.manifest = take_blob(reader, kMaxLookBytes);
     if (setup.rank.index() >= setup.nodes.size() ||
         setup.source.index() >= setup.nodes.size() || setup.protection > 2) {
         reader.fail();
@@ -281,6 +299,13 @@ std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
             return take_outcome(reader);
         case Type::released:
             return WorkerReleased{take_text(reader, kMaxStatisticsBytes)};
+        case Type::look: {
+            WorkerLook look;
+            look.manifest = take_blob(reader, kMaxLookBytes);
+            look.bytes = reader.u64();
+            look.digest = take_text(reader, kMaxNameBytes);
+            return look;
+        }
         default:
             return std::nullopt;
     }

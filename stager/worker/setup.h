@@ -3,8 +3,8 @@
 // Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
 //
 //     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), ABORT, RELEASE
-//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), OUTCOME (once),
-//                        RELEASED (once, last)
+//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), LOOK (only if
+//                        that is all it is for), OUTCOME (once), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
@@ -36,6 +36,16 @@ inline constexpr std::size_t kMaxStatisticsBytes = 4096;
 inline constexpr std::size_t kMaxCardBytes = 4096;  ///< One member's card.
 inline constexpr std::size_t kMaxCardTableBytes = 16U << 20U;
 
+/// What a worker is started for. Travels by number: append only.
+enum class WorkerPurpose : std::uint8_t {
+    stage = 0,    ///< Bring the files to this node.
+    lend = 1,     ///< Be the source, and keep no copy.
+    look = 2,     ///< Alone. Source: what is it? Else: would `manifest` find place and room?
+    compare = 3,  ///< Alone. What is the digest of the source, or of what lies where it goes?
+};
+/// The manifest of what is to be looked for, bytes.
+inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
+
 /// Everything a worker must know. What came from the user (specs, work_dir) is checked by
 /// whoever uses it, as the user.
 struct WorkerSetup {
@@ -59,12 +69,16 @@ struct WorkerSetup {
         2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
     std::uint64_t rate_max = 0;  ///< No faster, bits per second on the wire; 0: no bound.
     bool rate_told = false;      ///< Send at it.
+    bool may_compress = false;   ///< The source, while that makes it faster.
+    bool acker_paced = false;    ///< Else: follow the slowest receiver, not most of them.
     std::string transport;       ///< "auto", "udp", ...
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
     std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.
     std::chrono::milliseconds linger{0};           ///< Serving repairs without a RELEASE.
     bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
+    WorkerPurpose purpose = WorkerPurpose::stage;
+    std::vector<std::byte> manifest{};  ///< To look for.
 
     bool operator==(const WorkerSetup&) const = default;
 };
@@ -137,7 +151,17 @@ struct WorkerReleased {
     bool operator==(const WorkerReleased&) const = default;
 };
 
-using FromWorker = std::variant<WorkerProgress, WorkerCard, WorkerOutcome, WorkerReleased>;
+/// What a worker that looks alone has seen; before its OUTCOME.
+struct WorkerLook {
+    std::vector<std::byte> manifest{};  ///< The source's, for others to look for.
+    std::uint64_t bytes = 0;
+    std::string digest{};  ///< Of the content, if it is compared.
+
+    bool operator==(const WorkerLook&) const = default;
+};
+
+using FromWorker =
+    std::variant<WorkerProgress, WorkerCard, WorkerOutcome, WorkerReleased, WorkerLook>;
 
 /// Requires every field within its limit (nodes, roots and texts as in message.h); the sentence
 /// and the statistics are cut, the rest is an invariant.

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -158,9 +159,12 @@ Result<PeerMessage> receive_from_peer(int fd, std::size_t limit) {
     head.msg_control = control.data();
     head.msg_controllen = control.size();
     ssize_t count = 0;
+    // A peer that left something unread is a reset, told once and before its last words.
+    bool is_reset_told = false;
     do {
         count = ::recvmsg(fd, &head, MSG_CMSG_CLOEXEC);
-    } while (count < 0 && errno == EINTR);
+    } while (count < 0 &&
+             (errno == EINTR || (errno == ECONNRESET && !std::exchange(is_reset_told, true))));
     if (count < 0) {
         if (errno == EAGAIN) {
             return PeerMessage{PeerMessage::Kind::nothing_yet, {}};

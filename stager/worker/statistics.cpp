@@ -43,12 +43,18 @@ std::string statistics_line(const Measured& measured,
     line["held_at"] = held_at(report);
     line["goodput_mbps"] =
         seconds > 0 ? rounded(static_cast<double>(bytes) * 8 / 1e6 / seconds) : 0.0;
+    line["bytes_saved"] = report.shortened.bytes - report.shortened.bytes_sent;
+    if (report.outcome.rate_found_bytes_per_s > 0) {
+        line["rate_found_mbps"] =
+            rounded(static_cast<double>(report.outcome.rate_found_bytes_per_s) * 8 / 1e6);
+    }
     line["packets_sent"] = report.driver.packets_sent;
     line["packets_received"] = report.driver.packets_received;
     line["packets_lost"] = report.outcome.packets_lost;
     line["packets_repaired"] = report.outcome.packets_repaired;
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;
+    line["packet_payload"] = report.chunk_bytes;
     line["receive_buffer"] = measured.receive_buffer;
     if (measured.buffer_asked > 0) {
         line["receive_buffer_asked"] = measured.buffer_asked;

@@ -3,6 +3,7 @@
 #include "stager/files/claim.h"
 #include "stager/files/stage_lists.h"
 #include "stager/worker/control_socket.h"
+#include "stager/worker/looking.h"
 #include "stager/worker/orders.h"
 #include "stager/worker/statistics.h"
 #include "stager/worker/wiring.h"
@@ -94,7 +95,9 @@ Status Stage::begin_work() {
     if (!sources) {
         return std::move(sources).error();
     }
-    Result<Work> work = Work::sending(*sources, setup_.max_bytes, sink_config());
+    const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
+    Result<Work> work = Work::sending(
+        *sources, setup_.max_bytes, keeps_copy ? std::optional{sink_config()} : std::nullopt);
     if (!work) {
         return std::move(work).error();
     }
@@ -113,6 +116,7 @@ SinkConfig Stage::sink_config() const {
     config.writer = writer();
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
     config.list_directory = orders_->base();
+    config.unpacked_max = setup_.max_bytes;
     return config;
 }
 
@@ -145,8 +149,8 @@ Result<BroadcastConfig> Stage::connect() {
         alone.members.resize(1);
         return alone;
     }
-    Result<Card> card =
-        make_card(setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get());
+    Result<Card> card = make_card(
+        setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get(), setup_.interface);
     if (!card) {
         return card.error();
     }
@@ -176,9 +180,10 @@ Result<BroadcastConfig> Stage::connect() {
     config->protection = static_cast<seal::Protection>(setup_.protection);
     config->group_key = setup_.group_key;
     config->session = setup_.session;
-    config->mtu = careful_mtu(setup_.interface);
     config->rate_bits_per_s = setup_.rate_max;
     config->is_rate_told = setup_.rate_told;
+    config->may_compress = setup_.may_compress;
+    config->is_acker_paced = setup_.acker_paced;
     config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
     config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
     config->linger = or_default(setup_.linger, seconds{60});
@@ -193,8 +198,10 @@ Status Stage::run() {
         return begun;
     }
     Claims claims;
-    for (const TargetPlace& place : orders_->places_outside()) {
-        claims.claim(place, writer());
+    if (setup_.purpose != WorkerPurpose::lend) {
+        for (const TargetPlace& place : orders_->places_outside()) {
+            claims.claim(place, writer());
+        }
     }
     if (Status listed = write_stage_list(orders_->base(), kRemoveList, claims.paths());
         !listed) {
@@ -287,9 +294,10 @@ void Stage::tell_held(const core::Outcome& held) {
     WorkerOutcome outcome;
     outcome.state = VerdictState::ok;
     outcome.culprit = setup_.rank;
-    outcome.paths = orders_->paths(*work_->sink());
     outcome.statistics = statistics(so_far);
-    for (const Error& trouble : work_->sink()->troubles()) {
+    const FileSink* sink = work_->sink();
+    outcome.paths = sink != nullptr ? orders_->paths(*sink) : std::vector<std::string>{};
+    for (const Error& trouble : sink != nullptr ? sink->troubles() : std::vector<Error>{}) {
         outcome.state = VerdictState::partial;
         outcome.blame = trouble.blame();
         outcome.sentence += (outcome.sentence.empty() ? "" : "; ") + trouble.sentence();
@@ -327,6 +335,9 @@ int run_under_daemon(const Logger& log, Interrupts& interrupts) {
     if (!setup) {
         log.error("no setup came", {{"why", setup.error().sentence()}});
         return 1;
+    }
+    if (setup->purpose == WorkerPurpose::look || setup->purpose == WorkerPurpose::compare) {
+        return tell_look(look_alone(*setup, interrupts), control);
     }
     Stage stage{log, interrupts, control, *std::move(setup)};
     if (Status done = stage.run(); !done) {

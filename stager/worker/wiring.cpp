@@ -9,8 +9,6 @@
 namespace stage {
 namespace {
 
-constexpr std::uint32_t kEthernetMtu = 1500;
-
 Error no_chance() {
     return Error::from_errno(Blame::node, "drawing random bytes");
 }
@@ -22,7 +20,10 @@ bool fill_with_chance(MutableBytes room) {
     return ::getrandom(room.data(), room.size(), 0) == static_cast<ssize_t>(room.size());
 }
 
-Result<Card> make_card(Rank own, const std::string& node, int peer_socket) {
+Result<Card> make_card(Rank own,
+                       const std::string& node,
+                       int peer_socket,
+                       const std::string& interface) {
     const Result<Address> bound = udp::bound_address(peer_socket);
     if (!bound) {
         return bound.error();
@@ -30,8 +31,18 @@ Result<Card> make_card(Rank own, const std::string& node, int peer_socket) {
     if (bound->ip.is_any()) {
         return Error{Blame::internal, "the data socket is bound to no address of this node"};
     }
+    const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
+    if (!mtu) {
+        return mtu.error();
+    }
+    if (*mtu < kMinMtu) {
+        return Error{Blame::node,
+                     "the MTU of " + interface + " is " + std::to_string(*mtu) +
+                         ", below the " + std::to_string(kMinMtu) + " bytes that are needed"};
+    }
     Card card;
     card.rank = own;
+    card.mtu = *mtu;
     card.address = bound->ip;
     card.port = bound->port;
     card.node = node.substr(0, kMaxCardNameBytes);
@@ -65,7 +76,9 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
     BroadcastConfig config;
     config.own = own;
     config.source = source;
+    config.mtu = cards.front().mtu;
     for (const Card& card : cards) {
+        config.mtu = std::min(config.mtu, card.mtu);
         config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
                                   .incarnation = card.incarnation});
     }
@@ -73,11 +86,6 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
         return no_chance();
     }
     return config;
-}
-
-std::uint32_t careful_mtu(const std::string& interface) {
-    const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
-    return mtu ? std::min(*mtu, kEthernetMtu) : kEthernetMtu;
 }
 
 }  // namespace stage

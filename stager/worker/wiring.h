@@ -13,8 +13,12 @@
 
 namespace stage {
 
-/// This process's card: a fresh incarnation, and where `peer_socket` is bound.
-[[nodiscard]] Result<Card> make_card(Rank own, const std::string& node, int peer_socket);
+/// This process's card: a fresh incarnation, where `peer_socket` is bound, what `interface`
+/// carries.
+[[nodiscard]] Result<Card> make_card(Rank own,
+                                     const std::string& node,
+                                     int peer_socket,
+                                     const std::string& interface);
 
 struct Wired {
     CardTable cards;
@@ -27,14 +31,11 @@ struct Wired {
                                     std::chrono::milliseconds longest,
                                     Interrupts& interrupts);
 
-/// Who the members are; the rest of the configuration is the caller's.
+/// Who the members are, and the smallest of their MTUs; the rest of the configuration is the
+/// caller's.
 [[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
                                                       Rank own,
                                                       Rank source);
-
-/// The MTU to be used where this member leaves by `interface`: no more than every Ethernet
-/// carries, since nobody has told what the others' carry.
-[[nodiscard]] std::uint32_t careful_mtu(const std::string& interface);
 
 /// Bytes that nobody can guess.
 [[nodiscard]] bool fill_with_chance(MutableBytes room);

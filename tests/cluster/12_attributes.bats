@@ -58,11 +58,14 @@ stage() {
   stage zero one less block more large
 }
 
-@test "a file of holes arrives with its size and its zeros" {
+@test "a file of holes arrives with its size, its zeros and its holes" {
   truncate -s 30000000 "$WORK/holes"
   printf x | dd of="$WORK/holes" bs=1 seek=20000000 conv=notrunc status=none
   chown 2001:2001 "$WORK/holes"
   stage holes
+  as_alice srun -N2 --stage-file=holes bash -c 'stat -c %b "$STAGECAST_DIR/holes"' > "$WORK/blocks"
+  [ "$(wc -l < "$WORK/blocks")" = 2 ]
+  [ "$(sort -n "$WORK/blocks" | tail -n 1)" -lt 100 ] || { cat "$WORK/blocks"; false; }
 }
 
 @test "names with blanks, colons and quotes" {

@@ -54,14 +54,26 @@ std::vector<FuzzSeed> fuzz_seeds() {
                           .stage_dir = "/var/spool/stagecast/4711",
                           .paths = {"/var/spool/stagecast/4711/a b", "/tmp/c"}};
     const Refused refused{.blame = Blame::node, .sentence = "only root may ask that"};
-    return {{"stage", chosen(0, encode(Request{stage}))},
-            {"query", chosen(0, encode(Request{QueryRequest{key}}))},
-            {"end", chosen(0, encode(Request{EndRequest{.job_id = 4711, .step_id = 3}}))},
-            {"ping", chosen(0, encode(Request{PingRequest{}}))},
-            {"verdict", chosen(1, encode(Answer{verdict}))},
-            {"ack", chosen(1, encode(Answer{Ack{}}))},
-            {"pong", chosen(1, encode(Answer{Pong{"0.1.0"}}))},
-            {"refused", chosen(1, encode(Answer{refused}))}};
+    return {
+        {"stage", chosen(0, encode(Request{stage}))},
+        {"query", chosen(0, encode(Request{QueryRequest{key}}))},
+        {"end", chosen(0, encode(Request{EndRequest{.job_id = 4711, .step_id = 3}}))},
+        {"push",
+         chosen(0,
+                encode(Request{PushRequest{.id = {.step_id = 7, .restart = 9},
+                                           .mode = PushMode::look,
+                                           .rate = 1'000'000'000,
+                                           .timeout_s = 60,
+                                           .node_list = "n[0-7]",
+                                           .specs = "1;wd,/a/b,/images/b"}}))},
+        {"status",
+         chosen(0, encode(Request{StatusRequest{.kind = StatusKind::explain, .key = key}}))},
+        {"report", chosen(1, encode(Answer{Report{R"({"stages":[]})"}}))},
+        {"ping", chosen(0, encode(Request{PingRequest{}}))},
+        {"verdict", chosen(1, encode(Answer{verdict}))},
+        {"ack", chosen(1, encode(Answer{Ack{}}))},
+        {"pong", chosen(1, encode(Answer{Pong{"0.1.0"}}))},
+        {"refused", chosen(1, encode(Answer{refused}))}};
 }
 
 }  // namespace stage

@@ -3,6 +3,7 @@
 // Under protection `none` anybody can forge one.
 #include "stager/files/manifest.h"
 
+#include "stager/files/tree_node.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <array>
@@ -31,6 +32,9 @@ void check_entry(const Manifest& manifest, std::size_t index) {
     }
     const std::uint32_t first = entry.first_block.value();
     const std::uint64_t end = entry.index_bytes + entry.size;
+    const TreeNode node = node_of(entry);
+    invariant(entry.is_tree() || node.data_bytes() == entry.size,
+              "what is sent is of the file");
     for (const std::uint32_t at : {0U, count / 2, count - 1}) {
         const auto place = find_block(manifest, BlockIndex{first + at});
         invariant(place && place->entry == index, "a block is its file's");
@@ -92,7 +96,17 @@ std::vector<FuzzSeed> fuzz_seeds() {
     tree.index_bytes = (1U << 20U) + 100;
     tree.room = 6U << 20U;
     tree.inodes = 12;
+    TreeNode holes;
+    holes.kind = TreeKind::sparse;
+    holes.size = 1ULL << 40U;
+    holes.extents = {{.offset = 4096, .length = 4096}, {.offset = 65536, .length = 1}};
+    holes.attributes = {{.name = "user.x", .value = owned("y")}};
+    ManifestEntry sparse = file;
+    sparse.spec = 5;
+    sparse.size = holes.data_bytes();
+    sparse.shape = shape_of(holes);
     return {{"one_file", laid_out({file})},
+            {"with_holes", laid_out({file, sparse})},
             {"no_file", laid_out({})},
             {"all_kinds", laid_out({file, empty, missing, listed, tree, file})}};
 }

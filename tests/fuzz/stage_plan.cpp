@@ -25,6 +25,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
     plan.protection = 2;
     plan.rate_max = 1'000'000'000;
     plan.cards_follow = true;
+    plan.push_specs = "1;wd,/a/b,/images/b";
+    plan.is_root_spared = true;
     plan.nodes.push_back({"n1", "fd00::1"});
     return {{"one_node", one}, {"two_nodes", encode(plan)}};
 }

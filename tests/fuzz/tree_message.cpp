@@ -65,7 +65,11 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"failed", encode(TreeMessage{failed})},
             {"verdict", encode(TreeMessage{verdict})},
             {"settled", encode(TreeMessage{SettledMessage{}})},
-            {"pulse", encode(TreeMessage{PulseMessage{}})}};
+            {"examine",
+             encode(TreeMessage{
+                 ExamineMessage{PushMode::look, "1;wd,/a/b,/images/b", owned("manifest")}})},
+            {"examined", encode(TreeMessage{ExaminedMessage{"", 1U << 20U, "00ff"}})},
+            {"pulse", encode(TreeMessage{PulseMessage{{3, 1U << 20U, Rank{2}}}})}};
 }
 
 }  // namespace stage

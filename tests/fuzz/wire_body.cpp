@@ -5,6 +5,8 @@
 #include "transport/wire/body.h"
 #include "transport/wire/packet.h"
 
+#include <algorithm>
+
 namespace stage {
 namespace {
 
@@ -35,7 +37,8 @@ bool fuzz_one(Bytes input) {
         case PacketType::describe:
             return check(body, wire::read_describe);
         case PacketType::offer:
-            return check(body, wire::read_offer);
+            return check(body.first(std::min(body.size(), wire::kOfferBytes)),
+                         wire::read_offer);
         case PacketType::ready:
             return check(body, wire::read_ready);
         case PacketType::request:
@@ -68,6 +71,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                             .object_bytes = 2'200'000,
                             .chunk_bytes = 1400,
                             .source_time_us = 12'345'678,
+                            .parities = 8,
                             .features = 1};
     const std::vector<wire::ChunkRun> runs{{.block = BlockIndex{1}, .first = 0, .count = 0},
                                            {.block = BlockIndex{2}, .first = 3, .count = 4}};

@@ -52,6 +52,8 @@ WorkerSetup full_setup() {
     setup.connect_timeout = std::chrono::seconds{10};
     setup.linger = std::chrono::seconds{5};
     setup.cards_follow = true;
+    setup.purpose = WorkerPurpose::look;
+    setup.manifest = owned("manifest");
     return setup;
 }
 
@@ -89,7 +91,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"progress", up(progress)},
             {"card", up(WorkerCard{owned("a card")})},
             {"outcome", up(outcome)},
-            {"released", up(WorkerReleased{"{}"})}};
+            {"released", up(WorkerReleased{"{}"})},
+            {"look", up(WorkerLook{owned("manifest"), 1U << 20U, "00ff"})}};
 }
 
 }  // namespace stage

@@ -39,8 +39,8 @@ route add 224.0.0.0/4 dev eth0
 LINES
   # One lost packet must be one packet: 64 KB segments would be lost as a whole.
   if [ -n "$NET_LOSS" ]; then
-    ethtool -K "$port" tso off gso off gro off > /dev/null 2>&1
-    in_net "$pid" ethtool -K eth0 tso off gso off gro off > /dev/null 2>&1
+    ethtool -K "$port" tso off gso off gro off tx-udp-segmentation off > /dev/null 2>&1
+    in_net "$pid" ethtool -K eth0 tso off gso off gro off tx-udp-segmentation off > /dev/null 2>&1
   fi
   if [ -n "$rate" ]; then
     tc qdisc add dev "$port" root tbf rate "$rate" burst 128kb latency 30ms || return 1

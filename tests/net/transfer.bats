@@ -25,6 +25,33 @@ teardown() { engine_ends; }
   done
 }
 
+# sent_by SOURCE: bytes of payload that the source's packets had, reckoned from full ones.
+sent_by() { echo $(($(json "$1" packets_sent) * $(json "$1" packet_payload))); }
+
+@test "what gives way is compressed on a slow link, noise is not, and --compress=no is obeyed" {
+  seq 1 9000000 | head -c 40000000 > "$WORK/source"
+  chown 2001:2001 "$WORK/source"
+  group --rate-max=200mbit
+  ends
+  received
+  [ "$(json n0 bytes_saved)" -gt 15000000 ]
+  [ "$(sent_by n0)" -lt 30000000 ]
+  rm -f "$WORK"/n*.rc
+  STARTED=()
+  group --rate-max=400mbit --compress=no
+  ends
+  received
+  [ "$(json n0 bytes_saved)" = 0 ]
+  [ "$(sent_by n0)" -ge 40000000 ]
+  rm -f "$WORK"/n*.rc
+  STARTED=()
+  source_file 10000000
+  group --rate-max=400mbit
+  ends
+  received
+  [ "$(json n0 bytes_saved)" = 0 ]
+}
+
 @test "sizes around a block: 0, 1, 1 MiB - 1, 1 MiB, 1 MiB + 1 bytes" {
   local size
   for size in 0 1 1048575 1048576 1048577; do

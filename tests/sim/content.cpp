@@ -35,14 +35,23 @@ bool Object::is_hole(std::uint32_t block) const {
 }
 
 std::uint32_t Object::chunks(std::uint32_t block) const {
-    return is_hole(block)
-               ? 0
-               : (plan_.block_bytes[block] + plan_.chunk_bytes - 1U) / plan_.chunk_bytes;
+    if (block >= plan_.block_bytes.size()) {
+        return core::kSymbolsAndParitiesMax;
+    }
+    return is_hole(block) ? 0 : (plan_.block_bytes[block] + cut_ - 1U) / cut_;
 }
 
 std::uint16_t Object::chunk_bytes(std::uint32_t block, std::uint32_t chunk) const {
-    const std::uint32_t rest = plan_.block_bytes[block] - chunk * plan_.chunk_bytes;
-    return static_cast<std::uint16_t>(std::min<std::uint32_t>(rest, plan_.chunk_bytes));
+    const std::uint32_t rest = plan_.block_bytes[block] - chunk * cut_;
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(rest, cut_));
+}
+
+std::uint64_t Object::chunks_all() const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t block = 0; block < plan_.block_bytes.size(); ++block) {
+        sum += chunks(block);
+    }
+    return sum;
 }
 
 std::uint64_t Object::content(std::uint32_t block, std::uint32_t chunk) const {
@@ -70,7 +79,7 @@ Content::Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain comp
       is_source_{rank == plan.source},
       prng_{prng},
       complain_{std::move(complain)},
-      resident_(plan.block_bytes.size()),
+      resident_(2 * plan.block_bytes.size()),
       stored_(plan.block_bytes.size()) {
 }
 
@@ -84,7 +93,7 @@ Content::Buffer& Content::make_resident(BlockIndex block) {
                 complain_("more blocks resident than allowed");
             }
         }
-        buffers_[free_.back()].assign(kBlockBytes / plan_.chunk_bytes + 1, State::absent);
+        buffers_[free_.back()].assign(kBlockBytes / object_.cut() + 1, State::absent);
         place = static_cast<std::uint16_t>(free_.back() + 1U);
         free_.pop_back();
     }
@@ -103,8 +112,15 @@ bool Content::is_right(const Buffer& buffer, std::uint32_t block) const {
     });
 }
 
+void Content::recut(std::uint16_t chunk_bytes) {
+    if (free_.size() != buffers_.size() || blocks_stored_ > 0) {
+        complain_("chunks changed their size after some had come");
+    }
+    object_.recut(chunk_bytes);
+}
+
 void Content::place(BlockIndex block, ChunkIndex chunk, std::uint64_t content) {
-    if (block.index() >= plan_.block_bytes.size()) {
+    if (block.index() >= resident_.size()) {
         return complain_("a chunk of no block was placed");
     }
     Buffer& buffer = make_resident(block);
@@ -118,6 +134,45 @@ void Content::place(BlockIndex block, ChunkIndex chunk, std::uint64_t content) {
     const bool is_right = content == object_.content(block.value(), chunk.value());
     const bool is_flipped = own_.memory_flip_ppm > 0 && prng_.chance_ppm(own_.memory_flip_ppm);
     state = is_flipped ? State::flipped : is_right ? State::right : State::strange;
+}
+
+void Content::encode(const core::Operation& operation) {
+    bool is_right = true;
+    for (const auto& symbol : operation.code->symbols()) {
+        const Buffer* buffer = find(symbol.block);
+        is_right =
+            is_right && buffer != nullptr && (*buffer)[symbol.chunk.index()] == State::right;
+    }
+    if (!is_right) {
+        complain_("parities were made of what isn't here");
+    }
+    Buffer& buffer = make_resident(operation.block);
+    std::fill_n(buffer.begin(), operation.code->parities, State::right);
+}
+
+void Content::reconstruct(const core::Operation& operation) {
+    const core::ParityCode& code = *operation.code;
+    const auto symbols = code.symbols();
+    bool is_right = code.with.size() == code.lost.size();
+    for (const std::uint16_t parity : code.with) {
+        const Buffer* buffer = find(operation.block);
+        is_right = is_right && buffer != nullptr && (*buffer)[parity] == State::right;
+    }
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+        const Buffer* buffer = find(symbols[i].block);
+        const bool is_lost = std::ranges::binary_search(code.lost, i);
+        is_right = is_right &&
+                   (is_lost ||
+                    (buffer != nullptr && (*buffer)[symbols[i].chunk.index()] == State::right));
+    }
+    for (const std::uint16_t lost : code.lost) {
+        State& state = make_resident(symbols[lost].block)[symbols[lost].chunk.index()];
+        if (state != State::absent) {
+            complain_("a chunk was reconstructed that was there");
+        }
+        state = is_right ? State::right : State::strange;
+    }
+    reconstructed_ += code.lost.size();
 }
 
 void Content::release(BlockIndex block) {
@@ -159,6 +214,8 @@ std::vector<core::Completion> Content::perform(const core::Operation& operation)
         case core::OperationKind::place:
         case core::OperationKind::drop:
         case core::OperationKind::release:
+        case core::OperationKind::encode:
+        case core::OperationKind::reconstruct:
             break;
     }
     complain_("an operation that the disk doesn't know");

@@ -18,17 +18,27 @@ namespace stage::sim {
 /// The object of a plan.
 class Object {
   public:
-    explicit Object(const Plan& plan) : plan_{plan} {}
+    explicit Object(const Plan& plan) : plan_{plan}, cut_{plan.chunk_bytes} {}
+    /// Chunks are so long from now on.
+    void recut(std::uint16_t chunk_bytes) { cut_ = chunk_bytes; }
+    [[nodiscard]] std::uint16_t cut() const { return cut_; }
 
     [[nodiscard]] wire::Descriptor describe(std::uint32_t block) const;
     [[nodiscard]] std::uint64_t content(std::uint32_t block, std::uint32_t chunk) const;
-    /// 0 for a hole.
+    /// 0 for a hole. Of a block after the object's: of parities.
     [[nodiscard]] std::uint32_t chunks(std::uint32_t block) const;
     [[nodiscard]] std::uint16_t chunk_bytes(std::uint32_t block, std::uint32_t chunk) const;
+    /// Of a chunk that is sent so, or of a parity.
+    [[nodiscard]] std::uint16_t sent_bytes(const core::Send& send, std::uint32_t chunk) const {
+        return send.length > 0 ? send.length : chunk_bytes(send.block.value(), chunk);
+    }
+    /// Of all blocks.
+    [[nodiscard]] std::uint64_t chunks_all() const;
     [[nodiscard]] bool is_hole(std::uint32_t block) const;
 
   private:
     const Plan& plan_;
+    std::uint16_t cut_;
 };
 
 /// What a member has; violations of the contract or of the truths are told to `complain`.
@@ -38,8 +48,16 @@ class Content {
 
     Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain complain);
 
+    /// The core cuts its blocks anew, of which it has none yet.
+    void recut(std::uint16_t chunk_bytes);
+    [[nodiscard]] const Object& object() const { return object_; }
     void place(BlockIndex block, ChunkIndex chunk, std::uint64_t content);
     void release(BlockIndex block);
+    /// As transport/run/erasure.h does: right if all that it is made of is.
+    void code(const core::Operation& operation) {
+        operation.kind == core::OperationKind::encode ? encode(operation)
+                                                      : reconstruct(operation);
+    }
     /// What a packet cut from the buffer carries now.
     [[nodiscard]] std::uint64_t cut(BlockIndex block, std::uint32_t chunk) const;
 
@@ -53,12 +71,15 @@ class Content {
     [[nodiscard]] bool is_whole() const { return has_finished_; }
     [[nodiscard]] std::uint64_t chunks_stored() const { return chunks_stored_; }
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
+    [[nodiscard]] std::uint64_t reconstructed() const { return reconstructed_; }
 
   private:
     /// Of each chunk: is it there, and right? So that a buffer costs a byte a chunk.
     enum class State : std::uint8_t { absent, right, flipped, strange };
     using Buffer = std::vector<State>;
 
+    void encode(const core::Operation& operation);
+    void reconstruct(const core::Operation& operation);
     [[nodiscard]] core::Completion load(const core::Operation& operation);
     [[nodiscard]] core::Completion verify(const core::Operation& operation);
     [[nodiscard]] std::vector<core::Completion> store(const core::Operation& operation);
@@ -85,6 +106,7 @@ class Content {
     bool has_finished_ = false;
     std::uint64_t chunks_stored_ = 0;
     std::uint64_t loads_ = 0;
+    std::uint64_t reconstructed_ = 0;
 };
 
 }  // namespace stage::sim

@@ -1,8 +1,7 @@
 #include "tests/sim/host.h"
 
+#include "tests/sim/make_core.h"
 #include "transport/core/limits.h"
-#include "transport/core/receiver.h"
-#include "transport/core/sender.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,26 +13,6 @@ constexpr std::uint64_t kUplinkFull = 256U << 10U;
 constexpr std::uint64_t kUplinkFree = 128U << 10U;
 constexpr std::uint32_t kTurnsAtOnceMax = 200;
 
-std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& prng) {
-    core::CoreConfig config;
-    config.own = Rank{rank};
-    config.members = plan.members;
-    config.source = Rank{plan.source};
-    config.session = 1;
-    config.chunk_bytes = plan.chunk_bytes;
-    config.rate_bytes_per_s = plan.told_bytes_per_s;
-    config.resident_blocks = plan.resident_blocks;
-    config.ready_timeout = plan.ready_timeout;
-    config.stall_timeout = plan.stall_timeout;
-    config.linger = plan.linger;
-    if (rank != plan.source) {
-        return std::make_unique<HeldCore<core::Receiver>>(config, prng);
-    }
-    const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
-                                  .object_bytes = plan.object_bytes()};
-    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng);
-}
-
 }  // namespace
 
 Host::Host(const Plan& plan, std::uint16_t rank, const Surroundings& world)
@@ -44,9 +23,9 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Surroundings& world)
       network_{world.network},
       complain_{world.complain},
       own_chance_{world.prng.next()},
-      object_{plan},
       content_{plan, rank, world.prng, complain_},
       sealing_{plan, rank},
+      stalls_{plan.stalls, plan.seed * 1000 + rank},
       inbox_{plan.socket_buffer_bytes} {
     const MakeCore make = [this] { return make_core(plan_, rank_, own_chance_); };
     core_ = world.dress ? world.dress(rank, make) : make();
@@ -85,6 +64,7 @@ void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
     if (is_dead_ || over_at_) {
         return;
     }
+    at = plan_.stalls.holds_kernel ? stalls_.awake(at) : at;
     if (inbox_.put(at, train, mask)) {
         wake_at(at + wake_latency());
     }
@@ -92,7 +72,7 @@ void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
 
 /// At most one event is on its way that comes in time; a later one is planned by that.
 void Host::wake_at(Instant when) {
-    when = std::max({when, events_.now(), cpu_busy_until_});
+    when = stalls_.awake(std::max({when, events_.now(), cpu_busy_until_}));
     wake_ = std::min(wake_, when);
     if (wake_ < queued_) {
         queued_ = wake_;
@@ -209,12 +189,20 @@ void Host::operate() {
     for (;;) {
         operations_.operations.clear();
         core_->next_operations(local(), operations_);
+        follow_cut();
         if (operations_.operations.empty()) {
             return;
         }
         for (const core::Operation& operation : operations_.operations) {
             perform(operation);
         }
+    }
+}
+
+/// The core may have changed the size of its packets.
+void Host::follow_cut() {
+    if (outcome().chunk_bytes != content_.object().cut()) {
+        content_.recut(outcome().chunk_bytes);
     }
 }
 
@@ -231,6 +219,9 @@ void Host::perform(const core::Operation& operation) {
             return;
         case core::OperationKind::release:
             return content_.release(operation.block);
+        case core::OperationKind::encode:
+        case core::OperationKind::reconstruct:
+            return content_.code(operation);
         case core::OperationKind::load:
         case core::OperationKind::verify:
         case core::OperationKind::store:
@@ -287,6 +278,7 @@ void Host::send() {
         sends_.sends.clear();
         sends_.packets = 0;
         core_->next_sends(local(), sends_);
+        follow_cut();
         if (sends_.sends.empty()) {
             return;
         }
@@ -337,10 +329,11 @@ void Host::cut(const core::Send& send, Train& train) {
         train.contents.push_back(content_.cut(send.block, send.first.value() + i));
     }
     const std::uint32_t last = send.first.value() + send.count - 1U;
-    train.body_bytes = object_.chunk_bytes(send.block.value(), send.first.value());
-    train.last_body_bytes = object_.chunk_bytes(send.block.value(), last);
+    train.body_bytes = content_.object().sent_bytes(send, send.first.value());
+    train.last_body_bytes = content_.object().sent_bytes(send, last);
     data_sent_ += send.count;
     first_data_at_ = first_data_at_ ? first_data_at_ : events_.now();
+    last_data_at_ = events_.now();
 }
 
 void Host::check() {

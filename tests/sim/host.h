@@ -11,6 +11,7 @@
 #include "tests/sim/inbox.h"
 #include "tests/sim/network.h"
 #include "tests/sim/sealing.h"
+#include "tests/sim/stalls.h"
 #include "transport/run/any_core.h"
 
 #include <array>
@@ -54,6 +55,7 @@ class Host {
     [[nodiscard]] const std::array<std::uint64_t, 16>& heard() const { return heard_; }
     [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
     [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
+    [[nodiscard]] std::optional<Instant> last_data_at() const { return last_data_at_; }
     [[nodiscard]] std::uint64_t unopened() const { return sealing_.refused(); }
     [[nodiscard]] std::uint64_t overflowed() const { return inbox_.overflowed(); }
 
@@ -68,6 +70,7 @@ class Host {
     void take_packet(const Inbox::Arrival& arrival, std::uint32_t index);
     [[nodiscard]] Instant stamp(const Inbox::Arrival& arrival, std::uint32_t index);
     void operate();
+    void follow_cut();
     void perform(const core::Operation& operation);
     void place(const core::Operation& operation);
     void submit(const core::Operation& operation);
@@ -87,11 +90,11 @@ class Host {
     Network& network_;
     Content::Complain complain_;
     Prng own_chance_;
-    Object object_;
     Content content_;
     Sealing sealing_;
     std::unique_ptr<AnyCore> core_;
 
+    Stalls stalls_;
     Inbox inbox_;
     std::vector<Inbox::Arrival> taken_;  ///< In this turn: their bodies are being read.
     std::vector<core::Datagram> datagrams_;
@@ -116,6 +119,7 @@ class Host {
     std::array<std::uint64_t, 16> heard_{};
     std::uint64_t data_sent_ = 0;
     std::optional<Instant> first_data_at_;
+    std::optional<Instant> last_data_at_;
 };
 
 }  // namespace stage::sim

@@ -29,6 +29,7 @@ class Link {
     [[nodiscard]] Instant drained_to(std::uint64_t bytes) const;
     [[nodiscard]] Duration time_of(std::uint64_t bytes) const;
 
+    [[nodiscard]] double bytes_per_s() const { return static_cast<double>(rate_); }
     [[nodiscard]] std::uint64_t carried() const { return carried_; }
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
     /// Never more than the rate allows: counted apart from how carry() computes it.

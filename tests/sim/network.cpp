@@ -1,6 +1,7 @@
 #include "tests/sim/network.h"
 
 #include "tests/sim/environment.h"
+#include "transport/wire/body.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,20 @@ std::uint64_t draw_gap(Prng& prng, std::uint32_t ppm) {
     }
     const double kept = std::log1p(-static_cast<double>(ppm) / 1e6);
     return static_cast<std::uint64_t>(std::log(1.0 - prng.unit()) / kept);
+}
+
+/// Which chunks a request or its refusal is about.
+void trace_runs(const Train& train) {
+    const auto type = train.header.type;
+    if (type != wire::PacketType::request && type != wire::PacketType::lacking) {
+        return;
+    }
+    const auto body = wire::read_request(train.body);
+    std::printf("%26u asks or lacks, id %u:", train.from, body ? body->id : 0U);
+    for (const wire::ChunkRun& run : body ? body->runs : std::vector<wire::ChunkRun>{}) {
+        std::printf(" %u:%u+%u", run.block.value(), unsigned{run.first}, unsigned{run.count});
+    }
+    std::printf("\n");
 }
 
 template <class Visit>
@@ -115,6 +130,7 @@ void Network::trace(const Train& train) const {
             train.header.chunk.value() + i,
             train.body_bytes_of(i));
     }
+    trace_runs(train);
 }
 
 bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
@@ -179,6 +195,21 @@ PacketMask Network::without_bursts(std::uint16_t member, const Train& train, Pac
     return left;
 }
 
+/// What is larger than either end's path takes is gone, without a word.
+PacketMask Network::without_large(std::uint16_t member,
+                                  const Train& train,
+                                  PacketMask mask) const {
+    for (const std::uint16_t end : {train.from, member}) {
+        const std::uint32_t body_max = plan_.member[end].path_body_max;
+        for_each(body_max > 0 ? mask : 0, [&](std::uint32_t i) {
+            if (train.body_bytes_of(i) > body_max) {
+                mask &= ~(PacketMask{1} << i);
+            }
+        });
+    }
+    return mask;
+}
+
 PacketMask Network::survivors(std::uint16_t member, const Train& train, PacketMask mask) {
     if (plan_.loss.burst_ppm > 0) {
         mask = without_bursts(member, train, mask);
@@ -208,6 +239,7 @@ void Network::forward(std::uint16_t member, const TrainUse& use, PacketMask mask
     const Train& train = *use;
     const bool healthy = is_healthy();
     const PacketMask sent = mask;
+    mask = without_large(member, train, mask);
     if (!plan_.partitions.empty() && is_cut(train.from, member, now)) {
         mask = 0;
     } else if (!healthy) {

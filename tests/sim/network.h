@@ -31,6 +31,16 @@ class Network {
 
     [[nodiscard]] bool is_honest() const;
     [[nodiscard]] const Link& downlink(std::uint16_t member) const { return down_[member]; }
+    [[nodiscard]] const Link& uplink(std::uint16_t member) const { return up_[member]; }
+    /// For others than members: through one link, now. When the last has left it.
+    [[nodiscard]] Instant carry_up(std::uint16_t member, const Train& train, PacketMask& mask) {
+        return up_[member].carry(events_.now(), train, mask);
+    }
+    [[nodiscard]] Instant carry_down(std::uint16_t member,
+                                     const Train& train,
+                                     PacketMask& mask) {
+        return down_[member].carry(events_.now(), train, mask);
+    }
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
   private:
@@ -50,6 +60,9 @@ class Network {
     [[nodiscard]] bool is_healthy() const;
     [[nodiscard]] bool is_cut(std::uint16_t from, std::uint16_t to, Instant now) const;
     [[nodiscard]] PacketMask draw(std::uint32_t ppm, PacketMask mask);
+    [[nodiscard]] PacketMask without_large(std::uint16_t member,
+                                           const Train& train,
+                                           PacketMask mask) const;
     [[nodiscard]] PacketMask survivors(std::uint16_t member,
                                        const Train& train,
                                        PacketMask mask);

@@ -173,7 +173,7 @@ std::string Plan::describe() const {
         " bytes=" + std::to_string(object_bytes()) + " chunk=" + std::to_string(chunk_bytes) +
         " resident=" + std::to_string(resident_blocks) +
         " link=" + std::to_string(link_bytes_per_s) +
-        " told=" + std::to_string(told_bytes_per_s) +
+        " told=" + std::to_string(told_bytes_per_s) + (is_acker_paced ? " acker" : "") +
         " port=" + std::to_string(port_buffer_bytes) +
         " loss=" + std::to_string(loss.independent_ppm) + "/" +
         std::to_string(loss.shared_ppm) + "/" + std::to_string(loss.burst_ppm) + "x" +
@@ -228,6 +228,10 @@ Plan draw_plan(std::uint64_t seed) {
     plan.chunk_bytes = chunks[prng.below(4)];
     plan.block_bytes = draw_blocks(prng, plan.members);
     plan.hole_percent = prng.below(4) == 0 ? static_cast<std::uint32_t>(prng.below(101)) : 0;
+    plan.is_acker_paced = seed % 3 == 0;
+    if (seed % 4 == 0) {
+        plan.loss_remembered_ppm = seed % 8 == 0 ? 50'000U : 0U;
+    }
     plan.manifest_blocks = 1 + static_cast<std::uint32_t>(prng.below(2));
     plan.resident_blocks =
         prng.below(3) == 0 ? 2 + static_cast<std::uint32_t>(prng.below(10)) : 64;
@@ -238,6 +242,18 @@ Plan draw_plan(std::uint64_t seed) {
     }
     draw_partitions(prng, plan);
     plan.is_really_sealed = prng.below(25) == 0;
+    if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
+        plan.chunk_bytes_careful = 1444;
+        const auto narrow = static_cast<std::uint16_t>(prng.below(plan.members * 2U));
+        if (narrow < plan.members) {
+            plan.member[narrow].path_body_max = 1444;
+        }
+    }
+    // Nobody is blamed for a block that one link could not give to each member in time.
+    const std::uint64_t each = std::uint64_t{plan.members} * kBlockBytes * 3;
+    plan.stall_timeout = std::max<Duration>(
+        plan.stall_timeout,
+        milliseconds{static_cast<std::int64_t>(each * 1000 / plan.link_bytes_per_s)});
     return plan;
 }
 

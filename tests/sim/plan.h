@@ -35,6 +35,7 @@ struct LossPlan {
 struct MemberPlan {
     Duration clock_offset{};
     std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
+    std::uint32_t path_body_max = 0;              ///< Larger bodies are dropped; 0: none is.
     Duration packet_cost{};                       ///< CPU time for a received packet.
     Duration wake_latency{};                      ///< From an arrival to the loop.
     std::uint64_t downlink_bytes_per_s = 0;       ///< 0: the plan's.
@@ -57,17 +58,38 @@ struct Partition {
     bool says_nothing = true;   ///< nothing leaves them.
 };
 
+/// Hosts stand still now and then, each by itself: too few cores for so many processes.
+struct StallPlan {
+    Duration every{};  ///< From one to the next, on the average; 0: never.
+    Duration least{};  ///< So long,
+    Duration most{};   ///< up to this.
+    /// The kernel stands still, too: what comes meanwhile has one late stamp.
+    bool holds_kernel = false;
+};
+
+/// A TCP flow beside the broadcast (cubic_flow.h).
+struct FlowPlan {
+    std::optional<std::uint16_t> from;  ///< It shares this member's uplink,
+    std::optional<std::uint16_t> to;    ///< and this one's downlink.
+    Duration begin{};
+    Duration end = std::chrono::hours{1};
+};
+
 struct Plan {
     std::uint64_t seed = 1;
     std::uint16_t members = 4;
     std::uint16_t source = 0;
     std::uint16_t chunk_bytes = 1444;
+    std::uint16_t chunk_bytes_careful = 0;   ///< See CoreConfig.
     std::vector<std::uint32_t> block_bytes;  ///< One a block.
     std::uint32_t hole_percent = 0;
     std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.
     std::uint32_t resident_blocks = 64;
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t told_bytes_per_s = 125'000'000;
+    bool is_acker_paced = false;  ///< Where no rate is told.
+    std::optional<std::uint32_t> loss_remembered_ppm;
+    std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
     /// An uplink is a shaper: this passes it at once after a pause,
     std::uint32_t uplink_bucket_bytes = 0;
@@ -79,6 +101,7 @@ struct Plan {
     Duration wake_latency = microseconds{5};
     /// One wake-up of four is late by up to this: too few cores for so many processes.
     Duration wake_late_max{};
+    StallPlan stalls;
     Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};
@@ -89,6 +112,7 @@ struct Plan {
     Duration heals_at{};  ///< From then on the network is perfect.
     std::vector<MemberPlan> member;
     std::vector<Partition> partitions;
+    std::vector<FlowPlan> flows;
     bool is_really_sealed = false;
     bool is_seal_played = true;             ///< Else everything opens: see sealing.h.
     std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.

@@ -25,12 +25,14 @@ struct Cell {
     std::uint32_t loss_ppm = 0;
     std::uint64_t nic = 1;
     bool is_told = false;
+    double remembered = 0;  ///< In link rates.
 };
 
 struct Result {
-    double time = 0;   ///< In wire times.
-    double lost = 0;   ///< Share of the packets of the first pass, at the middle member.
-    double found = 0;  ///< Mbit/s, at the source's end.
+    double time = 0;    ///< In wire times, from the first offer on;
+    double moving = 0;  ///< from the first chunk on.
+    double lost = 0;    ///< Share of the packets of the first pass, at the middle member.
+    double found = 0;   ///< Mbit/s, at the source's end.
     std::uint64_t reports = 0;
 };
 
@@ -40,6 +42,16 @@ Plan plan_of(const Cell& cell) {
     plan.link_bytes_per_s = cell.mbits * 125'000;
     plan.uplink_bytes_per_s = plan.link_bytes_per_s * cell.nic;
     plan.told_bytes_per_s = cell.is_told ? plan.link_bytes_per_s : 0;
+    plan.remembered_bytes_per_s = static_cast<std::uint64_t>(
+        cell.remembered * static_cast<double>(plan.link_bytes_per_s));
+    if (cell.mbits >= 25'000) {  // as in the scale tests: jumbo frames, no disk
+        plan.chunk_bytes = 4096;
+        plan.port_buffer_bytes = 1U << 20U;
+        plan.socket_buffer_bytes = 16U << 20U;
+        plan.disk_bytes_per_s = 64'000'000'000;
+        plan.disk_latency = microseconds{5};
+        plan.packets_per_turn = 256;
+    }
     plan.propagation = microseconds{cell.mbits >= 10'000 ? 12 : 50};
     plan.loss.independent_ppm = cell.loss_ppm;
     plan.heals_at = std::chrono::hours{1};
@@ -57,6 +69,7 @@ Result run(const Cell& cell) {
     Result result;
     result.time = static_cast<double>(world.held_after().count()) /
                   static_cast<double>(plan.wire_time().count());
+    result.moving = world.times_wire();
     std::vector<double> lost;
     for (std::uint16_t rank = 1; rank < cell.members; ++rank) {
         lost.push_back(static_cast<double>(world.host(rank).outcome().packets_lost) /
@@ -122,6 +135,53 @@ TEST_CASE("a rate that nobody told", "[.rate]") {
                 }
             }
         }
+    }
+}
+
+double remembered(std::uint64_t mbits, std::uint64_t mib, double rate, std::uint32_t loss) {
+    return run({.mbits = mbits,
+                .mib = mib,
+                .members = static_cast<std::uint16_t>(number_of("MEMBERS", 9)),
+                .loss_ppm = loss,
+                .nic = mbits > 10'000 ? 1U : 4U,
+                .remembered = rate})
+        .moving;
+}
+
+TEST_CASE("a remembered path is fast from the first packet, and harmless if wrong",
+          "[scenario]") {
+    CHECK(remembered(100'000, 64, 1, 0) < 1.06);
+    CHECK(remembered(100'000, 64, 0.5, 0) < 1.2);
+    CHECK(remembered(100, 16, 10, 0) < 1.3);
+    CHECK(remembered(1000, 16, 10, 10'000) < 1.4);
+}
+
+// The train of jumbo frames is longer than any shaper's bucket, and is believed at once.
+TEST_CASE("a fast path is found in a part of a millisecond", "[scenario]") {
+    CHECK(remembered(100'000, 64, 0, 0) < 1.10);
+    CHECK(remembered(100'000, 64, 0, 10'000) < 1.20);
+}
+
+// T from the first chunk on. Half of what the path takes, or ten times as much, is wrong.
+TEST_CASE("a path that is remembered, rightly or wrongly", "[.memory]") {
+    std::printf("%6s %5s | %8s %8s %8s %8s %8s\n",
+                "Mbit/s",
+                "MiB",
+                "nothing",
+                "right",
+                "1 % loss",
+                "half",
+                "10 x");
+    for (const std::uint64_t mbits : {100U, 1000U, 10'000U, 100'000U}) {
+        std::printf("%6llu %5u | %8.3f %8.3f %8.3f %8.3f %8.3f\n",
+                    static_cast<unsigned long long>(mbits),
+                    64U,
+                    remembered(mbits, 64, 0, 0),
+                    remembered(mbits, 64, 1, 0),
+                    remembered(mbits, 64, 1, 10'000),
+                    remembered(mbits, 64, 0.5, 0),
+                    mbits > 10'000 ? 0.0 : remembered(mbits, 64, 10, 0));
+        static_cast<void>(std::fflush(stdout));
     }
 }
 

@@ -1,6 +1,6 @@
 // Which worlds taught us something?  Each bug that a seed found, and each fault by itself, by
 // name.
-#include "tests/sim/world.h"
+#include "tests/sim/ran.h"
 
 #include <catch2/catch.hpp>
 
@@ -8,48 +8,6 @@
 
 namespace stage::sim {
 namespace {
-
-constexpr std::uint64_t kMiB = 1U << 20U;
-
-/// A world that has run, without a complaint.
-class Ran {
-  public:
-    explicit Ran(const Plan& plan) : world{plan} {
-        world.run();
-        std::string all;
-        for (const std::string& complaint : world.complaints()) {
-            all += complaint + "\n";
-        }
-        INFO(plan.describe() << "\n" << all << world.report());
-        CHECK(all.empty());
-    }
-
-    [[nodiscard]] core::Phase phase(std::uint16_t rank) const {
-        return world.host(rank).outcome().phase;
-    }
-    /// Everybody alive failed and names `culprit`, with a sentence that has `words`.
-    void all_name(std::uint16_t culprit, std::string_view words) const {
-        INFO(world.report());
-        for (std::uint16_t rank = 0; rank < world.plan().members; ++rank) {
-            const core::Outcome& outcome = world.host(rank).outcome();
-            if (world.host(rank).is_dead()) {
-                continue;
-            }
-            CAPTURE(rank);
-            CHECK(outcome.phase == core::Phase::failed);
-            CHECK(outcome.culprit.value() == culprit);
-            REQUIRE(outcome.why);
-            CHECK(outcome.why->sentence().find(words) != std::string::npos);
-        }
-    }
-    void all_released() const {
-        INFO(world.report());
-        CHECK(world.all_released());
-    }
-    [[nodiscard]] double times_wire(std::uint16_t rank) const { return world.times_wire(rank); }
-
-    World world;
-};
 
 Plan lossy_plan(std::uint16_t members, std::uint64_t bytes, std::uint32_t loss_ppm) {
     Plan plan = calm_plan(members, bytes);

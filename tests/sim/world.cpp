@@ -41,6 +41,9 @@ World::World(Plan plan, Host::Dress dress)
                 .complain = [this, rank](const std::string& what) { complain(rank, what); },
                 .dress = dress}));
     }
+    for (const FlowPlan& flow : plan_.flows) {
+        flows_.push_back(std::make_unique<CubicFlow>(plan_, flow, network_, events_));
+    }
 }
 
 void World::complain(std::uint16_t rank, const std::string& what) {
@@ -82,6 +85,9 @@ bool World::is_over() const {
 void World::run() {
     for (const auto& host : hosts_) {
         host->start();
+    }
+    for (const auto& flow : flows_) {
+        flow->start();
     }
     const Instant limit{patience()};
     while (!events_.is_empty() && !is_over() && complaints_.empty()) {
@@ -151,7 +157,7 @@ void World::check_end() {
             check_named(rank);
         }
         const std::uint64_t once = host.content().chunks_stored();
-        if (once > plan_.chunks()) {
+        if (once > host.content().object().chunks_all()) {
             complain(rank, "stored more chunks than there are");
         }
     }

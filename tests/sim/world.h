@@ -6,6 +6,7 @@
 // more than it can.
 #pragma once
 
+#include "tests/sim/cubic_flow.h"
 #include "tests/sim/host.h"
 
 #include <memory>
@@ -25,6 +26,7 @@ class World {
     [[nodiscard]] const Host& host(std::uint16_t rank) const { return *hosts_[rank]; }
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Network& network() const { return network_; }
+    [[nodiscard]] const CubicFlow& flow(std::size_t index) const { return *flows_[index]; }
     /// When the last member came to hold the object, or this one did.
     [[nodiscard]] Duration held_after() const;
     [[nodiscard]] Duration held_after(std::uint16_t rank) const;
@@ -52,6 +54,7 @@ class World {
     std::vector<std::string> complaints_;
     Network network_;
     std::vector<std::unique_ptr<Host>> hosts_;
+    std::vector<std::unique_ptr<CubicFlow>> flows_;
 };
 
 }  // namespace stage::sim

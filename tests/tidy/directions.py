@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     + ["stager/link/munge_check.", "stager/daemon/job_directory."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
     + ["stager/control", "stager/config", "stager/spawn", "stager/link", "stager/worker/setup."]
+    + ["stager/files/planted_links."]
     + ["transport/udp", "pmix", "pmix/host"],
 }
 
@@ -46,8 +47,10 @@ LIBRARY = {
     "infiniband/": ["transport/verbs"],
     "rdma/": ["transport/verbs"],
     "pmix": ["pmix", "pmix/host"],
-    "slurm/": ["spank", "stager/daemon/slurm_query."],
+    "slurm/": ["spank", "stager/daemon/slurm_query.", "stager/daemon/slurm_releases."],
     "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],
+    "archive": ["stager/files/unpacker."],
+    "zstd.h": ["transport/run/block_codec."],
     "catch2/": [],
 }
 

@@ -38,6 +38,9 @@ class Logger {
     /// To stderr, one write per line, "stagecastd: info: sentence key=value".
     static Logger to_stderr(std::string program, LogLevel least);
 
+    /// From now on.
+    void set_least(LogLevel least) { least_ = least; }
+
     void debug(std::string_view sentence, std::initializer_list<LogField> fields = {}) const;
     void info(std::string_view sentence, std::initializer_list<LogField> fields = {}) const;
     void warn(std::string_view sentence, std::initializer_list<LogField> fields = {}) const;

@@ -29,6 +29,7 @@
 
 #include "transport/base/result.h"
 #include "transport/base/units.h"
+#include "transport/core/parity_code.h"
 #include "transport/wire/body.h"
 #include "transport/wire/packet.h"
 
@@ -69,6 +70,9 @@ enum class OperationKind : std::uint8_t {
     finish,   ///< Every block was stored (receiver) or loaded once (source): give the files
               ///< their final names. Completes; only a good one lets a member say that it holds
               ///< the object. Asked once, by every member.
+    encode,   ///< Make the parities of `code` in `block`'s buffer, one each chunk_bytes.
+    reconstruct,  ///< Make what `code` lost in the buffers of its blocks, from the parities in
+                  ///< `block`'s. Both are done when they are performed, as place is.
 };
 
 struct Operation {
@@ -77,7 +81,8 @@ struct Operation {
                     ///< completion.
     BlockIndex block;
     ChunkIndex chunk;
-    wire::Descriptor descriptor;  ///< verify and store.
+    wire::Descriptor descriptor;     ///< verify and store.
+    std::optional<ParityCode> code;  ///< encode and reconstruct.
 };
 
 enum class Verdict : std::uint8_t {
@@ -115,6 +120,7 @@ struct Send {
     BlockIndex block;
     ChunkIndex first;
     std::uint16_t count = 1;
+    std::uint16_t length = 0;  ///< DATA of parities: of each. 0: as the block is cut.
     std::vector<std::byte> body;
 };
 
@@ -152,7 +158,14 @@ struct Outcome {
     std::uint64_t packets_lost = 0;      ///< Of the first pass, at this member.
     std::uint64_t packets_repaired = 0;  ///< Chunks that came from a peer or by repeat.
     std::uint64_t packets_sent = 0;
+    std::uint16_t chunk_bytes = 0;             ///< In force; it changes only before any DATA.
     std::uint64_t rate_found_bytes_per_s = 0;  ///< The source's: what the path carried.
+};
+
+/// Whom the source's rate follows, where none was told (docs/PROTOCOL.md, 6.3).
+enum class RatePolicy : std::uint8_t {
+    quantile,  ///< Most receivers.
+    acker,     ///< The slowest.
 };
 
 /// What every core is told at birth. Limits carry their unit in their names.
@@ -161,11 +174,15 @@ struct CoreConfig {
     std::uint16_t members = 2;  ///< Size of the group, 2 .. 65535; ranks are 0 .. members-1.
     Rank source;
     std::uint32_t session = 0;
-    std::uint16_t chunk_bytes = 1444;    ///< 1472 less header and tag, at MTU 1500.
+    std::uint16_t chunk_bytes = 1444;  ///< 1472 less header and tag, at MTU 1500.
+    /// A smaller one, that all take where a path drops the larger; 0: none.
+    std::uint16_t chunk_bytes_careful = 0;
     std::uint64_t rate_bytes_per_s = 0;  ///< Told; payload and headers as on the wire (with 42
                                          ///< bytes of Ethernet, IP and UDP). 0: not told.
     std::uint64_t rate_max_bytes_per_s = 0;         ///< Where it isn't: no faster; 0: no bound.
     std::uint64_t rate_remembered_bytes_per_s = 0;  ///< What an earlier broadcast found.
+    RatePolicy rate_policy = RatePolicy::quantile;
+    std::optional<std::uint32_t> loss_remembered_ppm;  ///< Likewise, in a million packets.
     std::uint32_t resident_blocks = 64;
     Duration ready_timeout{};  ///< Until every member must have answered an offer.
     Duration stall_timeout{};  ///< Without any progress of a member that is alive or silent.

@@ -8,7 +8,8 @@
 namespace stage::core {
 
 void ControlQueue::push(wire::PacketType type, Destination to, std::vector<std::byte> body) {
-    invariant(body.size() <= wire::kMaxBodyBytes, "a control packet fits the smallest MTU");
+    invariant(body.size() <= wire::kMaxBodyBytes || type == wire::PacketType::offer,
+              "a control packet fits the smallest MTU");
     if (queue_.size() >= packets_max_) {
         ++dropped_;
         return;

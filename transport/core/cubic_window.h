@@ -23,8 +23,12 @@ class CubicWindow {
         grown_at_ = now;
     }
 
-    /// Most receivers lost something of this window.
-    void on_loss(Instant now) {
+    /// Most receivers lost something. Of one `trip`, seconds, it is one loss.
+    void on_loss(Instant now, double trip) {
+        if (now < forgiven_until_) {
+            return grow(now, trip);
+        }
+        forgiven_until_ = now + Duration{static_cast<Duration::rep>(trip * 1e9)};
         most_ = window_ < most_ ? window_ * (1 + kBeta) / 2 : window_;
         window_ = std::max(window_ * kBeta, kLeast);
         reno_ = window_;
@@ -59,6 +63,7 @@ class CubicWindow {
     double reno_ = kLeast;
     Instant began_at_{};
     Instant grown_at_{};
+    Instant forgiven_until_{};
 };
 
 }  // namespace stage::core

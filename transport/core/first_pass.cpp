@@ -24,7 +24,8 @@ FirstPass::FirstPass(const CoreConfig& config,
       load_ahead_{std::clamp(config.resident_blocks / 2U, 1U, limits.load_ahead_max)},
       descriptors_{descriptors},
       residence_{residence},
-      since_announced_{kAnnounceEveryChunks} {
+      since_announced_{kAnnounceEveryChunks},
+      parities_{config, shape, limits, descriptors, residence} {
 }
 
 void FirstPass::order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket) {
@@ -40,6 +41,9 @@ void FirstPass::order_loads(std::deque<Operation>& operations, std::uint64_t& ne
         operations.push_back(load);
         loaded_.push_back(false);
         ++next_load_;
+    }
+    if (has_loaded_all() && parities_.wants_encode()) {
+        parities_.order_encode(operations);
     }
 }
 
@@ -64,7 +68,7 @@ void FirstPass::fill(Instant now,
                      SendBatch& batch,
                      Pacer& pacer,
                      Numbering& numbers) {
-    while (!is_over() && has_loaded_cursor() && cursor_.block < window_below) {
+    while (!has_sent_all() && has_loaded_cursor() && cursor_.block < window_below) {
         std::uint32_t room = packets_allowed(batch, pacer.credit(now), packet_bytes_);
         if (room == 0) {
             return;
@@ -95,6 +99,9 @@ void FirstPass::fill(Instant now,
             leave_block();
         }
     }
+    if (has_sent_all()) {
+        last_packet_ = std::max(last_packet_, parities_.fill(now, batch, pacer, numbers));
+    }
 }
 
 void FirstPass::leave_block() {
@@ -113,7 +120,9 @@ void FirstPass::announce(SendBatch& batch, Pacer& pacer, Numbering& numbers) {
     send.type = wire::PacketType::describe;
     send.to.to_group = true;
     send.packet_number = numbers.take(1);
-    send.body = descriptors_.describe(BlockIndex{cursor_.block}, count);
+    // The first block was described once only, and nothing can be stored without it.
+    const std::uint32_t again = cursor_.block == 1 ? 1 : 0;
+    send.body = descriptors_.describe(BlockIndex{cursor_.block - again}, count + again);
     pacer.charge(send.body.size() + kWireOverheadBytes);
     batch.sends.push_back(std::move(send));
     ++batch.packets;

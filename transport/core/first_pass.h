@@ -2,7 +2,8 @@
 //
 // Block by block, read a few ahead, each announced by its descriptor before its chunks and
 // several times after, at the pacer's rate, and not further than the window that the receivers'
-// progress opens. A hole has no chunks. What was sent stays in memory while there is room.
+// progress opens. A hole has no chunks. What was sent stays in memory while there is room. A
+// small object's parities come after it (parity_pass.h).
 #pragma once
 
 #include "transport/core/contract.h"
@@ -11,6 +12,7 @@
 #include "transport/core/limits.h"
 #include "transport/core/object_shape.h"
 #include "transport/core/pacer.h"
+#include "transport/core/parity_pass.h"
 #include "transport/core/residence.h"
 
 #include <deque>
@@ -31,8 +33,9 @@ class FirstPass {
     void order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket);
     /// order_loads() would order something.
     [[nodiscard]] bool wants_loads() const {
-        return next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_ &&
-               residence_.has_room();
+        const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
+        return (next_load_ < shape_.blocks && !is_ahead && residence_.has_room()) ||
+               (has_loaded_all() && parities_.wants_encode());
     }
     /// A block was read for the first time; its descriptor is in the table.
     void on_loaded(BlockIndex block);
@@ -45,17 +48,20 @@ class FirstPass {
               Numbering& numbers);
 
     [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
-    [[nodiscard]] bool is_over() const { return cursor_.block == shape_.blocks; }
+    [[nodiscard]] bool is_over() const { return has_sent_all() && parities_.is_over(); }
     /// Everything before was sent.
     [[nodiscard]] Position cursor() const { return cursor_; }
     /// Is the block's first reading over?
     [[nodiscard]] bool has_loaded(BlockIndex block) const;
     /// Something could be sent, had it credit and window.
-    [[nodiscard]] bool is_waiting() const { return !is_over() && has_loaded_cursor(); }
+    [[nodiscard]] bool is_waiting() const {
+        return has_sent_all() ? parities_.is_waiting() : has_loaded_cursor();
+    }
     /// The number of the last packet of the pass.
     [[nodiscard]] std::uint64_t last_packet() const { return last_packet_; }
 
   private:
+    [[nodiscard]] bool has_sent_all() const { return cursor_.block == shape_.blocks; }
     [[nodiscard]] bool has_loaded_cursor() const {
         return has_loaded(BlockIndex{cursor_.block});
     }
@@ -75,6 +81,7 @@ class FirstPass {
     std::uint32_t announced_below_ = 0;
     std::uint32_t since_announced_;  ///< Chunks.
     std::uint64_t last_packet_ = 0;
+    ParityPass parities_;
 };
 
 }  // namespace stage::core

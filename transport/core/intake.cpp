@@ -224,6 +224,23 @@ bool Intake::open_absent(Position settled, bool is_ended) {
     return has_opened;
 }
 
+bool Intake::open_all(std::uint32_t blocks) {
+    for (BlockIndex block{0}; block.value() < blocks; ++block) {
+        if (!map_->is_held(block) && map_->find(block) == nullptr && !open_whole(block)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Intake::on_reconstructed(BlockIndex block, std::uint32_t chunk) {
+    OpenBlock* open = map_->find(block);
+    invariant(open != nullptr && open->state == OpenState::filling,
+              "only what a block lacks is reconstructed");
+    open->have.add(chunk);
+    advance(*open);
+}
+
 bool Intake::is_first_at_disk() const {
     if (map_->open_count() == 0 || map_->at(0).state == OpenState::filling) {
         return false;

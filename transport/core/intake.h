@@ -41,8 +41,18 @@ class Intake final : public Holdings {
     /// Opens blocks before `settled` that are not there at all, as far as there is room. True
     /// if any was.
     bool open_absent(Position settled, bool is_ended);
+    /// Opens what is not there of the first `blocks` blocks, which are described. False if not
+    /// all could be.
+    bool open_all(std::uint32_t blocks);
+    /// A chunk of an open block is there, though it never came.
+    void on_reconstructed(BlockIndex block, std::uint32_t chunk);
     /// Blocks closed since the last call: nobody should wait for their chunks.
     [[nodiscard]] std::vector<BlockIndex> take_closed();
+
+    /// No chunk has come yet.
+    [[nodiscard]] bool is_untouched() const {
+        return chunks_held_ == 0 && residence_.size() == 0;
+    }
 
     // Requires has_begun():
     /// The first block that isn't held is being verified or stored.

@@ -19,7 +19,7 @@ struct PacerLimits {
     /// A burst may always be what so much time is owed: nobody wakes up more often.
     Duration burst_time_min = std::chrono::microseconds{40};
     /// Credit older than this is forgotten: repaying it would be a blast.
-    Duration credit_age_max = std::chrono::milliseconds{2};
+    Duration credit_age_max = std::chrono::milliseconds{8};
     /// Unless the receivers are seen to take more: up to so many times as much and as old.
     std::uint32_t stretch_max = 16;
 };
@@ -75,6 +75,15 @@ struct RepairLimits {
     std::uint32_t bad_digests_max = 8;  ///< Of one block, before the source is not believed.
 };
 
+struct ParityLimits {
+    std::uint32_t symbols_max = 64;  ///< An object of no more packets travels with parities,
+    std::uint32_t coded_blocks_max = 8;   ///< if it has no more blocks:
+    std::uint8_t parities_few = 8;        ///< so many,
+    std::uint8_t parities_many = 16;      ///< or, where more than
+    std::uint32_t few_loss_ppm = 20'000;  ///< this is lost, so many;
+    std::uint32_t describe_every = 3;     ///< and a DESCRIBE after so many.
+};
+
 struct FeedbackLimits {
     std::uint16_t representatives = 32;
     Duration interval = std::chrono::milliseconds{20};     ///< Of a representative's reports,
@@ -121,6 +130,9 @@ struct EndingLimits {
     Duration offer_first = std::chrono::milliseconds{2};  ///< OFFER repeated after this,
     std::uint32_t offer_even = 5;                         ///< so often; then it doubles,
     Duration offer_max = std::chrono::milliseconds{250};  ///< up to this.
+    /// Whoever hasn't answered offers of the full packet's size by then may be behind a path
+    /// that drops them: smaller packets for all.
+    Duration path_patience = std::chrono::milliseconds{400};
     Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
     Duration ready_jitter_max = std::chrono::milliseconds{50};
     Duration ending_first =
@@ -139,6 +151,7 @@ struct Limits {
     PacerLimits pacer;
     RateLimits rate;
     RepairLimits repair;
+    ParityLimits parity;
     FeedbackLimits feedback;
     EndingLimits ending;
     std::size_t outbox_max = 256;      ///< Control packets waiting to be sent.

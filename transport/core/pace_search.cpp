@@ -9,8 +9,9 @@ constexpr std::size_t kSendsRemembered = 8192;
 /// Of the train a receiver must have reported so many packets.
 constexpr double kTrainPacketsMin = 12;
 constexpr double kSamplePacketsMin = 8;
-/// A train that arrives in less may have gone through a shaper's bucket: begin with no more
-/// than a bounded rate; in less than the second, the kernel's times are too coarse. Seconds.
+/// A train that arrives in less may have gone through a shaper's bucket, if that takes it all:
+/// begin with no more than a bounded rate. In less than the second, the kernel's times are too
+/// coarse. Seconds.
 constexpr double kTrainTimeMin = 1e-3;
 constexpr double kPreciseTime = 60e-6;
 constexpr std::uint64_t kGuessMost = 8;
@@ -19,6 +20,8 @@ constexpr std::uint64_t kFlightPackets = 32;
 constexpr double kReportAge = 1e-3;
 /// So late a process is taken to be for each doubling and more of its bursts, seconds.
 constexpr double kLateness = 100e-6;
+/// So many samples show whether a remembered rate is right.
+constexpr unsigned kProofs = 3;
 constexpr std::uint64_t kAtOnce = 1'000'000'000'000;
 
 double most_of(const CoreConfig& config, const RateLimits& limits) {
@@ -67,7 +70,11 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
     }
     if (auto sample = board_.sample(now, kSamplePacketsMin)) {
         sample->lateness = kLateness * (pacer.stretch() - 1);
+        unproved_ -= unproved_ > 0 ? 1U : 0U;
         set_rate(now, pacer, search_.on_sample(now, *sample));
+        if (search_.take_new_path()) {
+            board_.forget_delays();
+        }
     }
 }
 
@@ -76,21 +83,24 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
     if (is_told_) {
         return;
     }
-    if (remembered_ > 0) {
-        return begin_search(
-            now, pacer, static_cast<double>(remembered_), RateSearch::From::memory);
-    }
-    train_until_ = now + limits_.train_patience;
     first_ = log_.next();
     reported_ = first_;
     reported_at_ = now;
+    if (remembered_ > 0) {
+        unproved_ = kProofs;
+        begin_search(now, pacer, static_cast<double>(remembered_), RateSearch::From::memory);
+        return bound_flight(now);
+    }
+    train_until_ = now + limits_.train_patience;
     bound_flight(now);
     pacer.set_rate(now, limits_.least_bytes_per_s);
     pacer.grant(std::uint64_t{limits_.train_packets} * packet_bytes_);
 }
 
 void PaceSearch::bound_flight(Instant now) {
-    if (first_ == 0 || (!train_until_ && search_.state() != RateSearch::State::start)) {
+    const bool is_sought =
+        train_until_ || unproved_ > 0 || search_.state() == RateSearch::State::start;
+    if (first_ == 0 || !is_sought) {
         below_.reset();
         return;
     }
@@ -126,7 +136,7 @@ void PaceSearch::watch_train(Instant now, Pacer& pacer) {
     const double bytes = limits_.train_packets * packet_bytes_;
     const bool is_full = sample->sent > 1.5 * sample->delivered;
     const bool is_precise = sample->delivered * kPreciseTime < bytes;
-    const bool is_long = sample->delivered * kTrainTimeMin < bytes;
+    const bool is_long = sample->delivered * kTrainTimeMin < bytes || bytes > kBucketBytes;
     const double most = static_cast<double>(limits_.start_bytes_per_s * kGuessMost);
     search_.expect(sample->delivered);
     begin_search(now,

@@ -58,6 +58,7 @@ class PaceSearch {
     double most_passed_ = 0;              ///< Since the start: the most that the path took.
     std::optional<Instant> train_until_;  ///< Waiting for what becomes of the train.
     bool is_begun_ = false;
+    unsigned unproved_ = 0;    ///< Samples to come before a remembered rate is believed.
     std::uint64_t first_ = 0;  ///< Number of the train's first packet.
     std::uint64_t reported_ = 0;
     Instant reported_at_{};

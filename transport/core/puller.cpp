@@ -123,14 +123,15 @@ void Puller::on_answer(Instant now, Asked& asked) {
             on_first_sample();
         }
     }
-    asked.expires_at = now + round_trip_.timeout(0, margin());
+    asked.expires_at = now + timeout(0, copies(asked.block) > 1);
     peers_.on_answer(asked.peer);
 }
 
 /// What was asked before any round trip was seen needn't wait for the time-out of the unknown.
 void Puller::on_first_sample() {
     for (Asked& asked : asked_) {
-        asked.expires_at = std::min(asked.expires_at, asked.sent_at + round_trip_.timeout(0));
+        asked.expires_at =
+            std::min(asked.expires_at, asked.sent_at + timeout(0, copies(asked.block) > 1));
     }
 }
 
@@ -160,8 +161,8 @@ void Puller::fail(Instant now, const Asked& asked, OpenBlock& open, bool was_sil
         was_silent ? static_cast<std::uint8_t>(std::min(open.silences + 1U, kMany)) : 0;
     open.refusals =
         static_cast<std::uint8_t>(std::min(open.refusals + (was_silent ? 0U : 1U), kMany));
-    const unsigned over =
-        open.failures - std::min(open.failures, limits_.failures_before_source);
+    const unsigned rounds = open.failures / std::max(copies(open.block), 1U);
+    const unsigned over = rounds - std::min<unsigned>(rounds, limits_.failures_before_source);
     if (over > 0) {
         const Duration pause = round_trip_.mean() * (std::int64_t{1} << std::min(over, 6U));
         open.ask_after = now + std::min(pause, limits_.pause_max);
@@ -260,6 +261,10 @@ std::uint32_t Puller::wanted_below(const OpenBlock& open, Position settled) cons
 
 void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out) {
     expire(now, map);
+    const bool was_endgame = std::exchange(is_endgame_, is_near_end(map));
+    if (is_endgame_ && !was_endgame) {
+        begin_endgame(now, map);
+    }
     if (now < next_look_) {
         return;
     }
@@ -268,17 +273,6 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     if (std::exchange(has_new_rate_, false)) {
         pacer_.set_rate(now, is_ended_ ? rate_ : share(rate_, limits_.stream_share_percent));
     }
-    std::uint32_t missing = 0;
-    for (std::size_t i = 0; i < map.open_count(); ++i) {
-        const OpenBlock& open = map.at(i);
-        missing += open.chunks == 0 ? map.blocks() : open.chunks - open.have.count();
-    }
-    const bool is_last = map.held() + map.open_count() == map.blocks();
-    const bool is_near = is_ended_ && is_last && missing <= limits_.endgame_chunks;
-    if (is_near && !is_endgame_) {
-        begin_endgame(now, map);
-    }
-    is_endgame_ = is_near;
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         OpenBlock& open = map.at(i);
         const std::uint32_t below = wanted_below(open, settled);
@@ -293,18 +287,6 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
         // themselves.
         look_at_ = std::max(pacer_.burst_at(now), now + limits_.look_time_min);
         next_look_ = *look_at_;
-    }
-}
-
-/// What one peer was asked for is asked of others, too: its answer may be lost, and there is
-/// nothing else to wait for.
-void Puller::begin_endgame(Instant now, ChunkMap& map) {
-    for (std::size_t i = 0; i < map.open_count(); ++i) {
-        map.at(i).asked.clear();
-    }
-    const Instant soon = now + round_trip_.timeout(0, limits_.endgame_margin_min);
-    for (Asked& asked : asked_) {
-        asked.expires_at = std::min(asked.expires_at, soon);
     }
 }
 
@@ -335,10 +317,10 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
 }
 
 void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
-    const std::uint32_t copies =
-        is_endgame_ ? std::min<std::uint32_t>(limits_.endgame_peers, peers_.members() - 1U) : 1;
+    const std::uint32_t copies_max = copies(open.block);
+    const bool is_urgent = copies_max > 1;
     std::array<Rank, kCopiesMax> chosen{};
-    for (std::uint32_t copy = 0; copy < copies && asked_.size() < limits_.requests_max;
+    for (std::uint32_t copy = 0; copy < copies_max && asked_.size() < limits_.requests_max;
          ++copy) {
         asked.peer = choose(now, open, {chosen.data(), copy});
         if (std::find(chosen.begin(), chosen.begin() + copy, asked.peer) !=
@@ -348,7 +330,7 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
         chosen[copy] = asked.peer;
         asked.id = draw_id();
         asked.sent_at = now;
-        asked.expires_at = now + round_trip_.timeout(patience(open), margin());
+        asked.expires_at = now + timeout(patience(open), is_urgent);
         const wire::Request body{
             .id = asked.id, .runs = runs_of(open.block, {asked.chunks.data(), asked.left})};
         out.push_peer(wire::PacketType::request, asked.peer, wire::write(body));
@@ -361,16 +343,11 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     }
 }
 
-/// How often the time-out doubles: one or two silences are lost packets, more are a network
-/// that has no room, or is gone.
-std::uint32_t Puller::patience(const OpenBlock& open) const {
-    return open.silences - std::min<std::uint32_t>(open.silences, limits_.silences_free);
-}
-
 Rank Puller::choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen) {
     // Beside the first pass the source sends to all what it is asked for: only who heard from
     // peers that they lack it may ask, not who lost their answers.
-    const unsigned failures = is_ended_ ? open.failures : open.refusals;
+    const unsigned each = is_endgame_ ? 1U : std::max(copies(open.block), 1U);
+    const unsigned failures = (is_ended_ ? open.failures : open.refusals) / each;
     if (chosen.empty() && failures >= limits_.failures_before_source) {
         const unsigned over = std::min(failures - limits_.failures_before_source, 16U);
         const std::uint64_t askers = std::uint64_t{limits_.source_askers} << over;

@@ -69,6 +69,7 @@ class Puller {
 
     void on_answer(Instant now, Asked& asked);
     void on_first_sample();
+    [[nodiscard]] bool is_near_end(const ChunkMap& map) const;
     void begin_endgame(Instant now, ChunkMap& map);
     void move(const wire::ChunkRun& run, Asked& asked, Asked& refused);
     void expire(Instant now, ChunkMap& map);
@@ -86,9 +87,8 @@ class Puller {
     [[nodiscard]] Rank choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen);
     [[nodiscard]] bool has_room(Instant now);
     [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
-    [[nodiscard]] Duration margin() const {
-        return is_endgame_ ? limits_.endgame_margin_min : limits_.timeout_margin_min;
-    }
+    [[nodiscard]] std::uint32_t copies(BlockIndex block) const;
+    [[nodiscard]] Duration timeout(std::uint32_t failures, bool is_urgent) const;
     [[nodiscard]] std::uint32_t window() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 

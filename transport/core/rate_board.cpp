@@ -114,6 +114,12 @@ void RateBoard::add(View& view, const SendLog::Span& span, const wire::Report& r
     view.arrived_in += Duration{report.span_ns};
 }
 
+void RateBoard::forget_delays() {
+    for (View& view : views_) {
+        view.least_delay.reset();
+    }
+}
+
 void RateBoard::begin(Instant now, std::uint64_t next) {
     first_ = next;
     begun_at_ = now;

@@ -36,6 +36,8 @@ class RateBoard {
     /// Reports of others than representatives count for nothing here.
     void on_report(Instant now, Rank from, const wire::Report& report, const SendLog& log);
 
+    /// The least delays seen are another path's.
+    void forget_delays();
     /// What was sent before packet number `next` says nothing any more.
     void begin(Instant now, std::uint64_t next);
     /// What has been seen since, when enough have reported on `packets_min` packets or more.

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace stage::core {
 namespace {
 
 /// A burst's own packets wait for each other; later it is known how long, seconds.
 constexpr double kBurst = 250e-6;
-/// With the train, more than a shaper lets through at once.
-constexpr double kBucketPackets = 96;
 /// Of the capacity, while a queue drains.
 constexpr double kDrain = 0.8;
 /// Sent so many times as fast as it arrives, though slower than the capacity believed: the
@@ -21,6 +20,21 @@ constexpr unsigned kOutrunMost = 8;
 /// late.
 constexpr double kExplains = 1.02;
 constexpr unsigned kUnexplainedMost = 4;
+/// One sample may be wrong: before a large cut a second one must agree. Until then, of the
+/// capacity:
+constexpr unsigned kQueuedMost = 2;
+constexpr double kDoubt = 0.95;
+/// More leaves than arrives, beyond the noise of a sample.
+constexpr double kFills = 1.01;
+/// A queue that stays though no more leaves than arrives, so often in a row, may be another's.
+constexpr unsigned kStuckMost = 6;
+constexpr double kStuck = 0.9;  ///< Of the unit: where the rate lies well below the capacity.
+/// More loss than chance's is a full queue's where there is one.
+constexpr double kOverflow = 0.06;
+/// Two samples of a busy path that differ by less agree; they say something where much less
+/// than the rate passes.
+constexpr double kAgrees = 1.15;
+constexpr double kMuchLess = 0.9;
 /// While competing, of the rate at which packets arrive: a window's packets leave as others
 /// arrive, and grow slowly.
 constexpr double kClocked = 1.25;
@@ -41,7 +55,8 @@ void RateSearch::begin(Instant, double rate, From from) {
 }
 
 double RateSearch::queue_unit(const RateSample& sample) const {
-    return 20e-6 + sample.lateness + sample.round_trip / 4 + 8 * packet_bytes_ / rate_;
+    return 20e-6 + sample.lateness + sample.round_trip / 4 +
+           8 * packet_bytes_ / std::max(rate_, capacity_);
 }
 
 double RateSearch::without_chance(double delivered) const {
@@ -49,7 +64,12 @@ double RateSearch::without_chance(double delivered) const {
 }
 
 double RateSearch::on_sample(Instant now, const RateSample& sample) {
-    const double wanted = next(now, sample);
+    // What a full queue lost did not pass, as what chance took would have.
+    RateSample seen = sample;
+    if (sample.queue > queue_unit(sample) && sample.loss > loss_.chance() + kOverflow) {
+        seen.passed = std::min(sample.passed, without_chance(sample.delivered));
+    }
+    const double wanted = next(now, seen);
     is_waiting_ = wanted <= 0;
     if (is_waiting_) {
         return rate_;
@@ -83,9 +103,10 @@ double RateSearch::next(Instant now, const RateSample& sample) {
 double RateSearch::start(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample) + kBurst;
     const bool outruns = sample.sent > 1.12 * sample.delivered &&
-                         (sample.loss > loss_.chance() + 0.06 || sample.queue > unit / 2);
+                         (sample.loss > loss_.chance() + kOverflow || sample.queue > unit / 2);
     capacity_ = std::max(capacity_, std::min(sample.sent, without_chance(sample.delivered)));
     if (outruns || sample.queue > unit) {
+        before_cut_ = std::min(capacity_, 1.25 * sample.delivered);
         capacity_ = without_chance(sample.delivered);
         return begin_drain(now, sample);
     }
@@ -97,7 +118,8 @@ double RateSearch::start(Instant now, const RateSample& sample) {
     }
     if (rate_ < 0.95 * expected_) {
         // So many that no shaper's bucket took them all, or it goes on as it is.
-        return sample.packets < kBucketPackets ? 0 : std::min(4 * rate_, expected_);
+        return sample.packets * packet_bytes_ < kBucketBytes ? 0
+                                                             : std::min(4 * rate_, expected_);
     }
     return rate_ * (is_guess_ ? 2 : 1.25);
 }
@@ -107,7 +129,9 @@ double RateSearch::begin_drain(Instant now, const RateSample& sample) {
     drain_queue_ = sample.queue;
     drain_samples_ = 0;
     outrun_ = 0;
-    unexplained_ = 0;
+    passed_before_ = sample.passed;
+    queued_ = 0;
+    stuck_ = 0;
     drain_until_ = drain_time(now, sample);
     return kDrain * capacity_;
 }
@@ -125,11 +149,18 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
         drain_queue_ = std::max(drain_queue_, sample.queue);  // what was under way came, too
         drain_until_ = drain_time(now, sample);
     }
+    const double path = agreed(sample, unit);
     if (sample.queue <= 0.6 * unit) {
         is_settled_ = true;
+        was_alone_ = false;
         state_ = State::cruise;
         quiet_epochs_ = 0;
         return 0.985 * capacity_;
+    }
+    if (path > 0 && path < capacity_) {
+        capacity_ = path;
+        before_cut_ = 0;
+        return kDrain * capacity_;
     }
     if (sample.sent > kOutruns * sample.passed && sample.queue > unit &&
         outrun_ < kOutrunMost) {
@@ -147,14 +178,19 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
         // The queue moves: that is the path; what leaves no faster than it arrives is not.
         const double change = 0.5 * (sample.passed - capacity_);
         capacity_ += fills || !is_settled_ ? change : std::max(change, 0.0);
-    } else if (drain_samples_ >= 3 && sample.queue < 3 * unit) {
-        state_ = State::cruise;  // nothing drains, so nothing is there: the path has changed
+    }
+    const bool is_still = !drains && !fills && drain_samples_ >= 3;
+    if (is_still && was_alone_) {
+        // Nothing drains, and nobody else is there: the path became longer.
+        has_new_path_ = true;
+        was_alone_ = false;
+        state_ = State::cruise;
         quiet_epochs_ = 0;
         return 0.985 * capacity_;
     }
     const bool grows = drain_samples_ >= 3 && sample.queue > 1.5 * drain_queue_ + unit;
     const bool stays = now > drain_until_ && sample.queue > 0.7 * drain_queue_;
-    if (grows || stays) {
+    if (grows || stays || (is_still && sample.queue > unit)) {
         state_ = State::compete;
         queue_seen_ = now;
         alone_ = 0;
@@ -166,6 +202,21 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
         drain_until_ = drain_time(now, sample);
     }
     return kDrain * capacity_;
+}
+
+/// A queue kept the path busy, so what passed is what it takes, or one sample was wrong. Two
+/// in a row that agree are believed: gives what they say, 0 if they don't.
+double RateSearch::agreed(const RateSample& sample, double unit) {
+    if (sample.queue > unit) {
+        before_cut_ = std::min(before_cut_, (before_cut_ + sample.passed) / 2);
+    }
+    if (sample.queue <= unit || sample.passed >= kMuchLess * rate_) {
+        passed_before_ = 0;
+        return 0;
+    }
+    const double before = std::exchange(passed_before_, sample.passed);
+    const bool agrees = before < kAgrees * sample.passed && sample.passed < kAgrees * before;
+    return agrees ? std::max(before, sample.passed) : 0;
 }
 
 /// One sample's arrivals may have waited for a process, not for the path.
@@ -191,16 +242,26 @@ double RateSearch::cruise(Instant now, const RateSample& sample) {
         return rate_;
     }
     if (sample.queue > 1.5 * unit) {
-        if (sample.sent < kExplains * sample.delivered && ++unexplained_ < kUnexplainedMost) {
-            return std::min(rate_, 0.95 * capacity_);
+        const double path = agreed(sample, unit);
+        const bool is_ours = sample.sent >= kExplains * sample.delivered;
+        if (++queued_ < (is_ours ? kQueuedMost : kUnexplainedMost)) {
+            return std::min(rate_, kDoubt * capacity_);
         }
-        capacity_ = lowered(without_chance(sample.delivered));
+        before_cut_ = path > 0 ? 0 : std::max(capacity_, before_cut_);
+        capacity_ = path > 0 ? path : lowered(without_chance(sample.delivered));
         return begin_drain(now, sample);
     }
-    unexplained_ = 0;
+    queued_ = 0;
     if (sample.queue > 0.3 * unit) {
         quiet_epochs_ = 0;
-        capacity_ += 0.25 * (sample.passed - capacity_);
+        // What leaves slower than the path takes says nothing of what it could take.
+        const bool fills = sample.sent > kFills * sample.passed;
+        const double change_of = 0.25 * (sample.passed - capacity_);
+        capacity_ += fills ? change_of : std::max(change_of, 0.0);
+        stuck_ = !fills && sample.queue > kStuck * unit ? stuck_ + 1 : 0;
+        if (stuck_ >= kStuckMost) {
+            return begin_drain(now, sample);
+        }
         const double change =
             std::clamp(0.05 * (0.6 * unit - sample.queue) / unit, -0.08, 0.03);
         return capacity_ * (1 + change);
@@ -216,8 +277,19 @@ double RateSearch::quiet(const RateSample& sample) {
         return ++limited_ >= 4 ? std::min(rate_, most) : rate_;
     }
     limited_ = 0;
-    capacity_ = std::max(capacity_, std::min(sample.sent, sample.passed));
-    const double growth = 0.01 * std::pow(1.6, ++quiet_epochs_ / 3);
+    stuck_ = 0;
+    if (before_cut_ > 1.02 * rate_) {
+        // It was lowered by samples that may have been wrong: half the way back at once.
+        const double half = (rate_ + before_cut_) / 2;
+        before_cut_ = half;
+        return half;
+    }
+    before_cut_ = 0;
+    // (A late burst passes a shaper's bucket at any rate.)
+    capacity_ = std::max(capacity_, std::min({sample.sent, sample.passed, 1.02 * rate_}));
+    // Nobody has seen the bound of a remembered path lately: it may take much more.
+    const double growth = is_settled_ ? 0.01 * std::pow(1.6, ++quiet_epochs_ / 3)
+                                      : 0.02 * std::pow(2, quiet_epochs_++);
     return rate_ * (1 + std::min(growth, 0.5));
 }
 
@@ -238,10 +310,11 @@ double RateSearch::compete(Instant now, const RateSample& sample) {
     alone_ = sample.passed > 0.9 * capacity_ ? alone_ + 1 : 0;
     if (alone_ >= 8) {
         capacity_ = sample.passed;  // the whole path is ours, and so is the queue
+        was_alone_ = true;
         return begin_drain(now, sample);
     }
     if (sample.loss > loss_.chance() + 0.005) {
-        window_.on_loss(now);
+        window_.on_loss(now, trip);
     } else {
         window_.grow(now, trip);
     }

@@ -14,8 +14,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace stage::core {
+
+/// More than a shaper lets through at once, bytes.
+inline constexpr double kBucketBytes = 145'000;
 
 class RateSearch {
   public:
@@ -41,6 +45,8 @@ class RateSearch {
     [[nodiscard]] double rate() const { return rate_; }
     /// The last sample was too short to go on by: a longer one of the same packets is wanted.
     [[nodiscard]] bool is_waiting() const { return is_waiting_; }
+    /// The path became longer: delays are to be measured anew. Says so once.
+    [[nodiscard]] bool take_new_path() { return std::exchange(has_new_path_, false); }
     /// What the path is believed to carry, bytes per second; 0 before it was seen.
     [[nodiscard]] double capacity() const { return capacity_; }
 
@@ -56,6 +62,7 @@ class RateSearch {
     [[nodiscard]] double quiet(const RateSample& sample);
     /// A queue longer than this is one, seconds.
     [[nodiscard]] double queue_unit(const RateSample& sample) const;
+    [[nodiscard]] double agreed(const RateSample& sample, double unit);
     [[nodiscard]] double lowered(double capacity) const;
     [[nodiscard]] double without_chance(double delivered) const;
 
@@ -75,10 +82,15 @@ class RateSearch {
     unsigned limited_ = 0;    ///< Samples in a row in which the source could not keep the rate.
     double drain_queue_ = 0;  ///< When draining began: the queue,
     unsigned drain_samples_ = 0;
-    unsigned outrun_ = 0;       ///< Samples in which we filled it on,
-    unsigned unexplained_ = 0;  ///< and in which it was there though we did not fill it.
-    bool is_settled_ = false;   ///< The capacity was seen: a queue has drained.
-    Instant drain_until_{};     ///< and by when it should be gone.
+    unsigned outrun_ = 0;        ///< Samples in which we filled it on,
+    unsigned queued_ = 0;        ///< and in a row with a queue, while cruising;
+    unsigned stuck_ = 0;         ///< with a short one that does not go.
+    double before_cut_ = 0;      ///< The capacity believed before it was lowered.
+    double passed_before_ = 0;   ///< Of the last sample of a busy path.
+    bool was_alone_ = false;     ///< Nobody else had a share when this drain began.
+    bool has_new_path_ = false;  ///< The delays seen so far are another path's.
+    bool is_settled_ = false;    ///< The capacity was seen: a queue has drained.
+    Instant drain_until_{};      ///< and by when it should be gone.
     CubicWindow window_;
     std::optional<Instant> queue_seen_;  ///< Last time, while competing.
     unsigned alone_ = 0;                 ///< Samples in a row in which nobody else had a share.

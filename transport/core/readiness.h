@@ -23,12 +23,17 @@ class Readiness {
     Readiness(const CoreConfig& config, const ObjectShape& shape, const Limits& limits);
 
     void start(Instant now);
+    /// Offers smaller packets from now on: only answers to these count. `before` has waited
+    /// since its own start.
+    void start_again(Instant now, const Readiness& before);
     void on_ready(Instant now, Rank from, const wire::Ready& body);
 
     void poll(Instant now, ControlQueue& out);
     [[nodiscard]] bool is_complete() const { return ready_.is_full(); }
     /// The time is over and somebody has not answered.
     [[nodiscard]] std::optional<Accusation> accuse(Instant now) const;
+    /// Somebody has not answered, and might answer smaller packets.
+    [[nodiscard]] bool should_be_careful(Instant now) const;
     [[nodiscard]] std::optional<Instant> deadline() const;
 
     /// Those who have answered.
@@ -38,12 +43,17 @@ class Readiness {
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
 
   private:
+    [[nodiscard]] std::uint64_t time_us(Instant now) const;
+
     CoreConfig config_;
     ObjectShape shape_;
+    std::uint8_t parities_;
+    Duration path_patience_;
     RankSet ready_;
     Repeater offers_;
     RoundTrip round_trip_;
     Instant started_at_{};
+    std::uint64_t counts_from_us_ = 0;  ///< Answers to earlier offers are of no use.
 };
 
 }  // namespace stage::core

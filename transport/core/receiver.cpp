@@ -27,6 +27,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
       server{limits, config.chunk_bytes, intake, intake.residence()},
       puller{config, limits, prng},
       descriptor_pull{limits.repair},
+      parities{config},
       ready{config, limits.ending, prng},
       reporter{config, limits.feedback, prng},
       done{config, limits.ending},
@@ -39,6 +40,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
     invariant(config.own != config.source && config.own.value() < config.members &&
                   config.source.value() < config.members && config.resident_blocks >= 2,
               "a receiver is a member of its group and has room for two blocks");
+    outcome.chunk_bytes = config.chunk_bytes;
 }
 
 void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
@@ -67,6 +69,8 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
         case OperationKind::place:
         case OperationKind::drop:
         case OperationKind::release:
+        case OperationKind::encode:
+        case OperationKind::reconstruct:
             return;
     }
 }
@@ -104,6 +108,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     if (outcome.phase != Phase::moving) {
         return;
     }
+    parities.poll(intake);
     const bool has_settled = frontier.advance(now, gap_age());
     const Position settled = frontier.settled();
     const bool is_ended = settled.block >= intake.map().blocks();
@@ -171,8 +176,8 @@ void Receiver::Parts::watch_source(Instant now) {
     }
     const char* sentence = outcome.phase == Phase::wiring
                                ? "no multicast datagram of the source arrived here in time; "
-                                 "check that the switches "
-                                 "forward the group and that the data ports are open"
+                                 "check that the switches forward the group and packets of "
+                                 "the interfaces' MTU, and that the data ports are open"
                                : "the source fell silent: it crashed, or the network between "
                                  "it and this node fails";
     fail(now, config.source, {Blame::node, sentence});
@@ -226,13 +231,31 @@ void Receiver::Parts::take(Instant now, OperationBatch& batch) {
 }
 
 Receiver::Receiver(const CoreConfig& config, Prng& prng, Limits limits)
-    : parts_{std::make_unique<Parts>(config, prng, limits)} {
+    : prng_{prng}, parts_{std::make_unique<Parts>(config, prng, limits)} {
 }
 Receiver::Receiver(Receiver&&) noexcept = default;
 Receiver::~Receiver() = default;
 
+/// Nothing has come yet but offers: everything that knows the packets' size is made anew. The
+/// packets' numbers go on.
+void Receiver::be_careful(Instant now) {
+    CoreConfig config = parts_->config;
+    config.chunk_bytes = config.chunk_bytes_careful;
+    config.chunk_bytes_careful = 0;
+    auto careful = std::make_unique<Parts>(config, prng_, parts_->limits);
+    careful->numbers = parts_->numbers;
+    careful->outcome.packets_sent = parts_->outcome.packets_sent;
+    careful->intake.operations() = std::move(parts_->intake.operations());
+    careful->is_started = true;
+    careful->source_heard = now;
+    parts_ = std::move(careful);
+}
+
 void Receiver::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
+        if (parts_->is_careful_offer(datagram)) {
+            be_careful(now);
+        }
         parts_->on_datagram(now, datagram);
     }
     parts_->work(now);

@@ -36,6 +36,10 @@ class Receiver {
 
   private:
     struct Parts;
+
+    void be_careful(Instant now);
+
+    Prng& prng_;
     std::unique_ptr<Parts> parts_;
 };
 

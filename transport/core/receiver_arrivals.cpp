@@ -60,6 +60,10 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     if (is_first_pass) {
         on_first_pass(now, datagram);
     }
+    if (is_first_pass && parities.is_parity(header)) {
+        parities.on_parity(datagram, intake);
+        return;
+    }
     OpenBlock* open = intake.on_data(datagram);
     if (open == nullptr) {
         return;
@@ -70,10 +74,18 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     }
 }
 
-/// The last chunk of all says that it is the end, as END does.
+/// The last chunk of all says that it is the end, as END does; where parities follow, the last
+/// of these. They may make good what is missing before them: it is not asked for yet.
 void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
     const Position place{.block = datagram.header.block.value(),
                          .chunk = datagram.header.chunk.value()};
+    if (parities.is_expected()) {
+        first_pass_heard += parities.is_parity(datagram.header) ? 0U : 1U;
+        if (parities.is_last(datagram.header)) {
+            on_end(now);
+        }
+        return;
+    }
     ++first_pass_heard;
     frontier.on_chunk(now, place);
     if (place.block + 1 == intake.map().blocks() &&
@@ -88,6 +100,17 @@ void Receiver::Parts::on_end(Instant now) {
         frontier.on_end(now, intake.map().blocks());
         puller.on_end(now);
     }
+}
+
+/// An offer with packets smaller than this member's, though not smaller than it agreed to.
+bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
+    if (config.chunk_bytes_careful == 0 || datagram.header.type != PacketType::offer ||
+        datagram.header.rank != config.source || !datagram.to_group || is_over() ||
+        !intake.is_untouched()) {
+        return false;
+    }
+    const auto offer = wire::read_offer(datagram.body);
+    return offer && offer->chunk_bytes == config.chunk_bytes_careful;
 }
 
 void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
@@ -107,16 +130,19 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
             return;
         }
         intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
+        parities.begin(offer->blocks, offer->parities);
         outcome.phase = Phase::moving;
     }
-    ready.on_offer(now, *offer);
+    if (offer->chunk_bytes == config.chunk_bytes) {
+        ready.on_offer(now, *offer);
+    }
 }
 
 void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
     if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
         intake.on_describe(*body);
         if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&
-            body->first.value() < intake.map().blocks()) {
+            !parities.is_expected() && body->first.value() < intake.map().blocks()) {
             frontier.on_sent(now, {.block = body->first.value(), .chunk = 0});
         }
         descriptor_pull.on_describe(datagram.header.rank);

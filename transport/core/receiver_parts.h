@@ -13,6 +13,7 @@
 #include "transport/core/puller.h"
 #include "transport/core/ready_answer.h"
 #include "transport/core/receiver.h"
+#include "transport/core/reconstruction.h"
 #include "transport/core/repair_server.h"
 #include "transport/core/reporter.h"
 #include "transport/core/timeouts.h"
@@ -28,6 +29,7 @@ struct Receiver::Parts {
     void on_first_pass(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const Datagram& datagram);
     void on_end(Instant now);
+    [[nodiscard]] bool is_careful_offer(const Datagram& datagram) const;
     void on_describe(Instant now, const Datagram& datagram);
     void on_request(Instant now, const Datagram& datagram);
     void on_lacking(Instant now, const Datagram& datagram);
@@ -63,6 +65,7 @@ struct Receiver::Parts {
     Puller puller;
     DescriptorPull descriptor_pull;
     Frontier frontier;
+    Reconstruction parities;
     ReadyAnswer ready;
     Reporter reporter;
     DoneReporter done;

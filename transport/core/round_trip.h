@@ -39,16 +39,21 @@ class RoundTrip {
 
     /// After `failures` in a row the time-out is doubled as often, at most 6 times.
     [[nodiscard]] Duration timeout(std::uint32_t failures) const {
-        return timeout(failures, bounds_.margin_min);
+        return backed_off(4 * deviation_, bounds_.margin_min, failures);
     }
-    /// With another least margin.
-    [[nodiscard]] Duration timeout(std::uint32_t failures, Duration margin_min) const {
-        const Duration once =
-            is_known() ? mean_ + std::max(4 * deviation_, margin_min) : bounds_.first;
-        return std::min(once * (std::int64_t{1} << std::min(failures, 6U)), bounds_.max);
+    /// Where the next try costs little: one of ten answers comes later than this.
+    [[nodiscard]] Duration hasty_timeout(std::uint32_t failures, Duration margin_min) const {
+        return backed_off(deviation_, margin_min, failures);
     }
 
   private:
+    [[nodiscard]] Duration backed_off(Duration margin,
+                                      Duration margin_min,
+                                      std::uint32_t failures) const {
+        const Duration once = is_known() ? mean_ + std::max(margin, margin_min) : bounds_.first;
+        return std::min(once * (std::int64_t{1} << std::min(failures, 6U)), bounds_.max);
+    }
+
     Bounds bounds_;
     Duration mean_{};
     Duration deviation_{};

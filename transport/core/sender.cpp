@@ -58,6 +58,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
                   shape.blocks >= 1 && shape.blocks <= kBlocksMax && config.members >= 2 &&
                   config.resident_blocks >= 2,
               "a source has an object, a group of two or more, and room for two blocks");
+    outcome.chunk_bytes = config.chunk_bytes;
 }
 
 /// Everything that becomes due by itself.
@@ -215,6 +216,11 @@ std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t c
     return descriptors.describe(block, count);
 }
 
+/// Blocks are read ahead of readiness, but not while their cut may still change.
+bool Sender::Parts::may_load() const {
+    return config.chunk_bytes_careful == 0 || readiness.is_complete();
+}
+
 /// The search may want to hear reports first. Once the pass is over nobody listens to it any
 /// more, and repairs are few.
 bool Sender::Parts::may_send() const {
@@ -250,7 +256,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
 }
 
 void Sender::Parts::take(Instant now, OperationBatch& batch) {
-    if (!is_over()) {
+    if (!is_over() && may_load()) {
         pass.order_loads(operations, next_ticket);
         server.order_loads(operations, next_ticket);
     }
@@ -268,7 +274,7 @@ std::optional<Instant> Sender::Parts::next() const {
     if (is_over()) {
         return earlier(release.deadline(), stays_until);
     }
-    if (pass.wants_loads() || server.wants_loads()) {
+    if (may_load() && (pass.wants_loads() || server.wants_loads())) {
         return kLongAgo;
     }
     auto first = earlier(readiness.deadline(), watch.deadline());
@@ -298,27 +304,51 @@ Sender::Sender(const CoreConfig& config, const ObjectShape& shape, Prng&, Limits
 Sender::Sender(Sender&&) noexcept = default;
 Sender::~Sender() = default;
 
+void Sender::work(Instant now) {
+    parts_->work(now);
+    if (parts_->outcome.phase == Phase::wiring && parts_->readiness.should_be_careful(now)) {
+        be_careful(now);
+        parts_->work(now);
+    }
+}
+
+/// Nothing was read or sent yet but offers: everything that knows the packets' size is made
+/// anew. The packets' numbers go on.
+void Sender::be_careful(Instant now) {
+    CoreConfig config = parts_->config;
+    config.chunk_bytes = config.chunk_bytes_careful;
+    config.chunk_bytes_careful = 0;
+    auto careful = std::make_unique<Parts>(config, parts_->shape, parts_->limits);
+    careful->numbers = parts_->numbers;
+    careful->outcome.packets_sent = parts_->outcome.packets_sent;
+    careful->is_started = true;
+    careful->group_sent_at = now;
+    careful->alive_gap = parts_->alive_gap;
+    careful->readiness.start_again(now, parts_->readiness);
+    parts_ = std::move(careful);
+}
+
 void Sender::on_datagrams(Instant now, std::span<const Datagram> datagrams) {
     for (const Datagram& datagram : datagrams) {
         parts_->on_datagram(now, datagram);
     }
-    parts_->work(now);
+    work(now);
 }
 
 void Sender::on_done(Instant now, std::span<const Completion> completions) {
     for (const Completion& done : completions) {
         parts_->on_completion(now, done);
     }
-    parts_->work(now);
+    work(now);
 }
 
 void Sender::on_time(Instant now) {
-    parts_->work(now);
+    work(now);
 }
 
 void Sender::on_abort(Instant now, const Error& why) {
     parts_->fail(parts_->config.own, why.blame(), why.sentence());
-    parts_->work(now);
+    work(now);
 }
 
 void Sender::next_sends(Instant now, SendBatch& sends) {

@@ -37,6 +37,10 @@ class Sender {
 
   private:
     struct Parts;
+
+    void work(Instant now);
+    void be_careful(Instant now);
+
     std::unique_ptr<Parts> parts_;
 };
 

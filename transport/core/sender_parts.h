@@ -9,7 +9,7 @@
 #include "transport/core/first_pass.h"
 #include "transport/core/group_verdict.h"
 #include "transport/core/member_watch.h"
-#include "transport/core/pace_search.h"
+#include "transport/core/rate_control.h"
 #include "transport/core/readiness.h"
 #include "transport/core/repair_server.h"
 #include "transport/core/repeater.h"
@@ -43,6 +43,7 @@ struct Sender::Parts final : Holdings {
     void decide(Instant now);
     void tell_the_deaf();
     void fail(Rank culprit, Blame blame, std::string why);
+    [[nodiscard]] bool may_load() const;
     [[nodiscard]] bool may_send() const;
     void fill(Instant now, SendBatch& batch);
     void take(Instant now, OperationBatch& batch);
@@ -76,7 +77,7 @@ struct Sender::Parts final : Holdings {
     RepairServer server;
     Readiness readiness;
     ReportBoard board;
-    PaceSearch pace;
+    RateControl pace;
     SharedLoss shared_loss;
     MemberWatch watch;
     GroupVerdict verdict;

@@ -15,6 +15,7 @@
 namespace stage {
 namespace {
 
+constexpr std::uint32_t kEthernetMtu = 1500;  ///< What every path is expected to carry.
 constexpr std::uint32_t kIpv4AndUdpBytes = 28;
 constexpr std::uint32_t kIpv6AndUdpBytes = 48;
 /// Of 1 MiB each: what a member holds of blocks under way, deferred or serving repairs. With
@@ -26,12 +27,14 @@ constexpr std::uint32_t kResidentBlocks = 24;
 constexpr std::uint32_t kLeavingBlocks = 64;
 constexpr std::size_t kDeferredBlocksMax = 16;
 
-std::uint16_t chunk_bytes(const BroadcastConfig& config, std::size_t tag_bytes) {
+std::uint16_t chunk_bytes(const BroadcastConfig& config,
+                          std::uint32_t mtu,
+                          std::size_t tag_bytes) {
     const std::uint32_t below = config.group.is_v6() ? kIpv6AndUdpBytes : kIpv4AndUdpBytes;
     const auto around = below + static_cast<std::uint32_t>(wire::kHeaderBytes + tag_bytes);
-    invariant(config.mtu >= wire::kMinChunkBytes + around, "an MTU leaves room for a chunk");
+    invariant(mtu >= wire::kMinChunkBytes + around, "an MTU leaves room for a chunk");
     return static_cast<std::uint16_t>(
-        std::min<std::uint32_t>(config.mtu - around, wire::kMaxChunkBytes));
+        std::min<std::uint32_t>(mtu - around, wire::kMaxChunkBytes));
 }
 
 seal::SessionKeys keys_of(const BroadcastConfig& config) {
@@ -52,9 +55,15 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.members = static_cast<std::uint16_t>(config.members.size());
     core.source = config.source;
     core.session = seal::demux(config.session);
-    core.chunk_bytes = chunk_bytes(config, tag_bytes);
+    core.chunk_bytes = chunk_bytes(config, config.mtu, tag_bytes);
+    if (config.mtu > kEthernetMtu) {
+        core.chunk_bytes_careful = chunk_bytes(config, kEthernetMtu, tag_bytes);
+    }
     core.rate_max_bytes_per_s = config.rate_bits_per_s / 8;
     core.rate_bytes_per_s = config.is_rate_told ? config.rate_bits_per_s / 8 : 0;
+    core.rate_remembered_bytes_per_s = config.rate_remembered_bits_per_s / 8;
+    core.rate_policy =
+        config.is_acker_paced ? core::RatePolicy::acker : core::RatePolicy::quantile;
     core.resident_blocks = kResidentBlocks;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;
@@ -84,8 +93,7 @@ class Member {
                              .blocks = blocks_,
                              .disk = disk,
                              .outbox = outbox_,
-                             .watcher = watcher},
-                            config_};
+                             .watcher = watcher}};
             session.run();
         }
         BroadcastReport report;
@@ -93,7 +101,7 @@ class Member {
         report.refused = seal_.counters();
         report.driver = driver_.counters();
         report.transport = driver_.name();
-        report.chunk_bytes = config_.chunk_bytes;
+        report.chunk_bytes = report.outcome.chunk_bytes;
         report.own_memory_bytes = own_memory_bytes();
         report.ran = std::chrono::steady_clock::now().time_since_epoch() - start;
         if (report.outcome.held_at) {
@@ -127,9 +135,13 @@ BroadcastReport send_broadcast(const BroadcastConfig& config,
                                Watcher& watcher) {
     Member member{config, driver};
     Prng prng{config.seed};
-    SourceIo object{source};
+    SourceIo object{source,
+                    {.is_allowed = config.may_compress,
+                     .link_bytes_per_s = static_cast<double>(config.rate_bits_per_s) / 8}};
     HeldCore<core::Sender> core{member.core(), shape_of(source), prng};
-    return member.run(core, object, watcher);
+    BroadcastReport report = member.run(core, object, watcher);
+    report.shortened = object.shortened();
+    return report;
 }
 
 BroadcastReport receive_broadcast(const BroadcastConfig& config,

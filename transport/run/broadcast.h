@@ -10,6 +10,7 @@
 #include "transport/base/result.h"
 #include "transport/core/contract.h"
 #include "transport/run/driver.h"
+#include "transport/run/object_io.h"
 #include "transport/run/session.h"
 #include "transport/run/sink.h"
 #include "transport/run/source.h"
@@ -36,7 +37,10 @@ struct BroadcastConfig {
     seal::SessionId session{};
     std::uint32_t mtu = 1500;           ///< The smallest of all members' interfaces, bytes.
     std::uint64_t rate_bits_per_s = 0;  ///< No faster, as on the wire; 0: as the path takes.
+    bool may_compress = false;          ///< The source, while that makes it faster.
     bool is_rate_told = false;          ///< That is what the path carries: don't look for it.
+    std::uint64_t rate_remembered_bits_per_s = 0;  ///< What an earlier broadcast found here.
+    bool is_acker_paced = false;  ///< Else follow most receivers, not the slowest one.
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
     Duration linger = std::chrono::seconds{60};
@@ -49,6 +53,7 @@ struct BroadcastReport {
     DriverCounters driver;
     std::string transport;
     std::uint16_t chunk_bytes = 0;
+    ShortenedBlocks shortened;           ///< By the source.
     std::uint64_t own_memory_bytes = 0;  ///< At the end, every buffer that was used still held.
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.

@@ -17,13 +17,25 @@ Outbox::Outbox(Driver& driver,
                BlockStore& blocks,
                const core::CoreConfig& config)
     : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config} {
-    const std::size_t packet = wire::kHeaderBytes + config.chunk_bytes + seal.tag_bytes();
-    train_packets_max_ = std::clamp<std::size_t>(kTrainBytesMax / packet, 1, kTrainPacketsMax);
-    train_.reserve(kTrainBytesMax + packet);
+    use_chunks_of(config.chunk_bytes);
+    train_.reserve(kTrainBytesMax + packet_bytes_max());
     pieces_.reserve(kTrainPiecesMax);
 }
 
-void Outbox::add(core::SendBatch&& batch) {
+std::size_t Outbox::packet_bytes_max() const {
+    return wire::kHeaderBytes + chunk_bytes_ + seal_.tag_bytes();
+}
+
+void Outbox::use_chunks_of(std::uint16_t bytes) {
+    chunk_bytes_ = bytes;
+    train_packets_max_ =
+        std::clamp<std::size_t>(kTrainBytesMax / packet_bytes_max(), 1, kTrainPacketsMax);
+}
+
+void Outbox::add(core::SendBatch&& batch, std::uint16_t chunk_bytes) {
+    if (chunk_bytes != chunk_bytes_) {
+        use_chunks_of(chunk_bytes);
+    }
     for (core::Send& send : batch.sends) {
         queue_.push_back(std::move(send));
     }
@@ -78,10 +90,11 @@ void Outbox::build_train() {
 
 Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
     const Bytes block = blocks_.at(send.block).first(blocks_.extent(send.block));
-    const std::size_t offset = (send.first.index() + index) * std::size_t{config_.chunk_bytes};
+    const std::size_t offset = (send.first.index() + index) * std::size_t{chunk_bytes_};
     invariant(offset < block.size(), "a chunk lies within its block");
     return block.subspan(offset,
-                         std::min<std::size_t>(config_.chunk_bytes, block.size() - offset));
+                         std::min<std::size_t>(send.length > 0 ? send.length : chunk_bytes_,
+                                               block.size() - offset));
 }
 
 void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes body) {

@@ -20,20 +20,23 @@ namespace stage {
 
 class Outbox {
   public:
-    /// All three must outlive the outbox. `config` gives rank, session and chunk size.
+    /// All three must outlive the outbox. `config` gives rank, session and the largest chunk.
     Outbox(Driver& driver,
            seal::SessionSeal& seal,
            BlockStore& blocks,
            const core::CoreConfig& config);
 
-    /// Takes a batch over. Its blocks stay resident until flush() said that all of it left.
-    void add(core::SendBatch&& batch);
+    /// Takes a batch over, whose DATA is cut in chunks of `chunk_bytes`. Its blocks stay
+    /// resident until flush() said that all of it left.
+    void add(core::SendBatch&& batch, std::uint16_t chunk_bytes);
 
     /// Sends what is queued, as far as the driver takes it.
     Result<Sent> flush();
     [[nodiscard]] bool is_empty() const { return queue_.empty() && train_.empty(); }
 
   private:
+    [[nodiscard]] std::size_t packet_bytes_max() const;
+    void use_chunks_of(std::uint16_t bytes);
     void build_train();
     void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
     void add_piece(Bytes piece);
@@ -43,6 +46,7 @@ class Outbox {
     seal::SessionSeal& seal_;
     BlockStore& blocks_;
     core::CoreConfig config_;
+    std::uint16_t chunk_bytes_;
     std::size_t train_packets_max_;
 
     std::deque<core::Send> queue_;

@@ -1,6 +1,7 @@
 #include "transport/run/session.h"
 
 #include "transport/base/invariant.h"
+#include "transport/run/erasure.h"
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -33,8 +34,7 @@ timespec to_timespec(Duration duration) {
 
 }  // namespace
 
-Session::Session(SessionParts parts, const core::CoreConfig& config)
-    : parts_{parts}, config_{config} {
+Session::Session(SessionParts parts) : parts_{parts} {
     // Pacing rests on short sleeps; the default slack of 50 us is most of one at 10 Gbit/s.
     static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL));
 }
@@ -140,6 +140,11 @@ void Session::perform(const core::Operation& operation) {
         case core::OperationKind::release:
             release(operation.block);
             return;
+        case core::OperationKind::encode:
+            leaving_.erase(operation.block);
+            return encode_parities(*operation.code, operation.block, parts_.blocks);
+        case core::OperationKind::reconstruct:
+            return reconstruct(*operation.code, operation.block, parts_.blocks);
         case core::OperationKind::finish:
             parts_.disk.submit(operation, {});
             return;
@@ -155,7 +160,8 @@ void Session::perform(const core::Operation& operation) {
 void Session::place(const core::Operation& operation) {
     const std::size_t lease = operation.ticket.index();
     invariant(lease >= 1 && lease <= payloads_.size(), "a lease is one of this turn's");
-    const std::size_t offset = operation.chunk.index() * std::size_t{config_.chunk_bytes};
+    const std::size_t offset =
+        operation.chunk.index() * std::size_t{parts_.core.outcome().chunk_bytes};
     leaving_.erase(operation.block);
     // A chunk that would lie beyond its block is a broken member's: verify will refuse the
     // block.
@@ -194,7 +200,7 @@ void Session::send(Instant now) {
         if (sends_.sends.empty()) {
             return;
         }
-        parts_.outbox.add(std::move(sends_));
+        parts_.outbox.add(std::move(sends_), parts_.core.outcome().chunk_bytes);
         sends_ = {};
     }
 }

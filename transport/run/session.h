@@ -44,8 +44,8 @@ struct SessionParts {
 
 class Session {
   public:
-    /// All parts must outlive the session. `config` is the core's.
-    Session(SessionParts parts, const core::CoreConfig& config);
+    /// All parts must outlive the session.
+    explicit Session(SessionParts parts);
 
     /// Runs until the core is over. What failed is in the core's outcome.
     void run();
@@ -65,7 +65,6 @@ class Session {
     [[nodiscard]] bool is_over() const;
 
     SessionParts parts_;
-    core::CoreConfig config_;
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
     core::Phase told_phase_ = core::Phase::wiring;

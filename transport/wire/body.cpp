@@ -100,7 +100,7 @@ std::optional<Describe> read_describe(Bytes bytes) {
 std::vector<std::byte> write(const Offer& body) {
     ByteWriter out;
     out.u32(body.blocks).u64(body.object_bytes).u16(body.chunk_bytes);
-    out.u64(body.source_time_us).u32(body.features);
+    out.u64(body.source_time_us).u8(body.parities).u32(body.features);
     return out.take();
 }
 
@@ -111,9 +111,10 @@ std::optional<Offer> read_offer(Bytes bytes) {
     body.object_bytes = in.u64();
     body.chunk_bytes = in.u16();
     body.source_time_us = in.u64();
+    body.parities = in.u8();
     body.features = in.u32();
-    const bool sane = in.finished() && body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&
-                      body.chunk_bytes <= kMaxChunkBytes &&
+    const bool sane = in.ok() && body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&
+                      body.chunk_bytes <= kMaxChunkBytes && body.parities <= kMaxParities &&
                       (body.features & kCriticalFeatures) == 0 && body.object_bytes >= 1 &&
                       body.object_bytes <= std::uint64_t{body.blocks} * kBlockBytes;
     return sane ? std::optional{body} : std::nullopt;

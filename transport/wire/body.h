@@ -22,7 +22,7 @@ using Leaf = std::array<std::byte, 16>;
 enum class Encoding : std::uint8_t {
     raw = 0,
     hole = 1,  ///< All zeros: no chunk is sent.
-    zstd = 2,  ///< Reserved.
+    zstd = 2,  ///< One frame that gives the whole block.
 };
 
 /// length u32 (decoded bytes, 1..1 MiB) | wire_length u32 (bytes in chunks) | encoding u8 |
@@ -44,15 +44,22 @@ struct Describe {
     std::vector<Descriptor> descriptors;  ///< 1..kMaxDescriptors, of consecutive blocks.
 };
 
-/// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u16 | source_time_us u64 | features u32
+/// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u16 | source_time_us u64 | parities u8 |
+///        features u32,
+/// then padding, so that it is as long as a packet with chunk_bytes of payload: whoever hears
+/// it hears those, too.
 struct Offer {
     std::uint32_t blocks = 0;        ///< 1 or more.
     std::uint64_t object_bytes = 0;  ///< Sum of the decoded lengths.
     std::uint16_t chunk_bytes = 0;   ///< Payload of every DATA packet but a block's last.
     std::uint64_t source_time_us =
         0;                       ///< The source's own clock, to be echoed; means nothing else.
+    std::uint8_t parities = 0;   ///< That follow the last block, at most kMaxParities.
     std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical; none yet.
 };
+
+inline constexpr std::uint8_t kMaxParities = 32;
+inline constexpr std::size_t kOfferBytes = 27;  ///< Before the padding.
 
 /// READY: source_time_us u64 (echo) | hold_us u32
 struct Ready {

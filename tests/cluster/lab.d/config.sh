@@ -52,8 +52,10 @@ config_slurm() {
   local -A given=()
   rm -rf "$DIR/etc/slurm"
   mkdir "$DIR/etc/slurm"
+  [ -z "$PACKAGE" ] || cp -r "$DIR/srv/package/etc/slurm/." "$DIR/etc/slurm/"
   printf '%s\n' "${PLUG[@]}" > "$DIR/etc/slurm/plugstack.conf"
   printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no > "$DIR/etc/slurm/cgroup.conf"
+  for line in "${FILES[@]}"; do printf '%s\n' "${line#*=}" > "$DIR/etc/slurm/${line%%=*}"; done
   for line in "${CONF[@]}"; do given[${line%%=*}]=yes; done
   {
     while read -r line; do
@@ -112,7 +114,9 @@ config_stagecast() {
   local line
   local -A given=()
   for line in "${STAGECAST[@]}"; do given[${line%%=*}]=yes; done
+  [ -z "$PACKAGE" ] || given[LibexecDir]=yes   # where it is by default
   {
+    [ -z "$PACKAGE" ] || cat "$DIR/srv/package/etc/stagecast/stagecast.conf"
     while read -r line; do
       [ -n "${given[${line%%=*}]:-}" ] || echo "$line"
     done <<'LINES'

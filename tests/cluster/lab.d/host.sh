@@ -55,6 +55,7 @@ host_start_slurmd() {
 # file system of the node's own. Shared by all hosts: /home, /var/log, /etc, and /srv (the product).
 host_mounts() {
   local host=$1 own=$DIR/node/$1 place
+  [ ! -d "$DIR/srv/package" ] || mount -t overlay -o "lowerdir=$DIR/srv/package/usr:/usr" usr /usr || return 1
   if [ "$LOCAL" = tmpfs ]; then mount -t tmpfs -o "size=$LOCAL_SIZE,mode=755" "node-$host" "$own" || return 1; fi
   mkdir -p "$own"/{tmp,var-tmp,run/munge,run/lab,shm,spool/slurmd,spool/slurmctld,spool/stagecast,stagecast} /dev/shm
   chmod 1777 "$own"/{tmp,var-tmp,shm}

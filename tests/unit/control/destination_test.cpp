@@ -49,6 +49,21 @@ TEST_CASE("a relative destination lies below the stage directory") {
     CHECK(where("...") == "/stage/42/...");
 }
 
+TEST_CASE("an archive that is unpacked is called so without its ending") {
+    const auto unpacked = [](const char* source, const char* destination) {
+        StageSpec one = spec(source, destination);
+        one.is_unpacked = true;
+        return placed(*destination_of(one), "/stage/42");
+    };
+    CHECK(unpacked("/data/env.tar.gz", "") == "/stage/42/env");
+    CHECK(unpacked("/data/env.tar", "d/") == "/stage/42/d/env");
+    CHECK(unpacked("/data/env.1.tzst", "/scratch/") == "/scratch/env.1");
+    CHECK(unpacked("/data/env.zip", "other.zip") == "/stage/42/other.zip");
+    CHECK(unpacked("/data/env.gz", "") == "/stage/42/env.gz");
+    CHECK(unpacked("/data/.tar.gz", "") == "/stage/42/.tar.gz");
+    CHECK(unpacked("/data/...tar", "") == "/stage/42/...tar");
+}
+
 TEST_CASE("an absolute destination is taken as it is") {
     CHECK(where("/scratch//u/./x") == "/scratch/u/x");
     CHECK(where("/scratch/") == "/scratch/in.dat");

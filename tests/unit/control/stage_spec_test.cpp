@@ -70,8 +70,10 @@ TEST_CASE("a mistake is shown with its place and what to write instead") {
     CHECK_THAT(refusal("a::"), Catch::Contains("a flag is missing"));
     CHECK_THAT(refusal("a:b:late:c:d"), Catch::Contains("character 9: one colon too many"));
     CHECK_THAT(refusal("a::keep+newer"), Catch::Contains("exclude each other"));
-    CHECK_THAT(refusal("a::libs"), Catch::Contains("not available in this version"));
-    CHECK_THAT(refusal("a::extract"), Catch::Contains("not available in this version"));
+    CHECK(parsed("a::libs").is_with_libraries);
+    CHECK_THAT(refusal("a::libs+extract"), Catch::Contains("exclude each other"));
+    CHECK(parsed("a.tar::extract+overwrite").is_unpacked);
+    CHECK_THAT(refusal("@list::extract"), Catch::Contains("takes no destination"));
 }
 
 TEST_CASE("a scheme is taken whole and refused") {

@@ -97,6 +97,12 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, job_age_max);
     SAYS(repair, number_gap_max);
     SAYS(repair, bad_digests_max);
+    SAYS(parity, symbols_max);
+    SAYS(parity, coded_blocks_max);
+    SAYS(parity, parities_few);
+    SAYS(parity, parities_many);
+    SAYS(parity, few_loss_ppm);
+    SAYS(parity, describe_every);
     SAYS(feedback, representatives);
     SAYS(feedback, interval);
     SAYS(feedback, interval_min);
@@ -127,6 +133,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, offer_first);
     SAYS(ending, offer_even);
     SAYS(ending, offer_max);
+    SAYS(ending, path_patience);
     SAYS(ending, ready_jitter);
     SAYS(ending, ready_jitter_max);
     SAYS(ending, ending_first);

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 using namespace stage;
@@ -19,7 +21,7 @@ class Asker {
   public:
     explicit Asker(unsigned members, unsigned chunks = kChunks)
         : puller{config_of(1, members), {}, prng}, map{4, 2000, 8} {
-        open = map.open(block(0));
+        open = map.open(block(1));
         open->chunks = chunks;
     }
 
@@ -63,13 +65,13 @@ constexpr Position kAll{.block = 4, .chunk = 0};
 TEST_CASE("only what is missing before the settled frontier is asked for, once") {
     Asker asker{4};
     asker.open->have.add(1);
-    const auto requests = asker.look(kStart, {.block = 0, .chunk = 4});
+    const auto requests = asker.look(kStart, {.block = 1, .chunk = 4});
     REQUIRE(requests.size() == 1);
     CHECK(chunks_of(requests[0].second) == std::set<std::uint32_t>{0, 2, 3});
     CHECK(requests[0].first != rank(1));
     CHECK(requests[0].first != rank(0));
-    CHECK(asker.look(kStart + milliseconds{2}, {.block = 0, .chunk = 4}).empty());
-    CHECK(asker.look(kStart + milliseconds{4}, {.block = 0, .chunk = 5}).size() == 1);
+    CHECK(asker.look(kStart + milliseconds{2}, {.block = 1, .chunk = 4}).empty());
+    CHECK(asker.look(kStart + milliseconds{4}, {.block = 1, .chunk = 5}).size() == 1);
 }
 
 TEST_CASE("beside the first pass a small share of the rate is asked for, then all of it") {
@@ -170,7 +172,7 @@ TEST_CASE("beside the first pass only who was refused four times asks the source
 
 TEST_CASE("near the end each chunk is asked of three peers, and one answer is enough") {
     Asker asker{8, 5};
-    asker.map.close(block(0));
+    asker.map.close(block(1));
     ChunkMap last{1, 2000, 8};
     OpenBlock* open = last.open(block(0));
     open->chunks = 5;
@@ -213,8 +215,8 @@ TEST_CASE("a chunk that another request still covers is not asked for a third ti
 TEST_CASE("a block that is closed is waited for no more") {
     Asker asker{4};
     CHECK_FALSE(asker.look(kStart, kAll).empty());
-    asker.puller.forget(block(0));
-    asker.map.close(block(0));
+    asker.puller.forget(block(1));
+    asker.map.close(block(1));
     asker.look(kStart + seconds{2}, kAll);
     CHECK_FALSE(asker.puller.deadline());
 }
@@ -224,15 +226,15 @@ TEST_CASE("where no rate was told, answers raise it and silence lowers it") {
     config.rate_bytes_per_s = 0;
     Prng prng{1};
     Puller puller{config, {}, prng};
-    ChunkMap map{1, 2000, 8};
-    OpenBlock* open = map.open(block(0));
+    ChunkMap map{2, 2000, 8};
+    OpenBlock* open = map.open(block(1));
     open->chunks = 1;
     const std::uint64_t first = puller.rate_bytes_per_s();
     ControlQueue out{100};
-    puller.poll(kStart, {.block = 1}, map, out);
+    puller.poll(kStart, {.block = 2}, map, out);
     const auto sends = drained(out);
     REQUIRE(sends.size() == 1);
-    puller.poll(kStart + seconds{1}, {.block = 1}, map, out);
+    puller.poll(kStart + seconds{1}, {.block = 2}, map, out);
     CHECK(puller.rate_bytes_per_s() < first);
     const std::uint64_t lowered = puller.rate_bytes_per_s();
     const auto again = drained(out);
@@ -240,4 +242,40 @@ TEST_CASE("where no rate was told, answers raise it and silence lowers it") {
     open->have.add(0);
     puller.on_arrival(kStart + seconds{1}, again[0].to.peer, *open, 0);
     CHECK(puller.rate_bytes_per_s() > lowered);
+}
+
+TEST_CASE("the first block, without which nothing can be stored, is asked of three at once") {
+    Asker asker{20, 1};
+    asker.open->have.add(0);
+    asker.map.open(block(0))->chunks = 1;
+    const auto requests = asker.look(kStart, {.block = 1, .chunk = 0});
+    REQUIRE(requests.size() == 3);
+    std::set<unsigned> peers;
+    for (const auto& [peer, request] : requests) {
+        CHECK(chunks_of(request) == std::set<std::uint32_t>{0});
+        peers.insert(peer.value());
+    }
+    CHECK(peers.size() == 3);
+}
+
+TEST_CASE("the endgame begins with the answer that leaves little missing, not with a look") {
+    Asker asker{20};
+    asker.map.close(block(1));
+    asker.map.hold(asker.map.open(block(0))->block);
+    for (const unsigned other : {2U, 3U}) {
+        asker.map.hold(asker.map.open(block(other))->block);
+    }
+    asker.open = asker.map.open(block(1));
+    asker.open->chunks = kChunks;
+    asker.puller.on_end(kStart);
+    std::vector<std::pair<Rank, wire::Request>> requests;
+    Instant now = kStart;
+    for (int i = 0; i < 10 && requests.size() < 3; ++i, now += milliseconds{1}) {
+        std::ranges::move(asker.look(now, kAll), std::back_inserter(requests));
+    }
+    REQUIRE(requests.size() == 3);  // 16, 16 and 8: more is missing than an endgame has
+    for (const std::uint32_t chunk : chunks_of(requests[2].second)) {
+        asker.give(now, requests[2].first, chunk);
+    }
+    CHECK_FALSE(asker.look(now, kAll).empty());  // of others, what was asked of one
 }

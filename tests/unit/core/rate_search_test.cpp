@@ -263,8 +263,10 @@ TEST_CASE("few packets prove no loss") {
 TEST_CASE("a window shrinks by loss, and grows back over what it had") {
     CubicWindow window;
     window.begin(kStart, 100);
-    window.on_loss(kStart);
+    window.on_loss(kStart, 0.01);
     CHECK(window.packets() == Approx(70));
+    window.on_loss(kStart + milliseconds{9}, 0.01);  // of the same window
+    CHECK(window.packets() >= 70);
     Instant now = kStart;
     for (int i = 0; i < 1000; ++i) {
         now += milliseconds{10};

@@ -30,10 +30,12 @@ std::vector<TreeMessage> every_kind() {
             FailedMessage{{{Rank{2}, Blame::user, "disk full"}}},
             GroupVerdict{VerdictState::partial, Blame::user, "n1: /x is missing"},
             SettledMessage{},
-            PulseMessage{},
+            PulseMessage{{.done = 3, .bytes_least = 1U << 20U, .slowest = Rank{2}}},
             AskMessage{{7, 0, 1}},
             TellMessage{true},
-            DirectMessage{}};
+            DirectMessage{},
+            ExamineMessage{PushMode::compare, "1;wd,/a/b,/images/b", some_bytes(9)},
+            ExaminedMessage{"/images/b: No space left on device", 7, "00ff"}};
 }
 
 StagePlan some_plan() {
@@ -46,6 +48,9 @@ StagePlan some_plan() {
     plan.group_port = 6830;
     plan.rate_max = 1'000'000'000;
     plan.rate_told = true;
+    plan.push_specs = "1;wd,/a/b,/images/b";
+    plan.is_root_spared = true;
+    plan.acker_paced = true;
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;
 }

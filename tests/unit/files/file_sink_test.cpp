@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,6 +52,54 @@ TEST_CASE("files of every size arrive as they were, whatever the order of blocks
         CHECK(mtime_of(status) == FileTime{1234567890, 987654321});
     }
     CHECK(to.names().size() == sizes.size());
+}
+
+TEST_CASE("a file's holes stay holes and are not sent, its attributes and ACL go with it") {
+    const Scratch from;
+    const Scratch to;
+    constexpr std::int64_t kSize = 64 * std::int64_t{kBlockBytes};
+    const std::string path = from.write("holes", test::noise(5000));
+    {
+        const UniqueFd file{::open(path.c_str(), O_WRONLY)};
+        REQUIRE(::ftruncate(file.get(), kSize) == 0);
+        const std::string middle = test::noise(kBlockBytes + 70000, 2);
+        REQUIRE(::pwrite(file.get(), middle.data(), middle.size(), kSize / 2) ==
+                static_cast<ssize_t>(middle.size()));
+    }
+    const bool has_attributes = ::setxattr(path.c_str(), "user.of", "mine", 4, 0) == 0;
+    const std::vector<Wish> wishes{{.source = path, .root = to.path(), .below = "h"}};
+    CHECK(object_of(wishes).size() <= 1 + 3);  // The manifest, and what is no hole.
+    REQUIRE(said(test::stage_all(wishes, 5)) == "ok");
+    CHECK((content_of(to.path("h")) == content_of(path)));
+    CHECK(status_of(to.path("h")).st_blocks * 512 <= 4 * std::int64_t{kBlockBytes});
+    std::array<char, 8> value{};
+    if (has_attributes) {
+        CHECK(::getxattr(to.path("h").c_str(), "user.of", value.data(), value.size()) == 4);
+        CHECK(std::string{value.data()} == "mine");
+    }
+    // Compared with one that is there, a hole is zeros and nothing else.
+    std::vector<Wish> again{
+        {.source = path, .root = to.path(), .below = "h", .existing = Existing::refuse}};
+    CHECK(said(test::stage_all(again, 6)) == "ok");
+    const UniqueFd there{::open(to.path("h").c_str(), O_WRONLY)};
+    REQUIRE(::pwrite(there.get(), "!", 1, kSize / 4) == 1);
+    CHECK_THAT(said(test::stage_all(again, 7)), Contains("exists already and differs"));
+}
+
+TEST_CASE("a file that is nothing but a hole, and one with a hole at its end") {
+    const Scratch from;
+    const Scratch to;
+    const std::string empty = from.write("empty", "");
+    const std::string tail = from.write("tail", test::noise(kBlockBytes + 9));
+    REQUIRE(::truncate(empty.c_str(), 1 << 30U) == 0);
+    REQUIRE(::truncate(tail.c_str(), 9 * std::int64_t{kBlockBytes}) == 0);
+    const std::vector<Wish> wishes{{.source = empty, .root = to.path(), .below = "e"},
+                                   {.source = tail, .root = to.path(), .below = "t"}};
+    CHECK(object_of(wishes).size() == 1 + 2);
+    REQUIRE(said(test::stage_all(wishes)) == "ok");
+    CHECK(status_of(to.path("e")).st_size == 1 << 30U);
+    CHECK(status_of(to.path("e")).st_blocks == 0);
+    CHECK((content_of(to.path("t")) == content_of(tail)));
 }
 
 TEST_CASE("until the manifest is here every other block is deferred, and nothing is kept") {

@@ -151,6 +151,7 @@ SinkConfig sink_config(const std::vector<Wish>& wishes,
                               .makes_directories = true,
                               .refuses_network = true};
         order.target.existing = wish.existing;
+        order.target.archive = wish.is_unpacked ? wish.source : "";
         order.is_optional = wish.is_optional;
         order.is_temporary = wish.is_temporary;
         return order;

@@ -58,6 +58,7 @@ struct Wish {
     Existing existing = Existing::overwrite;
     bool is_optional = false;
     bool is_temporary = false;
+    bool is_unpacked = false;
 };
 
 [[nodiscard]] std::vector<SourceOrder> source_orders(const std::vector<Wish>& wishes);

@@ -84,5 +84,72 @@ TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
     CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::bad_digest);
 }
 
+TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as it came") {
+    class Words final : public BlockSource {
+      public:
+        [[nodiscard]] std::uint32_t block_count() const override { return 3; }
+        [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override {
+            return kBlockBytes - 9;
+        }
+        Result<std::uint32_t> read(BlockIndex /*block*/, MutableBytes room) override {
+            for (std::size_t i = 0; i < kBlockBytes - 9; ++i) {
+                room[i] = static_cast<std::byte>('a' + i * i % 23 + i / 1000 % 3);
+            }
+            return kBlockBytes - 9;
+        }
+        Status finish() override { return {}; }
+    };
+    Words words;
+    SourceIo source{words, {.is_allowed = true, .link_bytes_per_s = 1e6}};
+    std::vector<std::byte> buffer(kBlockBytes);
+    const auto load = operation(core::OperationKind::load, {});
+    const wire::Descriptor said = source.perform(load, buffer).completion.descriptor;
+    REQUIRE(said.encoding == wire::Encoding::zstd);
+    CHECK(said.length == kBlockBytes - 9);
+    CHECK(said.wire_length < said.length);
+    CHECK(source.shortened().bytes_sent == said.wire_length);
+    std::vector<std::byte> repeat(kBlockBytes);
+    CHECK(source.perform(load, repeat).completion.descriptor == said);
+    const Bytes sent = Bytes{buffer}.first(said.wire_length);
+    CHECK(std::ranges::equal(Bytes{repeat}.first(said.wire_length), sent));
+    CHECK(source.shortened().blocks == 1);
+
+    Keeper sink;
+    SinkIo object{sink};
+    const auto verify = operation(core::OperationKind::verify, said);
+    repeat[100] ^= std::byte{1};
+    CHECK(object.perform(verify, repeat).completion.verdict == core::Verdict::bad_digest);
+    CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::good);
+    const auto store = operation(core::OperationKind::store, said);
+    CHECK(object.perform(store, buffer).completion.verdict == core::Verdict::good);
+    CHECK(sink.kept.size() == said.length);
+    CHECK(xxh3_128(sink.kept) == said.leaf);
+    std::vector<std::byte> given(kBlockBytes);
+    const auto loaded = object.perform(load, given).completion;
+    CHECK(loaded.verdict == core::Verdict::good);
+    CHECK(loaded.descriptor == said);
+    CHECK(std::ranges::equal(Bytes{given}.first(said.wire_length), sent));
+}
+
+TEST_CASE("what is not allowed, or small, is left as it is") {
+    class Zeros final : public BlockSource {
+      public:
+        [[nodiscard]] std::uint32_t block_count() const override { return 1; }
+        [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override {
+            return 100'000;
+        }
+        Result<std::uint32_t> read(BlockIndex /*block*/, MutableBytes room) override {
+            std::ranges::fill(room.first(100'000), std::byte{'x'});
+            return 100'000;
+        }
+        Status finish() override { return {}; }
+    };
+    Zeros source;
+    SourceIo object{source, {.is_allowed = true, .link_bytes_per_s = 1e6}};
+    std::vector<std::byte> buffer(kBlockBytes);
+    const auto load = operation(core::OperationKind::load, {});
+    CHECK(object.perform(load, buffer).completion.descriptor.encoding == wire::Encoding::raw);
+}
+
 }  // namespace
 }  // namespace stage

@@ -102,7 +102,7 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     driver.refusals = GENERATE(0, 1);
     driver.block = block;
 
-    outbox.add(chunks(0, 3));
+    outbox.add(chunks(0, 3), config().chunk_bytes);
     auto sent = outbox.flush();
     REQUIRE(sent);
     if (*sent == Sent::would_block) {
@@ -137,7 +137,7 @@ TEST_CASE("a long run is cut into trains that fit one system call") {
     static_cast<void>(blocks.acquire(kBlock));
     blocks.set_extent(kBlock, 200 * kChunk);
     Outbox outbox{driver, sealer, blocks, config()};
-    outbox.add(chunks(0, 200));
+    outbox.add(chunks(0, 200), config().chunk_bytes);
     REQUIRE(outbox.flush());
     CHECK(driver.packets.size() == 200);
     CHECK(driver.trains == 4);  // 63 packets of 1028 bytes stay below 65,000

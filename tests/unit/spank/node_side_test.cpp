@@ -199,6 +199,22 @@ TEST_CASE("a name with a line break stays one line") {
     CHECK(host.job[kStageFiles] == "/stage/7/a\\nb\n/stage/7/c\\d");
 }
 
+TEST_CASE("directories of libraries come first in LD_LIBRARY_PATH, once, and are no files") {
+    FakeHost host = step_host();
+    FakeDaemon daemon;
+    Verdict verdict = good();
+    verdict.paths = {"/stage/7/prog", "/stage/7/prog_libs/"};
+    daemon.answer = Answer{verdict};
+    host.job["LD_LIBRARY_PATH"] = "/opt/lib";
+    for (int step = 0; step < 2; ++step) {
+        StepSide side{kArguments, daemon.ask()};
+        side.on_option();
+        side.on_step_begins(host);
+        CHECK(host.job["LD_LIBRARY_PATH"] == "/stage/7/prog_libs:/opt/lib");
+        CHECK(host.job[kStageFiles] == "/stage/7/prog");
+    }
+}
+
 TEST_CASE("the group's failure stops every task and is told once per step") {
     FakeHost host = step_host();
     FakeDaemon daemon;

@@ -114,6 +114,40 @@ TEST_CASE("prologs must run at allocation, and not one after the other") {
     CHECK(side.on_options_parsed(host));
 }
 
+TEST_CASE("where jobs have a /tmp of their own, nothing is staged into the node's") {
+    const SubmitWorld world;
+    for (const std::string place : {"/tmp", "/tmp/", "/tmp/d/x", "/dev/shm/x"}) {
+        CAPTURE(place);
+        FakeHost host = world.host(Context::allocator);
+        host.facts->private_tmp = true;
+        SubmitSide side = world.side();
+        side.on_option("a:" + place, false);
+        const std::string said = refusal(side, host);
+        CHECK_THAT(said, Catch::Contains("of its own"));
+        CHECK_THAT(said, Catch::Contains("$STAGECAST_DIR"));
+    }
+    for (const std::string place : {"", ":/tmpfile", ":/var/tmp/x", ":tmp/x"}) {
+        CAPTURE(place);
+        FakeHost host = world.host(Context::allocator);
+        host.facts->private_tmp = true;
+        SubmitSide side = world.side();
+        side.on_option("a" + place, false);
+        CHECK(side.on_options_parsed(host));
+    }
+    std::ofstream{world.directory + "/list"} << "# two\na\nb:/tmp/b\n";
+    for (const std::string spec : {"a:/tmp/x", "@list"}) {
+        CAPTURE(spec);
+        FakeHost host = world.host(Context::allocator);
+        SubmitSide side = world.side();
+        side.on_option(spec, false);
+        CHECK(side.on_options_parsed(host));
+        host.handed.clear();
+        host.facts->private_tmp = true;
+        side.on_option(spec, false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("/tmp of its own"));
+    }
+}
+
 TEST_CASE("a site that switched stagecast off says so") {
     const SubmitWorld world;
     std::ofstream{world.directory + "/stagecast.conf"} << "# off\nEnabled = no\n";

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kDescribe =
     "0000000702001000000010000000000102030405060708090a0b0c0d0e0f"
     "0000100000000000010f0e0d0c0b0a09080706050403020100";
-constexpr const char* kOffer = "00000003000000000020000105a4112233445566778800000005";
+constexpr const char* kOffer = "00000003000000000020000105a411223344556677880800000005";
 constexpr const char* kReady = "1122334455667788000000fa";
 constexpr const char* kRequest = "0000cafe020000000100020003ffffffff00000000";
 constexpr const char* kReport =
@@ -76,12 +76,20 @@ TEST_CASE("OFFER has its bytes") {
                      .object_bytes = 2'097'153,
                      .chunk_bytes = 1444,
                      .source_time_us = 0x1122334455667788,
+                     .parities = 8,
                      .features = 5};
     CHECK(hex(write(body)) == kOffer);
     const auto read = read_offer(unhex(kOffer));
     REQUIRE(read);
     CHECK(write(*read) == write(body));
-    refuses_other_lengths(kOffer, read_offer);
+    for (std::size_t cut = 0; cut < write(body).size(); ++cut) {
+        CHECK_FALSE(read_offer(Bytes{write(body)}.first(cut)));
+    }
+    auto padded = write(body);
+    padded.resize(body.chunk_bytes);
+    const auto as_long_as_data = read_offer(padded);
+    REQUIRE(as_long_as_data);
+    CHECK(write(*as_long_as_data) == write(body));
 }
 
 TEST_CASE("READY has its bytes") {
@@ -179,7 +187,8 @@ TEST_CASE("what is out of its stated range is refused") {
     CHECK_FALSE(read_offer(patched(kOffer, 4, "0000000000300001")));  // more than blocks hold
     CHECK_FALSE(read_offer(patched(kOffer, 12, "01ff")));             // chunks too small
     CHECK_FALSE(read_offer(patched(kOffer, 12, "22e1")));             // and too large
-    CHECK_FALSE(read_offer(patched(kOffer, 22, "00010000")));         // a critical feature
+    CHECK_FALSE(read_offer(patched(kOffer, 22, "21")));               // too many parities
+    CHECK_FALSE(read_offer(patched(kOffer, 23, "00010000")));         // a critical feature
     CHECK_FALSE(read_describe(patched(kDescribe, 4, "00")));          // none
     CHECK_FALSE(read_describe(patched(kDescribe, 0, "ffffffff")));    // beyond the last block
     CHECK_FALSE(read_describe(patched(kDescribe, 5, "00000000")));    // an empty block
@@ -207,7 +216,10 @@ TEST_CASE("garbage is refused or writes the same bytes again") {
             }
         };
         same(read_describe(bytes));
-        same(read_offer(bytes));
+        if (const auto offer = read_offer(bytes)) {
+            CHECK(write(*offer) ==
+                  std::vector(bytes.begin(), bytes.begin() + kOfferBytes));  // padding follows
+        }
         same(read_ready(bytes));
         same(read_request(bytes));
         same(read_report(bytes));

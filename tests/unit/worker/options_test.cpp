@@ -30,6 +30,7 @@ TEST_CASE("a full command line is understood") {
                                                "--key-file=/k",
                                                "--interface=eth0",
                                                "--rate-max=400mbit",
+                                               "--rate-remembered=1gbit",
                                                "--protection=auth",
                                                "--timeout=1.5",
                                                "--transport=udp"},
@@ -40,7 +41,9 @@ TEST_CASE("a full command line is understood") {
     CHECK(options->root == Rank{1});
     CHECK(options->destination == "/here/out/");
     CHECK(options->rate_max == 400'000'000);
+    CHECK(options->rate_remembered == 1'000'000'000);
     CHECK(options->rate_told == 0);
+    CHECK_FALSE(options->acker_paced);
     CHECK(options->protection == seal::Protection::auth);
     CHECK(options->timeout == 1500ms);
     CHECK(options->port == 6830);
@@ -56,6 +59,8 @@ TEST_CASE("a command line that makes no sense is answered with what is wrong") {
     CHECK_THAT(complaint({"--rank=x", "--hosts=h", "--dest=x"}), Contains("--rank=x"));
     CHECK_THAT(complaint({"--rank=70000", "--hosts=h", "--dest=x"}), Contains("--rank=70000"));
     CHECK_THAT(complaint({"--source=x", "--rate-max=fast"}), Contains("--rate-max=fast"));
+    CHECK_THAT(complaint({"--source=x", "--rate-remembered=0"}),
+               Contains("--rate-remembered=0"));
     CHECK_THAT(complaint({"--source=x", "--protection=some"}), Contains("--protection=some"));
     CHECK_THAT(complaint({"--source=x", "--timeout=0"}), Contains("--timeout=0"));
     CHECK_THAT(complaint({"--source=x", "--transport=pigeon"}), Contains("--transport=pigeon"));

@@ -38,12 +38,15 @@ WorkerSetup sample(std::size_t nodes) {
     setup.protection = 1;
     setup.rate_max = 200'000'000;
     setup.rate_told = true;
+    setup.acker_paced = true;
     setup.transport = "udp";
     setup.stage_timeout = std::chrono::milliseconds{20'000};
     setup.stall_timeout = std::chrono::milliseconds{5000};
     setup.connect_timeout = std::chrono::milliseconds{1500};
     setup.linger = std::chrono::milliseconds{60'000};
     setup.cards_follow = true;
+    setup.purpose = WorkerPurpose::look;
+    setup.manifest = {std::byte{1}, std::byte{0}};
     return setup;
 }
 
@@ -189,6 +192,19 @@ TEST_CASE("the socket tells nothing, and its end") {
     const Status sent = send_to_peer(pair.worker.get(), encode_from_worker(WorkerProgress{}));
     REQUIRE_FALSE(sent.ok());
     CHECK(sent.error().cause() == EPIPE);
+}
+
+TEST_CASE("last words are heard although their speaker left something unread") {
+    auto pair = make_pair_of_sockets();
+    REQUIRE(send_to_peer(pair.daemon.get(), encode_to_worker(WorkerRelease{})).ok());
+    REQUIRE(send_to_peer(pair.worker.get(), encode_from_worker(WorkerReleased{"{}"})).ok());
+    pair.worker.reset();
+    const auto words = receive_from_peer(pair.daemon.get(), kMaxFromWorker);
+    REQUIRE(words);
+    CHECK(words->kind == PeerMessage::Kind::message);
+    const auto end = receive_from_peer(pair.daemon.get(), kMaxFromWorker);
+    REQUIRE(end);
+    CHECK(end->kind == PeerMessage::Kind::closed);
 }
 
 TEST_CASE("a full socket says so and has sent nothing") {

@@ -1,0 +1,23 @@
+// How does a sentence of ours look where Slurm's users and admins read it?
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace stage {
+
+/// Nothing can forge a line break into the log or the user's terminal.
+[[nodiscard]] inline std::string one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+    return text;
+}
+
+[[nodiscard]] inline std::string signed_sentence(const std::string& sentence) {
+    constexpr std::string_view kSignature = "stagecast: ";
+    return one_line(sentence.starts_with(kSignature) ? sentence
+                                                     : std::string{kSignature} + sentence);
+}
+
+}  // namespace stage

@@ -1,0 +1,18 @@
+#include "stager/cli/daemon_socket.h"
+
+#include "stager/config/config.h"
+
+namespace stage {
+
+Result<std::string> daemon_socket(const std::string& config) {
+    const auto loaded = load_config(config.empty() ? std::string{kConfigPath} : config);
+    if (loaded) {
+        return loaded->run_dir + "/stagecastd.sock";
+    }
+    if (loaded.error().cause() == ENOENT && config.empty()) {
+        return default_config().run_dir + "/stagecastd.sock";
+    }
+    return loaded.error();
+}
+
+}  // namespace stage

@@ -1,0 +1,112 @@
+#include "stager/cli/prolog.h"
+
+#include "stager/cli/daemon_socket.h"
+#include "stager/config/config.h"
+#include "stager/config/value.h"
+#include "stager/control/client.h"
+
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+namespace stage {
+namespace {
+
+constexpr Patience kBrief{.connect = std::chrono::seconds{5},
+                          .answer = std::chrono::seconds{5}};
+/// The daemon decides within StageTimeout; it gets this much more to say so.
+constexpr Duration kGrace = std::chrono::seconds{3};
+/// spank/names.h: the plugin at the submit host hands the specs to every prolog in it.
+constexpr const char* kSpecs = "SPANK_STAGECAST_SPECS";
+constexpr std::string_view kNothing = "none";
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? std::string{} : value;
+}
+
+int say(int code, const std::string& sentence) {
+    static_cast<void>(
+        std::fprintf(stderr, "stagecast prolog: %s\n", printable(sentence).c_str()));
+    return code;
+}
+
+std::uint32_t number(const char* name) {
+    const auto value = read_count(variable(name));
+    return value && *value <= std::numeric_limits<std::uint32_t>::max()
+               ? static_cast<std::uint32_t>(*value)
+               : 0;
+}
+
+/// Too long is empty: the daemon then refuses the stage and remembers why.
+std::string bounded(std::string text, std::size_t limit) {
+    return text.size() <= limit ? std::move(text) : std::string{};
+}
+
+StageRequest request_from_environment() {
+    StageRequest request;
+    request.key = {.job_id = number("SLURM_JOB_ID"),
+                   .step_id = kWholeJob,
+                   .restart = number("SLURM_JOB_RESTART_COUNT")};
+    request.uid = number("SLURM_JOB_UID");
+    request.gid = number("SLURM_JOB_GID");
+    request.node_name = bounded(variable("SLURMD_NODENAME"), kMaxNameBytes);
+    request.node_list = bounded(variable("SLURM_NODELIST"), kMaxNodeListBytes);
+    request.work_dir = bounded(variable("SLURM_JOB_WORK_DIR"), kMaxPathBytes);
+    if (!request.work_dir.starts_with('/')) {
+        request.work_dir.clear();
+    }
+    request.specs = bounded(variable(kSpecs), kMaxSpecsBytes);
+    return request;
+}
+
+int announce(const std::string& socket, Duration limit) {
+    // A daemon that is stopped would take the STAGE and keep the script.
+    if (const auto alive = ask_daemon(socket, PingRequest{}, kBrief); !alive) {
+        return say(0, alive.error().sentence());
+    }
+    const auto answer = ask_daemon(
+        socket, request_from_environment(), {.connect = kBrief.connect, .answer = limit});
+    if (!answer) {
+        return say(0, answer.error().sentence());
+    }
+    const auto* verdict = std::get_if<Verdict>(&*answer);
+    const auto* refused = std::get_if<Refused>(&*answer);
+    if (refused != nullptr) {
+        return say(0, refused->sentence);
+    }
+    return verdict != nullptr && !verdict->sentence.empty() ? say(0, verdict->sentence) : 0;
+}
+
+}  // namespace
+
+int run_prolog(std::span<char* const> words) {
+    const bool has_config = words.size() == 2 && std::string_view{words[0]} == "-c";
+    if (!words.empty() && !has_config) {
+        return say(EX_USAGE, "usage: stagecast prolog [-c FILE], in Slurm's Prolog script");
+    }
+    const std::string specs = variable(kSpecs);
+    if (specs.empty() || specs == kNothing) {
+        return 0;  // A job without --stage-file.
+    }
+    if (::geteuid() != 0 || number("SLURM_JOB_ID") == 0 || variable("SLURM_JOB_UID").empty() ||
+        variable("SLURM_JOB_GID").empty()) {
+        return say(EX_USAGE, "is for Slurm's Prolog script, which runs as root for a job");
+    }
+    const std::string path = has_config ? words[1] : std::string{kConfigPath};
+    const auto loaded = load_config(path);
+    const Config config = loaded ? *loaded : default_config();
+    if (!loaded && loaded.error().cause() != ENOENT) {
+        return say(0, loaded.error().sentence());
+    }
+    if (config.stage_from != StageFrom::prolog_script) {
+        return 0;  // The plugin has done it.
+    }
+    return announce(config.run_dir + "/stagecastd.sock", config.stage_timeout + kGrace);
+}
+
+}  // namespace stage

@@ -1,0 +1,160 @@
+#include "stager/cli/push_options.h"
+
+#include "stager/config/value.h"
+#include "stager/control/destination.h"
+#include "stager/control/spec_list.h"
+
+#include <array>
+#include <fstream>
+#include <limits>
+#include <optional>
+
+namespace stage {
+namespace {
+
+Error misuse(const std::string& what) {
+    return Error{Blame::user, what}.remedy("stagecast --help tells more");
+}
+
+/// One name or list a line, blanks and # comments allowed.
+Result<std::string> read_node_file(const std::string& path) {
+    std::ifstream file{path};
+    if (!file) {
+        return Error{Blame::user, path + ": the file of nodes can't be read"};
+    }
+    std::string list;
+    for (std::string line; std::getline(file, line);) {
+        const std::string_view names =
+            trimmed(std::string_view{line}.substr(0, line.find('#')));
+        if (!names.empty()) {
+            list += (list.empty() ? "" : ",") + std::string{names};
+        }
+    }
+    return list;
+}
+
+Result<std::string> node_list_of(const std::string& value) {
+    return value.starts_with('@') ? read_node_file(value.substr(1))
+                                  : Result<std::string>{value};
+}
+
+/// Sets what `name` says to `value`.
+Status take(PushOptions& options, const std::string& name, const std::string& value) {
+    if (name == "--nodes") {
+        const auto list = node_list_of(value);
+        options.node_list = list ? *list : "";
+        return list ? Status{} : Status{list.error()};
+    }
+    if (name == "--rate") {
+        const auto rate = read_rate(value);
+        options.rate = rate.value_or(0) * 8;
+        return options.rate > 0
+                   ? Status{}
+                   : Status{misuse("--rate=" + value + " is no rate, as 1gbit is")};
+    }
+    if (name == "--timeout") {
+        const auto seconds = read_count(value);
+        const bool fits = seconds && *seconds > 0 && *seconds <= kMaxTimeoutWish;
+        options.timeout_s = fits ? static_cast<std::uint32_t>(*seconds) : 0;
+        return fits ? Status{}
+                    : Status{misuse("--timeout=" + value +
+                                    " is no number of seconds from 1 to " +
+                                    std::to_string(kMaxTimeoutWish))};
+    }
+    if (name == "--config") {
+        options.config = value;
+        return {};
+    }
+    return misuse("push knows no option " + name);
+}
+
+/// Options without a value; false if it is none of them.
+bool take_flag(PushOptions& options, std::string_view name) {
+    if (name == "--dry-run" || name == "-n") {
+        options.mode = PushMode::look;
+    } else if (name == "--verify") {
+        options.mode = PushMode::compare;
+    } else if (name == "--json") {
+        options.wants_json = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+Status complete(PushOptions& options,
+                const std::vector<std::string>& places,
+                const std::string& directory) {
+    if (options.node_list.empty()) {
+        return misuse("push needs -w NODES");
+    }
+    if (places.size() != 2) {
+        return misuse("push needs one SRC and one DST");
+    }
+    options.source = places[0].starts_with('/') ? places[0] : directory + '/' + places[0];
+    options.destination = places[1];
+    if (!options.destination.starts_with('/')) {
+        return misuse("the destination " + printable(options.destination) +
+                      " is not absolute, and there is no job's directory here");
+    }
+    if (options.node_list.size() > kMaxNodeListBytes) {
+        return misuse("the list of nodes is longer than 20 KiB; write it as n[0-999]");
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<PushOptions> parse_push_options(std::span<char* const> words,
+                                       const std::string& directory) {
+    PushOptions options;
+    std::vector<std::string> places;
+    bool are_options_over = false;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        std::string word{words[i]};
+        if (are_options_over || !word.starts_with('-') || word == "-") {
+            places.push_back(std::move(word));
+            continue;
+        }
+        if (word == "--") {
+            are_options_over = true;
+            continue;
+        }
+        if (take_flag(options, word)) {
+            continue;
+        }
+        const std::size_t equals = word.find('=');
+        const bool is_short = word == "-w" || word == "-c";
+        const std::string name = word == "-w"   ? "--nodes"
+                                 : word == "-c" ? "--config"
+                                                : word.substr(0, equals);
+        if (is_short && i + 1 == words.size()) {
+            return misuse(word + " needs a value");
+        }
+        const std::string value = is_short                      ? std::string{words[++i]}
+                                  : equals == std::string::npos ? std::string{}
+                                                                : word.substr(equals + 1);
+        if (Status taken = take(options, name, value); !taken) {
+            return std::move(taken).error();
+        }
+    }
+    if (Status whole = complete(options, places, directory); !whole) {
+        return std::move(whole).error();
+    }
+    return options;
+}
+
+Result<std::string> specs_of(const PushOptions& options) {
+    StageSpec spec;
+    spec.source = options.source;
+    spec.destination = options.destination;
+    spec.existing = Existing::overwrite;
+    spec.is_durable = true;
+    if (const auto destination = destination_of(spec); !destination) {
+        return destination.error();
+    }
+    const std::array one{spec};
+    return serialize(one, {.timeout_s = options.timeout_s, .is_verbose = false});
+}
+
+}  // namespace stage

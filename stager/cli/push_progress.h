@@ -1,0 +1,35 @@
+// How far is the push? On a terminal a line that is redrawn, elsewhere a line now and then.
+#pragma once
+
+#include "stager/control/message.h"
+#include "transport/base/units.h"
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace stage {
+
+/// "sending: 12.0 of 80.0 MB, 3.1 MB/s, 22 s to go, 3 of 14 nodes done, slowest n7", of what
+/// the daemon reports.
+[[nodiscard]] std::string progress_line(const nlohmann::json& push);
+
+class PushProgress {
+  public:
+    /// Asks the daemon at `socket` about the push `id`. Says nothing if `is_quiet`.
+    PushProgress(std::string socket, const StageKey& id, bool is_quiet);
+
+    void show();
+    /// Nothing of it stays on the terminal.
+    void clear();
+
+  private:
+    std::string socket_;
+    StageKey id_;
+    bool is_quiet_;
+    bool is_terminal_;
+    bool is_drawn_ = false;
+    std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace stage

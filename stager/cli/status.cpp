@@ -1,0 +1,189 @@
+#include "stager/cli/status.h"
+
+#include "stager/cli/daemon_socket.h"
+#include "stager/cli/push_progress.h"
+#include "stager/config/value.h"
+#include "stager/control/client.h"
+
+#include <sysexits.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kNothingKnown = 2;
+constexpr Patience kBrief{.connect = std::chrono::seconds{5},
+                          .answer = std::chrono::seconds{10}};
+
+int fail(StatusKind kind, int code, const std::string& sentence) {
+    static_cast<void>(std::fprintf(stderr,
+                                   "stagecast %s: %s\n",
+                                   kind == StatusKind::explain ? "explain" : "status",
+                                   sentence.c_str()));
+    return code;
+}
+
+/// "job 42", "job 42.3", "push 7.9".
+std::string name_of(const json& stage) {
+    const bool is_push = stage.value("is_push", false);
+    std::string name = is_push ? "push" : "job " + std::to_string(stage.value("job", 0U));
+    if (!is_push && stage.contains("step") && stage["step"].is_number()) {
+        name += '.' + std::to_string(stage["step"].get<std::uint32_t>());
+    }
+    return name;
+}
+
+std::string number(double value) {
+    std::array<char, 48> text{};
+    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f", value));
+    return text.data();
+}
+
+std::string seconds_in(const json& seconds, const char* name) {
+    const auto found = seconds.is_object() ? seconds.find(name) : seconds.end();
+    std::array<char, 48> text{};
+    const bool is_known = found != seconds.end() && found->is_number();
+    static_cast<void>(std::snprintf(
+        text.data(), text.size(), "%.3f s", is_known ? found->get<double>() : 0.0));
+    return is_known ? text.data() : "-";
+}
+
+std::string explain_one(const json& stage) {
+    std::string text = name_of(stage) + ": " + stage.value("outcome", "?") + ", " +
+                       number(stage.value("bytes", 0.0) / 1e6) + " MB to " +
+                       std::to_string(stage.value("nodes", 0)) + " nodes\n";
+    if (const std::string why = stage.value("why", ""); !why.empty()) {
+        text += "  why: " + printable(why) + '\n';
+    }
+    text += "  transport: " + stage.value("transport", "-") + ": " +
+            stage.value("transport_why", "") + '\n';
+    const json seconds = stage.value("seconds", json::object());
+    for (const char* name : {"announce", "start", "wire_up", "transfer", "verify", "total"}) {
+        text += std::string{"  "} + name + ": " + seconds_in(seconds, name) + '\n';
+    }
+    if (!stage.value("is_root", true)) {
+        return text + "  (ask on node " + stage.value("root", "?") + " for all nodes)\n";
+    }
+    text += "  packets lost " + std::to_string(stage.value("packets_lost", 0ULL)) +
+            ", repaired " + std::to_string(stage.value("packets_repaired", 0ULL)) + '\n';
+    for (const json& slow : stage.value("slowest", json::array())) {
+        text += "  slow: " + slow.value("node", "?") + ", " +
+                number(slow.value("seconds", 0.0)) + " s, " +
+                std::to_string(slow.value("packets_lost", 0ULL)) + " packets lost\n";
+    }
+    return text;
+}
+
+struct Options {
+    std::string config;
+    bool wants_json = false;
+    StatusKind kind = StatusKind::running;
+    StatusRequest request;
+};
+
+/// "42" or "42.3".
+bool read_job(const std::string& text, StageKey& key) {
+    const std::size_t dot = text.find('.');
+    const auto job = read_count(text.substr(0, dot));
+    const auto step = dot == std::string::npos ? std::optional<std::uint64_t>{kWholeJob}
+                                               : read_count(text.substr(dot + 1));
+    if (!job || !step || *job >= kWholeJob || *step > kWholeJob) {
+        return false;
+    }
+    key.job_id = static_cast<std::uint32_t>(*job);
+    key.step_id = static_cast<std::uint32_t>(*step);
+    return true;
+}
+
+bool read_options(std::span<char* const> words, Options& options) {
+    bool has_job = false;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string word{words[i]};
+        if (word == "--json") {
+            options.wants_json = true;
+        } else if (word == "-c" && i + 1 < words.size()) {
+            options.config = words[++i];
+        } else if (!has_job && read_job(word, options.request.key)) {
+            has_job = true;
+        } else {
+            return false;
+        }
+    }
+    return has_job || options.kind == StatusKind::running;
+}
+
+int tell(const Options& options, const json& report) {
+    const bool explains = options.kind == StatusKind::explain;
+    const std::string text = explains ? explain_text(report) : status_text(report);
+    if (options.wants_json) {
+        static_cast<void>(std::printf("%s\n", report.dump().c_str()));
+    } else {
+        static_cast<void>(std::fputs(text.c_str(), stdout));
+    }
+    if (text.empty() && (explains || options.request.key.job_id != kWholeJob)) {
+        return fail(
+            options.kind,
+            kNothingKnown,
+            "nothing of that job is known to this node's stagecastd, or it is not yours; "
+            "ask on the job's first node");
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::string status_text(const json& report) {
+    std::string text;
+    for (const json& stage : report.value("stages", json::array())) {
+        if (stage.value("is_push", false)) {
+            continue;  // Below, with more.
+        }
+        text += name_of(stage) + ": " +
+                progress_line({{"phase", stage.value("phase", "?")},
+                               {"nodes", stage.value("nodes", 0)},
+                               {"round", stage}}) +
+                '\n';
+    }
+    for (const json& push : report.value("pushes", json::array())) {
+        text += "push: " + progress_line(push) + '\n';
+    }
+    return text;
+}
+
+std::string explain_text(const json& report) {
+    std::string text;
+    for (const char* list : {"ended", "stages"}) {
+        for (const json& stage : report.value(list, json::array())) {
+            text += explain_one(stage);
+        }
+    }
+    return text;
+}
+
+int run_status(StatusKind kind, std::span<char* const> words) {
+    Options options;
+    options.kind = kind;
+    if (!read_options(words, options)) {
+        return fail(kind, EX_USAGE, "give a job as 42 or 42.3; stagecast --help tells more");
+    }
+    options.request.kind = kind;
+    const auto socket = daemon_socket(options.config);
+    if (!socket) {
+        return fail(kind, EX_CONFIG, socket.error().sentence());
+    }
+    const auto answer = ask_daemon(*socket, options.request, kBrief);
+    if (!answer) {
+        return fail(kind, EX_UNAVAILABLE, answer.error().sentence());
+    }
+    const auto* report = std::get_if<Report>(&*answer);
+    const json told = report != nullptr ? json::parse(report->json, nullptr, false) : json();
+    return told.is_object() ? tell(options, told)
+                            : fail(kind, EX_PROTOCOL, "stagecastd gave another answer");
+}
+
+}  // namespace stage

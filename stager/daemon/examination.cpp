@@ -1,0 +1,81 @@
+#include "stager/daemon/examination.h"
+
+#include "stager/daemon/worker_order.h"
+
+#include <utility>
+
+namespace stage {
+namespace {
+
+WorkerSetup setup_of(const Config& config, const ExamineOrder& order) {
+    WorkerSetup setup;
+    setup.key.job_id = kPushJob;
+    setup.nodes = {"source", "target"};
+    setup.source = Rank{0};
+    setup.rank = Rank{order.is_source ? Rank::rep{0} : Rank::rep{1}};
+    setup.specs = order.specs;
+    setup.work_dir = "/";
+    setup.stage_dir = "/";
+    setup.dest_roots = config.push_roots;
+    if (order.is_source) {
+        setup.dest_roots = {"/"};  // Where it goes is judged by whom it goes to.
+    }
+    setup.purpose = order.compares ? WorkerPurpose::compare : WorkerPurpose::look;
+    setup.manifest = order.manifest;
+    return setup;
+}
+
+}  // namespace
+
+Examination::Examination(Services& services, const ExamineOrder& order, OnDone on_done)
+    : on_done_{std::move(on_done)}, loop_{services.loop} {
+    StageRequest request;
+    request.key.job_id = kPushJob;
+    const WorkerOrder worker{.program = worker_program(services.config, request, {})};
+    auto started = WorkerProcess::start(
+        services.loop,
+        services.children,
+        services.counters,
+        worker,
+        {.on_started = [] {},
+         .on_message = [this](FromWorker message) { on_message(std::move(message)); },
+         .on_ended =
+             [this](const std::string& why) {
+                 finish(
+                     Error{Blame::node, "stagecast-worker ended before it had looked: " + why});
+             }});
+    if (!started) {
+        finish(started.error());
+        return;
+    }
+    worker_ = std::move(*started);
+    worker_->send(setup_of(services.config, order));
+}
+
+void Examination::on_message(FromWorker message) {
+    if (auto* look = std::get_if<WorkerLook>(&message)) {
+        look_ = std::move(*look);
+    } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
+        if (outcome->state == VerdictState::failed) {
+            finish(Error{outcome->blame, printable(outcome->sentence)});
+        } else {
+            finish(std::move(look_));
+        }
+    }
+}
+
+/// Later: not from within the worker's own callback.
+void Examination::finish(Result<WorkerLook> result) {
+    if (!on_done_) {
+        return;
+    }
+    loop_.defer([call = std::exchange(on_done_, nullptr),
+                 result = std::move(result),
+                 alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            call(result);
+        }
+    });
+}
+
+}  // namespace stage

@@ -1,0 +1,44 @@
+// What does a look at this node's disk say, before anything is pushed?
+//
+// The daemon asks no disk itself: it starts a worker that only looks (stager/worker/looking.h)
+// and tells what that one said.
+#pragma once
+
+#include "stager/daemon/services.h"
+#include "stager/daemon/worker_process.h"
+
+#include <functional>
+#include <memory>
+
+namespace stage {
+
+struct ExamineOrder {
+    std::string specs;
+    bool is_source = false;  ///< At the source; else at the destination.
+    bool compares = false;   ///< Reads all of it.
+    std::vector<std::byte> manifest{};
+};
+
+class Examination {
+  public:
+    using OnDone = std::function<void(Result<WorkerLook>)>;
+
+    /// `on_done` comes once, from the loop, and may destroy this. Destroying it before ends the
+    /// worker. `services` outlives it.
+    Examination(Services& services, const ExamineOrder& order, OnDone on_done);
+    Examination(const Examination&) = delete;
+    Examination& operator=(const Examination&) = delete;
+    ~Examination() = default;
+
+  private:
+    void on_message(FromWorker message);
+    void finish(Result<WorkerLook> result);
+
+    OnDone on_done_;
+    std::unique_ptr<WorkerProcess> worker_;
+    WorkerLook look_;
+    Loop& loop_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stage

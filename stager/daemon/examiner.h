@@ -1,0 +1,42 @@
+// Another node is about to push: what does it hear of this one?
+//
+// One look per link: EXAMINE came in, a worker looks, PULSEs say that it still does, EXAMINED
+// is the answer. Whoever hangs up ends the look.
+#pragma once
+
+#include "stager/daemon/driven_link.h"
+#include "stager/daemon/examination.h"
+#include "stager/daemon/tree_message.h"
+
+#include <list>
+#include <memory>
+
+namespace stage {
+
+/// Looks at one time; one more is told to come again.
+inline constexpr std::size_t kMaxExaminations = 32;
+
+class Examiner {
+  public:
+    /// `services` outlives it.
+    explicit Examiner(Services& services) : services_{services} {}
+
+    void on_examine(const ExamineMessage& message, std::unique_ptr<DrivenLink> link);
+
+  private:
+    struct Guest {
+        std::unique_ptr<DrivenLink> link;
+        std::unique_ptr<Examination> examination;
+        std::unique_ptr<Alarm> pulse;
+    };
+
+    void on_change(const DrivenLink* link);
+    void on_done(const DrivenLink* link, const Result<WorkerLook>& look);
+    void pulse(const DrivenLink* link);
+    [[nodiscard]] std::list<Guest>::iterator find(const DrivenLink* link);
+
+    Services& services_;
+    std::list<Guest> guests_;
+};
+
+}  // namespace stage

@@ -1,0 +1,149 @@
+#include "stager/daemon/metrics.h"
+
+#include "stager/control/message.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <string_view>
+
+namespace stage {
+namespace {
+
+/// "stagecast_NAME", its help and its kind, then samples.
+void family(std::string& text, std::string_view name, std::string_view kind, const char* help) {
+    const std::string whole = "stagecast_" + std::string{name};
+    text += "# HELP " + whole + ' ' + help + '\n';
+    text += "# TYPE " + whole + ' ' + std::string{kind} + '\n';
+}
+
+void sample(std::string& text, std::string_view name_and_labels, const std::string& value) {
+    text += "stagecast_" + std::string{name_and_labels} + ' ' + value + '\n';
+}
+
+void counter(std::string& text, std::string_view name, std::uint64_t value, const char* help) {
+    family(text, name, "counter", help);
+    sample(text, name, std::to_string(value));
+}
+
+void gauge(std::string& text, std::string_view name, std::int64_t value, const char* help) {
+    family(text, name, "gauge", help);
+    sample(text, name, std::to_string(value));
+}
+
+/// "12.345", without a locale's comma.
+std::string seconds_text(std::uint64_t ms) {
+    constexpr std::uint64_t kMsPerSecond = 1000;
+    const std::string rest = std::to_string(kMsPerSecond + ms % kMsPerSecond);
+    return std::to_string(ms / kMsPerSecond) + '.' + rest.substr(1);
+}
+
+/// Whoever planted something under the temporary name only stops us: it is taken away, never
+/// followed or written into.
+Status write_whole(const std::string& path, const std::string& text) {
+    const std::string temporary = path + ".stagecast";
+    static_cast<void>(::unlink(temporary.c_str()));
+    const UniqueFd file{
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644)};
+    if (!file) {
+        return Error::from_errno(Blame::node, temporary);
+    }
+    errno = 0;
+    const auto written = ::write(file.get(), text.data(), text.size());
+    const bool whole = written == static_cast<ssize_t>(text.size()) &&
+                       ::fchmod(file.get(), 0644) == 0 &&
+                       ::rename(temporary.c_str(), path.c_str()) == 0;
+    if (!whole) {
+        const int cause = errno == 0 ? ENOSPC : errno;  // A short write has none.
+        static_cast<void>(::unlink(temporary.c_str()));
+        return Error::from_errno(Blame::node, path, cause);
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string metrics_text(const Counters& counters, const Gauges& gauges) {
+    std::string text;
+    family(text, "info", "gauge", "The release that runs.");
+    sample(text, "info{version=\"" + std::string{kStagecastVersion} + "\"}", "1");
+    gauge(text, "start_time_seconds", gauges.started_at, "When stagecastd started.");
+    gauge(text, "enabled", gauges.is_enabled ? 1 : 0, "Whether jobs may stage (Enabled).");
+    gauge(text,
+          "stages_running",
+          static_cast<std::int64_t>(gauges.stages_running),
+          "Stagings with a worker on this node.");
+    counter(text,
+            "stages_begun_total",
+            counters.stages_begun,
+            "Stagings that this node took part in.");
+    family(text, "stages_total", "counter", "Stagings that ended, by verdict.");
+    sample(text, "stages_total{verdict=\"ok\"}", std::to_string(counters.stages_ok));
+    sample(text, "stages_total{verdict=\"failed\"}", std::to_string(counters.stages_failed));
+    counter(text,
+            "staged_bytes_total",
+            counters.bytes_staged,
+            "Bytes of files that were brought to this node.");
+    family(text, "stage_seconds", "summary", "Prolog's call to verdict, stagings that are ok.");
+    sample(text, "stage_seconds_sum", seconds_text(counters.ok_ms));
+    sample(text, "stage_seconds_count", std::to_string(counters.stages_timed));
+    family(text, "refused_total", "counter", "What strangers tried, by door.");
+    sample(text, "refused_total{door=\"socket\"}", std::to_string(counters.control_refused));
+    sample(text, "refused_total{door=\"link\"}", std::to_string(counters.links_refused));
+    sample(text, "refused_total{door=\"message\"}", std::to_string(counters.messages_refused));
+    counter(text,
+            "hosts_replaced_total",
+            counters.hosts_replaced,
+            "PMIx hosts that were wedged or died.");
+    counter(text,
+            "workers_killed_total",
+            counters.workers_killed,
+            "Workers that did not leave in time.");
+    counter(text,
+            "directories_swept_total",
+            counters.directories_swept,
+            "Leavings of jobs that nobody ended here.");
+    return text;
+}
+
+MetricsFile::MetricsFile(const Services& services, std::function<void()> refresh)
+    : services_{services}, refresh_{std::move(refresh)}, alarm_{services.loop, [this] {
+                                                                    write();
+                                                                }} {
+    gauges_.started_at = ::time(nullptr);
+}
+
+MetricsFile::~MetricsFile() {
+    if (!written_.empty()) {
+        static_cast<void>(::unlink(written_.c_str()));
+    }
+}
+
+void MetricsFile::write() {
+    alarm_.set(services_.loop.now() + kMetricsEvery);
+    const std::string& path = services_.config.metrics_file;
+    if (!written_.empty() && written_ != path) {
+        static_cast<void>(::unlink(written_.c_str()));
+        written_.clear();
+    }
+    if (path.empty()) {
+        return;
+    }
+    refresh_();
+    gauges_.stages_running = services_.stages_running;
+    gauges_.is_enabled = services_.config.enabled;
+    const Status written = write_whole(path, metrics_text(services_.counters, gauges_));
+    if (written) {
+        written_ = path;
+        has_warned_ = false;
+    } else if (!std::exchange(has_warned_, true)) {
+        services_.log.warn("MetricsFile can't be written; does its directory exist?",
+                           {{"why", written.error().sentence()}});
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,70 @@
+#include "stager/daemon/reporter.h"
+
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+using nlohmann::json;
+
+bool is_asked_for(const StatusRequest& request, const StageKey& key) {
+    if (request.key.job_id == kWholeJob) {
+        return true;
+    }
+    const bool any_step = request.key.step_id == kWholeJob;
+    return key.job_id == request.key.job_id && (any_step || key.step_id == request.key.step_id);
+}
+
+json stages_for(std::uint32_t uid, const StatusRequest& request, const Registry& registry) {
+    json told = json::array();
+    for (const Stage* stage : registry.all()) {
+        const bool is_theirs = uid == 0 || stage->uid() == uid;
+        if (is_theirs && is_asked_for(request, stage->key()) && stage->is_open()) {
+            told.push_back(request.kind == StatusKind::explain ? stage->explanation()
+                                                               : stage->status());
+        }
+    }
+    return told;
+}
+
+json ended_for(std::uint32_t uid, const StatusRequest& request, const Services& services) {
+    json told = json::array();
+    for (const EndedStage& ended : services.ended) {
+        const bool is_theirs = uid == 0 || ended.uid == uid;
+        if (is_theirs && is_asked_for(request, ended.key)) {
+            told.push_back(json::parse(ended.explanation, nullptr, false));
+        }
+    }
+    return told;
+}
+
+json pushes_for(std::uint32_t uid, const StatusRequest& request, const Pushes& pushes) {
+    json told = json::array();
+    for (const Push* push : uid == 0 ? pushes.all() : std::vector<const Push*>{}) {
+        if (is_asked_for(request, push->id())) {
+            told.push_back(push->report());
+        }
+    }
+    return told;
+}
+
+}  // namespace
+
+Report report_for(std::uint32_t uid,
+                  const StatusRequest& request,
+                  const Services& services,
+                  const Registry& registry,
+                  const Pushes& pushes) {
+    json told;
+    told["stages"] = stages_for(uid, request, registry);
+    if (request.kind == StatusKind::explain) {
+        told["ended"] = ended_for(uid, request, services);
+    } else {
+        told["pushes"] = pushes_for(uid, request, pushes);
+    }
+    std::string text = told.dump(-1, ' ', false, json::error_handler_t::replace);
+    return Report{text.size() <= kMaxReportBytes ? std::move(text)
+                                                 : R"({"why":"too long to tell"})"};
+}
+
+}  // namespace stage

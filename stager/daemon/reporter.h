@@ -1,0 +1,19 @@
+// Who asks how far it is, and what may they hear?
+//
+// Root hears of everything, a user of the own jobs. What this node knows is told: of a stage
+// whose first node it is, all of it.
+#pragma once
+
+#include "stager/daemon/pushes.h"
+#include "stager/daemon/registry.h"
+
+namespace stage {
+
+/// JSON: {"stages": [...], "pushes": [...]} or, to explain, {"ended": [...], "stages": [...]}.
+[[nodiscard]] Report report_for(std::uint32_t uid,
+                                const StatusRequest& request,
+                                const Services& services,
+                                const Registry& registry,
+                                const Pushes& pushes);
+
+}  // namespace stage

@@ -1,0 +1,107 @@
+// What is done once the group's verdict is known here? The part of Stage that remembers it and
+// tells.
+#include "stager/control/destination.h"
+#include "stager/control/spec_list.h"
+#include "stager/daemon/library_directories.h"
+#include "stager/daemon/stage.h"
+
+#include <utility>
+
+namespace stage {
+
+void Stage::settle(const GroupVerdict& verdict) {
+    wait_alarm_.set(std::nullopt);
+    watch_.stop();
+    times_.settled = services_.loop.now();
+    Verdict own{.state = verdict.state,
+                .blame = verdict.blame,
+                .sentence = printable(verdict.sentence),
+                .stage_dir = {},
+                .paths = {}};
+    if (verdict.state != VerdictState::failed && outcome_) {
+        own.stage_dir = services_.config.stage_root + "/" + std::to_string(key_.job_id);
+        own.paths = outcome_->paths;
+    }
+    if (!fits(own)) {
+        own.paths.clear();
+    }
+    const StageFacts facts{.key = key_,
+                           .nodes = plan_ ? plan_->nodes.size() : 0,
+                           .bytes = run_ ? run_->progress().bytes_total : 0,
+                           .outcome = own.state,
+                           .sentence = own.sentence};
+    if (plan_ && group_->seat().self == Rank{0}) {
+        log_time_line(services_.log, facts, times_);
+    }
+    if (wishes_.is_verbose && own.state == VerdictState::ok) {
+        own.sentence = summary_of(facts, own.paths.size(), times_);
+    }
+    if (request_) {
+        add_library_directories(own, request_->specs);
+    }
+    const bool failed = own.state == VerdictState::failed;
+    count_settled(services_.counters, facts, times_);
+    if (request_) {
+        store(own);
+        store_temporary();
+    } else {
+        // The plugin may still come; if it never does, nobody will end this job here.
+        lingers_ = true;
+        wait_alarm_.set(services_.loop.now() + time_limit());
+    }
+    if (run_ && failed) {
+        run_->abort(own.blame, own.sentence);
+    } else if (run_) {
+        run_->release();
+    }
+    verdict_ = std::move(own);
+    remember();
+    for (const OnVerdict& answer : std::exchange(waiting_, {})) {
+        answer(*verdict_);
+    }
+}
+
+void Stage::store(const Verdict& verdict) {
+    if (!services_.verdicts.save(key_, verdict)) {
+        services_.log.warn("a verdict can't be stored; is RunDir full?",
+                           {{"job", key_.job_id}});
+    }
+}
+
+/// Files outside of the job's directory that are to go with the job.
+void Stage::store_temporary() {
+    const auto specs = parse_serialized(request_->specs);
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; specs && outcome_ && i < specs->size(); ++i) {
+        const bool is_here = i < outcome_->paths.size() && !outcome_->paths[i].empty();
+        const auto destination = destination_of(specs->at(i));
+        if (is_here && specs->at(i).is_temporary && destination && destination->is_absolute) {
+            paths.push_back(outcome_->paths[i]);
+        }
+    }
+    const Leavings leavings{.uid = request_->uid, .gid = request_->gid, .paths = paths};
+    if (!paths.empty() && !services_.verdicts.save_leavings(key_, leavings)) {
+        services_.log.warn("temporary files of a job will stay; is RunDir full?",
+                           {{"job", key_.job_id}});
+    }
+}
+
+void Stage::abandon() {
+    const Failure reason = *reason_;
+    settle({.state = VerdictState::failed,
+            .blame = reason.blame,
+            .sentence = "node " + name_of_self() + ": " + reason.sentence});
+    if (group_) {
+        stop_all(reason.blame, reason.sentence);
+    }
+    clean_up();
+}
+
+/// What is stored goes with the directory (cleaner.h), once the worker has left.
+void Stage::clean_up() {
+    if (run_) {
+        run_->abort(Blame::user, "the job has ended");
+    }
+}
+
+}  // namespace stage

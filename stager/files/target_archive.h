@@ -1,0 +1,65 @@
+// How does an archive arrive as what is in it, whole or absent?
+//
+// Its blocks are kept in a file without a name, for others to be repaired from. A thread of its
+// own unpacks from the first block on, as far as they have come without a gap, into a directory
+// that gets its name at the end (tree_place.h).
+#pragma once
+
+#include "stager/files/arrived_bytes.h"
+#include "stager/files/tree_place.h"
+#include "stager/files/unpack_tree.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace stage {
+
+class TargetArchive final : public Target {
+  public:
+    /// Looks at the destination and decides. `bytes_max`: what it may unpack to; 0: no limit.
+    [[nodiscard]] static Result<std::unique_ptr<TargetArchive>> decide(
+        TargetOrder order, const ManifestEntry& entry, Writer writer, std::uint64_t bytes_max);
+
+    TargetArchive(std::unique_ptr<TreePlace> place,
+                  std::string archive,
+                  const ManifestEntry& entry,
+                  std::uint64_t bytes_max);
+    TargetArchive(const TargetArchive&) = delete;
+    TargetArchive& operator=(const TargetArchive&) = delete;
+    ~TargetArchive() override;
+
+    [[nodiscard]] TargetNeeds needs() const override;
+    [[nodiscard]] const TargetDirectory& directory() const override {
+        return place_->directory();
+    }
+    [[nodiscard]] std::string path() const override { return place_->path(); }
+    [[nodiscard]] std::string temporary_path() const override {
+        return place_->temporary_path();
+    }
+    [[nodiscard]] bool is_left() const override { return place_->is_left(); }
+    [[nodiscard]] bool is_directory() const override { return true; }
+
+    [[nodiscard]] Status begin() override;
+    [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
+    [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
+    [[nodiscard]] Status settle() override;
+    [[nodiscard]] Status appear() override { return place_->appear(); }
+
+  private:
+    [[nodiscard]] Result<UniqueFd> make_nameless() const;
+    void unpack_all();
+
+    std::unique_ptr<TreePlace> place_;
+    std::string archive_;  ///< Its path at the source, for sentences.
+    std::uint64_t size_;
+    FileTime mtime_;
+    std::uint64_t bytes_max_;
+    std::unique_ptr<ArrivedBytes> bytes_;
+    std::unique_ptr<UnpackTree> tree_;
+    std::atomic<bool> has_failed_{false};
+    Status unpacked_;     ///< The thread's, until it has ended or has_failed_.
+    std::thread thread_;  ///< Uses all of the above.
+};
+
+}  // namespace stage

@@ -1,0 +1,221 @@
+#include "stager/files/tree_place.h"
+
+#include "stager/files/disk_error.h"
+#include "stager/files/empty_directory.h"
+#include "stager/files/tree_walk.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace stage {
+namespace {
+
+constexpr int kRead = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+}  // namespace
+
+Result<std::unique_ptr<TreePlace>> TreePlace::decide(TargetOrder order,
+                                                     const FileTime& mtime,
+                                                     Writer writer) {
+    Result<TargetDirectory> directory = open_target_directory(order.place);
+    if (!directory) {
+        return std::move(directory).error();
+    }
+    auto place = std::make_unique<TreePlace>(
+        std::move(order), mtime, std::move(writer), *std::move(directory));
+    if (Status looked = place->look(); !looked) {
+        return std::move(looked).error();
+    }
+    return place;
+}
+
+TreePlace::TreePlace(TargetOrder order,
+                     const FileTime& mtime,
+                     Writer writer,
+                     TargetDirectory at)
+    : order_{std::move(order)},
+      mtime_{mtime},
+      writer_{std::move(writer)},
+      directory_{std::move(at)},
+      name_{order_.place.name()},
+      temporary_{temporary_name(name_, writer_, writer_.rank)} {
+}
+
+TreePlace::~TreePlace() {
+    if (has_temporary_) {
+        static_cast<void>(remove_entry(directory_.fd.get(), temporary_));
+    }
+}
+
+std::string TreePlace::temporary_path() const {
+    const std::string path = order_.place.path();
+    return path.substr(0, path.size() - name_.size()) + temporary_;
+}
+
+Status TreePlace::look() {
+    struct stat there {};
+    if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? Status{} : Status{failed(errno)};
+    }
+    return look_at(there);
+}
+
+/// What has the name already, and what the user said about that.
+Status TreePlace::look_at(const struct stat& there) {
+    const FileIdentity own = identity_of(there);
+    is_left_ = (order_.source && *order_.source == own) || order_.existing == Existing::keep;
+    if (is_left_) {
+        return {};
+    }
+    if (order_.existing == Existing::refuse) {
+        return exists();
+    }
+    if (std::ranges::find(order_.above_source, own) != order_.above_source.end()) {
+        return Error{Blame::user, path() + ": the source lies in it, and would be replaced"}
+            .remedy("choose another destination");
+    }
+    if (order_.existing == Existing::newer) {
+        const Result<FileTime> newest = newest_of(there);
+        if (!newest) {
+            return newest.error();
+        }
+        is_left_ = *newest >= mtime_;
+    }
+    return {};
+}
+
+/// A tree is as new as the newest of its members.
+Result<FileTime> TreePlace::newest_of(const struct stat& there) const {
+    if (!S_ISDIR(there.st_mode)) {
+        return mtime_of(there);
+    }
+    const UniqueFd top{::openat(directory_.fd.get(), name_.c_str(), kRead)};
+    if (!top) {
+        return failed(errno);
+    }
+    Result<WalkedTree> tree = walk_tree(top, path());
+    if (!tree) {
+        return std::move(tree).error();
+    }
+    return tree->newest;
+}
+
+Status TreePlace::begin() {
+    if (is_left_) {
+        return {};
+    }
+    if (Status made = make_temporary(); !made) {
+        return made;
+    }
+    return check_alone(directory_.fd.get(), name_, writer_, path());
+}
+
+Status TreePlace::make_temporary() {
+    const int at = directory_.fd.get();
+    for (int attempt = 0; attempt < 2 && !has_temporary_; ++attempt) {
+        has_temporary_ = ::mkdirat(at, temporary_.c_str(), 0700) == 0;
+        if (!has_temporary_ && errno != EEXIST) {
+            return failed(errno);
+        }
+        if (!has_temporary_ && !remove_leftover()) {
+            break;
+        }
+    }
+    if (!has_temporary_) {
+        return Error{Blame::user, temporary_path() + ": is in the way"}.remedy(
+            "remove it, unless another stage of this job is at work there");
+    }
+    top_.reset(::openat(at, temporary_.c_str(), kRead));
+    if (!top_) {
+        return failed(errno);
+    }
+    // Where locks don't work, a leftover can't be told from a colleague.
+    static_cast<void>(::flock(top_.get(), LOCK_EX | LOCK_NB));
+    // What the place gives to all that is made in it, an ACL or a group, is not the tree's.
+    static_cast<void>(::fremovexattr(top_.get(), "system.posix_acl_default"));
+    static_cast<void>(!::fchown(top_.get(), static_cast<uid_t>(-1), ::getegid()));
+    static_cast<void>(::fchmod(top_.get(), 0700));
+    return {};
+}
+
+/// A name left behind by an earlier life of this job (a killed worker) is unlocked and ours.
+bool TreePlace::remove_leftover() const {
+    const int at = directory_.fd.get();
+    const UniqueFd old{::openat(
+        at, temporary_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    struct stat status {};
+    return old && ::fstat(old.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+           ::flock(old.get(), LOCK_EX | LOCK_NB) == 0 && remove_entry(at, temporary_).ok();
+}
+
+/// `durable`: one call for all of a tree's files.
+Status TreePlace::sync() const {
+    return !order_.is_durable || ::syncfs(top_.get()) == 0 ? Status{} : Status{failed(errno)};
+}
+
+Status TreePlace::appear() {
+    if (is_left_) {
+        return {};
+    }
+    const int at = directory_.fd.get();
+    int cause = 0;
+    if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) != 0) {
+        cause = errno;
+    }
+    if (cause == EINVAL || cause == ENOSYS) {  // FUSE. Only an empty directory gives way.
+        cause = ::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0 ? 0 : errno;
+    }
+    if (cause == EEXIST || cause == ENOTEMPTY || cause == ENOTDIR) {
+        if (Status replaced = replace(); !replaced || is_left_) {
+            return replaced;
+        }
+    } else if (cause != 0) {
+        return failed(cause);
+    }
+    has_temporary_ = false;
+    return sync();
+}
+
+/// Somebody had the name, or took it while we wrote.
+Status TreePlace::replace() {
+    if (order_.existing == Existing::refuse) {
+        return exists();
+    }
+    const int at = directory_.fd.get();
+    if (order_.existing == Existing::keep) {
+        is_left_ = true;
+        has_temporary_ = false;
+        return remove_entry(at, temporary_);
+    }
+    if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
+        // The temporary name is the old one's now.
+        has_temporary_ = false;
+        const Status removed = remove_entry(at, temporary_);
+        return removed ? removed
+                       : removed.error().within(path() + ": was replaced, but not removed");
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return failed(errno);
+    }
+    if (Status removed = remove_entry(at, name_); !removed) {
+        return removed.error().within(path());
+    }
+    return ::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0 ? Status{}
+                                                                      : failed(errno);
+}
+
+Error TreePlace::exists() const {
+    return Error{Blame::user, path() + ": exists already"}.remedy(
+        "remove it, or add keep, newer or overwrite to the option (SRC:DST:overwrite)");
+}
+
+Error TreePlace::failed(int cause) const {
+    return target_error(path(), cause);
+}
+
+}  // namespace stage

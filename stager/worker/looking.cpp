@@ -1,0 +1,109 @@
+#include "stager/worker/looking.h"
+
+#include "stager/files/file_sink.h"
+#include "stager/files/file_source.h"
+#include "stager/worker/orders.h"
+
+namespace stage {
+namespace {
+
+/// The content from one end to the other.
+Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts) {
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t block = 0; block < source.block_count(); ++block) {
+        if (Status wanted = interrupts.check(); !wanted) {
+            return std::move(wanted).error();
+        }
+        if (const auto length = source.read(BlockIndex{block}, room); !length) {
+            return length.error();
+        }
+    }
+    return source.digest();
+}
+
+Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
+                           const WorkerSetup& setup,
+                           Interrupts& interrupts) {
+    Result<std::unique_ptr<FileSource>> source = FileSource::open(orders, setup.max_bytes);
+    if (!source) {
+        return std::move(source).error();
+    }
+    WorkerLook look;
+    look.bytes = (*source)->manifest().stream_bytes();
+    const Bytes manifest = (*source)->manifest_bytes();
+    if (manifest.size() <= kMaxLookBytes) {
+        look.manifest.assign(manifest.begin(), manifest.end());
+    }
+    if (setup.purpose == WorkerPurpose::compare) {
+        Result<std::string> digest = digest_by_reading(**source, interrupts);
+        if (!digest) {
+            return std::move(digest).error();
+        }
+        look.digest = *std::move(digest);
+    }
+    return look;
+}
+
+/// What lies where the source's files would go.
+Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
+    Result<std::vector<SourceOrder>> list = orders.sources();
+    const std::vector<TargetPlace> places = orders.places_outside();
+    if (!list || places.size() != list->size()) {
+        return list ? Error{Blame::user, "only absolute destinations can be compared"}
+                    : std::move(list).error();
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        (*list)[i].path = places[i].path();
+    }
+    return list;
+}
+
+Result<WorkerLook> look_for_room(const Orders& orders, const WorkerSetup& setup) {
+    SinkConfig config;
+    config.writer = {.job = std::to_string(setup.key.job_id),
+                     .rank = setup.rank.value(),
+                     .group_size = static_cast<std::uint32_t>(setup.nodes.size())};
+    config.order_of = [&orders](const ManifestEntry& entry) { return orders.target_of(entry); };
+    FileSink sink{std::move(config)};
+    if (Status seen = setup.manifest.empty() ? Status{} : sink.look(setup.manifest); !seen) {
+        return std::move(seen).error();
+    }
+    return WorkerLook{};
+}
+
+}  // namespace
+
+Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) {
+    if (Status timed = interrupts.limit(setup.stage_timeout); !timed) {
+        return std::move(timed).error();
+    }
+    const Result<Orders> orders = Orders::parse(setup.specs,
+                                                {.stage_dir = setup.stage_dir,
+                                                 .dest_subdir = setup.dest_subdir,
+                                                 .dest_roots = setup.dest_roots,
+                                                 .work_dir = setup.work_dir});
+    if (!orders) {
+        return orders.error();
+    }
+    const bool is_source = setup.rank == setup.source;
+    if (!is_source && setup.purpose == WorkerPurpose::look) {
+        return look_for_room(*orders, setup);
+    }
+    const auto list = is_source ? orders->sources() : at_destination(*orders);
+    return list ? look_at(*list, setup, interrupts) : Result<WorkerLook>{list.error()};
+}
+
+int tell_look(const Result<WorkerLook>& look, ControlSocket& control) {
+    WorkerOutcome outcome;
+    outcome.statistics = "{}";
+    outcome.state = look ? VerdictState::ok : VerdictState::failed;
+    Status said = look ? control.say(FromWorker{*look}) : Status{};
+    if (!look) {
+        outcome.blame = look.error().blame();
+        outcome.sentence = look.error().sentence();
+    }
+    said = said ? control.say(FromWorker{outcome}) : said;
+    return said && look ? 0 : 1;
+}
+
+}  // namespace stage

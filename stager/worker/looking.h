@@ -1,0 +1,21 @@
+// What does a worker see that only looks?
+//
+// Before files are pushed: what is to be sent, and whether each node has place and room for it.
+// Instead of a push: whether what lies there has the source's content. Nothing is made, nobody
+// else takes part.
+#pragma once
+
+#include "stager/worker/control_socket.h"
+#include "stager/worker/interrupts.h"
+#include "stager/worker/setup.h"
+
+namespace stage {
+
+/// Looks as `setup.purpose` says, with the caller's rights: at the source where setup.rank is
+/// setup.source, else at the destination.
+[[nodiscard]] Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts);
+
+/// LOOK and OUTCOME. The process's exit code.
+[[nodiscard]] int tell_look(const Result<WorkerLook>& look, ControlSocket& control);
+
+}  // namespace stage

@@ -1,0 +1,163 @@
+# An archive is unpacked on every node: is it what tar(1) and unzip(1) make of it, and never anything outside?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() {
+  cluster_up 3 --stagecast MaxBytes=100000000 --stagecast RateMax=400mbit
+  install -m 755 "$CLUSTER_TESTS/attack/archives.py" "$CLUSTER_DIR/srv/"
+}
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() { no_place /tmp/d; no_place /tmp/outside; test_ends; }
+
+# tree: what a conda environment is like: small files, links of both kinds, a program; odd names.
+tree() {
+  local top=$WORK/env i
+  mkdir -p "$top/bin" "$top/lib/python3/site" "$top/empty"
+  for ((i = 0; i < 400; i++)); do head -c $((i * 37)) /dev/urandom > "$top/lib/python3/site/$i.py"; done
+  head -c 3000000 /dev/urandom > "$top/lib/libbig.so.1"
+  ln -s libbig.so.1 "$top/lib/libbig.so"
+  ln "$top/lib/libbig.so.1" "$top/lib/again"
+  printf '#!/bin/sh\necho it runs\n' > "$top/bin/tool"
+  chmod 755 "$top/bin/tool"
+  : > "$top/lib/nothing"
+  printf x > "$top/lib/"$'odd \xc3\xa4 name'
+  chown -R -h 2001:2001 "$top"
+  find "$top" -exec touch -h -d '2024-02-29 12:34:56' {} +
+}
+
+# pack NAME COMMAND...: runs as alice in the test's directory.
+pack() { as_alice "${@:2}" > "$WORK/pack.log" 2>&1 && [ -s "$WORK/$1" ] || { cat "$WORK/pack.log"; return 1; }; }
+
+look() {
+  cat <<'END'
+cd "$1" && find . -mindepth 1 -printf '%P %y %m %U %n %l' \( -type d -printf '\n' -o -printf ' %s %T@\n' \) | LC_ALL=C sort
+find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+END
+}
+
+# unpacked_everywhere DIRECTORY [NLINKS]: it is the tree on every node; "nolinks": hard links became files.
+unpacked_everywhere() {
+  local node
+  bash -c "$(look)" look "$WORK/env" > "$WORK/want" || return 1
+  [ "${2:-}" != nolinks ] || sed -i 's/^\(lib\/\(again\|libbig.so.1\) f 644 2001\) 2/\1 1/' "$WORK/want"
+  for node in "${NODES[@]}"; do
+    lab on "$node" bash -c "$(look)" look "$1" > "$WORK/have" || return 1
+    diff "$WORK/want" "$WORK/have" || { echo "on $node"; return 1; }
+  done
+}
+
+nothing_there() {
+  local node
+  for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp/d -mindepth 1)" ] || return 1; done
+}
+
+@test "tar, plain and by gzip and zstd, and zip: what tar and unzip would make of it" {
+  tree
+  pack env.tar tar -cf env.tar -C env .
+  pack env.tgz tar -czf env.tgz -C env .
+  pack env.tar.zst tar --zstd -cf env.tar.zst -C env .
+  pack env.zip bash -c 'cd env && zip -qry ../env.zip .'
+  place /tmp/d
+  local one
+  for one in env.tar env.tgz env.tar.zst env.zip; do
+    as_alice srun -N3 --stage-file="$one:/tmp/d/$one:extract+temp" bash -c "
+      set -e; [ \"\$STAGECAST_FILES\" = /tmp/d/$one ]; /tmp/d/$one/bin/tool; cp -a /tmp/d/$one /tmp/d/copy.$one" > "$WORK/out.$one" \
+      || { cat "$WORK/out.$one"; false; }
+    [ "$(grep -c 'it runs' "$WORK/out.$one")" = 3 ]
+    unpacked_everywhere "/tmp/d/copy.$one" "$([ "$one" != env.zip ] || echo nolinks)"
+  done
+}
+
+@test "without a destination: called like the archive, in the job's directory, gone with the job" {
+  tree
+  pack env.tar.gz tar -czf env.tar.gz env
+  as_alice srun -N3 --stage-file=env.tar.gz::extract bash -c '$STAGECAST_DIR/env/env/bin/tool; ls $STAGECAST_DIR' > "$WORK/out"
+  [ "$(sort "$WORK/out" | uniq -c | tr -s ' ' | paste -sd,)" = ' 3 env, 3 it runs' ] || { cat "$WORK/out"; false; }
+}
+
+@test "hostile archives: a sentence with archive and member, and nothing anywhere" {
+  as_alice python3 /srv/archives.py "$T"
+  place /tmp/d
+  place /tmp/outside
+  local one why node
+  for node in "${NODES[@]}"; do lab on "$node" -u alice bash -c 'echo secret > /tmp/outside/secret'; done
+  while read -r one why; do
+    srun_fails --stage-file="$one:/tmp/d/x:extract"
+    sentence "$OUT" '[^ ]*' "$T/$one" "$why"
+    wait_for 10 nothing_there
+  done <<'END'
+up.tar goes up by
+absolute.tar.gz absolute name
+through.tar lies below 'way', which is a link
+twice.tar which is a link
+hard.tar absolute name
+hardup.tar goes up by
+hardlink.tar lies below 'way', which is a link
+device.tar is a device
+fifo.tar is a device, a pipe
+bomb.tar.gz unpacks to more than
+up.zip goes up by
+through.zip lies below 'way', which is a link
+END
+  for node in "${NODES[@]}"; do
+    [ "$(lab on "$node" bash -c 'cd /tmp/outside && ls && cat secret && stat -c %h secret' | paste -sd,)" = secret,secret,1 ]
+  done
+}
+
+@test "cut off, damaged, no archive at all: one sentence, nothing stays" {
+  tree
+  pack env.tar.gz tar -czf env.tar.gz -C env .
+  pack env.zip bash -c 'cd env && zip -qry ../env.zip .'
+  place /tmp/d
+  head -c 1500000 "$WORK/env.tar.gz" > "$WORK/cut.tar.gz"
+  head -c 1500000 "$WORK/env.zip" > "$WORK/cut.zip"
+  head -c 3000000 /dev/urandom > "$WORK/noise.tar"
+  chown 2001:2001 "$WORK"/*.tar* "$WORK"/*.zip
+  srun_fails --stage-file=cut.tar.gz:/tmp/d/x:extract
+  sentence "$OUT" '[^ ]*' "$T/cut.tar.gz" 'is damaged or cut off'
+  srun_fails --stage-file=cut.zip:/tmp/d/x:extract
+  sentence "$OUT" '[^ ]*' "$T/cut.zip" 'is '
+  srun_fails --stage-file=noise.tar:/tmp/d/x:extract
+  sentence "$OUT" '[^ ]*' "$T/noise.tar" 'is no archive that can be unpacked'
+  srun_fails --stage-file=env:/tmp/d/x:extract
+  sentence "$OUT" '[^ ]*' "$T/env" 'is a directory'
+  wait_for 10 nothing_there || { for one in "${NODES[@]}"; do lab on "$one" find /tmp/d; done; false; }
+}
+
+@test "a node without room for what is in it is named" {
+  head -c 30000000 /dev/zero > "$WORK/zeros"
+  chown 2001:2001 "$WORK/zeros"
+  pack zeros.tar.gz tar -czf zeros.tar.gz zeros
+  place /tmp/d
+  disk_full n1 /tmp/d
+  sbatch_fails --stage-file=zeros.tar.gz:/tmp/d/x:extract+temp
+  sentence "$OUT" n1 /tmp/d/x 'No space left on device'
+  no_disk_full n1 /tmp/d
+  wait_for 10 nothing_there || { for one in "${NODES[@]}"; do lab on "$one" find /tmp/d; done; false; }
+}
+
+# On n1 nothing at all; who had the whole before n1 failed may keep it.
+nothing_half_done() {
+  local node
+  [ -z "$(lab on n1 find /tmp/d -mindepth 1)" ] || return 1
+  for node in n0 n2; do [ -z "$(lab on "$node" find /tmp/d -mindepth 1 -maxdepth 1 ! -name x)" ] || return 1; done
+}
+unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
+
+@test "a worker is killed while it unpacks: nothing half done stays" {
+  tree
+  head -c 60000000 /dev/urandom > "$WORK/env/zlast"
+  pack env.tar tar -cf env.tar -C env ./lib ./zlast
+  place /tmp/d
+  script 'echo SCRIPT'
+  submit -N3 --stage-file=env.tar:/tmp/d/x:extract job.sh
+  wait_for 40 unpacking
+  lab on n1 pkill -KILL -u alice -x stagecast-worke
+  wait_job "$JOB" FAILED
+  no_rank_ran "$OUT"
+  wait_for 20 nothing_half_done || { for one in "${NODES[@]}"; do lab on "$one" find /tmp/d | head; done; false; }
+}

@@ -1,0 +1,126 @@
+# What if a push goes wrong, or is asked for wrongly?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+load lib/push
+
+setup_file() { cluster_up 8 --cpus 2 --stagecast PushRoots=/var/tmp/images --stagecast ConnectTimeout=2; }
+teardown_file() { cluster_down; }
+setup() { push_begins; }
+teardown() { push_ends; }
+
+@test "a node without room, one that allows it elsewhere only: both are named, the rest have it" {
+  input image 5000000
+  disk_full n3 /var/tmp/images
+  lab on n4 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf
+    sed -i s,PushRoots=.*,PushRoots=/var/tmp/others, /etc/stagecast/stagecast.conf'
+  restart_daemon n4
+  local rc=0
+  push n0 -w 'n[1-6]' --json image /var/tmp/images/ || rc=$?
+  heal
+  restart_daemon n4
+  cat "$WORK/said"
+  empty_on n0 n3 n4
+  [ "$rc" = 1 ]
+  [ "$(jq -r '.failed[].node' "$WORK/said" | sort | tr '\n' ' ')" = 'n3 n4 ' ]
+  jq -r '.failed[] | select(.node == "n3").why' "$WORK/said" | grep -q '/var/tmp/images/image: No space left on device'
+  jq -r '.failed[] | select(.node == "n4").why' "$WORK/said" | grep -q 'PushRoots (/var/tmp/others)'
+  [ "$(jq .done "$WORK/said")" = 4 ]
+  has image n1 n2 n5 n6
+}
+
+@test "only below PushRoots, only by root, only with sense: nothing is done" {
+  input image 1000
+  run -2 push n0 -w 'n[0-3]' image /var/tmp/elsewhere
+  grep -q 'n2: /var/tmp/elsewhere: lies below none of this node.s PushRoots' "$WORK/said"
+  run -64 push n0 -w 'n[0-3]' image /var/tmp/images/../escape
+  run -2 push n0 -w 'n[0-3]' nowhere /var/tmp/images/
+  grep -q '/nowhere: No such file' "$WORK/said"
+  run -64 push n0 image /var/tmp/images/
+  run -64 push n0 -w n1 image images/
+  run -64 push n0 -w n1 --frobnicate image /var/tmp/images/
+  lab on n1 ln -s /etc /var/tmp/images/link
+  run -2 push n0 -w n1 image /var/tmp/images/link/image
+  run ! lab on n1 test -e /etc/image
+  lab on n1 rm /var/tmp/images/link
+  local rc=0
+  lab on n0 -u alice -d "$T" /srv/stagecast/bin/stagecast push -w n1 image /var/tmp/images/ > "$WORK/said" 2>&1 || rc=$?
+  [ "$rc" = 77 ]
+  grep -q 'only root may push' "$WORK/said"
+  empty_on n0 n1 n2 n3
+}
+
+@test "--dry-run makes nothing, --verify sends nothing and knows a changed copy" {
+  input image 3000000
+  push n0 -w 'n[0-3]' --dry-run image /var/tmp/images/image
+  empty_on n0 n1 n2 n3
+  push n0 -w 'n[0-3]' image /var/tmp/images/image
+  has image n0 n1 n2 n3
+  push n0 -w 'n[0-3]' --verify image /var/tmp/images/image
+  lab on n2 bash -c 'printf x | dd of=/var/tmp/images/image bs=1 seek=1000000 conv=notrunc 2>/dev/null'
+  lab on n3 rm /var/tmp/images/image
+  run -1 push n0 -w 'n[0-3]' --verify image /var/tmp/images/image
+  grep -q 'node n2: what lies there differs' "$WORK/said"
+  grep -q 'node n3: /var/tmp/images/image: No such file' "$WORK/said"
+  grep -q '2 of 4 nodes have the same' "$WORK/said"
+  empty_on n3
+}
+
+@test "a tree, to nodes that a file names, from one that is none of them" {
+  mkdir -p "$WORK/tree/a/b"
+  input tree/a/b/data 300000
+  ln -s b/data "$WORK/tree/a/link"
+  printf 'n2\n# not this one: n3\nn[4-5]\n' > "$WORK/list"
+  push n0 -w "@$T/list" --rate=400mbit tree /var/tmp/images/tree
+  local node
+  for node in n2 n4 n5; do
+    [ "$(lab on "$node" sha256sum /var/tmp/images/tree/a/link | cut -c 1-64)" = "$(sha256sum "$WORK/tree/a/b/data" | cut -c 1-64)" ]
+  done
+  empty_on n0 n1 n3
+  push n0 -w "@$T/list" --verify tree /var/tmp/images/tree
+}
+
+@test "interrupted or killed in the middle it leaves nothing anywhere" {
+  input image 200000000
+  local signal rc
+  for signal in INT KILL; do
+    lab on n0 -d "$T" bash -c '/srv/stagecast/bin/stagecast push -w "n[0-5]" --rate=40mbit image /var/tmp/images/ > said 2>&1 &
+      echo $! > push.pid; wait $!; echo $? > rc' &
+    wait_for 20 lab on n4 pgrep -u root -x stagecast-worke
+    wait_for 20 lab on n4 bash -c 'ls -A /var/tmp/images | grep -q .'
+    lab on n0 bash -c "kill -$signal \$(cat $T/push.pid)"
+    wait $!
+    wait_for 10 empty_on n0 n1 n2 n3 n4 n5
+    rc=$(cat "$WORK/rc")
+    [ "$signal" = KILL ] || { [ "$rc" = 2 ] && grep -q 'interrupted' "$WORK/said"; } || { cat "$WORK/said"; false; }
+  done
+}
+
+@test "a node's worker and a node's daemon die in the middle: both are named, the others have it" {
+  input image 60000000
+  lab on n0 -d "$T" bash -c '/srv/stagecast/bin/stagecast push -w "n[0-7]" --rate=80mbit image /var/tmp/images/ > said 2>&1; echo $? > rc' &
+  wait_for 20 lab on n4 bash -c 'ls -A /var/tmp/images | grep -q .'
+  lab on n4 pkill -KILL -u root -x stagecast-worke
+  lab on n6 bash -c 'kill -KILL "$(cat /run/lab/stagecastd.pid)"'
+  wait $!
+  heal
+  cat "$WORK/said"
+  [ "$(cat "$WORK/rc")" = 1 ]
+  grep -q 'node n4: ' "$WORK/said"
+  grep -q 'node n6: ' "$WORK/said"
+  has image n0 n1 n2 n3 n5 n7
+  wait_for 20 empty_on n4 n6
+}
+
+@test "a job's stage and a push at one time, on the same nodes" {
+  input image 20000000
+  input data 20000000
+  OUT=$WORK/out
+  lab on n0 -d "$T" /srv/stagecast/bin/stagecast push -w 'n[0-7]' --rate=200mbit image /var/tmp/images/ > "$WORK/said" 2>&1 &
+  as_alice srun -N8 --stage-file=data /srv/rank.sh > "$OUT"
+  wait $! || { cat "$WORK/said"; false; }
+  staged_everywhere "$OUT" data
+  has image n{0..7}
+}

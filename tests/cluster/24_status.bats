@@ -1,0 +1,50 @@
+# What do status and explain tell, and whom?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 3 --stagecast RateMax=40mbit; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() {
+  heal
+  test_ends
+}
+
+ask() { lab on "$1" -u "$2" /srv/stagecast/bin/stagecast "${@:3}"; }
+moving() { [ "$(ask n0 root status --json | jq '.stages[0].bytes_least // 0')" -gt 1000000 ]; }
+
+@test "a running stage is seen by its owner and by root, and by nobody else" {
+  input data 40000000
+  script 'true'
+  submit -N3 --stage-file=data job.sh
+  wait_for 30 moving
+  ask n0 alice status "$JOB" --json > "$WORK/said"
+  [ "$(jq -r '.stages[0].job' "$WORK/said")" = "$JOB" ]
+  [ "$(jq -r '.stages[0].phase' "$WORK/said")" = transfer ]
+  [ "$(jq '.stages[0].bytes_total' "$WORK/said")" = 40000000 ]
+  [ "$(jq '.stages[0].nodes' "$WORK/said")" = 3 ]
+  jq -r '.stages[0].slowest' "$WORK/said" | grep -qx 'n[0-2]'
+  ask n0 root status > "$WORK/said"
+  grep -Eq "^job $JOB: transfer: [0-9.]+ of 40.0 MB, .* of 3 nodes done, slowest n[0-2]" "$WORK/said"
+  [ "$(ask n0 bob status --json | jq '.stages | length')" = 0 ]
+  run -2 ask n0 bob status "$JOB"
+  wait_job "$JOB" COMPLETED
+}
+
+@test "explain tells where the time of an ended stage went" {
+  input data 4000000
+  script 'true'
+  submit -N3 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  ask n0 alice explain "$JOB" > "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -q "^job $JOB: ok, 4.0 MB to 3 nodes" "$WORK/said"
+  grep -q '^  transport: udp multicast: ' "$WORK/said"
+  grep -Eq '^  transfer: [0-9.]+ s' "$WORK/said"
+  grep -Eq '^  slow: n[0-2], ' "$WORK/said"
+  ask n0 root explain "$JOB" --json | jq -e '.ended[0].seconds.total > 0'
+  run -2 ask n0 bob explain "$JOB"
+  run -64 ask n0 bob explain
+}

@@ -1,0 +1,81 @@
+# Does a running stagecastd take a new configuration, and refuse a wrong one without harm?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 2; }
+teardown_file() { cluster_down; }
+setup() {
+  test_begins
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" cp /etc/stagecast/stagecast.conf /run/lab/before; done
+}
+teardown() {
+  local node
+  for node in "${NODES[@]}"; do
+    lab on "$node" mv /run/lab/before /etc/stagecast/stagecast.conf
+    hang_up "$node"
+  done
+  heal
+  test_ends
+}
+
+hang_up() { lab on "$1" bash -c 'kill -HUP "$(cat /run/lab/stagecastd.pid)"'; }
+append() { lab on "$1" bash -c 'echo "$0" >> /etc/stagecast/stagecast.conf' "$2"; }
+said() { log_since "stagecastd-$1" | grep -Eq "$2"; }
+
+@test "a limit that was lowered holds for the next job, without a restart" {
+  input data 100000
+  as_alice srun -N2 --stage-file=data true
+  local pid
+  pid=$(lab on n0 cat /run/lab/stagecastd.pid)
+  append n0 MaxBytes=50000
+  as_alice srun -N2 --stage-file=data true   # nobody has told the daemon yet
+  hang_up n0
+  wait_for 10 said n0 'configuration was read again changed=MaxBytes$'
+  sbatch_fails --stage-file=data
+  node_sentence "$OUT" n0 MaxBytes
+  lab on n0 kill -0 "$pid"
+}
+
+@test "a wrong file changes nothing: its line is in the log, and jobs go on" {
+  input data 100000
+  append n1 MaxBytes=50000
+  append n1 TreeWidht=3
+  local lines
+  lines=$(lab on n1 bash -c 'wc -l < /etc/stagecast/stagecast.conf')
+  hang_up n1
+  wait_for 10 said n1 "configuration is wrong.*stagecast.conf, line $lines: .*TreeWidht.*TreeWidth"
+  as_alice srun -N2 --stage-file=data /srv/rank.sh > "$WORK/out"
+  staged_everywhere "$WORK/out" data
+}
+
+@test "a key that waits for a restart is named, and the old value stays" {
+  input data 100000
+  append n1 Port=7999
+  append n1 StallTimeout=9
+  lab on n1 sed -i '/^StallTimeout=10/d' /etc/stagecast/stagecast.conf
+  hang_up n1
+  wait_for 10 said n1 'read again changed=StallTimeout$'
+  wait_for 10 said n1 'takes effect at a restart.*keys=Port$'
+  as_alice srun -N2 --stage-file=data true
+}
+
+@test "in the middle of a stage it harms nobody" {
+  local node
+  for node in "${NODES[@]}"; do
+    append "$node" RateMax=40mbit
+    hang_up "$node"
+  done
+  wait_for 10 said n0 'changed=RateMax$'
+  input data 10000000
+  script 'srun /srv/rank.sh'
+  submit -N2 --stage-file=data job.sh
+  wait_for 40 staging "$JOB" n1
+  append n1 MaxBytes=1
+  for node in "${NODES[@]}"; do hang_up "$node"; done
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$OUT" data
+}

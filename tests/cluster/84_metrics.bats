@@ -1,0 +1,69 @@
+# Does monitoring see what happens, and can nobody lead the daemon astray by the file?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+
+setup_file() { cluster_up 2 --stagecast MetricsFile=/run/lab/metrics/stagecast.prom; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() { heal; test_ends; }
+
+METRICS=/run/lab/metrics/stagecast.prom
+
+# The directory came after the daemon: SIGHUP has it written at once.
+now() { lab on "$1" bash -c 'mkdir -p /run/lab/metrics; kill -HUP "$(cat /run/lab/stagecastd.pid)"'; }
+value() { lab on "$1" cat "$METRICS" | awk -v name="stagecast_$2" '$1 == name { print $2 }'; }
+is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
+
+@test "a directory that is not there is a line in the log; the file comes once it is" {
+  daemon_said() { grep -q "MetricsFile can't be written" "$CLUSTER_DIR/log/stagecastd-n1.log"; }
+  wait_for 10 daemon_said
+  now n1
+  wait_for 10 lab on n1 test -s "$METRICS"
+  [ "$(lab on n1 stat -c %a:%U "$METRICS")" = 644:root ]
+  [ "$(lab on n1 bash -c 'ls /run/lab/metrics | wc -l')" = 1 ]
+}
+
+@test "jobs are counted: one that is staged, one that fails, its bytes" {
+  input data 3000000
+  now n1
+  wait_for 10 is n1 stages_running 0
+  local begun
+  begun=$(value n1 stages_begun_total)
+  as_alice srun -N2 --stage-file=data true
+  wait_for 10 is n1 'stages_total{verdict="ok"}' 1
+  wait_for 10 is n1 staged_bytes_total 3000000
+  wait_for 10 is n1 stage_seconds_count 1
+  wait_for 10 is n1 stages_begun_total $((begun + 1))
+  srun_fails --stage-file=data:/nowhere/data
+  wait_for 10 is n1 'stages_total{verdict="failed"}' 1
+  wait_for 10 is n1 'stages_total{verdict="ok"}' 1
+}
+
+@test "every line is a comment or a sample, and no job's name is in it" {
+  now n0
+  wait_for 10 lab on n0 test -s "$METRICS"
+  lab on n0 cat "$METRICS" > "$WORK/text"
+  run ! grep -Ev '^(# (HELP|TYPE) stagecast_[a-z_]+ .+|stagecast_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.]+)$' "$WORK/text"
+  run ! grep -qi alice "$WORK/text"
+}
+
+@test "a link in the file's way is replaced, what it points to is left alone" {
+  now n0
+  wait_for 10 lab on n0 test -s "$METRICS"
+  lab on n0 bash -c "echo precious > /run/lab/precious; ln -sf /run/lab/precious $METRICS; ln -sf /run/lab/precious $METRICS.stagecast"
+  now n0
+  wait_for 10 lab on n0 bash -c "[ ! -L $METRICS ] && [ ! -e $METRICS.stagecast ]"
+  [ "$(lab on n0 cat /run/lab/precious)" = precious ]
+}
+
+@test "a daemon that was stopped leaves no old numbers" {
+  now n1
+  wait_for 10 lab on n1 test -s "$METRICS"
+  lab stop n1 stagecastd
+  lab on n1 test ! -e "$METRICS"
+  start_daemon n1
+  wait_for 10 lab on n1 test -s "$METRICS"
+}

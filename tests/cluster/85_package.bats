@@ -1,0 +1,99 @@
+# Does the Debian package install, run a cluster, and go again without a trace?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+
+setup_file() {
+  local why
+  why=$(needs) || { export LACKS=$why; return 0; }
+  export PACKAGE
+  local said
+  said=$(make -s -C "$CLUSTER_TESTS/../.." deb "BUILD=${STAGECAST_BUILD:-build}" 2>&1) || { echo "make deb: $said"; return 1; }
+  PACKAGE=${said##*$'\n'}
+  [ -s "$PACKAGE" ] || { echo "make deb: $said"; return 1; }
+  cluster_up 2 --package "$PACKAGE"
+}
+teardown_file() { cluster_down; }
+setup() {
+  [ -z "${LACKS:-}" ] || skip "$LACKS"
+  test_begins
+}
+teardown() { [ -n "${LACKS:-}" ] || test_ends; }
+
+# What this machine lacks, if it lacks something: a package is made and laid over /usr.
+needs() {
+  command -v dpkg-shlibdeps > /dev/null || { echo 'no dpkg-shlibdeps here'; return 1; }
+  unshare -m bash -c 'mount -t tmpfs t /mnt && mkdir /mnt/a && mount -t overlay -o lowerdir=/mnt/a:/usr o /usr' 2> /dev/null \
+    || { echo 'no overlayfs here'; return 1; }
+}
+
+@test "what it installs stages a job's file, by the paths and the configuration it brings" {
+  local node
+  for node in login n0 n1; do lab on "$node" test -x /usr/lib/slurm/stagecast.so; done
+  [ "$(lab on n1 bash -c 'readlink /proc/$(cat /run/lab/stagecastd.pid)/exe')" = /usr/sbin/stagecastd ]
+  input data 3000000
+  script 'srun /srv/rank.sh'
+  submit -N2 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$OUT" data
+  as_alice sbatch --help | grep -q -- --stage-file
+  lab on n0 stagecast doctor > "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -q '^ok     plugstack: /etc/slurm/plugstack.conf.d/stagecast.conf loads /usr/lib/slurm/stagecast.so$' "$WORK/said"
+}
+
+@test "its manual pages can be read, and say what the programs say" {
+  local page
+  for page in stagecast.conf.5 stagecastd.8 stagecast-spank.7; do
+    lab on n0 bash -c 'zcat /usr/share/man/man?/"$0".gz' "$page" > "$WORK/$page"
+    grep -q '^\.SH NAME' "$WORK/$page"
+  done
+  local option
+  for option in $(lab on n0 bash -c '/usr/sbin/stagecastd --help 2>&1; true' | grep -o '^  -[a-zA-Z]' | tr -d ' '); do
+    grep -qF -- "\\$option" "$WORK/stagecastd.8" || { echo "stagecastd(8) has no $option"; false; }
+  done
+}
+
+@test "systemd takes the unit, which hides no path that a user could name" {
+  command -v systemd-analyze > /dev/null || skip 'no systemd-analyze'
+  local unit=/usr/lib/systemd/system/stagecastd.service word
+  lab on n0 systemd-analyze verify --man=no "$unit" > "$WORK/said" 2>&1 || { cat "$WORK/said"; false; }
+  run ! grep -E 'stagecastd.service' "$WORK/said"
+  for word in PrivateTmp ProtectHome ProtectSystem ReadWritePaths InaccessiblePaths PrivateDevices TemporaryFileSystem \
+    PrivateMounts ProtectKernelTunables ProtectControlGroups BindPaths RootDirectory; do
+    run ! lab on n0 grep -E "^$word=" "$unit"
+  done
+}
+
+# A system of our own: what dpkg changes is laid over this machine's, and gone afterwards.
+on_a_copy() {
+  unshare -m bash -euc '
+    mount -t tmpfs tmpfs /mnt
+    for place in usr var etc; do
+      mkdir -p /mnt/$place /mnt/work-$place
+      mount -t overlay -o "lowerdir=/$place,upperdir=/mnt/$place,workdir=/mnt/work-$place" $place /$place
+    done
+    mount -t tmpfs tmpfs /run   # no service manager of this machine is asked for anything
+    mkdir /run/lock
+    '"$1" package "$PACKAGE"
+}
+
+@test "dpkg installs it, installs it again, removes it, purges it: nothing stays" {
+  on_a_copy '
+    dpkg -i --force-depends "$1"
+    dpkg -V stagecast
+    stagecastd -C
+    man=$(zcat /usr/share/man/man8/stagecastd.8.gz); [ -n "$man" ]
+    echo "MaxBytes=1G" >> /etc/stagecast/stagecast.conf
+    dpkg -i --force-depends --force-confold "$1"
+    grep -qx MaxBytes=1G /etc/stagecast/stagecast.conf
+    dpkg -r stagecast
+    [ ! -e /usr/lib/slurm/stagecast.so ]
+    [ ! -e /etc/slurm/plugstack.conf.d/stagecast.conf ]
+    dpkg -i --force-depends --force-confold "$1"
+    [ -e /etc/slurm/plugstack.conf.d/stagecast.conf ]
+    grep -qx MaxBytes=1G /etc/stagecast/stagecast.conf
+    dpkg -P stagecast
+    left=$(find /usr /etc /var/spool /run -xdev -name "*stagecast*" ! -path "/usr/share/doc/*")
+    [ -z "$left" ] || { echo "left: $left"; exit 1; }' < /dev/null
+}

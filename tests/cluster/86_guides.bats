@@ -1,0 +1,77 @@
+# Do the guides tell the truth: does every command run, is every message one of ours?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+
+DOCS=$CLUSTER_TESTS/../../docs
+EXAMPLES=$CLUSTER_TESTS/../../etc/examples
+
+setup_file() { cluster_up 2; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" rm -f /var/tmp/input.dat; done
+  test_ends
+}
+
+# blocks GUIDE: the lines of its ```sh blocks, without their indent.
+blocks() { awk '/^ *```sh/ { on = 1; next } /^ *```/ { on = 0 } on { sub(/^ */, ""); print }' "$DOCS/$1"; }
+
+# messages GUIDE: what stands in quotes in the first column of its tables, without what varies.
+messages() {
+  grep '^| `' "$DOCS/$1" | cut -d '|' -f 2 | grep -o '`[^`]*`' | tr -d '`' | grep ' ' \
+    | sed -e 's/^node n[0-9]*: //' -e 's/^\.\.\. //' -e 's/ \.\.\.$//' -e 's,^/[^ ]*: ,,'
+}
+
+@test "every command of the users' guide works as it stands" {
+  input input.dat 200000
+  install -d -o 2001 -g 2001 "$WORK/params"
+  cp -p "$WORK/input.dat" "$WORK/params/p"
+  blocks guide-users.md > "$WORK/commands"
+  [ "$(wc -l < "$WORK/commands")" -ge 9 ]
+  local line
+  while IFS= read -r line; do
+    as_alice bash -c "$line" > "$WORK/said" 2>&1 || { echo "$line"; cat "$WORK/said"; false; }
+    JOB=$(sed -n 's/^Submitted batch job //p' "$WORK/said")
+    OUT=$WORK/slurm-$JOB.out
+    [ -z "$JOB" ] || wait_job "$JOB" COMPLETED || { echo "$line"; false; }
+  done < "$WORK/commands"
+}
+
+@test "what the admins' guide lets run on a node runs" {
+  blocks guide-admins.md | grep -E '^stagecast' > "$WORK/commands"
+  [ "$(wc -l < "$WORK/commands")" -ge 3 ]
+  local line
+  while IFS= read -r line; do
+    lab on n1 env PATH=/srv/stagecast/sbin:/srv/stagecast/bin:/usr/bin:/bin bash -c "$line" > "$WORK/said" 2>&1 \
+      || { echo "$line"; cat "$WORK/said"; false; }
+  done < "$WORK/commands"
+  blocks guide-admins.md | grep '^srun' > "$WORK/commands"
+  as_alice bash "$T/commands" | grep -q .
+}
+
+@test "every message of the guides is one of ours, or the system's" {
+  local guide line missing=''
+  for guide in guide-users.md guide-admins.md; do
+    [ "$(messages "$guide" | wc -l)" -ge 3 ]
+    while IFS= read -r line; do
+      case $line in 'No such file or directory' | 'No space left on device' | 'Failed to load optional plugin') continue ;; esac
+      grep -rqF --include=*.cpp --include=*.h -- "$line" "$CLUSTER_TESTS"/../../{spank,stager,transport,pmix} || missing="$missing
+$guide: $line"
+    done < <(messages "$guide")
+  done
+  [ -z "$missing" ] || { echo "in no source: $missing"; false; }
+}
+
+@test "the examples run" {
+  input image.sqsh 100000
+  local example
+  for example in prolog.sh epilog.sh; do sh -n "$EXAMPLES/$example"; done
+  cp "$EXAMPLES/container.sbatch" "$WORK/"
+  chown 2001 "$WORK/container.sbatch"
+  submit container.sbatch
+  wait_job "$JOB" COMPLETED
+  [ "$(grep -c "^$(sha256sum < "$WORK/image.sqsh" | cut -c 1-64)" "$OUT")" = 2 ]
+}

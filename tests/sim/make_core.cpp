@@ -1,0 +1,32 @@
+#include "tests/sim/make_core.h"
+
+#include "transport/core/receiver.h"
+#include "transport/core/sender.h"
+
+namespace stage::sim {
+
+std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& prng) {
+    core::CoreConfig config;
+    config.own = Rank{rank};
+    config.members = plan.members;
+    config.source = Rank{plan.source};
+    config.session = 1;
+    config.chunk_bytes = plan.chunk_bytes;
+    config.chunk_bytes_careful = plan.chunk_bytes_careful;
+    config.rate_bytes_per_s = plan.told_bytes_per_s;
+    config.rate_policy = plan.is_acker_paced ? core::RatePolicy::acker : config.rate_policy;
+    config.loss_remembered_ppm = plan.loss_remembered_ppm;
+    config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
+    config.resident_blocks = plan.resident_blocks;
+    config.ready_timeout = plan.ready_timeout;
+    config.stall_timeout = plan.stall_timeout;
+    config.linger = plan.linger;
+    if (rank != plan.source) {
+        return std::make_unique<HeldCore<core::Receiver>>(config, prng);
+    }
+    const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
+                                  .object_bytes = plan.object_bytes()};
+    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng);
+}
+
+}  // namespace stage::sim

@@ -1,0 +1,51 @@
+#include "stager/cli/push_options.h"
+
+#include "stager/control/spec_list.h"
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+using namespace stage;
+
+namespace {
+
+Result<PushOptions> parsed(std::vector<std::string> words) {
+    std::vector<char*> pointers;
+    for (std::string& word : words) {
+        pointers.push_back(word.data());
+    }
+    return parse_push_options(pointers, "/here");
+}
+
+}  // namespace
+
+TEST_CASE("a push is told its nodes, one source and one absolute destination") {
+    const auto options = parsed({"-w", "n[0-3]", "--rate=1gbit", "--timeout=60", "a b", "/i/"});
+    REQUIRE(options);
+    CHECK(options->node_list == "n[0-3]");
+    CHECK(options->source == "/here/a b");
+    CHECK(options->rate == 1'000'000'000);
+    CHECK(options->timeout_s == 60);
+    const auto specs = specs_of(*options);
+    REQUIRE(specs);
+    CHECK(wishes_of(*specs).timeout_s == 60);
+    const auto spec = parse_serialized(*specs);
+    REQUIRE(spec);
+    CHECK(spec->front().destination == "/i/");
+    CHECK(spec->front().existing == Existing::overwrite);
+    CHECK(spec->front().is_durable);
+}
+
+TEST_CASE("wrong use of push is told") {
+    CHECK_FALSE(parsed({"a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "a", "b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "a"}));
+    CHECK_FALSE(parsed({"-w", "n1", "a", "/b", "/c"}));
+    CHECK_FALSE(parsed({"-w"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--rate=7", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--timeout=0", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--frob", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "@/no/such/file", "a", "/b"}));
+    CHECK(parsed({"-w", "n1", "--", "-a", "/b"})->source == "/here/-a");
+}

@@ -1,0 +1,92 @@
+// Is what we export what Prometheus reads?
+#include "stager/daemon/metrics.h"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace stage {
+namespace {
+
+struct Parsed {
+    std::map<std::string, std::string> kinds;  ///< By family.
+    std::map<std::string, double> samples;     ///< By name and labels.
+};
+
+/// As strict as the format: every sample belongs to the family declared just before it.
+Parsed parse(const std::string& text) {
+    static const std::regex kHelp{"# HELP ([a-z_]+) [^\n]+"};
+    static const std::regex kType{"# TYPE ([a-z_]+) (counter|gauge|summary)"};
+    static const std::regex kSample{
+        "(([a-z_]+)(?:\\{[a-z]+=\"[^\"\\\\]*\"\\})?) ([0-9]+(?:\\.[0-9]+)?)"};
+    Parsed parsed;
+    std::string family;
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        std::smatch part;
+        if (std::regex_match(line, part, kHelp)) {
+            family = part[1];
+            CHECK(parsed.kinds.count(family) == 0);
+        } else if (std::regex_match(line, part, kType)) {
+            CHECK(part[1] == family);
+            parsed.kinds[family] = part[2];
+        } else {
+            REQUIRE(std::regex_match(line, part, kSample));
+            const std::string name = part[2];
+            const bool of_summary = parsed.kinds[family] == "summary" &&
+                                    (name == family + "_sum" || name == family + "_count");
+            CHECK((name == family || of_summary));
+            CHECK(parsed.samples.emplace(part[1], std::stod(part[3])).second);
+        }
+    }
+    return parsed;
+}
+
+}  // namespace
+
+TEST_CASE("the text is in Prometheus' format, each count under its name") {
+    Counters counters;
+    counters.stages_begun = 7;
+    counters.stages_ok = 4;
+    counters.stages_failed = 2;
+    counters.bytes_staged = 1'000'000'000'000'000;
+    counters.stages_timed = 3;
+    counters.ok_ms = 12'045;
+    counters.control_refused = 11;
+    counters.links_refused = 12;
+    counters.messages_refused = 13;
+    const std::string text = metrics_text(
+        counters, {.stages_running = 1, .is_enabled = false, .started_at = 1'700'000'000});
+    CHECK(text.back() == '\n');
+    const Parsed parsed = parse(text);
+    const auto value = [&](const std::string& name) {
+        CAPTURE(name);
+        REQUIRE(parsed.samples.count("stagecast_" + name) == 1);
+        return parsed.samples.at("stagecast_" + name);
+    };
+    CHECK(value("stages_begun_total") == 7);
+    CHECK(value("stages_total{verdict=\"ok\"}") == 4);
+    CHECK(value("stages_total{verdict=\"failed\"}") == 2);
+    CHECK(value("staged_bytes_total") == 1e15);
+    CHECK(value("stage_seconds_sum") == Approx(12.045));
+    CHECK(value("stage_seconds_count") == 3);
+    CHECK(value("stages_running") == 1);
+    CHECK(value("enabled") == 0);
+    CHECK(value("start_time_seconds") == 1'700'000'000);
+    CHECK(value("refused_total{door=\"socket\"}") == 11);
+    CHECK(value("refused_total{door=\"link\"}") == 12);
+    CHECK(value("refused_total{door=\"message\"}") == 13);
+}
+
+TEST_CASE("a counter is called a total") {
+    for (const auto& [family, kind] : parse(metrics_text({}, {})).kinds) {
+        CAPTURE(family);
+        CHECK((kind == "counter") == family.ends_with("_total"));
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,233 @@
+// Does an archive arrive as what is in it, whole or absent, and nowhere else?
+#include "tests/unit/files/archives.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <random>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::content_of;
+using test::said;
+using test::Scratch;
+using test::status_of;
+using test::Tar;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+/// What unpacking `bytes` below `to` as "t" says.
+std::string unpacking(const std::string& bytes, const Scratch& to, std::uint64_t max = 0) {
+    const Scratch from;
+    const std::string path = from.write("x.tar", bytes);
+    const std::vector<Wish> wishes{
+        {.source = path, .root = to.path(), .below = "t", .is_unpacked = true}};
+    SinkConfig config = test::sink_config(wishes);
+    config.unpacked_max = max;
+    FileSink sink{std::move(config)};
+    return said(test::deliver(test::object_of(wishes), sink, 3));
+}
+
+/// It fails with such a sentence, which names archive and member, and leaves nothing.
+void check_refused(const Tar& tar, const std::string& member, const std::string& why) {
+    CAPTURE(member, why);
+    const Scratch outside;
+    const std::string secret = outside.write("secret", "as it was");
+    const Scratch to;
+    const std::string sentence = unpacking(tar.bytes(), to);
+    CHECK_THAT(sentence, Contains("x.tar: '" + member + "'") && Contains(why));
+    CHECK(to.names().empty());
+    CHECK(content_of(secret) == "as it was");
+}
+
+}  // namespace
+
+TEST_CASE("an archive arrives as its members, whatever the order of its blocks") {
+    const auto seed = GENERATE(range(1U, 6U));
+    CAPTURE(seed);
+    const Scratch from;
+    const Scratch to;
+    const std::string large = test::noise(5 * kBlockBytes / 2, seed);
+    Tar tar;
+    tar.directory("d/", 0500).file("d/small", "content", 0750).file("d/large", large);
+    tar.file("implied/deep/file", "x").symlink("link", "d/small");
+    tar.symlink("d/up", "../..").hard_link("again", "d/large").file("./again2", "");
+    tar.directory("d/empty").file("late", "one").file("late", "two");
+    const std::string path = from.write("x.tar", tar.bytes());
+    const std::vector<Wish> wishes{
+        {.source = path, .root = to.path(), .below = "a/t", .is_unpacked = true}};
+    REQUIRE(said(test::stage_all(wishes, seed)) == "ok");
+    CHECK(content_of(to.path("a/t/d/small")) == "content");
+    CHECK((content_of(to.path("a/t/d/large")) == large));
+    CHECK(content_of(to.path("a/t/implied/deep/file")) == "x");
+    CHECK(content_of(to.path("a/t/link")) == "content");
+    CHECK(content_of(to.path("a/t/late")) == "two");
+    CHECK(status_of(to.path("a/t/d/large")).st_ino == status_of(to.path("a/t/again")).st_ino);
+    CHECK(S_ISLNK(status_of(to.path("a/t/d/up")).st_mode));
+    CHECK(S_ISDIR(status_of(to.path("a/t/d/empty")).st_mode));
+    CHECK((status_of(to.path("a/t/d")).st_mode & 07777U) == 0500);
+    CHECK((status_of(to.path("a/t/d/small")).st_mode & 0700U) == 0700);
+    CHECK(status_of(to.path("a/t/d/small")).st_mtime == 1234567890);
+    CHECK(status_of(to.path("a/t/d")).st_mtime == 1234567890);
+    // As old as the archive, so that `newer` knows it again.
+    CHECK(mtime_of(status_of(to.path("a/t"))) == mtime_of(status_of(path)));
+    CHECK(to.names().size() == 8);
+}
+
+TEST_CASE("nothing of an archive comes outside of its directory") {
+    const Scratch outside;
+    check_refused(Tar{}.file("a", "").file("../a", "x"), "../a", "goes up by '..'");
+    check_refused(Tar{}.file("b/../../a", "x"), "b/../../a", "goes up by '..'");
+    check_refused(Tar{}.file("/tmp/a", "x"), "/tmp/a", "absolute name");
+    check_refused(Tar{}.symlink("l", outside.path()).file("l/a", "x"),
+                  "l/a",
+                  "lies below 'l', which is a link");
+    check_refused(Tar{}.directory("d").symlink("d/l", "..").file("d/l/a", "x"),
+                  "d/l/a",
+                  "lies below 'd/l', which is a link");
+    check_refused(Tar{}.hard_link("h", "../secret"), "h", "is a hard link that: goes up");
+    check_refused(Tar{}.hard_link("h", "/etc/passwd"), "h", "is a hard link that: has an abs");
+    check_refused(Tar{}.symlink("l", outside.path()).hard_link("h", "l/secret"),
+                  "h",
+                  "lies below 'l', which is a link");
+    check_refused(Tar{}.hard_link("h", "none"), "h", "is a link to 'none', which is no file");
+    CHECK(outside.names().empty());
+}
+
+TEST_CASE("a link that has a file's name is replaced, never written through") {
+    const Scratch outside;
+    const std::string secret = outside.write("secret", "as it was");
+    const Scratch to;
+    REQUIRE(unpacking(Tar{}.symlink("l", secret).file("l", "mine").bytes(), to) == "ok");
+    CHECK(content_of(secret) == "as it was");
+    CHECK(content_of(to.path("t/l")) == "mine");
+    const Scratch other;
+    REQUIRE(unpacking(Tar{}.symlink("l", secret).hard_link("h", "l").bytes(), other) == "ok");
+    CHECK(S_ISLNK(status_of(other.path("t/h")).st_mode));
+}
+
+TEST_CASE("devices and pipes are refused, set-user-id bits are dropped") {
+    check_refused(Tar{}.other("null", '3'), "null", "is a device, a pipe or a socket");
+    check_refused(Tar{}.other("disk", '4'), "disk", "is a device, a pipe or a socket");
+    check_refused(Tar{}.other("fifo", '6'), "fifo", "is a device, a pipe or a socket");
+    check_refused(Tar{}.file("d", "").directory("d"), "d", "something else before");
+    check_refused(Tar{}.directory("d").file("d", ""), "d", "was a directory before");
+    const Scratch to;
+    const std::string bytes = Tar{}.file("su", "x", 06755).directory("sticky", 07755).bytes();
+    REQUIRE(unpacking(bytes, to) == "ok");
+    CHECK((status_of(to.path("t/su")).st_mode & 07000U) == 0);
+    CHECK((status_of(to.path("t/sticky")).st_mode & 07000U) == 0);
+}
+
+TEST_CASE("what an archive unpacks to is bounded") {
+    const std::string noise = test::noise(3 * kBlockBytes);
+    const std::string bytes = Tar{}.file("a", noise).file("b", noise).bytes();
+    const Scratch to;
+    CHECK_THAT(unpacking(bytes, to, 4 * kBlockBytes),
+               Contains("'b': it unpacks to more than the 4.0 MiB that this site allows"));
+    CHECK(to.names().empty());
+    CHECK(unpacking(bytes, to, 6 * kBlockBytes) == "ok");
+}
+
+TEST_CASE("an archive that is cut off or damaged is one sentence, and nothing is left") {
+    const std::string noise = test::noise(kBlockBytes + 5);
+    const std::string whole = Tar{}.file("first", "1").file("second", noise).bytes();
+    const Scratch to;
+    CHECK_THAT(unpacking(whole.substr(0, kBlockBytes / 2), to),
+               Contains("x.tar: is damaged or cut off at or behind 'second'"));
+    CHECK_THAT(unpacking(Tar{}.file("first", "1").unfinished(), to),
+               Contains("x.tar: ends too early"));
+    std::string bent = whole;
+    bent[1024 + 10] = '!';  // The second header's name: its sum is wrong.
+    CHECK_THAT(unpacking(bent, to), Contains("x.tar: is damaged"));
+    CHECK_THAT(unpacking(noise, to), Contains("x.tar: is no archive that can be unpacked"));
+    CHECK_THAT(unpacking("", to), Contains("x.tar: is no archive that can be unpacked"));
+    CHECK_THAT(unpacking("PK\x03\x04 and then nothing of a zip", to),
+               Contains("x.tar: is no archive that can be unpacked"));
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("hostile bytes end in a sentence") {
+    const std::string whole =
+        Tar{}.file("first", test::noise(2000)).symlink("l", "first").directory("d").bytes();
+    std::mt19937 draw{7};  // NOLINT(cert-msc51-cpp): the same bytes each time.
+    for (int round = 0; round < 200; ++round) {
+        std::string bent = whole;
+        for (int i = 0; i < 4; ++i) {
+            bent[draw() % bent.size()] = static_cast<char>(draw());
+        }
+        const Scratch to;
+        CHECK_FALSE(unpacking(bent, to).empty());
+    }
+}
+
+TEST_CASE("what has the name already: left, an error, replaced; never the archive itself") {
+    const Scratch from;
+    const std::string path = from.write("t.tar", Tar{}.file("a", "new").bytes());
+    const auto staging = [&](const std::string& root, Existing existing) {
+        return said(test::stage_all({{.source = path,
+                                      .root = root,
+                                      .below = "t",
+                                      .existing = existing,
+                                      .is_unpacked = true}}));
+    };
+    const Scratch to;
+    to.write("t/mine", "mine");
+    CHECK_THAT(staging(to.path(), Existing::refuse), Contains("/t: exists already"));
+    CHECK(staging(to.path(), Existing::keep) == "ok");
+    CHECK(to.names() == Names{"t/mine"});
+    CHECK(staging(to.path(), Existing::overwrite) == "ok");
+    CHECK(to.names() == Names{"t/a"});
+    const Scratch again;
+    CHECK(staging(again.path(), Existing::newer) == "ok");
+    const std::uint64_t inode = status_of(again.path("t")).st_ino;
+    CHECK(staging(again.path(), Existing::newer) == "ok");
+    CHECK(status_of(again.path("t")).st_ino == inode);  // Known again, and left.
+}
+
+TEST_CASE("a tree that holds the archive is not replaced by what is in it") {
+    const Scratch from;
+    const std::string path = from.write("t/x.tar", Tar{}.file("a", "new").bytes());
+    const std::vector<Wish> wishes{{.source = path,
+                                    .root = from.path(),
+                                    .below = "t",
+                                    .existing = Existing::overwrite,
+                                    .is_unpacked = true}};
+    const auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    SinkConfig config = test::sink_config(wishes);
+    config.identity_of = [&](std::size_t i) { return (*source)->identity(i); };
+    config.above = [&](std::size_t i) { return (*source)->above(i); };
+    FileSink sink{std::move(config)};
+    CHECK_THAT(said(test::deliver(test::object_of(wishes), sink, 1)),
+               Contains("/t: the source lies in it"));
+    CHECK(from.names() == Names{"t/x.tar"});
+}
+
+TEST_CASE("a directory can't be unpacked, and room is looked for") {
+    const Scratch from;
+    const Scratch to;
+    from.write("t/a", "x");
+    const std::vector<Wish> wishes{
+        {.source = from.path("t"), .root = to.path(), .below = "t", .is_unpacked = true}};
+    CHECK_THAT(said(test::stage_all(wishes)), Contains("/t: is a directory"));
+    if (!test::is_root()) {
+        return;
+    }
+    const std::string sentence = test::in_child([&]() -> std::string {
+        if (!test::mount_small(to.path(), 4U << 20U)) {
+            return "no mount";
+        }
+        return unpacking(Tar{}.file("a", std::string(3U << 20U, 'x')).bytes(), to);
+    });
+    CHECK_THAT(sentence,
+               Contains("No space left on device") &&
+                   Contains("the archive unpacks to more than the"));
+}
+
+}  // namespace stage
