@@ -301,11 +301,12 @@ tidy:
 exports: $(PLUGIN)
 	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN),echo "exports: no plugin here")
 
-# Every header compiles alone, and twice.
-headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter %.h,$(present)))
+# Every header compiles alone. One that a .cpp is named after does: it comes first there (tidy).
+named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present)))
+headers: $(patsubst %,$(BUILD)/headers/%.ok,$(filter-out $(named),$(filter %.h,$(present))))
 $(BUILD)/headers/%.ok: % $(BUILD)/how
 	@mkdir -p $(@D)
-	@printf '#include "%s"\n' $< $< | \
+	@printf '#include "%s"\n' $< | \
 	    $(CXX) $(CXXFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c++ -
 	@touch $@
 

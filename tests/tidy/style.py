@@ -139,6 +139,16 @@ def silent_headers(tree):
                 yield f"{path}:1: a header opens with the question that it answers"
 
 
+def own_header_later(tree):
+    """What a file is named after comes first in it: so that header is known to compile alone."""
+    for path, text in tree.cpp():
+        own = path.removesuffix(".cpp") + ".h"
+        if path.endswith(".cpp") and own in tree.texts:
+            first = re.search(r"^#include .*$", text, re.MULTILINE)
+            if not first or first.group() != f'#include "{own}"':
+                yield f"{path}:1: include {own} before anything else"
+
+
 def rules():
     """(title, finder, trees in which it must find something, trees in which it must not)."""
     unit, core, doc = "tests/unit/a_test.cpp", "transport/core/a.cpp", "docs/A.md"
@@ -177,4 +187,9 @@ def rules():
         ("headers open with their question, once", silent_headers,
          [{"pmix/a.h": "// Why?\n"}, {"pmix/a.h": "#pragma once\n"}],
          [{"pmix/a.h": "// Why?\n#pragma once\n"}]),
+        ("a file includes its own header first", own_header_later,
+         [{"pmix/a.h": "", "pmix/a.cpp": '#include <map>\n#include "pmix/a.h"\n'},
+          {"pmix/a.h": "", "pmix/a.cpp": ""}],
+         [{"pmix/a.h": "", "pmix/a.cpp": '// Why?\n#include "pmix/a.h"\n#include <map>\n'},
+          {"pmix/a.cpp": "#include <map>\n"}]),
     ]
