@@ -44,9 +44,13 @@ void Pacer::derive() {
     const std::uint64_t most = std::max({std::uint64_t{limits_.burst_bytes_max},
                                          owed(rate_, limits_.burst_time_min),
                                          2 * two_packets});
+    const std::uint64_t few =
+        std::max(std::min(owed(rate_, limits_.burst_time_max),
+                          std::uint64_t{limits_.burst_packets} * packet_bytes_),
+                 two_packets);
     // A wake-up is planned when half of what may be owed is: the other half is for lateness.
     burst_ = static_cast<std::uint32_t>(
-        std::clamp(owed(rate_, limits_.burst_time), two_packets, most / 2));
+        std::min(std::max(owed(rate_, limits_.burst_time), few), most / 2));
     credit_max_ = static_cast<std::int64_t>(std::clamp<std::uint64_t>(
         owed(rate_, limits_.credit_age_max * stretch_), burst_, most * stretch_));
 }

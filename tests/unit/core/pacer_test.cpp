@@ -29,6 +29,12 @@ TEST_CASE("a burst is two packets at least and a quarter of a port's buffer at m
     CHECK(Pacer({}, 12'500'000'000, 1500).burst_bytes() == 250'000);  // or 20 us
 }
 
+TEST_CASE("few packets are one burst, however slow the path, up to 2 ms") {
+    CHECK(Pacer({}, 3'000'000, 1500).burst_bytes() == 6000);     // 2 ms
+    CHECK(Pacer({}, 12'500'000, 1500).burst_bytes() == 12'000);  // eight packets
+    CHECK(Pacer({}, 60'000'000, 1500).burst_bytes() == 15'000);  // 250 us
+}
+
 TEST_CASE("who wakes up late by a burst loses nothing") {
     for (const std::uint64_t rate : {100'000'000ULL, 1'250'000'000ULL, 12'500'000'000ULL}) {
         Pacer pacer{{}, rate, 1500};
@@ -93,7 +99,7 @@ TEST_CASE("another rate counts from now on") {
 TEST_CASE("a stretched pacer remembers more, and says when it forgot") {
     Pacer pacer{{}, 6'250'000, 1500};
     static_cast<void>(pacer.credit(kStart));
-    CHECK(pacer.credit(kStart + milliseconds{1}) == 3000 + 6250);
+    CHECK(pacer.credit(kStart + milliseconds{1}) == 12'000 + 6250);
     CHECK_FALSE(pacer.take_forgotten());
     CHECK(pacer.credit(kStart + milliseconds{9}) == 50'000);
     CHECK(pacer.take_forgotten());

@@ -59,6 +59,8 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
 #define SAYS(group, name) constants[#name] = plain(all.group.name)
     SAYS(pacer, burst_bytes_max);
     SAYS(pacer, burst_time);
+    SAYS(pacer, burst_packets);
+    SAYS(pacer, burst_time_max);
     SAYS(pacer, burst_time_min);
     SAYS(pacer, credit_age_max);
     SAYS(pacer, stretch_max);
