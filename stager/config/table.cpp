@@ -163,7 +163,8 @@ constexpr std::array kKeys{
     ConfigKey{"SocketBuffer",
               SizeKey{&Config::socket_buffer, 64ULL << 10U, 1ULL << 30U},
               "8M",
-              "Receive buffer of each UDP socket of a staging."},
+              "Receive buffer that a staging asks for its multicast; what peers send gets a "
+              "quarter."},
     ConfigKey{"SpareHosts",
               CountKey{&Config::spare_hosts, 0, 16},
               "1",

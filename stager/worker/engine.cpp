@@ -20,7 +20,8 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr std::chrono::seconds kReadyTimeout{5};
 constexpr std::chrono::seconds kLinger{60};
-constexpr std::uint32_t kSocketBuffer = 16U << 20U;
+/// Both granted in full, and 24 resident blocks: a member stays below 64 MB.
+constexpr std::uint32_t kSocketBuffer = 12U << 20U;
 
 /// What interrupts the engine ends the session.
 class EngineWatcher final : public Watcher {

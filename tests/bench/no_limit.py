@@ -6,73 +6,41 @@ the verified file, as the workers say. CPU is what all processes of the group us
 machine with other work on it is seen: "alone" is the sum if the machine's cores did nothing else.
 """
 
-import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import time
 
-WORK = sys.argv[1]
+import workers
+from workers import NODES
+
+HOSTS = workers.Hosts(sys.argv[1])
+SOURCE = f"{HOSTS.work}/source"
 KINDS = ["cp", *(sys.argv[2:] or ["none", "auth", "encrypt"])]
-NODES = int(os.environ["NODES"])
-BITS = os.path.getsize(f"{WORK}/source") * 8 * NODES
-PIDS = open(f"{WORK}/pids").read().split()
-
-
-def destination(rank):
-    return f"{WORK}/copy.{rank}"
-
-
-def worker(rank, protection):
-    part = f"--source={WORK}/source" if rank == 0 else f"--dest={destination(rank)}"
-    command = ["nsenter", f"--target={PIDS[rank]}", "--net", os.environ["WORKER"],
-               f"--hosts={WORK}/hosts", f"--rank={rank}", f"--key-file={WORK}/key", part,
-               f"--protection={protection}", "--interface=eth0", "--timeout=120",
-               *([f"--rate-max={os.environ['RATE']}"] if os.environ["RATE"] else [])]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+BITS = os.path.getsize(SOURCE) * 8 * NODES
 
 
 def group(protection):
     """Seconds until the last receiver held it, and the packets that were lost."""
-    members = [worker(rank, protection) for rank in range(NODES + 1)]
-    said = []
-    for rank, member in enumerate(members):
-        out, err = member.communicate()
-        if member.returncode != 0:
-            sys.exit(f"no-limit: rank {rank}: {err}")
-        said.append(json.loads(out))
-    if len({line["digest"] for line in said}) != 1:
-        sys.exit("no-limit: a receiver has other bytes")
-    if os.environ.get("VERBOSE"):
-        for line in said:
-            print(line, file=sys.stderr)
-    begun = max(line["held_at"] - line["seconds"] for line in said)
-    return max(line["held_at"] for line in said[1:]) - begun, sum(x["packets_lost"] for x in said)
+    rate = [f"--rate-max={os.environ['RATE']}"] if os.environ["RATE"] else []
+    said = HOSTS.run(SOURCE, f"--protection={protection}", "--timeout=120", *rate)
+    return workers.seconds(said), sum(line["packets_lost"] for line in said)
 
 
 def copies():
     begun = time.monotonic()
-    running = [subprocess.Popen(["cp", f"{WORK}/source", destination(rank)])
-               for rank in range(1, NODES + 1)]
+    running = [subprocess.Popen(["cp", SOURCE, HOSTS.copy(rank)]) for rank in range(1, NODES + 1)]
     if any([one.wait() for one in running]):
         sys.exit("no-limit: cp failed")
     return time.monotonic() - begun, 0
 
 
-def cpu():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def measure(kind):
-    for rank in range(1, NODES + 1):
-        if os.path.exists(destination(rank)):
-            os.unlink(destination(rank))
-    before = cpu()
+    HOSTS.remove_copies()
+    before = workers.cpu()
     seconds, lost = copies() if kind == "cp" else group(kind)
-    return {"gbps": BITS / seconds / 1e9, "cpu": cpu() - before, "lost": lost}
+    return {"gbps": BITS / seconds / 1e9, "cpu": workers.cpu() - before, "lost": lost}
 
 
 def main():

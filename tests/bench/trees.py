@@ -6,18 +6,17 @@ all of it, as the workers say; CPU is what all processes of the group used. The 
 so that other work on the machine weighs on both.
 """
 
-import json
 import os
-import resource
-import shutil
 import statistics
-import subprocess
 import sys
 import time
 
-WORK = sys.argv[1]
-NODES, FILES, BYTES = (int(os.environ[name]) for name in ("NODES", "FILES", "BYTES"))
-PIDS = open(f"{WORK}/pids").read().split()
+import workers
+from workers import NODES
+
+HOSTS = workers.Hosts(sys.argv[1])
+WORK = HOSTS.work
+FILES, BYTES = (int(os.environ[name]) for name in ("FILES", "BYTES"))
 
 
 def make_sources():
@@ -32,35 +31,11 @@ def make_sources():
                 one.write(part)
 
 
-def worker(rank, kind):
-    part = f"--source={WORK}/{kind}" if rank == 0 else f"--dest={WORK}/copy.{rank}"
-    command = ["nsenter", f"--target={PIDS[rank]}", "--net", os.environ["WORKER"],
-               f"--hosts={WORK}/hosts", f"--rank={rank}", f"--key-file={WORK}/key", part,
-               "--protection=auth", "--interface=eth0", "--timeout=300"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def cpu():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def measure(kind):
-    for rank in range(1, NODES + 1):
-        copy = f"{WORK}/copy.{rank}"
-        shutil.rmtree(copy, ignore_errors=True)
-        if os.path.exists(copy):
-            os.unlink(copy)
-    before = cpu()
-    members = [worker(rank, kind) for rank in range(NODES + 1)]
-    said = []
-    for rank, member in enumerate(members):
-        out, err = member.communicate()
-        if member.returncode != 0:
-            sys.exit(f"trees: {kind}, rank {rank}: {err}")
-        said.append(json.loads(out))
-    begun = max(line["held_at"] - line["seconds"] for line in said)
-    return max(line["held_at"] for line in said[1:]) - begun, cpu() - before
+    HOSTS.remove_copies()
+    before = workers.cpu()
+    said = HOSTS.run(f"{WORK}/{kind}", "--protection=auth", "--timeout=300")
+    return workers.seconds(said), workers.cpu() - before
 
 
 def main():

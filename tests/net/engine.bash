@@ -94,6 +94,15 @@ all_fail() {
 
 says() { grep -Eq -- "$2" "$WORK/$1.err" || { echo "$1 does not say '$2':"; cat "$WORK/$1.err"; return 1; }; }
 
+# No host held more than 64 MB for itself: own memory, and what waited in its sockets.
+stayed_small() {
+  local node held
+  for node in "${STARTED[@]}"; do
+    held=$(($(json "$node" memory_own) + $(json "$node" memory_sockets)))
+    [ "$held" -gt 0 ] && [ "$held" -le $((64 << 20)) ] || { echo "$node held $held bytes"; return 1; }
+  done
+}
+
 # Neither the file nor a temporary one.
 absent() { [ -z "$(lab on "$1" find /tmp -name '*received.copy*')" ]; }
 

@@ -8,11 +8,12 @@ teardown_file() { cluster_down; }
 setup() { engine_begins; }
 teardown() { engine_ends; }
 
-@test "2 % loss at every host: every byte arrives, and repairs are counted" {
-  source_file 20000000
+@test "2 % loss at every host: every byte arrives, repairs are counted, and nobody needs much memory" {
+  source_file 50000000
   group --rate-max=150mbit
   ends
   received
+  stayed_small
   local node repaired=0
   for node in "${NODES[@]:1}"; do repaired=$((repaired + $(json "$node" packets_repaired))); done
   [ "$repaired" -gt 0 ]

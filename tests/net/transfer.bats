@@ -25,6 +25,14 @@ teardown() { engine_ends; }
   done
 }
 
+@test "100 MB, as fast as may be: nobody holds more than 64 MB for itself" {
+  source_file 100000000
+  group
+  ends
+  received
+  stayed_small
+}
+
 # sent_by SOURCE: bytes of payload that the source's packets had, reckoned from full ones.
 sent_by() { echo $(($(json "$1" packets_sent) * $(json "$1" packet_payload))); }
 

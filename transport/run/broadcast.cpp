@@ -19,12 +19,12 @@ constexpr std::uint32_t kEthernetMtu = 1500;  ///< What every path is expected t
 constexpr std::uint32_t kIpv4AndUdpBytes = 28;
 constexpr std::uint32_t kIpv6AndUdpBytes = 48;
 /// Of 1 MiB each: what a member holds of blocks under way, deferred or serving repairs. With
-/// full sockets (33 MB as granted for 16 asked) it stays below 64 MB; and the first pass, which
+/// full sockets (30 MiB as granted for 12 asked) it stays below 64; and the first pass, which
 /// goes 18 blocks ahead of the median member, rather fits into a slower one's socket.
 constexpr std::uint32_t kResidentBlocks = 24;
-/// Blocks that the core gave up while a refused train still needed them: as many as one batch
-/// of sends can name.
-constexpr std::uint32_t kLeavingBlocks = 64;
+/// Blocks that the core gave up while a refused train still needed them: at most those that
+/// were resident when it named them.
+constexpr std::uint32_t kLeavingBlocks = kResidentBlocks;
 constexpr std::size_t kDeferredBlocksMax = 16;
 
 std::uint16_t chunk_bytes(const BroadcastConfig& config,

@@ -63,16 +63,26 @@ Result<Sent> Outbox::flush() {
     return Sent::all;
 }
 
+bool Outbox::needs(BlockIndex block) const {
+    const auto is_of_it = [block](const core::Send& send) {
+        return send.type == wire::PacketType::data && send.block == block;
+    };
+    return (!train_.empty() && block_of_train_ == block) ||
+           std::ranges::any_of(queue_, is_of_it);
+}
+
 /// The front entry, or as many of its packets as one train takes.
 void Outbox::build_train() {
     const core::Send& send = queue_.front();
     target_ = {.to_group = send.to.to_group, .peer = send.to.peer};
+    block_of_train_.reset();
     if (send.type != wire::PacketType::data) {
         write_packet(send, 0, send.body);
         packet_bytes_ = static_cast<std::uint16_t>(train_bytes_);
         queue_.pop_front();
         return;
     }
+    block_of_train_ = send.block;
     const auto end = static_cast<std::uint16_t>(
         std::min<std::size_t>(send.count, sent_of_front_ + train_packets_max_));
     for (std::uint16_t index = sent_of_front_; index < end; ++index) {

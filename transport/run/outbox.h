@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace stage {
@@ -33,6 +34,8 @@ class Outbox {
     /// Sends what is queued, as far as the driver takes it.
     Result<Sent> flush();
     [[nodiscard]] bool is_empty() const { return queue_.empty() && train_.empty(); }
+    /// What is queued or was refused is still to be cut from this block, or lies in it.
+    [[nodiscard]] bool needs(BlockIndex block) const;
 
   private:
     [[nodiscard]] std::size_t packet_bytes_max() const;
@@ -58,6 +61,7 @@ class Outbox {
     std::vector<Bytes> pieces_;  ///< Of train_ and of blocks, as they leave.
     std::size_t train_bytes_ = 0;
     TrainTarget target_;
+    std::optional<BlockIndex> block_of_train_;  ///< Where its DATA lie.
     std::uint16_t packet_bytes_ = 0;
 };
 

@@ -170,10 +170,10 @@ void Session::place(const core::Operation& operation) {
 
 /// A block that a queued train is still to be cut from keeps its buffer until the train left.
 void Session::release(BlockIndex block) {
-    if (parts_.outbox.is_empty()) {
-        parts_.blocks.release(block);
-    } else {
+    if (parts_.outbox.needs(block)) {
         leaving_.insert(block);
+    } else {
+        parts_.blocks.release(block);
     }
 }
 

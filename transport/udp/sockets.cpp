@@ -14,6 +14,9 @@
 namespace stage::udp {
 namespace {
 
+/// What comes from peers was asked for, a few packets at a time.
+constexpr std::uint32_t kPeersPart = 4;
+
 template <class Value>
 Status set(int socket, int level, int option, const Value& value, const char* doing) {
     if (::setsockopt(socket, level, option, &value, sizeof value) != 0) {
@@ -30,16 +33,20 @@ Result<UniqueFd> make_socket(int family) {
     return fd;
 }
 
-/// Buffers and marking. A smaller buffer than asked for, or no DSCP, is no failure.
-void tune(int socket, int family, const SocketOptions& options) {
-    const int bytes = static_cast<int>(options.buffer_bytes);
-    for (const auto& [force, plain] :
-         {std::pair{SO_RCVBUFFORCE, SO_RCVBUF}, std::pair{SO_SNDBUFFORCE, SO_SNDBUF}}) {
-        const int option = options.force_buffer ? force : plain;
-        if (::setsockopt(socket, SOL_SOCKET, option, &bytes, sizeof bytes) != 0) {
-            static_cast<void>(::setsockopt(socket, SOL_SOCKET, plain, &bytes, sizeof bytes));
-        }
+/// Asks for a buffer, beyond the system's maximum if that may be.
+void ask_for(int socket, std::uint32_t wanted, bool is_forced, std::pair<int, int> options) {
+    const auto [force, plain] = options;
+    const int bytes = static_cast<int>(wanted);
+    if (!is_forced || ::setsockopt(socket, SOL_SOCKET, force, &bytes, sizeof bytes) != 0) {
+        static_cast<void>(::setsockopt(socket, SOL_SOCKET, plain, &bytes, sizeof bytes));
     }
+}
+
+/// Buffers and marking. A smaller buffer than asked for, or no DSCP, is no failure.
+void tune(int socket, int family, const SocketOptions& options, std::uint32_t receive_bytes) {
+    const bool is_forced = options.force_buffer;
+    ask_for(socket, receive_bytes, is_forced, {SO_RCVBUFFORCE, SO_RCVBUF});
+    ask_for(socket, options.buffer_bytes, is_forced, {SO_SNDBUFFORCE, SO_SNDBUF});
     const int on = 1;
     const int tos = options.dscp << 2;
     const int level = family == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
@@ -150,7 +157,7 @@ Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& op
     if (!fd || !index) {
         return fd ? std::move(index).error() : std::move(fd).error();
     }
-    tune(fd->get(), group.family(), options);
+    tune(fd->get(), group.family(), options, options.buffer_bytes);
     for (auto step : {set(fd->get(), SOL_SOCKET, SO_REUSEADDR, int{1}, "sharing the port"),
                       bind_to(fd->get(), group),
                       join(fd->get(), group, *index)}) {
@@ -169,7 +176,7 @@ Result<UniqueFd> open_peer_socket(const Address& own,
     if (!fd || !index) {
         return fd ? std::move(index).error() : std::move(fd).error();
     }
-    tune(fd->get(), own.family(), options);
+    tune(fd->get(), own.family(), options, options.buffer_bytes / kPeersPart);
     for (auto step : {forbid_fragments(fd->get(), own.family()),
                       bind_in_range(fd->get(), own, ports),
                       send_multicast_by(fd->get(), own.family(), *index, options.ttl)}) {

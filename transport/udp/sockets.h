@@ -18,11 +18,13 @@
 namespace stage::udp {
 
 struct SocketOptions {
-    std::string interface;                    ///< "eth0"; never empty.
-    std::uint8_t ttl = 1;                     ///< Of multicast.
-    std::uint8_t dscp = 8;                    ///< CS1, "less than best effort".
-    std::uint32_t buffer_bytes = 16U << 20U;  ///< Asked for in each direction.
-    bool force_buffer = false;                ///< As root: beyond the system's maximum.
+    std::string interface;  ///< "eth0"; never empty.
+    std::uint8_t ttl = 1;   ///< Of multicast.
+    std::uint8_t dscp = 8;  ///< CS1, "less than best effort".
+    /// Asked for in each direction, by the peers' socket a quarter to receive. The kernel
+    /// grants twice that, and counts its own share.
+    std::uint32_t buffer_bytes = 12U << 20U;
+    bool force_buffer = false;  ///< As root: beyond the system's maximum.
 };
 
 /// Bound to `group` (address and port; other sessions of this node may share both) and joined.

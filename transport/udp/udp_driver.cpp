@@ -14,7 +14,7 @@
 namespace stage::udp {
 namespace {
 
-constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks at memory.
+constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks at the peers'.
 constexpr std::size_t kSlotBytes = 65536;
 constexpr std::size_t kSlots = 24;  ///< 1.5 MB of buffers; a batch of one receive().
 
@@ -54,16 +54,23 @@ bool is_full(int cause) {
     return cause == EAGAIN || cause == EINTR;
 }
 
-/// How full a socket's receive buffer is, in 255ths.
-std::uint8_t fill_of(int socket) {
+/// What the kernel holds for a socket, with its own share of it.
+struct SocketMemory {
+    std::uint64_t bytes = 0;  ///< In both directions.
+    std::uint8_t fill = 0;    ///< Of the receive buffer, in 255ths.
+};
+
+SocketMemory memory_of(int socket) {
     std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
     socklen_t length = sizeof memory;
     if (::getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &length) != 0) {
-        return 0;
+        return {};
     }
+    const std::uint64_t received = memory[SK_MEMINFO_RMEM_ALLOC];
     const std::uint64_t room = std::max(memory[SK_MEMINFO_RCVBUF], 1U);
-    return static_cast<std::uint8_t>(std::min<std::uint64_t>(
-        std::uint64_t{memory[SK_MEMINFO_RMEM_ALLOC]} * 255 / room, 255));
+    return {
+        .bytes = received + memory[SK_MEMINFO_WMEM_ALLOC],
+        .fill = static_cast<std::uint8_t>(std::min<std::uint64_t>(received * 255 / room, 255))};
 }
 
 }  // namespace
@@ -133,7 +140,7 @@ std::vector<int> UdpDriver::descriptors() const {
 Status UdpDriver::receive(std::vector<ReceivedPacket>& packets) {
     slots_used_ = 0;
     if (++receives_ % kLookEvery == 1) {
-        look_at_sockets();
+        look_at(false);
     }
     if (auto peers = receive_from(endpoints_.peer.get(), false, packets); !peers) {
         return peers;
@@ -141,18 +148,16 @@ Status UdpDriver::receive(std::vector<ReceivedPacket>& packets) {
     return endpoints_.group ? receive_from(endpoints_.group.get(), true, packets) : Status{};
 }
 
-/// What waits to be received, with the kernel's own share of it.
-void UdpDriver::look_at_sockets() {
-    std::uint64_t bytes = 0;
-    for (const int socket : {endpoints_.peer.get(), endpoints_.group.get()}) {
-        std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
-        socklen_t length = sizeof memory;
-        if (socket >= 0 &&
-            ::getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &length) == 0) {
-            bytes += memory[SK_MEMINFO_RMEM_ALLOC] + memory[SK_MEMINFO_WMEM_ALLOC];
-        }
+/// What one of the sockets holds now, beside what the other one was last seen to hold.
+void UdpDriver::look_at(bool is_group) {
+    const SocketMemory memory =
+        memory_of(is_group ? endpoints_.group.get() : endpoints_.peer.get());
+    socket_bytes_[is_group ? 1 : 0] = memory.bytes;
+    counters_.socket_bytes_max =
+        std::max(counters_.socket_bytes_max, socket_bytes_[0] + socket_bytes_[1]);
+    if (is_group) {
+        counters_.group_fill = memory.fill;
     }
-    counters_.socket_bytes_max = std::max(counters_.socket_bytes_max, bytes);
 }
 
 /// One recvmmsg: half of the slots for the peers' socket, what is left for the group's.
@@ -183,7 +188,7 @@ Status UdpDriver::receive_from(int socket,
     }
     slots_used_ += static_cast<std::size_t>(got);
     if (is_group && got > 0) {
-        counters_.group_fill = fill_of(socket);
+        look_at(true);
     }
     return {};
 }

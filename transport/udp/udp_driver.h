@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -45,7 +46,7 @@ class UdpDriver final : public Driver {
                MutableBytes bytes,
                bool is_group,
                std::vector<ReceivedPacket>& packets);
-    void look_at_sockets();
+    void look_at(bool is_group);
     Result<Sent> send_segmented(const Train& train, const SocketAddress& target);
     Result<Sent> send_singly(const Train& train, const SocketAddress& target);
     Result<Sent> refused(const Train& train, const char* doing);
@@ -57,6 +58,7 @@ class UdpDriver final : public Driver {
     std::size_t slots_used_ = 0;
     bool can_segment_ = true;
     std::uint32_t receives_ = 0;
+    std::array<std::uint64_t, 2> socket_bytes_{};  ///< Held for the peers' and the group's.
     DriverCounters counters_;
     std::vector<std::uint32_t> overflow_seen_;
 };

@@ -130,6 +130,28 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     CHECK(opener.counters().refused() == 0);
 }
 
+TEST_CASE("a block is needed until its last train has left") {
+    const auto protection = GENERATE(seal::Protection::auth, seal::Protection::encrypt);
+    CAPTURE(seal::to_string(protection));
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, protection)};
+    BlockStore blocks{1};
+    static_cast<void>(blocks.acquire(kBlock));
+    blocks.set_extent(kBlock, 3 * kChunk);
+    Outbox outbox{driver, sealer, blocks, config()};
+    CHECK_FALSE(outbox.needs(kBlock));
+    outbox.add(chunks(0, 3), config().chunk_bytes);
+    CHECK(outbox.needs(kBlock));
+    CHECK_FALSE(outbox.needs(BlockIndex{4}));
+    driver.refusals = 1;
+    const auto refused = outbox.flush();
+    REQUIRE(refused);
+    REQUIRE(*refused == Sent::would_block);
+    CHECK(outbox.needs(kBlock));
+    REQUIRE(outbox.flush());
+    CHECK_FALSE(outbox.needs(kBlock));
+}
+
 TEST_CASE("a long run is cut into trains that fit one system call") {
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, seal::Protection::auth)};

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -102,6 +103,27 @@ TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
     CHECK(packets == 21);
     CHECK(std::ranges::equal(heard, bytes));
     CHECK(receiver.counters().packets_received == 21);
+    CHECK(receiver.counters().socket_bytes_max > 0);
+}
+
+int number_of(const UniqueFd& socket, int level, int option) {
+    int value = -1;
+    socklen_t length = sizeof value;
+    REQUIRE(::getsockopt(socket.get(), level, option, &value, &length) == 0);
+    return value;
+}
+
+TEST_CASE("multicast leaves as far and in the class that was said, and comes not back") {
+    auto options = loopback();
+    options.ttl = 7;
+    options.dscp = 10;
+    const auto own = Address::parse("127.0.0.1", 0);
+    REQUIRE(own);
+    const auto opened = udp::open_peer_socket(*own, kPorts, options);
+    REQUIRE(opened);
+    CHECK(number_of(*opened, IPPROTO_IP, IP_MULTICAST_TTL) == 7);
+    CHECK(number_of(*opened, IPPROTO_IP, IP_TOS) == 10 << 2);
+    CHECK(number_of(*opened, IPPROTO_IP, IP_MULTICAST_LOOP) == 0);
 }
 
 TEST_CASE("a peer that is gone is loss, not an error") {

@@ -1,0 +1,48 @@
+# Where do the engine's own benchmarks run?
+#
+# A source and NODES receivers, each in a network namespace on one bridge, and their files in $work: in
+# memory, or below $FILES_IN. All of it lives in namespaces of the script that calls, and ends with it.
+# shellcheck shell=bash
+
+# shellcheck source=tests/net/network.sh
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../net/network.sh"
+
+# hosts_inside SCRIPT ARGS...: runs the script again, in namespaces of its own.
+hosts_inside() {
+  [ "$(id -u)" = 0 ] || { echo "$(basename "$1"): needs root" >&2; exit 1; }
+  [ -z "${HOSTS_INSIDE:-}" ] || return 0
+  export HOSTS_INSIDE=yes PYTHONDONTWRITEBYTECODE=1
+  exec unshare --net --mount --pid --fork --kill-child --mount-proc "$@"
+}
+
+# hosts_up: NODES + 1 of them, as NET_MTU, NET_RATE and NET_LOSS say. Names $work.
+hosts_up() {
+  local node
+  if [ -n "${FILES_IN:-}" ]; then
+    work=$(mktemp -d "$FILES_IN/stagecast-bench.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+  else
+    work=$(mktemp -d)
+    trap 'umount -l "$work"; rmdir "$work"' EXIT
+    mount -t tmpfs -o size=100%,nr_inodes=0 bench "$work"
+  fi
+  net_switch
+  : > "$work/hosts"
+  for ((node = 0; node <= NODES; node++)); do
+    unshare --net sleep infinity &
+    net_await $!
+    net_host "n$node" $! "$(net_address "$node")"
+    net_address "$node" >> "$work/hosts"
+    echo $! >> "$work/pids"
+  done
+  head -c 32 /dev/urandom > "$work/key"
+  chmod 600 "$work/key"
+}
+
+# hosts_page FILE PROGRAM ARGS...: what the program prints is the page FILE, too; none if that is "".
+hosts_page() {
+  local page=$1
+  shift
+  "$@" | tee "$work/page"
+  [ -z "$page" ] || { mkdir -p "$(dirname "$page")" && cp "$work/page" "$page"; }
+}

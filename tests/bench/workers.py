@@ -1,0 +1,61 @@
+"""Runs groups of stagecast-worker on the hosts that tests/bench/hosts.bash made.
+
+A group's time is from the moment the last member was wired up to the moment the last receiver held
+the verified file, as the workers say.
+"""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+NODES = int(os.environ["NODES"])
+
+
+class Hosts:
+    def __init__(self, work):
+        self.work = work
+        self.pids = open(f"{work}/pids").read().split()
+
+    def copy(self, rank):
+        return f"{self.work}/copy.{rank}"
+
+    def remove_copies(self):
+        for rank in range(1, NODES + 1):
+            shutil.rmtree(self.copy(rank), ignore_errors=True)
+            if os.path.exists(self.copy(rank)):
+                os.unlink(self.copy(rank))
+
+    def command(self, rank, source, *options):
+        part = f"--source={source}" if rank == 0 else f"--dest={self.copy(rank)}"
+        return ["nsenter", f"--target={self.pids[rank]}", "--net", os.environ["WORKER"], f"--hosts={self.work}/hosts",
+                f"--rank={rank}", f"--key-file={self.work}/key", part, "--interface=eth0", *options]
+
+    def run(self, source, *options):
+        """What each member said, the source's first; whoever failed ends the program."""
+        members = [subprocess.Popen(self.command(rank, source, *options), stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True) for rank in range(NODES + 1)]
+        said = []
+        for rank, member in enumerate(members):
+            out, err = member.communicate()
+            if member.returncode != 0:
+                sys.exit(f"rank {rank}: {err}")
+            said.append(json.loads(out))
+        if len({line["digest"] for line in said}) != 1:
+            sys.exit("a receiver has other bytes")
+        if os.environ.get("VERBOSE"):
+            for line in said:
+                print(line, file=sys.stderr)
+        return said
+
+
+def seconds(said):
+    begun = max(line["held_at"] - line["seconds"] for line in said)
+    return max(line["held_at"] for line in said[1:]) - begun
+
+
+def cpu():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
