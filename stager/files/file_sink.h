@@ -41,6 +41,7 @@ struct SinkConfig {
     std::function<std::vector<FileIdentity>(std::size_t)> above;
     std::string list_directory;      ///< Where ".stagecast" is; empty: no lists are written.
     std::uint64_t unpacked_max = 0;  ///< Bytes that an archive may become; 0: no limit.
+    std::uint64_t page_room = kAllPages;  ///< Of all files, what may stay in memory.
 };
 
 class FileSink final : public BlockSink {

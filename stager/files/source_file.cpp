@@ -4,6 +4,7 @@
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/holes.h"
+#include "stager/files/page_room.h"
 
 #include <fcntl.h>
 
@@ -15,6 +16,13 @@ namespace {
 Error not_regular(const std::string& path, mode_t mode) {
     return Error{Blame::user, path + ": is " + std::string{kind_in_words(mode)}}.remedy(
         S_ISDIR(mode) ? "a file was meant" : "only regular files can be staged");
+}
+
+/// Half of what staged files may take: a copy on the source's own node takes some, too. Asked
+/// only where it may matter.
+std::uint64_t source_page_room(off_t size) {
+    constexpr off_t kShort = DropBehind::kWindowBytes;
+    return size <= kShort ? kAllPages : page_room() / 2;
 }
 
 /// The last component. Requires a path that names a regular file, so there is one.
@@ -52,7 +60,10 @@ Result<SourceFile> SourceFile::open(std::string path) {
 }
 
 SourceFile::SourceFile(std::string path, UniqueFd fd, const struct stat& status)
-    : path_{std::move(path)}, fd_{std::move(fd)}, identity_{identity_of(status)} {
+    : path_{std::move(path)},
+      fd_{std::move(fd)},
+      identity_{identity_of(status)},
+      behind_{source_page_room(status.st_size)} {
     constexpr std::int64_t kStatBlockBytes = 512;
     node_.kind = TreeKind::file;
     node_.size = static_cast<std::uint64_t>(status.st_size);
@@ -100,6 +111,7 @@ Status SourceFile::read(std::uint64_t offset, MutableBytes room) {
         if (static_cast<std::size_t>(count) < piece.length) {
             return changed_while_read(path_);
         }
+        behind_.was_read(fd_.get(), piece.offset, piece.length);
     }
     return {};
 }

@@ -4,6 +4,7 @@
 // files: a directory, a device or a pipe is answered with a sentence, without being opened.
 #pragma once
 
+#include "stager/files/drop_behind.h"
 #include "stager/files/source_item.h"
 #include "stager/files/tree_node.h"
 #include "transport/base/unique_fd.h"
@@ -39,6 +40,7 @@ class SourceFile final : public SourceItem {
     FileIdentity identity_;
     TreeNode node_;
     bool may_have_holes_;
+    DropBehind behind_;
 };
 
 }  // namespace stage

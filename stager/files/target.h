@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/control/stage_spec.h"
+#include "stager/files/page_room.h"
 #include "stager/files/source_item.h"
 #include "stager/files/target_directory.h"
 #include "transport/run/sink.h"
@@ -31,6 +32,8 @@ struct TargetOrder {
     std::optional<FileIdentity> source;        ///< On the source's own node: what is sent.
     std::vector<FileIdentity> above_source{};  ///< And the directories that it lies in.
     std::string archive{};  ///< What is to be unpacked here, by its name; empty: nothing.
+    /// How many of its first bytes may stay in memory; the others are let go once on the disk.
+    std::uint64_t page_room = kAllPages;
 };
 
 /// What begin() will take of device(); nothing where nothing is written.

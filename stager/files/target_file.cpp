@@ -62,7 +62,8 @@ TargetFile::TargetFile(TargetOrder order,
       directory_{std::move(at)},
       name_{order_.place.name()},
       temporary_{temporary_name(name_, writer_, writer_.rank)},
-      node_{node_of(entry)} {
+      node_{node_of(entry)},
+      behind_{order_.page_room} {
 }
 
 TargetFile::TargetFile(TargetFile&& other) noexcept
@@ -75,7 +76,8 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
       may_replace_{other.may_replace_},
       way_{other.way_},
       fd_{std::move(other.fd_)},
-      node_{std::move(other.node_)} {
+      node_{std::move(other.node_)},
+      behind_{std::move(other.behind_)} {
 }
 
 TargetFile::~TargetFile() {
@@ -190,6 +192,7 @@ Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
         if (!write_fully(fd_.get(), bytes.subspan(piece.begin, piece.length), piece.offset)) {
             return failed(errno);
         }
+        behind_.wrote(fd_.get(), piece.offset, piece.length);
     }
     return Placing::placed;
 }
@@ -233,6 +236,7 @@ Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
         if (static_cast<std::size_t>(count) < piece.length) {
             return Error{Blame::user, path() + ": became shorter after it was staged"};
         }
+        behind_.was_read(fd_.get(), piece.offset, piece.length);
     }
     return {};
 }

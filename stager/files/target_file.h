@@ -9,6 +9,7 @@
 // job seen at work in "its own" directory means that the directory is shared.
 #pragma once
 
+#include "stager/files/drop_behind.h"
 #include "stager/files/target.h"
 #include "stager/files/tree_node.h"
 
@@ -74,6 +75,7 @@ class TargetFile final : public Target {
     Way way_ = Way::write;
     UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.
     TreeNode node_;
+    DropBehind behind_;
 };
 
 }  // namespace stage

@@ -16,12 +16,13 @@ Error malformed(const std::string& path) {
 Result<std::unique_ptr<TargetTree>> TargetTree::decide(TargetOrder order,
                                                        const ManifestEntry& entry,
                                                        Writer writer) {
+    const std::uint64_t page_room = order.page_room;
     Result<std::unique_ptr<TreePlace>> place =
         TreePlace::decide(std::move(order), entry.mtime, std::move(writer));
     if (!place) {
         return std::move(place).error();
     }
-    return std::make_unique<TargetTree>(*std::move(place), entry);
+    return std::make_unique<TargetTree>(*std::move(place), entry, page_room);
 }
 
 TargetNeeds TargetTree::needs() const {
@@ -73,7 +74,7 @@ Status TargetTree::take_index() {
     if (!top) {
         return place_->failed(errno);
     }
-    tree_.emplace(*index_, std::move(top), path());
+    tree_.emplace(*index_, std::move(top), path(), page_room_);
     return tree_->make_directories();
 }
 

@@ -20,8 +20,10 @@ class TargetTree final : public Target {
                                                                     Writer writer);
 
     /// For decide().
-    TargetTree(std::unique_ptr<TreePlace> place, const ManifestEntry& entry)
-        : place_{std::move(place)}, entry_{entry} {}
+    TargetTree(std::unique_ptr<TreePlace> place,
+               const ManifestEntry& entry,
+               std::uint64_t page_room)
+        : place_{std::move(place)}, entry_{entry}, page_room_{page_room} {}
 
     [[nodiscard]] TargetNeeds needs() const override;
     [[nodiscard]] const TargetDirectory& directory() const override {
@@ -46,6 +48,7 @@ class TargetTree final : public Target {
 
     std::unique_ptr<TreePlace> place_;
     ManifestEntry entry_;
+    std::uint64_t page_room_;
     std::vector<std::byte> gathered_;  ///< The index's bytes, until all are here.
     std::vector<bool> is_gathered_;
     std::optional<TreeIndex> index_;

@@ -11,6 +11,11 @@
 #include <array>
 
 namespace stage {
+namespace {
+
+constexpr std::uint64_t kLongBytes = DropBehind::kWindowBytes / 4;
+
+}  // namespace
 
 Error TreeWriter::failed(std::uint32_t index) const {
     const int cause = errno;
@@ -36,20 +41,26 @@ Status TreeWriter::make_directories() {
 
 Status TreeWriter::write(std::uint64_t offset, Bytes bytes) {
     for (const TreePiece& piece : index_.pieces(offset, bytes.size())) {
-        if (Status done = write_piece(piece, bytes.subspan(piece.begin, piece.length)); !done) {
+        const bool is_kept = offset + piece.begin + piece.length <= page_room_;
+        const Bytes part = bytes.subspan(piece.begin, piece.length);
+        if (Status done = write_piece(piece, part, is_kept); !done) {
             return done;
         }
     }
     return {};
 }
 
-Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes) {
+Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept) {
     const TreeNode file = index_.node(piece.node);
     if (Status opened = open_for(piece, file); !opened) {
         return opened;
     }
     if (!write_fully(open_.get(), bytes, piece.offset)) {
         return failed(piece.node);
+    }
+    // To wait for the disk at the end of each small file would cost more than its pages.
+    if (!is_kept && file.data_bytes() >= kLongBytes) {
+        behind_.wrote(open_.get(), piece.offset, piece.length);
     }
     const auto left = missing_.find(piece.node);
     if (left != missing_.end()) {
@@ -62,12 +73,18 @@ Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes) {
     return settle_open(file, piece.node);
 }
 
+void TreeWriter::close_open() {
+    behind_.end(open_.get());
+    open_.reset();
+    open_node_ = 0;
+}
+
 /// Only what has more to come than this piece is remembered.
 Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
     if (open_node_ == piece.node) {
         return {};
     }
-    open_node_ = 0;
+    close_open();
     if (!missing_.contains(piece.node)) {
         if (piece.length < file.data_bytes()) {
             missing_.emplace(piece.node, file.data_bytes());
@@ -114,8 +131,7 @@ Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
 Status TreeWriter::settle_open(const TreeNode& file, std::uint32_t index) {
     const bool is_kept = keep_attributes(open_.get(), file, is_made_);
     Status done = is_kept ? Status{} : Status{failed(index)};
-    open_.reset();
-    open_node_ = 0;
+    close_open();
     return done;
 }
 
@@ -138,8 +154,7 @@ Status TreeWriter::read_back(std::uint64_t offset, MutableBytes room) {
 }
 
 Status TreeWriter::finish() {
-    open_.reset();
-    open_node_ = 0;
+    close_open();
     for (std::uint32_t i = 1; i < index_.size(); ++i) {
         if (Status added = add_rest(i); !added) {
             return added;

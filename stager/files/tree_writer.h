@@ -7,6 +7,8 @@
 #pragma once
 
 #include "stager/files/attributes.h"
+#include "stager/files/drop_behind.h"
+#include "stager/files/page_room.h"
 #include "stager/files/tree_directories.h"
 
 #include <unordered_map>
@@ -15,9 +17,17 @@ namespace stage {
 
 class TreeWriter {
   public:
-    /// `index` must outlive this. `path`: the final one of the top, for sentences.
-    TreeWriter(const TreeIndex& index, UniqueFd top, std::string path)
-        : index_{index}, directories_{index, std::move(top)}, path_{std::move(path)} {}
+    /// `index` must outlive this. `path`: the final one of the top, for sentences. `page_room`:
+    /// how many of the first data bytes may stay in memory; of the others long files are let go
+    /// once they are on the disk.
+    TreeWriter(const TreeIndex& index,
+               UniqueFd top,
+               std::string path,
+               std::uint64_t page_room = kAllPages)
+        : index_{index},
+          directories_{index, std::move(top)},
+          path_{std::move(path)},
+          page_room_{page_room} {}
 
     [[nodiscard]] Status make_directories();
     /// Data at `offset`, each byte once.
@@ -28,7 +38,8 @@ class TreeWriter {
     [[nodiscard]] Status finish();
 
   private:
-    [[nodiscard]] Status write_piece(const TreePiece& piece, Bytes bytes);
+    [[nodiscard]] Status write_piece(const TreePiece& piece, Bytes bytes, bool is_kept);
+    void close_open();
     [[nodiscard]] Status open_for(const TreePiece& piece, const TreeNode& file);
     [[nodiscard]] Status make_file(const TreeNode& file, std::uint32_t index);
     [[nodiscard]] Status settle_open(const TreeNode& file, std::uint32_t index);
@@ -41,6 +52,8 @@ class TreeWriter {
     const TreeIndex& index_;
     TreeDirectories directories_;
     std::string path_;
+    std::uint64_t page_room_;
+    DropBehind behind_{0};  ///< Of the file that is open.
     Maker maker_ = Maker::self();
     bool is_memory_ = false;       ///< A tmpfs.
     std::uint32_t open_node_ = 0;  ///< Whose file is open; 0, the top: none is.

@@ -53,6 +53,7 @@ TargetPlace place_of(const std::string& destination, const std::string& name) {
 
 SinkConfig sink_config(const EngineOptions& options, const EngineGroup& group) {
     SinkConfig config;
+    config.page_room = page_room();
     config.writer = {.job = "0",
                      .rank = group.own.value(),
                      .group_size = static_cast<std::uint32_t>(group.size)};

@@ -33,10 +33,10 @@ class Hosts:
         return ["nsenter", f"--target={self.pids[rank]}", "--net", os.environ["WORKER"], f"--hosts={self.work}/hosts",
                 f"--rank={rank}", f"--key-file={self.work}/key", part, "--interface=eth0", *options]
 
-    def run(self, source, *options):
-        """What each member said, the source's first; whoever failed ends the program."""
+    def run(self, source, *options, before=None):
+        """What each member said, the source's first; whoever failed ends the program. `before`: in each of them."""
         members = [subprocess.Popen(self.command(rank, source, *options), stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True) for rank in range(NODES + 1)]
+                                    stderr=subprocess.PIPE, text=True, preexec_fn=before) for rank in range(NODES + 1)]
         said = []
         for rank, member in enumerate(members):
             out, err = member.communicate()

@@ -1,0 +1,64 @@
+#include "stager/files/drop_behind.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// The kernel keeps a file in pieces of up to 2 MB, and lets go only those that lie within what
+/// it is told, so some of what came before is told again.
+constexpr std::uint64_t kAgainBytes = 4U << 20U;
+
+/// Advice, all of it: what a file system does not take changes nothing.
+void sync(int fd, std::uint64_t offset, std::uint64_t bytes, unsigned how) {
+    static_cast<void>(
+        !::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(bytes), how));
+}
+
+}  // namespace
+
+void DropBehind::wrote(int fd, std::uint64_t offset, std::uint64_t bytes) {
+    if (offset + bytes > room_) {
+        sync(fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
+        pass(fd, {.offset = offset, .bytes = bytes});
+    }
+}
+
+void DropBehind::was_read(int fd, std::uint64_t offset, std::uint64_t bytes) {
+    if (offset + bytes > room_) {
+        pass(fd, {.offset = offset, .bytes = bytes});
+    }
+}
+
+void DropBehind::pass(int fd, const Span& span) {
+    behind_.push_back(span);
+    bytes_behind_ += span.bytes;
+    while (bytes_behind_ > kWindowBytes) {
+        let_go(fd);
+    }
+}
+
+void DropBehind::end(int fd) {
+    while (!behind_.empty()) {
+        let_go(fd);
+    }
+}
+
+/// The oldest. Only pages that are clean can go, so the disk is waited for.
+void DropBehind::let_go(int fd) {
+    const Span span = behind_.front();
+    behind_.pop_front();
+    bytes_behind_ -= span.bytes;
+    constexpr unsigned kAll =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    sync(fd, span.offset, span.bytes, kAll);
+    const std::uint64_t end = span.offset + span.bytes;
+    const std::uint64_t begin =
+        std::max(room_, span.offset - std::min(span.offset, kAgainBytes));
+    static_cast<void>(::posix_fadvise(
+        fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED));
+}
+
+}  // namespace stage

@@ -1,0 +1,119 @@
+// Is a long file's memory bounded, and what fits kept?
+#include "stager/files/drop_behind.h"
+
+#include "stager/files/page_room.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+using test::Scratch;
+
+constexpr std::uint64_t kStep = 1U << 20U;
+constexpr std::uint64_t kSize = 3 * DropBehind::kWindowBytes;
+
+/// Bytes of [begin, end) of the file that are in memory.
+std::uint64_t resident(int fd, std::uint64_t begin, std::uint64_t end) {
+    void* map = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, fd, 0);
+    REQUIRE(map != MAP_FAILED);
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages(kSize / page);
+    const bool told = ::mincore(map, kSize, pages.data()) == 0;
+    static_cast<void>(::munmap(map, kSize));
+    REQUIRE(told);
+    const auto at = [&](std::uint64_t offset) {
+        return pages.begin() + static_cast<std::ptrdiff_t>(offset / page);
+    };
+    return page * static_cast<std::uint64_t>(std::count_if(
+                      at(begin), at(end), [](unsigned char one) { return (one & 1U) != 0; }));
+}
+
+bool is_in_memory(int fd) {
+    struct statfs disk {};
+    return ::fstatfs(fd, &disk) == 0 && disk.f_type == TMPFS_MAGIC;
+}
+
+void write_through(int fd, DropBehind& behind) {
+    const std::string step(kStep, 'x');
+    for (std::uint64_t at = 0; at < kSize; at += kStep) {
+        REQUIRE(::pwrite(fd, step.data(), kStep, static_cast<off_t>(at)) ==
+                static_cast<ssize_t>(kStep));
+        behind.wrote(fd, at, kStep);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("of what does not fit only a window stays in memory, written or read") {
+    const Scratch scratch;
+    const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    REQUIRE(fd);
+    if (is_in_memory(fd.get())) {
+        WARN("the scratch directory is in memory: nothing can leave it");
+        return;
+    }
+    constexpr std::uint64_t kRoom = 8 * kStep;
+    DropBehind behind{kRoom};
+    write_through(fd.get(), behind);
+    CHECK(resident(fd.get(), 0, kRoom) == kRoom);
+    CHECK(resident(fd.get(), kRoom, kSize) <= DropBehind::kWindowBytes);
+    behind.end(fd.get());
+    CHECK(resident(fd.get(), kRoom, kSize) == 0);
+
+    std::string step(kStep, '\0');
+    for (std::uint64_t at = 0; at < kSize; at += kStep) {
+        REQUIRE(::pread(fd.get(), step.data(), kStep, static_cast<off_t>(at)) ==
+                static_cast<ssize_t>(kStep));
+        REQUIRE(step == std::string(kStep, 'x'));
+        behind.was_read(fd.get(), at, kStep);
+    }
+    behind.end(fd.get());
+    CHECK(resident(fd.get(), 0, kRoom) == kRoom);
+    CHECK(resident(fd.get(), kRoom, kSize) < kSize / 2);  // the kernel reads ahead
+}
+
+TEST_CASE("what fits is left to the kernel") {
+    const Scratch scratch;
+    const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    REQUIRE(fd);
+    DropBehind behind{kAllPages};
+    write_through(fd.get(), behind);
+    behind.end(fd.get());
+    CHECK(resident(fd.get(), 0, kSize) == kSize);
+}
+
+TEST_CASE("half of what is free may be used, of the node and of its control groups") {
+    const Scratch root;
+    CHECK(page_room(root.path()) == kAllPages);
+    root.write("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:     8000 kB\n");
+    CHECK(page_room(root.path()) == 4000 * 1024);
+    SECTION("version 2: the least of the groups around") {
+        root.write("proc/self/cgroup", "0::/jobs/one\n");
+        root.write("sys/fs/cgroup/jobs/one/memory.max", "max\n");
+        CHECK(page_room(root.path()) == 4000 * 1024);
+        root.write("sys/fs/cgroup/jobs/memory.max", "1000000\n");
+        CHECK(page_room(root.path()) == 500000);
+    }
+    SECTION("version 1") {
+        root.write("proc/self/cgroup", "3:cpu:/x\n2:hugetlb,memory:/jobs\n0::/\n");
+        root.write("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "3000000\n");
+        root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+        CHECK(page_room(root.path()) == 1500000);
+    }
+    SECTION("nonsense bounds nothing") {
+        root.write("proc/self/cgroup", "0:\n::\nx\n0::\n1:memory:/..\n");
+        CHECK(page_room(root.path()) == 4000 * 1024);
+    }
+}
+
+}  // namespace stage
