@@ -80,41 +80,43 @@ std::uint32_t FileSource::block_length(BlockIndex block) const {
         std::min<std::size_t>(kBlockBytes, manifest_bytes_.size() - begin));
 }
 
-Result<std::uint32_t> FileSource::read(BlockIndex block, MutableBytes room) {
+Result<SourceBlock> FileSource::read(BlockIndex block, MutableBytes room) {
     const std::uint32_t length = block_length(block);
     invariant(room.size() >= length, "a block has room");
     if (block.value() < first_file_block_) {
         const Bytes bytes = Bytes{manifest_bytes_}.subspan(block.index() * kBlockBytes, length);
         std::copy(bytes.begin(), bytes.end(), room.begin());
-        return length;
+        return SourceBlock{.length = length, .leaf = xxh3_128(bytes)};
     }
-    if (Status done = read_file_block(block, room.first(length)); !done) {
+    const MutableBytes bytes = room.first(length);
+    if (Status done = read_file_block(block, bytes); !done) {
         return std::move(done).error();
     }
-    return length;
+    const Digest128 leaf = xxh3_128(bytes);
+    if (Status done = keep_to_it(block, bytes, leaf); !done) {
+        return std::move(done).error();
+    }
+    return SourceBlock{.length = length, .leaf = leaf};
 }
 
 Status FileSource::read_file_block(BlockIndex block, MutableBytes room) {
     const auto place = find_block(manifest_, block);
     invariant(place && items_[place->entry], "a file block has a file");
-    if (Status done = items_[place->entry]->read(place->offset, room); !done) {
-        return done;
-    }
-    return keep_to_it(block, *place, room);
+    return items_[place->entry]->read(place->offset, room);
 }
 
-Status FileSource::keep_to_it(BlockIndex block, const BlockPlace& place, Bytes bytes) {
+Status FileSource::keep_to_it(BlockIndex block, Bytes bytes, const Digest128& leaf) {
+    const auto place = find_block(manifest_, block);
     const std::size_t index = block.index() - first_file_block_;
-    const Digest128 leaf = xxh3_128(bytes);
     if (is_read_[index]) {
         return leaf == leaves_[index]
                    ? Status{}
-                   : items_[place.entry]->changed_error(place.offset, bytes.size());
+                   : items_[place->entry]->changed_error(place->offset, bytes.size());
     }
     leaves_[index] = leaf;
     is_read_[index] = true;
     // The last block of a changed file never leaves this node.
-    return --unread_[place.entry] == 0 ? items_[place.entry]->unchanged() : Status{};
+    return --unread_[place->entry] == 0 ? items_[place->entry]->unchanged() : Status{};
 }
 
 std::optional<FileIdentity> FileSource::identity(std::size_t index) const {

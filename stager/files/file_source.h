@@ -34,7 +34,7 @@ class FileSource final : public BlockSource {
 
     [[nodiscard]] std::uint32_t block_count() const override { return block_count_; }
     [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
-    [[nodiscard]] Result<std::uint32_t> read(BlockIndex block, MutableBytes room) override;
+    [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override { return {}; }
 
     [[nodiscard]] const Manifest& manifest() const { return manifest_; }
@@ -52,7 +52,8 @@ class FileSource final : public BlockSource {
 
   private:
     [[nodiscard]] Status read_file_block(BlockIndex block, MutableBytes room);
-    [[nodiscard]] Status keep_to_it(BlockIndex block, const BlockPlace& place, Bytes bytes);
+    /// `bytes` of that leaf are what this file block was and will be.
+    [[nodiscard]] Status keep_to_it(BlockIndex block, Bytes bytes, const Digest128& leaf);
 
     std::vector<std::unique_ptr<SourceItem>> items_;  ///< By manifest entry.
     Manifest manifest_;

@@ -15,8 +15,8 @@ class RefusingSource final : public BlockSource {
 
     [[nodiscard]] std::uint32_t block_count() const override { return 1; }
     [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override { return 1; }
-    [[nodiscard]] Result<std::uint32_t> read(BlockIndex /*block*/,
-                                             MutableBytes /*room*/) override {
+    [[nodiscard]] Result<SourceBlock> read(BlockIndex /*block*/,
+                                           MutableBytes /*room*/) override {
         return why_;
     }
     [[nodiscard]] Status finish() override { return why_; }

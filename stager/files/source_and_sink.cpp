@@ -4,20 +4,19 @@
 
 namespace stage {
 
-Result<std::uint32_t> SourceAndSink::read(BlockIndex block, MutableBytes room) {
-    Result<std::uint32_t> length = source_.read(block, room);
-    if (!length || block.value() < next_) {
-        return length;
+Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
+    Result<SourceBlock> got = source_.read(block, room);
+    if (!got || block.value() < next_) {
+        return got;
     }
     // First reads come in order, so the manifest is placed before any file's block.
-    const Result<Placing> placing =
-        sink_.write(block, room.first(*length), xxh3_128(room.first(*length)));
+    const Result<Placing> placing = sink_.write(block, room.first(got->length), got->leaf);
     if (!placing) {
         return placing.error();
     }
     invariant(*placing != Placing::deferred, "the manifest's blocks are read first");
     next_ = block.value() + 1;
-    return length;
+    return got;
 }
 
 Status SourceAndSink::finish() {
@@ -30,9 +29,9 @@ Status SourceAndSink::finish() {
 Status copy_alone(SourceAndSink& object) {
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < object.block_count(); ++i) {
-        const Result<std::uint32_t> length = object.read(BlockIndex{i}, room);
-        if (!length) {
-            return length.error();
+        const Result<SourceBlock> block = object.read(BlockIndex{i}, room);
+        if (!block) {
+            return block.error();
         }
     }
     return object.finish();

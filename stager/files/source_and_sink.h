@@ -18,7 +18,7 @@ class SourceAndSink final : public BlockSource {
     [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override {
         return source_.block_length(block);
     }
-    [[nodiscard]] Result<std::uint32_t> read(BlockIndex block, MutableBytes room) override;
+    [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;
 
   private:

@@ -14,8 +14,8 @@ Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts
         if (Status wanted = interrupts.check(); !wanted) {
             return std::move(wanted).error();
         }
-        if (const auto length = source.read(BlockIndex{block}, room); !length) {
-            return length.error();
+        if (const auto got = source.read(BlockIndex{block}, room); !got) {
+            return got.error();
         }
     }
     return source.digest();

@@ -48,13 +48,13 @@ bool is_hole(Bytes bytes) {
            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-wire::Descriptor describe(Bytes bytes) {
+wire::Descriptor describe(Bytes bytes, const Digest128& leaf) {
     const auto length = static_cast<std::uint32_t>(bytes.size());
     const bool hole = is_hole(bytes);
     return {.length = length,
             .wire_length = hole ? 0 : length,
             .encoding = hole ? wire::Encoding::hole : wire::Encoding::raw,
-            .leaf = xxh3_128(bytes)};
+            .leaf = leaf};
 }
 
 }  // namespace
@@ -70,13 +70,13 @@ Performed SourceIo::perform(const core::Operation& operation, MutableBytes buffe
 core::Completion SourceIo::load(const core::Operation& operation, MutableBytes buffer) {
     ShortenChoice::Loaded loaded;
     loaded.begin = now();
-    auto length = source_.read(operation.block, buffer);
-    if (!length) {
-        return failed(operation, std::move(length).error());
+    auto block = source_.read(operation.block, buffer);
+    if (!block) {
+        return failed(operation, std::move(block).error());
     }
     auto completion = completion_of(operation);
     wire::Descriptor& as = completion.descriptor;
-    as = describe(buffer.first(*length));
+    as = describe(buffer.first(block->length), block->leaf);
     loaded.read = now();
     const std::size_t index = operation.block.index();
     ways_.resize(std::max(ways_.size(), index + 1));

@@ -5,12 +5,19 @@
 // The calls block on the disk; run makes all of them from its one disk thread.
 #pragma once
 
+#include "transport/base/checksum.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
 #include <cstdint>
 
 namespace stage {
+
+/// A block that was read.
+struct SourceBlock {
+    std::uint32_t length = 0;
+    Digest128 leaf{};  ///< Of its bytes.
+};
 
 class BlockSource {
   public:
@@ -26,7 +33,7 @@ class BlockSource {
     /// Requires block < block_count().
     [[nodiscard]] virtual std::uint32_t block_length(BlockIndex block) const = 0;
 
-    /// Reads a block into the front of `room` and gives its length. Requires block <
+    /// Reads a block into the front of `room` and gives its length and digest. Requires block <
     /// block_count() and room.size() >= block_length(block).
     ///
     /// Every block is read in order once, then any of them again for repeats. A repeat gives
@@ -34,7 +41,7 @@ class BlockSource {
     /// An error is the end of the session for the whole group: its sentence names the file. A
     /// file that changed while it was read is found at the latest when its last block is read,
     /// which then fails: no receiver can have completed it.
-    [[nodiscard]] virtual Result<std::uint32_t> read(BlockIndex block, MutableBytes room) = 0;
+    [[nodiscard]] virtual Result<SourceBlock> read(BlockIndex block, MutableBytes room) = 0;
 
     /// The sender's own part is done: called once, when every block has been read. What the
     /// source keeps on its own node (a destination written from the same reads) is under its

@@ -32,7 +32,7 @@ std::string reading(const std::string& path) {
     return blocks ? "ok" : blocks.error().sentence();
 }
 
-Result<std::uint32_t> read_block(FileSource& source, std::uint32_t index) {
+Result<SourceBlock> read_block(FileSource& source, std::uint32_t index) {
     static std::vector<std::byte> room(kBlockBytes);
     return source.read(BlockIndex{index}, room);
 }

@@ -163,11 +163,12 @@ Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source) {
     std::vector<std::vector<std::byte>> blocks;
     for (std::uint32_t i = 0; i < source.block_count(); ++i) {
         std::vector<std::byte> block(kBlockBytes);
-        const Result<std::uint32_t> length = source.read(BlockIndex{i}, block);
-        if (!length) {
-            return length.error();
+        const Result<SourceBlock> got = source.read(BlockIndex{i}, block);
+        if (!got) {
+            return got.error();
         }
-        block.resize(*length);
+        block.resize(got->length);
+        CHECK(got->leaf == xxh3_128(block));
         blocks.push_back(std::move(block));
     }
     return blocks;

@@ -242,10 +242,10 @@ TEST_CASE("a disk that is too small says so before data, by name and need") {
         auto opened = FileSource::open(
             test::source_orders({{.source = source, .root = {}, .below = {}}}), 0);
         std::vector<std::byte> room(kBlockBytes);
-        const auto length = (*opened)->read(BlockIndex{0}, room);
+        const auto manifest = (*opened)->read(BlockIndex{0}, room);
         FileSink sink{
             test::sink_config({{.source = source, .root = to.path("small"), .below = "x"}})};
-        const auto placing = test::put(sink, 0, Bytes{room}.first(*length));
+        const auto placing = test::put(sink, 0, Bytes{room}.first(manifest->length));
         return placing ? "placed" : placing.error().sentence();
     });
     if (answer == "no mounts") {

@@ -91,11 +91,11 @@ TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as
         [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override {
             return kBlockBytes - 9;
         }
-        Result<std::uint32_t> read(BlockIndex /*block*/, MutableBytes room) override {
+        Result<SourceBlock> read(BlockIndex /*block*/, MutableBytes room) override {
             for (std::size_t i = 0; i < kBlockBytes - 9; ++i) {
                 room[i] = static_cast<std::byte>('a' + i * i % 23 + i / 1000 % 3);
             }
-            return kBlockBytes - 9;
+            return SourceBlock{kBlockBytes - 9, xxh3_128(room.first(kBlockBytes - 9))};
         }
         Status finish() override { return {}; }
     };
@@ -138,9 +138,9 @@ TEST_CASE("what is not allowed, or small, is left as it is") {
         [[nodiscard]] std::uint32_t block_length(BlockIndex /*block*/) const override {
             return 100'000;
         }
-        Result<std::uint32_t> read(BlockIndex /*block*/, MutableBytes room) override {
+        Result<SourceBlock> read(BlockIndex /*block*/, MutableBytes room) override {
             std::ranges::fill(room.first(100'000), std::byte{'x'});
-            return 100'000;
+            return SourceBlock{100'000, xxh3_128(room.first(100'000))};
         }
         Status finish() override { return {}; }
     };
