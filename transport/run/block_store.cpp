@@ -12,7 +12,9 @@ BlockStore::BlockStore(std::uint32_t blocks) : blocks_max_{blocks} {
 }
 
 MutableBytes BlockStore::acquire(BlockIndex block) {
-    return {slot(block).buffer.get(), kBlockBytes};
+    Slot& taken = slot(block);
+    taken.is_shared = true;
+    return {taken.buffer.get(), kBlockBytes};
 }
 
 /// The block's slot, made if it has none.
@@ -29,14 +31,13 @@ BlockStore::Slot& BlockStore::slot(BlockIndex block) {
         buffer = std::move(free_.back());
         free_.pop_back();
     }
-    return slots_.emplace(block.value(), Slot{.buffer = std::move(buffer), .extent = 0})
-        .first->second;
+    return slots_.emplace(block.value(), Slot{.buffer = std::move(buffer)}).first->second;
 }
 
-MutableBytes BlockStore::at(BlockIndex block) {
+Bytes BlockStore::filled(BlockIndex block) const {
     const auto found = slots_.find(block.value());
-    invariant(found != slots_.end(), "only resident blocks are worked on");
-    return {found->second.buffer.get(), kBlockBytes};
+    invariant(found != slots_.end(), "only resident blocks are sent");
+    return {found->second.buffer.get(), found->second.extent};
 }
 
 std::uint32_t BlockStore::extent(BlockIndex block) const {
@@ -55,9 +56,27 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
         return false;
     }
     Slot& target = slot(block);
-    std::memcpy(target.buffer.get() + offset, chunk.data(), chunk.size());
+    std::byte* const there = target.buffer.get() + offset;
+    if (there != chunk.data()) {
+        std::memcpy(there, chunk.data(), chunk.size());
+    }
+    target.taken.set(offset / wire::kMinChunkBytes);
     target.extent = std::max(target.extent, static_cast<std::uint32_t>(offset + chunk.size()));
     return true;
+}
+
+MutableBytes BlockStore::opening_room(BlockIndex block, std::size_t offset, std::size_t bytes) {
+    const auto found = slots_.find(block.value());
+    const bool can = found != slots_.end() && !found->second.is_shared &&
+                     offset + bytes <= kBlockBytes &&
+                     !found->second.taken.test(offset / wire::kMinChunkBytes);
+    return can ? MutableBytes{found->second.buffer.get() + offset, bytes} : MutableBytes{};
+}
+
+void BlockStore::keep_opened(BlockIndex block, std::size_t offset) {
+    const auto found = slots_.find(block.value());
+    invariant(found != slots_.end(), "what was opened lies in a resident block");
+    found->second.taken.set(offset / wire::kMinChunkBytes);
 }
 
 bool BlockStore::is_resident(BlockIndex block) const {

@@ -3,10 +3,17 @@
 // In a fixed number of 1 MiB buffers, taken and given back by block index. Memory is touched
 // only when a block is. The core decides who is resident; a buffer more than it is allowed is
 // our bug.
+//
+// A payload may be decrypted right where it belongs, before the core has said a word of it, so
+// before it is known not to be forged. Therefore only where no byte counts yet: in a block that
+// is resident, that nobody but place() ever had, and at a chunk that was not opened or placed
+// there before.
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/wire/packet.h"
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -20,17 +27,25 @@ class BlockStore {
     explicit BlockStore(std::uint32_t blocks);
 
     /// The block's buffer, made resident if it isn't: then with whatever bytes, for the caller
-    /// to fill.
+    /// to fill. Nothing is opened there any more.
     [[nodiscard]] MutableBytes acquire(BlockIndex block);
-    /// The block's buffer. Requires that it is resident.
-    [[nodiscard]] MutableBytes at(BlockIndex block);
+    /// What is filled of the block's buffer, to be sent. Requires that it is resident.
+    [[nodiscard]] Bytes filled(BlockIndex block) const;
     /// How far the block's buffer is filled: to the end of the farthest chunk placed or of what
     /// was loaded, bytes. The last chunk of a block ends there.
     [[nodiscard]] std::uint32_t extent(BlockIndex block) const;
     void set_extent(BlockIndex block, std::uint32_t bytes);
-    /// Copies a chunk to `offset`, making the block resident. What lies beyond the block's
-    /// buffer is not copied: false.
+    /// Copies a chunk to `offset`, making the block resident; one that was opened there only
+    /// counts. What lies beyond the block's buffer is not copied: false.
     [[nodiscard]] bool place(BlockIndex block, std::size_t offset, Bytes chunk);
+
+    /// Where a chunk of `bytes` at `offset` may be opened; empty if nowhere.
+    [[nodiscard]] MutableBytes opening_room(BlockIndex block,
+                                            std::size_t offset,
+                                            std::size_t bytes);
+    /// It was, and is good: nothing else is opened there.
+    void keep_opened(BlockIndex block, std::size_t offset);
+
     [[nodiscard]] bool is_resident(BlockIndex block) const;
     /// Gives the buffer back; a block that isn't resident is left alone.
     void release(BlockIndex block);
@@ -42,6 +57,9 @@ class BlockStore {
     struct Slot {
         Buffer buffer;
         std::uint32_t extent = 0;
+        bool is_shared = false;  ///< Somebody was given the buffer.
+        /// By the least chunk's steps, in which each chunk begins in another one: taken.
+        std::bitset<kBlockBytes / wire::kMinChunkBytes> taken{};
     };
 
     [[nodiscard]] Slot& slot(BlockIndex block);

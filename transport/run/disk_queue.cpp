@@ -29,12 +29,15 @@ void DiskQueue::submit(const core::Operation& operation, MutableBytes buffer) {
 }
 
 std::vector<core::Completion> DiskQueue::take() {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
     std::vector<core::Completion> completions;
     {
         const std::lock_guard lock{mutex_};
+        if (done_.empty()) {
+            return completions;
+        }
         completions.swap(done_);
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
     }
     under_way_ -= completions.size();
     return completions;
@@ -86,12 +89,12 @@ void DiskQueue::retry_deferred() {
 }
 
 void DiskQueue::complete(core::Completion completion) {
-    {
-        const std::lock_guard lock{mutex_};
-        done_.push_back(std::move(completion));
+    const std::lock_guard lock{mutex_};
+    done_.push_back(std::move(completion));
+    if (done_.size() == 1) {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
     }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
 }
 
 }  // namespace stage

@@ -52,7 +52,9 @@ class DiskQueue {
     std::size_t under_way_ = 0;  ///< The owner's thread only.
     std::deque<Job> deferred_;   ///< The disk thread only.
     UniqueFd event_;
-    std::mutex mutex_;  ///< Guards the two queues below; never held over I/O.
+    /// Guards the two queues below, and that event_ is readable while done_ is not empty; never
+    /// held over a disk's work.
+    std::mutex mutex_;
     std::condition_variable_any wake_;
     std::deque<Job> jobs_;
     std::vector<core::Completion> done_;

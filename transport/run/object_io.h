@@ -14,6 +14,7 @@
 #include "transport/run/sink.h"
 #include "transport/run/source.h"
 
+#include <optional>
 #include <vector>
 
 namespace stage {
@@ -34,6 +35,11 @@ class ObjectIo {
     /// load, verify, store or finish, on the block's 1 MiB buffer (empty for finish).
     virtual Performed perform(const core::Operation& operation, MutableBytes buffer) = 0;
 };
+
+/// A verify that takes less time than to hand it to another thread does: of a small block that
+/// came as it is. Else nothing. Any thread may ask.
+[[nodiscard]] std::optional<core::Completion> verify_at_once(const core::Operation& operation,
+                                                             Bytes buffer);
 
 /// Whether a source compresses blocks, and at what link it begins to reckon.
 struct Shortening {

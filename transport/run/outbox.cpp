@@ -99,7 +99,7 @@ void Outbox::build_train() {
 }
 
 Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
-    const Bytes block = blocks_.at(send.block).first(blocks_.extent(send.block));
+    const Bytes block = blocks_.filled(send.block);
     const std::size_t offset = (send.first.index() + index) * std::size_t{chunk_bytes_};
     invariant(offset < block.size(), "a chunk lies within its block");
     return block.subspan(offset,

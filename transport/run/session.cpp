@@ -16,6 +16,9 @@ constexpr Duration kTellEvery = std::chrono::milliseconds{100};
 constexpr Duration kWaitMax = std::chrono::milliseconds{100};
 /// Rounds of asking a core for more before the sockets are looked at again.
 constexpr int kRoundsMax = 16;
+/// Packets that are opened before the core hears of them: about one piece of the kernel's, so
+/// that their bytes are still in the cache when they come to their places.
+constexpr std::size_t kTogether = 64;
 
 Instant read_clock() {
     return Instant{std::chrono::steady_clock::now().time_since_epoch()};
@@ -34,7 +37,10 @@ timespec to_timespec(Duration duration) {
 
 }  // namespace
 
-Session::Session(SessionParts parts) : parts_{parts} {
+Session::Session(SessionParts parts)
+    : parts_{parts}, room_{[this](const wire::Header& header, std::size_t bytes) {
+          return room_for(header, bytes);
+      }} {
     // Pacing rests on short sleeps; the default slack of 50 us is most of one at 10 Gbit/s.
     static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL));
 }
@@ -82,39 +88,68 @@ void Session::turn(Instant now) {
 
 void Session::receive(Instant now) {
     packets_.clear();
-    datagrams_.clear();
-    payloads_.clear();
     if (auto received = parts_.driver.receive(packets_); !received) {
         give_up(now, received.error());
         return;
     }
-    const DriverCounters& counters = parts_.driver.counters();
-    const Duration shift = packets_.empty() ? Duration{} : from_wall_clock(now);
-    for (const ReceivedPacket& packet : packets_) {
-        const auto opened = parts_.seal.open(packet.bytes);
-        if (!opened) {
-            continue;
+    shift_ = packets_.empty() ? Duration{} : from_wall_clock(now);
+    for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
+        const std::size_t count = std::min(kTogether, packets_.size() - at);
+        hear(now, std::span{packets_}.subspan(at, count));
+    }
+}
+
+/// Opens some packets and has the core do with them what it wants, leases included.
+void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
+    datagrams_.clear();
+    payloads_.clear();
+    for (const ReceivedPacket& packet : packets) {
+        if (const auto opened = parts_.seal.open(packet.bytes, room_)) {
+            datagrams_.push_back(datagram_of(now, packet, *opened));
         }
-        core::Datagram datagram;
-        datagram.header = opened->header;
-        datagram.to_group = packet.to_group;
-        datagram.body_bytes = static_cast<std::uint16_t>(opened->body.size());
-        datagram.arrived_at =
-            packet.stamp_ns > 0 ? Instant{Duration{packet.stamp_ns} + shift} : now;
-        datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
-        datagram.fill = counters.group_fill;
-        if (opened->header.is_data()) {
-            payloads_.push_back(opened->body);
-            datagram.lease = core::Ticket{payloads_.size()};
-        } else {
-            datagram.body = opened->body;
-        }
-        datagrams_.push_back(datagram);
     }
     if (!datagrams_.empty()) {
         parts_.core.on_datagrams(now, datagrams_);
-        operate(now);  // leases end before the next receive()
+        operate(now);
     }
+}
+
+core::Datagram Session::datagram_of(Instant now,
+                                    const ReceivedPacket& packet,
+                                    const seal::Opened& opened) {
+    const DriverCounters& counters = parts_.driver.counters();
+    core::Datagram datagram;
+    datagram.header = opened.header;
+    datagram.to_group = packet.to_group;
+    datagram.body_bytes = static_cast<std::uint16_t>(opened.body.size());
+    datagram.arrived_at =
+        packet.stamp_ns > 0 ? Instant{Duration{packet.stamp_ns} + shift_} : now;
+    datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
+    datagram.fill = counters.group_fill;
+    if (!opened.header.is_data()) {
+        datagram.body = opened.body;
+        return datagram;
+    }
+    const bool was_opened_apart =
+        opened.body.data() != packet.bytes.data() + wire::kHeaderBytes;
+    if (was_opened_apart) {
+        parts_.blocks.keep_opened(opened.header.block, offset_of(opened.header.chunk));
+    }
+    payloads_.push_back(opened.body);
+    datagram.lease = core::Ticket{payloads_.size()};
+    return datagram;
+}
+
+std::size_t Session::offset_of(ChunkIndex chunk) const {
+    return chunk.index() * std::size_t{parts_.core.outcome().chunk_bytes};
+}
+
+/// Where a DATA payload belongs, if it can be opened there. It has no more bytes than a chunk:
+/// what lies behind may count already.
+MutableBytes Session::room_for(const wire::Header& header, std::size_t bytes) {
+    return bytes <= parts_.core.outcome().chunk_bytes
+               ? parts_.blocks.opening_room(header.block, offset_of(header.chunk), bytes)
+               : MutableBytes{};
 }
 
 void Session::operate(Instant now) {
@@ -126,6 +161,10 @@ void Session::operate(Instant now) {
         }
         for (const core::Operation& operation : operations_.operations) {
             perform(operation);
+        }
+        if (!done_at_once_.empty()) {
+            parts_.core.on_done(now, done_at_once_);
+            done_at_once_.clear();
         }
     }
 }
@@ -151,17 +190,25 @@ void Session::perform(const core::Operation& operation) {
         case core::OperationKind::load:
         case core::OperationKind::verify:
         case core::OperationKind::store:
-            leaving_.erase(operation.block);
-            parts_.disk.submit(operation, parts_.blocks.acquire(operation.block));
+            use_disk(operation);
             return;
+    }
+}
+
+void Session::use_disk(const core::Operation& operation) {
+    leaving_.erase(operation.block);
+    const MutableBytes buffer = parts_.blocks.acquire(operation.block);
+    if (auto done = verify_at_once(operation, buffer)) {
+        done_at_once_.push_back(*std::move(done));
+    } else {
+        parts_.disk.submit(operation, buffer);
     }
 }
 
 void Session::place(const core::Operation& operation) {
     const std::size_t lease = operation.ticket.index();
-    invariant(lease >= 1 && lease <= payloads_.size(), "a lease is one of this turn's");
-    const std::size_t offset =
-        operation.chunk.index() * std::size_t{parts_.core.outcome().chunk_bytes};
+    invariant(lease >= 1 && lease <= payloads_.size(), "a lease is one of these packets'");
+    const std::size_t offset = offset_of(operation.chunk);
     leaving_.erase(operation.block);
     // A chunk that would lie beyond its block is a broken member's: verify will refuse the
     // block.

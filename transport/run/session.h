@@ -12,6 +12,7 @@
 #include "transport/run/outbox.h"
 
 #include <set>
+#include <span>
 #include <vector>
 
 namespace stage {
@@ -46,6 +47,8 @@ class Session {
   public:
     /// All parts must outlive the session.
     explicit Session(SessionParts parts);
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
     /// Runs until the core is over. What failed is in the core's outcome.
     void run();
@@ -53,9 +56,16 @@ class Session {
   private:
     void turn(Instant now);
     void receive(Instant now);
+    void hear(Instant now, std::span<const ReceivedPacket> packets);
+    [[nodiscard]] core::Datagram datagram_of(Instant now,
+                                             const ReceivedPacket& packet,
+                                             const seal::Opened& opened);
+    [[nodiscard]] MutableBytes room_for(const wire::Header& header, std::size_t bytes);
+    [[nodiscard]] std::size_t offset_of(ChunkIndex chunk) const;
     void operate(Instant now);
     void perform(const core::Operation& operation);
     void place(const core::Operation& operation);
+    void use_disk(const core::Operation& operation);
     void send(Instant now);
     void release(BlockIndex block);
     void release_left();
@@ -65,17 +75,20 @@ class Session {
     [[nodiscard]] bool is_over() const;
 
     SessionParts parts_;
+    seal::PayloadRoom room_;
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
     core::Phase told_phase_ = core::Phase::wiring;
     Instant told_at_{};
+    Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
     std::vector<ReceivedPacket> packets_;
     std::vector<core::Datagram> datagrams_;
-    std::vector<Bytes> payloads_;  ///< By lease - 1, of this turn's datagrams.
+    std::vector<Bytes> payloads_;  ///< By lease - 1, of these datagrams.
     std::set<BlockIndex>
         leaving_;  ///< Released by the core, but a queued train needs them yet.
     core::SendBatch sends_;
     core::OperationBatch operations_;
+    std::vector<core::Completion> done_at_once_;  ///< Of the batch that is being performed.
 };
 
 }  // namespace stage

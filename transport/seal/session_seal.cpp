@@ -29,7 +29,7 @@ void SessionSeal::seal(
     own_cipher_->seal(packet_number, header, body, out, tag);
 }
 
-std::optional<Opened> SessionSeal::open(MutableBytes packet) {
+std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& room) {
     wire::HeaderFault fault{};
     auto header = wire::read_header(packet, fault);
     if (!header || packet.size() < wire::kHeaderBytes + tag_bytes()) {
@@ -49,7 +49,15 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet) {
         header->packet_number = wire::expand(
             sender.largest, static_cast<std::uint16_t>(header->packet_number & 0xffffU));
     }
-    if (!open_body(sender, *header, packet)) {
+    const std::size_t body_bytes = packet.size() - wire::kHeaderBytes - tag_bytes();
+    MutableBytes body;
+    if (header->is_data() && room && keys_.protection == Protection::encrypt) {
+        body = room(*header, body_bytes);
+    }
+    if (body.empty()) {
+        body = packet.subspan(wire::kHeaderBytes, body_bytes);
+    }
+    if (!open_body(sender, *header, packet, body)) {
         ++counters_.forged;
         return std::nullopt;
     }
@@ -58,24 +66,26 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet) {
         return std::nullopt;
     }
     sender.largest = std::max(sender.largest, header->packet_number);
-    const std::size_t body_bytes = packet.size() - wire::kHeaderBytes - tag_bytes();
-    return Opened{.header = *header, .body = packet.subspan(wire::kHeaderBytes, body_bytes)};
+    return Opened{.header = *header, .body = body};
 }
 
-bool SessionSeal::open_body(Sender& sender, const wire::Header& header, MutableBytes packet) {
+bool SessionSeal::open_body(Sender& sender,
+                            const wire::Header& header,
+                            Bytes packet,
+                            MutableBytes out) {
     const Bytes head = packet.first(wire::kHeaderBytes);
     const Bytes tag = packet.last(tag_bytes());
-    const MutableBytes body =
+    const Bytes body =
         packet.subspan(wire::kHeaderBytes, packet.size() - head.size() - tag.size());
     const std::uint32_t epoch = epoch_of(header.packet_number);
     if (sender.cipher && sender.epoch == epoch) {
-        return sender.cipher->open(header.packet_number, head, body, body, tag);
+        return sender.cipher->open(header.packet_number, head, body, out, tag);
     }
     // Another epoch than the one in use: kept only if the packet opens, so that a forged number
     // can't make every packet pay for a key derivation twice.
     PacketCipher cipher{
         keys_.protection, key_of(header.rank, epoch), PacketCipher::Direction::open};
-    if (!cipher.open(header.packet_number, head, body, body, tag)) {
+    if (!cipher.open(header.packet_number, head, body, out, tag)) {
         return false;
     }
     if (!sender.cipher || epoch > sender.epoch) {

@@ -13,6 +13,7 @@
 #include "transport/wire/packet.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -41,11 +42,15 @@ struct SealCounters {
     }
 };
 
-/// A packet that opened. `body` lies in the packet's own bytes.
+/// A packet that opened.
 struct Opened {
     wire::Header header;  ///< With the whole packet number.
-    MutableBytes body;
+    MutableBytes body;    ///< In the packet's own bytes, or where it was wanted.
 };
+
+/// Where DATA's decrypted payload is wanted, of that many bytes; empty: in the packet's own. Of
+/// the header nothing is proven yet: a packet that then doesn't open leaves garbage there.
+using PayloadRoom = std::function<MutableBytes(const wire::Header& header, std::size_t bytes)>;
 
 class SessionSeal {
   public:
@@ -62,9 +67,9 @@ class SessionSeal {
               MutableBytes out,
               MutableBytes tag);
 
-    /// Opens a whole packet in place. Nothing if it is not this session's, or was refused:
-    /// counted.
-    [[nodiscard]] std::optional<Opened> open(MutableBytes packet);
+    /// Opens a whole packet, in place but for what `room` says. Nothing if it is not this
+    /// session's, or was refused: counted.
+    [[nodiscard]] std::optional<Opened> open(MutableBytes packet, const PayloadRoom& room = {});
 
     [[nodiscard]] std::size_t tag_bytes() const { return seal::tag_bytes(keys_.protection); }
     [[nodiscard]] Protection protection() const { return keys_.protection; }
@@ -82,7 +87,8 @@ class SessionSeal {
     [[nodiscard]] PacketKey key_of(Rank rank, std::uint32_t epoch) const;
     [[nodiscard]] bool open_body(Sender& sender,
                                  const wire::Header& header,
-                                 MutableBytes packet);
+                                 Bytes packet,
+                                 MutableBytes out);
 
     SessionKeys keys_;
     std::uint32_t demux_;

@@ -17,8 +17,8 @@ TEST_CASE("a chunk lands at its offset and moves the block's extent") {
     store.acquire(kFirst)[99] = std::byte{8};
     REQUIRE(store.place(kFirst, 100, chunk));
     CHECK(store.extent(kFirst) == 103);
-    CHECK(store.at(kFirst)[101] == std::byte{2});
-    CHECK(store.at(kFirst)[99] == std::byte{8});
+    CHECK(store.filled(kFirst)[101] == std::byte{2});
+    CHECK(store.filled(kFirst)[99] == std::byte{8});
 
     SECTION("an earlier chunk leaves the extent where it is") {
         REQUIRE(store.place(kFirst, 0, chunk));
@@ -38,6 +38,43 @@ TEST_CASE("a released buffer makes room for the next block, which begins empty")
     CHECK(store.acquire(kSecond).size() == kBlockBytes);
     CHECK(store.extent(kSecond) == 0);
     CHECK(store.resident() == 1);
+}
+
+TEST_CASE("a chunk is opened where it belongs only while no byte there counts") {
+    BlockStore store{2};
+    const std::array chunk{std::byte{1}, std::byte{2}, std::byte{3}};
+    CHECK(store.opening_room(kFirst, 600, 3).empty());  // not resident
+    REQUIRE(store.place(kFirst, 0, chunk));
+    CHECK(store.opening_room(kFirst, 0, 3).empty());
+    CHECK(store.opening_room(kFirst, kBlockBytes - 2, 3).empty());
+
+    SECTION("what was opened and kept only counts when it is placed") {
+        const MutableBytes room = store.opening_room(kFirst, 600, 3);
+        REQUIRE(room.size() == 3);
+        std::ranges::copy(chunk, room.begin());
+        CHECK(store.extent(kFirst) == 3);
+        store.keep_opened(kFirst, 600);
+        CHECK(store.opening_room(kFirst, 600, 3).empty());
+        REQUIRE(store.place(kFirst, 600, room));
+        CHECK(store.extent(kFirst) == 603);
+        CHECK(store.filled(kFirst)[602] == std::byte{3});
+    }
+    SECTION("what did not open leaves the place to the next") {
+        store.opening_room(kFirst, 600, 3)[0] = std::byte{0xff};
+        REQUIRE(store.opening_room(kFirst, 600, 3).size() == 3);
+        REQUIRE(store.place(kFirst, 600, chunk));
+        CHECK(store.filled(kFirst)[600] == std::byte{1});
+    }
+    SECTION("who has the whole buffer, a disk's thread or a code, has it alone") {
+        static_cast<void>(store.acquire(kFirst));
+        CHECK(store.opening_room(kFirst, 600, 3).empty());
+    }
+    SECTION("the next block begins anew") {
+        store.release(kFirst);
+        CHECK(store.opening_room(kFirst, 0, 3).empty());
+        REQUIRE(store.place(kSecond, 600, chunk));
+        CHECK(store.opening_room(kSecond, 0, 3).size() == 3);
+    }
 }
 
 TEST_CASE("releasing what is not resident is harmless") {

@@ -47,7 +47,7 @@ struct Fixture {
         code.with = std::move(with);
         const auto symbols = code.symbols();
         for (const std::uint16_t symbol : code.lost) {
-            const MutableBytes buffer = blocks.at(symbols[symbol].block);
+            const MutableBytes buffer = blocks.acquire(symbols[symbol].block);
             std::ranges::fill(
                 buffer.subspan(symbols[symbol].chunk.index() * kChunk, symbols[symbol].bytes),
                 std::byte{0x55});
@@ -56,7 +56,7 @@ struct Fixture {
     }
     [[nodiscard]] bool is_right() {
         for (std::uint32_t block = 0; block < right.size(); ++block) {
-            const Bytes now = blocks.at(BlockIndex{block}).first(right[block].size());
+            const Bytes now = blocks.acquire(BlockIndex{block}).first(right[block].size());
             if (!std::ranges::equal(now, right[block])) {
                 return false;
             }
@@ -121,14 +121,14 @@ TEST_CASE("parities have the page's bytes") {
     blocks.acquire(BlockIndex{1})[0] = std::byte{2};
     encode_parities(code, BlockIndex{2}, blocks);
     // 1/2 = 0x8e, 1/3 = 0xf4, so 0x8e + 2 x 0xf4 = 0x8e xor 0xf5; then 0xf4 + 2 x 0x8e.
-    CHECK(blocks.at(BlockIndex{2})[0] == std::byte{0x8e ^ 0xf5});
-    CHECK(blocks.at(BlockIndex{2})[kChunk] == std::byte{0xf4 ^ 0x01});
+    CHECK(blocks.acquire(BlockIndex{2})[0] == std::byte{0x8e ^ 0xf5});
+    CHECK(blocks.acquire(BlockIndex{2})[kChunk] == std::byte{0xf4 ^ 0x01});
     CHECK(blocks.extent(BlockIndex{2}) == 2 * kChunk);
 }
 
 TEST_CASE("a wrong parity gives wrong bytes, not a crash") {
     Fixture fixture{{3'000, 900}, 8, 9};
-    fixture.blocks.at(BlockIndex{2})[5] ^= std::byte{1};
+    fixture.blocks.acquire(BlockIndex{2})[5] ^= std::byte{1};
     fixture.lose({1, 4}, {0, 1});
     CHECK_FALSE(fixture.is_right());
 }

@@ -84,6 +84,27 @@ TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
     CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::bad_digest);
 }
 
+TEST_CASE("a small block that came as it is can be verified at once, and no other") {
+    std::vector<std::byte> bytes(kLength, std::byte{5});
+    auto said = descriptor(bytes, wire::Encoding::raw);
+    const auto right = verify_at_once(operation(core::OperationKind::verify, said), bytes);
+    REQUIRE(right);
+    CHECK(right->verdict == core::Verdict::good);
+    CHECK(right->kind == core::OperationKind::verify);
+    CHECK(right->block == kBlock);
+    bytes[7] = std::byte{6};
+    const auto wrong = verify_at_once(operation(core::OperationKind::verify, said), bytes);
+    REQUIRE(wrong);
+    CHECK(wrong->verdict == core::Verdict::bad_digest);
+
+    CHECK_FALSE(verify_at_once(operation(core::OperationKind::store, said), bytes));
+    said.encoding = wire::Encoding::zstd;
+    CHECK_FALSE(verify_at_once(operation(core::OperationKind::verify, said), bytes));
+    const std::vector<std::byte> large(kBlockBytes);
+    said = descriptor(large, wire::Encoding::raw);
+    CHECK_FALSE(verify_at_once(operation(core::OperationKind::verify, said), large));
+}
+
 TEST_CASE("a compressed block is loaded, verified, stored whole, and given on as it came") {
     class Words final : public BlockSource {
       public:

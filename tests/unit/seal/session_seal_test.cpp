@@ -85,6 +85,38 @@ TEST_CASE("a sealed packet has its bytes under each protection") {
     }
 }
 
+TEST_CASE("DATA is decrypted where it is wanted, and nothing else is") {
+    const auto protection = GENERATE(Protection::none, Protection::auth, Protection::encrypt);
+    CAPTURE(to_string(protection));
+    SessionSeal sender{keys_of(7, protection)};
+    SessionSeal receiver{keys_of(1, protection)};
+    const auto body = unhex("68656c6c6f2c206e6f646573");
+    std::vector<std::byte> place(body.size());
+    std::size_t asked = 0;
+    const PayloadRoom room = [&](const wire::Header& header, std::size_t bytes) {
+        ++asked;
+        CHECK(header.block == BlockIndex{2});
+        CHECK(bytes == place.size());
+        return MutableBytes{place};
+    };
+    const bool is_moved = protection == Protection::encrypt;
+    auto data = packet_of(sender, header_of(PacketType::data, 7, 0x2345), body);
+    const auto opened = receiver.open(data, room);
+    REQUIRE(opened);
+    CHECK(hex(opened->body) == hex(body));
+    CHECK((opened->body.data() == place.data()) == is_moved);
+    CHECK(asked == (is_moved ? 1U : 0U));
+
+    auto forged = packet_of(sender, header_of(PacketType::data, 7, 0x2346), body);
+    forged.back() ^= std::byte{1};
+    CHECK_FALSE(receiver.open(forged, room));
+    auto control = packet_of(sender, header_of(PacketType::ready, 7, 0x2347), kReady);
+    const auto said = receiver.open(control, room);
+    REQUIRE(said);
+    CHECK(hex(said->body) == hex(kReady));
+    CHECK(asked == (is_moved ? 2U : 0U));
+}
+
 TEST_CASE("a DATA packet has its bytes, and 28 beside its payload") {
     SessionSeal sender{keys_of(7, Protection::encrypt)};
     const auto body = unhex("68656c6c6f2c206e6f646573");
