@@ -45,7 +45,7 @@ deps_build := \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
   $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
 deps_test := \
-  catch2 bats python3                   $(# unit tests, cluster tests, tidy) \
+  catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format-14 clang-tidy-14 shellcheck $(# format, lint) \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
   openmpi-bin libopenmpi-dev            $(# its jobs) \
