@@ -153,12 +153,17 @@ std::vector<TreePiece> TreeIndex::pieces(std::uint64_t offset, std::size_t lengt
         });
     std::size_t done = 0;
     for (start -= start == starts_.begin() ? 0 : 1; done < length; ++start) {
-        const TreeNode file = node(start->node);
+        const auto next = start + 1;
+        const std::uint64_t end = next == starts_.end() ? data_bytes_ : next->offset;
         const std::uint64_t from = offset + done - start->offset;
         const auto count = static_cast<std::size_t>(
-            std::min<std::uint64_t>(length - done, file.data_bytes() - from));
-        for (const FilePiece& piece : file_pieces(file, from, count)) {
-            pieces.push_back({start->node, piece.offset, done + piece.begin, piece.length});
+            std::min<std::uint64_t>(length - done, end - offset - done));
+        if (kind(start->node) == TreeKind::file) {
+            pieces.push_back({start->node, from, done, count});
+        } else {
+            for (const FilePiece& piece : file_pieces(node(start->node), from, count)) {
+                pieces.push_back({start->node, piece.offset, done + piece.begin, piece.length});
+            }
         }
         done += count;
     }

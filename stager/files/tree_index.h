@@ -34,6 +34,12 @@ struct TreePiece {
 
 class TreeIndex {
   public:
+    /// Where the data of a file begin.
+    struct Start {
+        std::uint64_t offset = 0;
+        std::uint32_t node = 0;
+    };
+
     TreeIndex();
 
     /// Fails (Blame::internal) on anything but exactly one index.
@@ -61,13 +67,10 @@ class TreeIndex {
     /// below data_bytes().
     [[nodiscard]] std::vector<TreePiece> pieces(std::uint64_t offset, std::size_t length) const;
 
-  private:
-    /// Where the data of a file begin.
-    struct Start {
-        std::uint64_t offset = 0;
-        std::uint32_t node = 0;
-    };
+    /// Of all files that have data, in order.
+    [[nodiscard]] const std::vector<Start>& starts() const { return starts_; }
 
+  private:
     [[nodiscard]] std::string_view reason_against_next(const TreeNode& node) const;
     void note(const TreeNode& node, std::size_t at);
     void write_head();

@@ -155,7 +155,12 @@ Status TreeWriter::read_back(std::uint64_t offset, MutableBytes room) {
 
 Status TreeWriter::finish() {
     close_open();
+    auto written = index_.starts().begin();
     for (std::uint32_t i = 1; i < index_.size(); ++i) {
+        if (written != index_.starts().end() && written->node == i) {
+            ++written;
+            continue;
+        }
         if (Status added = add_rest(i); !added) {
             return added;
         }
@@ -171,6 +176,7 @@ Status TreeWriter::finish() {
     return {};
 }
 
+/// What has no data.
 Status TreeWriter::add_rest(std::uint32_t index) {
     const TreeKind kind = index_.kind(index);
     if (kind == TreeKind::directory) {
@@ -182,9 +188,6 @@ Status TreeWriter::add_rest(std::uint32_t index) {
     }
     if (kind == TreeKind::hard_link) {
         return add_hard_link(node, index);
-    }
-    if (node.data_bytes() > 0) {
-        return {};
     }
     Status made = make_file(node, index);
     return made ? settle_open(node, index) : std::move(made);

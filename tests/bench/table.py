@@ -91,4 +91,5 @@ RateMax={given.told} with RateSearch=no and ran with its default protection.
 {100 * statistics.median(cpu):.0f} % (median), load average before each repetition {min(loads):.2f}-{max(loads):.2f}. Made by `make bench`.""")
 
 
-main()
+if __name__ == "__main__":
+    main()

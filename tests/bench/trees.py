@@ -3,11 +3,12 @@
 
 A group's time is from the moment the last member was wired up to the moment the last receiver held
 all of it, as the workers say; CPU is what all processes of the group used. The ratio is of pairs,
-so that other work on the machine weighs on both.
+so that other work on the machine weighs on both. cp(1) tells what of it is the file system's.
 """
 
 import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -31,30 +32,48 @@ def make_sources():
                 one.write(part)
 
 
-def measure(kind):
+def group(kind):
+    said = HOSTS.run(f"{WORK}/{kind}", "--protection=auth", "--timeout=300")
+    lost = sum(line["packets_lost"] for line in said)
+    return workers.seconds(said), lost / max(1, said[0]["packets_sent"] * NODES)
+
+
+def copies(kind):
+    """What the file system alone takes: each receiver's copy by cp(1), all at once."""
+    begun = time.monotonic()
+    running = [subprocess.Popen(["cp", "-a", f"{WORK}/{kind}", f"{WORK}/copy.{rank}"]) for rank in range(1, NODES + 1)]
+    if any([one.wait() for one in running]):
+        sys.exit("trees: cp failed")
+    return time.monotonic() - begun, 0
+
+
+def measure(tool, kind):
     HOSTS.remove_copies()
     before = workers.cpu()
-    said = HOSTS.run(f"{WORK}/{kind}", "--protection=auth", "--timeout=300")
-    return workers.seconds(said), workers.cpu() - before
+    seconds, lost = tool(kind)
+    return {"seconds": seconds, "lost": lost, "cpu": workers.cpu() - before}
 
 
 def main():
     make_sources()
-    runs = {"file": [], "tree": []}
+    tools = {"stagecast": group, "cp": copies}
+    runs = {(name, kind): [] for name in tools for kind in ("file", "tree")}
     for repetition in range(int(os.environ["REPS"])):
-        for kind in ("file", "tree") if repetition % 2 else ("tree", "file"):
-            runs[kind].append(measure(kind))
+        for name, kind in runs if repetition % 2 else reversed(runs):
+            runs[name, kind].append(measure(tools[name], kind))
     print(f"# A tree beside one file: {FILES} files of {BYTES} bytes, {NODES} receivers\n\n"
           f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, medians of {os.environ['REPS']}; "
-          f"all on one machine, files in memory. `tests/bench/trees` measures it again.\n\n"
-          "| | seconds | CPU seconds, all members |\n|---|---|---|")
-    for kind, values in runs.items():
-        print(f"| {kind} | {statistics.median(v[0] for v in values):.2f} "
-              f"| {statistics.median(v[1] for v in values):.1f} |")
-    for name, at in (("speed", 0), ("CPU", 1)):
-        pairs = [tree[at] / file[at] for file, tree in zip(runs["file"], runs["tree"])]
-        print(f"\n{name}: the tree takes {statistics.median(pairs):.2f} times what the file takes "
-              f"({min(pairs):.2f} to {max(pairs):.2f}).")
+          f"all on one machine, files in memory. `tests/bench/trees` measures it again. cp: as many copies\n"
+          "by cp -a at once, without a network.\n\n"
+          "| | seconds | CPU seconds, all members | packets lost |\n|---|---|---|---|")
+    for (name, kind), values in runs.items():
+        middle = {key: statistics.median(run[key] for run in values) for key in values[0]}
+        print(f"| {name}, {kind} | {middle['seconds']:.2f} | {middle['cpu']:.1f} | {100 * middle['lost']:.2f} % |")
+    for name in tools:
+        for what in ("seconds", "cpu"):
+            pairs = [tree[what] / file[what] for file, tree in zip(runs[name, "file"], runs[name, "tree"])]
+            print(f"\n{name}, {what}: the tree takes {statistics.median(pairs):.2f} times what the file takes "
+                  f"({min(pairs):.2f} to {max(pairs):.2f}).")
 
 
 main()

@@ -13,7 +13,7 @@ fi
 lab() { "$LAB" --name "$LAB_NAME" "$@"; }
 as_alice() { lab exec -u alice "$@" < /dev/null; }
 
-# demo_up BYTES: node-local directories are in memory if that is enough for every copy.
+# demo_up BYTES [options of lab up]: node-local directories are in memory if that is enough for every copy.
 demo_up() {
   local -a options=(--owner $$ --timeout 180 --stagecast StageTimeout=600 --stagecast StallTimeout=60)
   local free_kb
@@ -25,7 +25,7 @@ demo_up() {
     *) options+=(--rate "$RATE" --stagecast "RateMax=$(rate_told)" --stagecast RateSearch=no) ;;
   esac
   [ "$LOSS" = 0 ] || options+=(--loss "$LOSS")
-  lab up "$NODES" "${options[@]}"
+  lab up "$NODES" "${options[@]}" "${@:2}"
   LAB_DIR=$(lab path)
   HOME_DIR=$LAB_DIR/home/alice
 }
