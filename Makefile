@@ -49,6 +49,7 @@ deps_test := \
   clang-format-14 clang-tidy-14 shellcheck $(# format, lint) \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
   openmpi-bin libopenmpi-dev            $(# its jobs) \
+  openssh-server openssh-client pdsh clustershell $(# what starts programs where no daemon is) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   bindfs fuse3                          $(# a file system that refuses root) \

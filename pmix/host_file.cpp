@@ -49,7 +49,9 @@ std::optional<IpAddress> address_of(const addrinfo& info) {
     return std::nullopt;
 }
 
-Result<IpAddress> resolve(const std::string& name) {
+}  // namespace
+
+Result<IpAddress> resolve_host(const std::string& name) {
     if (const auto address = parse_ip(name)) {
         return *address;
     }
@@ -69,8 +71,6 @@ Result<IpAddress> resolve(const std::string& name) {
     }
     return *address;
 }
-
-}  // namespace
 
 Result<std::vector<std::string>> parse_host_file(std::string_view text,
                                                  const std::string& file) {
@@ -107,14 +107,18 @@ Result<HostList> read_host_file(const std::string& path) {
     if (!hosts) {
         return std::move(hosts).error();
     }
+    return resolve_hosts(*hosts, path);
+}
+
+Result<HostList> resolve_hosts(const std::vector<std::string>& names, const std::string& file) {
     HostList list;
-    for (const std::string& host : *hosts) {
-        Result<IpAddress> address = resolve(host);
+    for (const std::string& host : names) {
+        Result<IpAddress> address = resolve_host(host);
         if (!address) {
-            return std::move(address).error().within(path);
+            return std::move(address).error().within(file);
         }
         if (address->is_any()) {
-            return Error{Blame::user, host + " is no host's address"}.within(path);
+            return Error{Blame::user, host + " is no host's address"}.within(file);
         }
         list.push_back(*address);
     }

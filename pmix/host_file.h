@@ -21,6 +21,13 @@ using HostList = std::vector<IpAddress>;
 [[nodiscard]] Result<std::vector<std::string>> parse_host_file(std::string_view text,
                                                                const std::string& file);
 
+/// The address that `name`, or a number, stands for. May block for as long as the resolver
+/// does. Fails (Blame::user) with its words.
+[[nodiscard]] Result<IpAddress> resolve_host(const std::string& name);
+/// All of them, by rank; `file` is only named in errors.
+[[nodiscard]] Result<HostList> resolve_hosts(const std::vector<std::string>& names,
+                                             const std::string& file);
+
 /// Reads and parses `path` and resolves names (which may block for as long as the resolver
 /// does). Fails (Blame::user) naming the line.
 [[nodiscard]] Result<HostList> read_host_file(const std::string& path);

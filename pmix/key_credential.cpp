@@ -20,10 +20,12 @@ Error munge_error(const std::string& doing, munge_err_t error) {
     return {Blame::node, doing + ": munge: " + munge_strerror(error)};
 }
 
-Error clocks(const std::string& how) {
-    return Error{Blame::node, "the group's key is " + how + " by this node's clock"}.remedy(
+Error clocks(const std::string& what, const std::string& how) {
+    return Error{Blame::node, what + " is " + how + " by this node's clock"}.remedy(
         "set the clocks of both nodes (munge allows 5 minutes)");
 }
+
+constexpr const char* kGroupKey = "the group's key";
 
 }  // namespace
 
@@ -34,26 +36,26 @@ CardKey draw_card_key() {
     return key;
 }
 
-Result<std::string> seal_card_key(const CardKey& key) {
+Result<std::string> seal_for_own_uid(Bytes bytes, const std::string& what) {
     const Context context{munge_ctx_create()};
     invariant(context != nullptr, "memory for a munge context is to be had");
     const munge_err_t restricted =
         munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, ::geteuid());
     if (restricted != EMUNGE_SUCCESS) {
-        return munge_error("restricting the group's key to the own uid", restricted);
+        return munge_error("restricting " + what + " to the own uid", restricted);
     }
     char* raw = nullptr;
     const munge_err_t sealed =
-        munge_encode(&raw, context.get(), key.data(), static_cast<int>(key.size()));
+        munge_encode(&raw, context.get(), bytes.data(), static_cast<int>(bytes.size()));
     const MallocPointer<char> credential{raw};
     if (sealed != EMUNGE_SUCCESS) {
-        return munge_error("sealing the group's key", sealed)
-            .remedy("start munged, or give all members a --key-file");
+        return munge_error("sealing " + what, sealed);
     }
     return std::string{credential.get()};
 }
 
-Result<CardKey> open_card_key(const std::string& credential) {
+Result<std::vector<std::byte>> open_of_own_uid(const std::string& credential,
+                                               const std::string& what) {
     void* raw = nullptr;
     int length = 0;
     uid_t uid = 0;
@@ -62,23 +64,41 @@ Result<CardKey> open_card_key(const std::string& credential) {
         munge_decode(credential.c_str(), nullptr, &raw, &length, &uid, &gid);
     const MallocPointer<void> payload{raw};
     if (opened == EMUNGE_CRED_EXPIRED) {
-        return clocks("too old");
+        return clocks(what, "too old");
     }
     if (opened == EMUNGE_CRED_REWOUND) {
-        return clocks("from the future");
+        return clocks(what, "from the future");
     }
     // Replayed: another member on this node has opened it; the payload is as good.
     if (opened != EMUNGE_SUCCESS && opened != EMUNGE_CRED_REPLAYED) {
-        return munge_error("opening the group's key", opened);
+        return munge_error("opening " + what, opened);
     }
-    CardKey key{};
-    if (uid != ::geteuid() || payload == nullptr || length != static_cast<int>(key.size())) {
+    if (uid != ::geteuid() || payload == nullptr || length < 0) {
         return Error{Blame::user,
-                     "the group's key in rank 0's card was made by uid " + std::to_string(uid) +
-                         ", not by us"};
+                     what + " was made by uid " + std::to_string(uid) + ", not by us"};
     }
     const auto* bytes = static_cast<const std::byte*>(payload.get());
-    std::copy_n(bytes, key.size(), key.begin());
+    return std::vector<std::byte>{bytes, bytes + length};
+}
+
+Result<std::string> seal_card_key(const CardKey& key) {
+    Result<std::string> credential = seal_for_own_uid(key, kGroupKey);
+    return credential ? std::move(credential)
+                      : std::move(credential)
+                            .error()
+                            .remedy("start munged, or give all members a --key-file");
+}
+
+Result<CardKey> open_card_key(const std::string& credential) {
+    const Result<std::vector<std::byte>> bytes = open_of_own_uid(credential, kGroupKey);
+    if (!bytes) {
+        return bytes.error();
+    }
+    CardKey key{};
+    if (bytes->size() != key.size()) {
+        return Error{Blame::user, "the group's key in rank 0's card is none"};
+    }
+    std::ranges::copy(*bytes, key.begin());
     return key;
 }
 

@@ -22,12 +22,14 @@ namespace stage {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: stagecast push -w NODES [OPTION...] SRC DST   a file or tree to many nodes (root)\n"
+    "usage: stagecast push -w NODES [OPTION...] SRC DST   a file or tree to many nodes\n"
     "         -w NODES      n[0-7,9], or @FILE with a name or list a line\n"
     "         -n --dry-run  only say whether it would go well\n"
     "         --verify      only say which nodes have the same content\n"
     "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
     "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
+    "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
+    "         --interface=NAME  for srun: the network interface to use\n"
     "       stagecast status [JOB] [--json]     what is under way on this node's daemon?\n"
     "       stagecast explain JOB [--json]      where did the time of a stage go?\n"
     "       stagecast prolog                    in Slurm's Prolog script (StageFrom)\n"

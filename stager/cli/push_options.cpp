@@ -65,6 +65,17 @@ Status take(PushOptions& options, const std::string& name, const std::string& va
         options.config = value;
         return {};
     }
+    if (name == "--interface") {
+        options.interface = value;
+        return {};
+    }
+    if (name == "--launcher") {
+        const auto launcher = read_launcher(value);
+        options.launcher = launcher.value_or(Launcher::none);
+        return launcher ? Status{}
+                        : Status{misuse("--launcher=" + value +
+                                        " is none of srun, ssh, pdsh, clush")};
+    }
     return misuse("push knows no option " + name);
 }
 
@@ -96,6 +107,9 @@ Status complete(PushOptions& options,
     if (!options.destination.starts_with('/')) {
         return misuse("the destination " + printable(options.destination) +
                       " is not absolute, and there is no job's directory here");
+    }
+    if (options.launcher != Launcher::none && options.mode == PushMode::compare) {
+        return misuse("--verify asks the nodes' daemons; it goes without --launcher");
     }
     if (options.node_list.size() > kMaxNodeListBytes) {
         return misuse("the list of nodes is longer than 20 KiB; write it as n[0-999]");

@@ -1,6 +1,7 @@
 // What does the command line of `stagecast push` ask for?
 #pragma once
 
+#include "stager/cli/launcher.h"
 #include "stager/control/message.h"
 #include "transport/base/result.h"
 
@@ -15,6 +16,8 @@ struct PushOptions {
     std::string source;     ///< Absolute.
     std::string destination;
     PushMode mode = PushMode::push;
+    Launcher launcher = Launcher::none;
+    std::string interface;        ///< For a launcher; empty: the one that leads to the nodes.
     std::uint64_t rate = 0;       ///< Bits per second; 0: the site's.
     std::uint32_t timeout_s = 0;  ///< 0: none.
     bool wants_json = false;

@@ -57,11 +57,12 @@ SinkConfig sink_config(const EngineOptions& options, const EngineGroup& group) {
     config.writer = {.job = "0",
                      .rank = group.own.value(),
                      .group_size = static_cast<std::uint32_t>(group.size)};
-    config.order_of =
-        [destination = options.destination](const ManifestEntry& entry) -> Result<SinkOrder> {
+    config.order_of = [destination = options.destination, is_durable = options.is_durable](
+                          const ManifestEntry& entry) -> Result<SinkOrder> {
         SinkOrder order;
         order.target.place = place_of(destination, entry.name);
         order.target.existing = Existing::overwrite;
+        order.target.is_durable = is_durable;
         return order;
     };
     return config;
@@ -137,7 +138,7 @@ Result<Ready> connect(const EngineOptions& options,
     if (Status put = put_key(group, *card); !put) {
         return std::move(put).error();
     }
-    Result<Wired> wired = wire_up(*group.directory, *card, options.timeout, interrupts);
+    Result<Wired> wired = wire_up(*group.directory, *card, options.connect_timeout, interrupts);
     if (!wired) {
         return std::move(wired).error();
     }

@@ -4,6 +4,7 @@
 #include "pmix/key_credential.h"
 #include "pmix/static_directory.h"
 #include "stager/config/config.h"
+#include "stager/worker/group_order.h"
 #include "stager/worker/key_file.h"
 #include "transport/udp/sockets.h"
 
@@ -16,7 +17,7 @@
 namespace stage {
 namespace {
 
-Status read_key(const EngineOptions& options, EngineGroup& group) {
+Status read_own_key(const EngineOptions& options, EngineGroup& group) {
     if (options.protection == seal::Protection::none) {
         group.has_key = true;
         return {};
@@ -33,6 +34,31 @@ Status read_key(const EngineOptions& options, EngineGroup& group) {
     return {};
 }
 
+Result<EngineGroup> group_among(const EngineOptions& options,
+                                HostList hosts,
+                                EngineGroup group) {
+    group.size = hosts.size();
+    group.must_wire_up = group.size > 1;
+    group.address = hosts[group.own.index()];
+    if (group.interface.empty() && group.must_wire_up) {
+        Result<std::string> interface =
+            udp::interface_of(Address{.ip = group.address, .port = 0});
+        if (!interface) {
+            return std::move(interface).error();
+        }
+        group.interface = *std::move(interface);
+    }
+    StaticDirectory::Group members;
+    members.hosts = std::move(hosts);
+    members.own = group.own;
+    members.port = options.port;
+    if (options.protection != seal::Protection::none) {
+        members.key.assign(group.key.begin(), group.key.end());
+    }
+    group.directory = std::make_unique<StaticDirectory>(std::move(members));
+    return group;
+}
+
 Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup group) {
     Result<HostList> hosts = read_host_file(options.hosts);
     if (!hosts) {
@@ -44,26 +70,25 @@ Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup gro
                          std::to_string(hosts->size())};
     }
     group.own = options.rank;
-    group.size = hosts->size();
-    group.must_wire_up = group.size > 1;
-    group.address = (*hosts)[group.own.index()];
-    if (group.interface.empty() && group.must_wire_up) {
-        Result<std::string> interface =
-            udp::interface_of(Address{.ip = group.address, .port = 0});
-        if (!interface) {
-            return std::move(interface).error();
-        }
-        group.interface = *std::move(interface);
+    return group_among(options, *std::move(hosts), std::move(group));
+}
+
+Result<EngineGroup> group_of_order(const EngineOptions& options, EngineGroup group) {
+    Result<GroupOrder> order = take_group_order(options.group);
+    if (!order) {
+        return std::move(order).error();
     }
-    StaticDirectory::Group members;
-    members.hosts = *std::move(hosts);
-    members.own = group.own;
-    members.port = options.port;
-    if (options.protection != seal::Protection::none) {
-        members.key.assign(group.key.begin(), group.key.end());
+    const Result<Rank> own = rank_of_this_host(order->hosts);
+    if (!own) {
+        return own.error();
     }
-    group.directory = std::make_unique<StaticDirectory>(std::move(members));
-    return group;
+    if (options.root.index() >= order->hosts.size()) {
+        return Error{Blame::user, "--root= is none of the group's members"};
+    }
+    group.own = *own;
+    group.key = order->key;
+    group.has_key = true;
+    return group_among(options, std::move(order->hosts), std::move(group));
 }
 
 #ifndef STAGE_WITHOUT_PMIX
@@ -114,8 +139,11 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
 Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interrupts) {
     EngineGroup group;
     group.interface = options.interface;
-    if (Status read = read_key(options, group); !read) {
+    if (Status read = read_own_key(options, group); !read) {
         return std::move(read).error();
+    }
+    if (!options.group.empty()) {
+        return group_of_order(options, std::move(group));
     }
     if (!options.hosts.empty()) {
         return group_of_hosts(options, std::move(group));

@@ -51,6 +51,15 @@ std::optional<seal::GroupKey> from_hexadecimal(Bytes text) {
 
 }  // namespace
 
+std::optional<seal::GroupKey> read_key(Bytes text) {
+    if (text.size() != kKeyBytes) {
+        return from_hexadecimal(text);
+    }
+    seal::GroupKey key{};
+    std::ranges::copy(text, key.begin());
+    return key;
+}
+
 Result<seal::GroupKey> read_key_file(const std::string& path) {
     const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
     struct stat status {};
@@ -66,12 +75,7 @@ Result<seal::GroupKey> read_key_file(const std::string& path) {
     if (count < 0) {
         return source_error(path, errno).within("key file");
     }
-    if (count == static_cast<std::int64_t>(kKeyBytes)) {
-        seal::GroupKey key{};
-        std::copy_n(room.begin(), kKeyBytes, key.begin());
-        return key;
-    }
-    if (auto key = from_hexadecimal(Bytes{room}.first(static_cast<std::size_t>(count)))) {
+    if (const auto key = read_key(Bytes{room}.first(static_cast<std::size_t>(count)))) {
         return *key;
     }
     return Error{Blame::user, "key file " + path + ": is no key of 32 bytes"}.remedy(

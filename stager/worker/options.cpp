@@ -32,6 +32,12 @@ constexpr std::array kOptions{
                nullptr,
                "file of the members' addresses, one a line; the line, from 0, is the rank. "
                "Without it PMIx (srun --mpi=pmix, mpirun) says who we are"},
+    OptionText{
+        "group",
+        nullptr,
+        "instead of hosts, rank and key-file, as `stagecast push --launcher=` hands them "
+        "over: - reads them from standard input, else it is a munge credential. The rank "
+        "is the line with an address of this host"},
     OptionText{"rank", nullptr, "this member's line in the file of hosts"},
     OptionText{"root", "0", "rank of the member that has the file"},
     OptionText{
@@ -40,6 +46,7 @@ constexpr std::array kOptions{
                nullptr,
                "where the file goes here; a path that ends in / or is a directory gets the "
                "source's name added. What is there is replaced"},
+    OptionText{"durable", "no", "yes or no: on the disk (fsync) before it has its name"},
     OptionText{"transport", "auto", "auto or udp"},
     OptionText{"interface",
                nullptr,
@@ -62,6 +69,7 @@ constexpr std::array kOptions{
                "readable by nobody else; not needed with --protection=none, nor under PMIx "
                "where munge is"},
     OptionText{"timeout", "600", "seconds for the whole of it"},
+    OptionText{"connect-timeout", nullptr, "seconds for the members to meet; default: timeout"},
     OptionText{"stall-timeout",
                nullptr,
                "seconds without progress; default: 30, or half of the timeout if that is less"},
@@ -144,6 +152,7 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     EngineOptions options;
     Values values{map};
     options.hosts = absolute(values.text("hosts"), directory);
+    options.group = values.text("group");
     options.source = absolute(values.text("source"), directory);
     options.destination = absolute(values.text("dest"), directory);
     options.key_file = absolute(values.text("key-file"), directory);
@@ -155,12 +164,19 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     values.number("port", options.port);
     values.take("port", options.port != 0);
     values.time("timeout", options.timeout);
+    options.connect_timeout = options.timeout;
+    if (map.count("connect-timeout") != 0) {
+        values.time("connect-timeout", options.connect_timeout);
+    }
     options.stall_timeout = std::min(kStallTimeout, options.timeout / 2);
     if (map.count("stall-timeout") != 0) {
         values.time("stall-timeout", options.stall_timeout);
     }
     const std::string transport = values.text("transport");
     values.take("transport", transport == "auto" || transport == "udp");
+    const auto durable = read_flag(values.text("durable"));
+    values.take("durable", durable.has_value());
+    options.is_durable = durable.value_or(false);
     const std::string compress = values.text("compress");
     values.take("compress", compress == "auto" || compress == "no");
     options.may_compress = compress == "auto";
@@ -184,6 +200,9 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
 Status check_together(const EngineOptions& options) {
     if (options.source.empty() && options.destination.empty()) {
         return misuse("neither --source= nor --dest= is given");
+    }
+    if (!options.hosts.empty() && !options.group.empty()) {
+        return misuse("--hosts= and --group= are two ways to say the same");
     }
     if (options.hosts.empty()) {
         return {};

@@ -19,10 +19,12 @@ struct EngineOptions {
     bool wants_help = false;
     bool wants_version = false;
     std::string hosts;        ///< A file of addresses; empty: PMIx says who the members are.
+    std::string group;        ///< Instead: "-" or a credential, see group_order.h.
     Rank rank;                ///< With `hosts`.
     Rank root;                ///< Who has the file.
     std::string source;       ///< Absolute; only at the root.
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
+    bool is_durable = false;  ///< On the disk before it has its name.
     std::string interface;    ///< Empty: the one that has the own address.
     std::uint16_t port = 0;   ///< TCP, where rank 0 meets the others.
     std::uint64_t rate_max = 0;         ///< No faster, bits per second; 0: no bound.
@@ -32,6 +34,7 @@ struct EngineOptions {
     bool acker_paced = false;           ///< Follow the slowest receiver, not most.
     seal::Protection protection = seal::Protection::encrypt;
     std::chrono::milliseconds timeout{0};
+    std::chrono::milliseconds connect_timeout{0};  ///< For the members to meet.
     std::chrono::milliseconds stall_timeout{0};
     std::string key_file;
 };

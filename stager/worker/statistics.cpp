@@ -63,6 +63,10 @@ std::string statistics_line(const Measured& measured,
     line["memory_sockets"] = report.driver.socket_bytes_max;
     line["transport"] = report.transport;
     line["digest"] = holds ? work.digest() : "";
+    if (report.outcome.why) {
+        line["culprit"] = report.outcome.culprit.value();
+        line["why"] = report.outcome.why->sentence();
+    }
     // A name of a transport is ours; still, nothing may throw here.
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

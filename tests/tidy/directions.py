@@ -35,7 +35,8 @@ MAY_INCLUDE = {
     "stager/worker": ENGINE + ["stager/files", "stager/control", "stager/config", "pmix"]
     + ["transport/udp", "transport/verbs", "transport/tcp", "transport/wan"],
     "stager/cli": BASE + ["stager/control", "stager/config"]
-    + ["stager/link/munge_check.", "stager/daemon/job_directory."],
+    + ["stager/link/munge_check.", "stager/daemon/job_directory.", "stager/daemon/host_list."]
+    + ["pmix/host_file.", "pmix/key_credential."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
     + ["stager/control", "stager/config", "stager/spawn", "stager/link", "stager/worker/setup."]
     + ["stager/files/planted_links."]

@@ -37,6 +37,14 @@ TEST_CASE("a push is told its nodes, one source and one absolute destination") {
     CHECK(spec->front().is_durable);
 }
 
+TEST_CASE("a push may be carried by a launcher") {
+    const auto options = parsed({"-w", "n1", "--launcher=pdsh", "--interface=ib0", "a", "/b"});
+    REQUIRE(options);
+    CHECK(options->launcher == Launcher::pdsh);
+    CHECK(options->interface == "ib0");
+    CHECK(options->mode == PushMode::push);
+}
+
 TEST_CASE("wrong use of push is told") {
     CHECK_FALSE(parsed({"a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "a", "b"}));
@@ -47,5 +55,8 @@ TEST_CASE("wrong use of push is told") {
     CHECK_FALSE(parsed({"-w", "n1", "--timeout=0", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "--frob", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "@/no/such/file", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--launcher=rsh", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--launcher=none", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--launcher=ssh", "--verify", "a", "/b"}));
     CHECK(parsed({"-w", "n1", "--", "-a", "/b"})->source == "/here/-a");
 }

@@ -22,6 +22,20 @@ std::string complaint(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+TEST_CASE("a launcher hands over the group, and says how long the members may take to meet") {
+    const auto options = parse_engine_options(
+        {"--group=-", "--dest=/x", "--durable=yes", "--timeout=60", "--connect-timeout=9"},
+        "/");
+    REQUIRE(options);
+    CHECK(options->group == "-");
+    CHECK(options->is_durable);
+    CHECK(options->connect_timeout == 9s);
+    CHECK(parse_engine_options({"--dest=/x", "--timeout=60"}, "/")->connect_timeout == 60s);
+    CHECK_THAT(complaint({"--group=-", "--hosts=h", "--rank=1", "--dest=/x"}),
+               Contains("two ways"));
+    CHECK_THAT(complaint({"--dest=/x", "--durable=perhaps"}), Contains("--durable=perhaps"));
+}
+
 TEST_CASE("a full command line is understood") {
     const auto options = parse_engine_options({"--hosts=h",
                                                "--rank=3",

@@ -1,0 +1,137 @@
+# Where no daemon runs: does `stagecast push --launcher=` bring a file to whoever can be reached, and name the others?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+load lib/sshd
+
+# The two programs that it takes, and nothing else of ours. n3's sshd is down from the beginning.
+setup_file() {
+  local build=${STAGECAST_BUILD:-$CLUSTER_TESTS/../../build} to
+  cluster_up 4 --bare --cpus 2 --stagecast ConnectTimeout=3
+  to=$CLUSTER_DIR/srv/stagecast
+  install -D "$build/stagecast" "$to/bin/stagecast"
+  install -D "$build/stagecast-worker" "$to/libexec/stagecast/stagecast-worker"
+  sshd_keys
+  sshd_start n0 n1 n2
+}
+teardown_file() { cluster_down; }
+setup() {
+  local node
+  test_begins
+  for node in "${NODES[@]}"; do lab on "$node" -u alice mkdir -p /var/tmp/images; done
+}
+teardown() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" bash -c 'umount /var/tmp/images 2>/dev/null; rm -rf /var/tmp/images'; done
+  test_ends
+}
+
+# push USER NODE ARGS...: the words are in $WORK/said, what it prints for programs in $WORK/out; RC is its exit code.
+push() {
+  local user=$1 node=$2
+  shift 2
+  RC=0
+  lab on "$node" -u "$user" -d "$T" env PDSH_RCMD_TYPE=ssh timeout -k 5 60 /srv/stagecast/bin/stagecast push "$@" \
+    > "$WORK/out" 2> "$WORK/said" || RC=$?
+  cat "$WORK/out" "$WORK/said"
+}
+
+has() {
+  local name=$1 node sum
+  shift
+  sum=$(sha256sum < "$WORK/$name")
+  for node; do
+    [ "$(lab on "$node" sha256sum "/var/tmp/images/$name" | cut -c 1-64)" = "${sum:0:64}" ] || { echo "not on $node"; return 1; }
+    [ "$(lab on "$node" find /var/tmp/images -mindepth 1)" = "/var/tmp/images/$name" ] || { echo "more on $node"; return 1; }
+  done
+}
+empty_on() {
+  local node
+  for node; do [ -z "$(lab on "$node" find /var/tmp/images -mindepth 1)" ] || { echo "something on $node"; return 1; }; done
+}
+
+@test "ssh, clush, pdsh: as alice, a node that is not there is named, the others have it" {
+  local launcher node
+  for launcher in ssh clush pdsh; do
+    input "image.$launcher" 5000000
+    push alice n0 --launcher="$launcher" -w 'n[0-3]' "image.$launcher" /var/tmp/images/
+    [ "$RC" = 1 ]
+    grep -q 'node n3: .*Connection refused' "$WORK/said"
+    grep -q '3 of 4 nodes have /var/tmp/images/' "$WORK/out"
+    has "image.$launcher" n0 n1 n2
+    empty_on n3
+    for node in n0 n1 n2; do lab on "$node" rm "/var/tmp/images/image.$launcher"; done
+  done
+}
+
+@test "srun: as alice in a job, as root beside it; a node that Slurm calls down is named" {
+  input image 3000000
+  chmod 644 "$WORK/image"
+  lab exec scontrol update nodename=n2 state=down reason=test
+  push alice n0 --launcher=srun --interface=eth0 -w 'n[0-2]' image /var/tmp/images/
+  lab exec scontrol update nodename=n2 state=resume
+  [ "$RC" = 1 ]
+  grep -q 'node n2: Slurm says down' "$WORK/said"
+  has image n0 n1
+  wait_for 20 nodes_idle
+  lab on n1 rm /var/tmp/images/image
+  submit -N2 -w n0,n1 --exclusive --wrap 'sleep 60'
+  wait_for 20 running "$JOB"
+  push root n0 --launcher=srun --interface=eth0 -w 'n[0-1]' image /var/tmp/images/
+  [ "$RC" = 0 ]
+  lab exec scancel "$JOB"
+  has image n0 n1
+}
+running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
+
+@test "a disk that is full and a place that is not there: each is named, a second round has the rest" {
+  input image 5000000
+  disk_full n1 /var/tmp/images
+  lab on n2 rmdir /var/tmp/images
+  push alice n0 --launcher=ssh -w 'n[0-2]' --json image /var/tmp/images/image
+  [ "$RC" = 1 ]
+  [ "$(jq -r '.failed[].node' "$WORK/out" | sort | tr '\n' ' ')" = 'n1 n2 ' ]
+  jq -r '.failed[] | select(.node == "n1").why' "$WORK/out" | grep -q 'No space left on device'
+  [ "$(jq .rounds "$WORK/out")" = 2 ]
+  [ "$(jq .bytes "$WORK/out")" = 5000000 ]
+  has image n0
+}
+
+@test "only looked at, nothing to send, asked without sense" {
+  input image 1000
+  push alice n0 --launcher=ssh -w 'n[0-2]' --dry-run image /var/tmp/images/
+  [ "$RC" = 0 ]
+  grep -q '3 of 3 nodes could take' "$WORK/out"
+  empty_on n0 n1 n2
+  push alice n0 --launcher=ssh -w 'n[0-2]' nowhere /var/tmp/images/
+  [ "$RC" = 2 ]
+  grep -q '/nowhere: No such file' "$WORK/said"
+  push alice n0 --launcher=ssh -w n3,n99 image /var/tmp/images/
+  [ "$RC" = 2 ]
+  grep -q 'node n99: its address is not known' "$WORK/said"
+  push alice n0 --launcher=rsh -w n1 image /var/tmp/images/
+  [ "$RC" = 64 ]
+  push alice n0 --launcher=ssh --verify -w n1 image /var/tmp/images/
+  [ "$RC" = 64 ]
+  empty_on n0 n1 n2
+}
+
+@test "a tree; and broken off in the middle nothing stays" {
+  install -d -o 2001 -g 2001 "$WORK/tree/a"
+  input tree/a/data 300000
+  push alice n0 --launcher=ssh -w 'n[1-2]' tree /var/tmp/images/tree
+  [ "$RC" = 0 ]
+  [ "$(lab on n2 sha256sum /var/tmp/images/tree/a/data | cut -c 1-64)" = "$(sha256sum < "$WORK/tree/a/data" | cut -c 1-64)" ]
+  lab on n1 rm -r /var/tmp/images/tree
+  lab on n2 rm -r /var/tmp/images/tree
+  input image 100000000
+  lab on n0 -u alice -d "$T" bash -c '/srv/stagecast/bin/stagecast push --launcher=ssh -w "n[1-2]" --rate=40mbit image /var/tmp/images/ \
+    > broken.said 2>&1 & echo $! > push.pid; wait $!; echo $? > rc' &
+  wait_for 20 lab on n2 bash -c 'ls -A /var/tmp/images | grep -q .'
+  lab on n0 bash -c "kill -INT \$(cat $T/push.pid)"
+  wait $!
+  [ "$(cat "$WORK/rc")" = 2 ] || { cat "$WORK/broken.said"; false; }
+  wait_for 15 empty_on n1 n2
+}

@@ -1,0 +1,58 @@
+// Are programs run at once, fed, heard, and ended when their time is over?
+#include "stager/cli/commands.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<Ended> run(const std::vector<Command>& commands,
+                       CommandLimits limits = {.longest = 60s}) {
+    auto ended = run_commands(commands, limits);
+    REQUIRE(ended);
+    REQUIRE(ended->size() == commands.size());
+    return *std::move(ended);
+}
+
+Command shell(const std::string& script) {
+    return {.words = {"sh", "-c", script}, .input = {}};
+}
+
+}  // namespace
+
+TEST_CASE("each command is fed its own input and heard on both of its ends") {
+    const std::string much(300'000, 'x');
+    const auto ended =
+        run({{.words = {"cat"}, .input = much}, shell("echo out; echo err >&2; exit 3")});
+    CHECK(ended[0].out == much);
+    CHECK(ended[0].code == 0);
+    CHECK(ended[1].out == "out\n");
+    CHECK(ended[1].err == "err\n");
+    CHECK(ended[1].code == 3);
+    CHECK_FALSE(ended[1].was_ended);
+}
+
+TEST_CASE("a program that is not there is no reason to stop the others") {
+    const auto ended = run({{.words = {"/no/such/program"}, .input = "x"}, shell("echo here")});
+    CHECK(ended[0].code == kNotStarted);
+    CHECK(ended[0].err.find("No such file") != std::string::npos);
+    CHECK(ended[1].out == "here\n");
+}
+
+TEST_CASE("who is over its time is ended, and so are all when they are told to stop") {
+    const auto late = run({shell("exec sleep 600"), shell("echo quick")}, {.longest = 1ms});
+    CHECK(late[0].was_ended);
+    CHECK(late[0].code == 128 + 15);
+    const auto stopped =
+        run({shell("exec sleep 600")}, {.longest = 600s, .stops = [] { return true; }});
+    CHECK(stopped[0].was_ended);
+}
+
+TEST_CASE("once the first has ended the others have only so long") {
+    const auto ended =
+        run({shell("true"), shell("exec sleep 600")}, {.longest = 600s, .after_first = 1ms});
+    CHECK_FALSE(ended[0].was_ended);
+    CHECK(ended[1].was_ended);
+}

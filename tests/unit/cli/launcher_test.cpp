@@ -1,0 +1,114 @@
+// Are programs started elsewhere as each launcher wants it, and whose words are whose?
+#include "stager/cli/launch_words.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::VectorContains;
+
+const std::vector<std::string> kNodes{"n1", "n3", "n10"};
+
+Launch launch() {
+    return {.nodes = kNodes, .command = "echo 'a b'", .connect_s = 7};
+}
+
+}  // namespace
+
+TEST_CASE("a word stays one word for a shell, whatever is in it") {
+    CHECK(shell_word("a b") == "'a b'");
+    CHECK(shell_word("it's $HOME; `id`") == "'it'\\''s $HOME; `id`'");
+    CHECK(shell_line({"w", "--dest=/a b"}) == "'w' '--dest=/a b'");
+}
+
+TEST_CASE("every launcher but none has a name") {
+    CHECK(read_launcher("ssh") == Launcher::ssh);
+    CHECK(read_launcher("clush") == Launcher::clush);
+    CHECK_FALSE(read_launcher("none"));
+    CHECK_FALSE(read_launcher("rsh"));
+    CHECK(to_string(Launcher::pdsh) == "pdsh");
+}
+
+TEST_CASE("ssh has a command line for each node, the others one for all") {
+    const auto ssh = launch_lines(Launcher::ssh, launch());
+    REQUIRE(ssh.size() == 3);
+    CHECK(ssh[1].front() == "ssh");
+    CHECK(ssh[1].back() == "echo 'a b'");
+    CHECK(ssh[1][ssh[1].size() - 2] == "n3");
+    CHECK_THAT(ssh[0], VectorContains(std::string{"-oConnectTimeout=7"}));
+    CHECK_THAT(ssh[0], VectorContains(std::string{"-oBatchMode=yes"}));
+    for (const Launcher one : {Launcher::pdsh, Launcher::clush}) {
+        const auto line = launch_lines(one, launch());
+        REQUIRE(line.size() == 1);
+        CHECK_THAT(line[0], VectorContains(std::string{"n1,n3,n10"}));
+        CHECK(line[0].back() == "echo 'a b'");
+    }
+}
+
+TEST_CASE("srun starts one task a node, without a job only where that is wanted") {
+    Launch step = launch();
+    auto line = launch_lines(Launcher::srun, step).front();
+    CHECK_THAT(line, VectorContains(std::string{"--ntasks=3"}));
+    CHECK_THAT(line, VectorContains(std::string{"--nodelist=n1,n3,n10"}));
+    CHECK_THAT(line, VectorContains(std::string{"--mpi=pmix"}));
+    CHECK_THAT(line, !VectorContains(std::string{"--no-allocate"}));
+    step.is_without_job = true;
+    line = launch_lines(Launcher::srun, step).front();
+    CHECK_THAT(line, VectorContains(std::string{"--no-allocate"}));
+}
+
+TEST_CASE("lines belong to the node before the colon, others to nobody") {
+    const auto said =
+        lines_by_node("n3: one: two\nn1: x\npdsh@login: n1: gone\nn1\n\nn99: y", kNodes);
+    REQUIRE(said.size() == 2);
+    CHECK(said[0].node == 1);
+    CHECK(said[0].text == "one: two");
+    CHECK(said[1].node == 0);
+}
+
+TEST_CASE("srun's tasks say which node they are") {
+    const Ended ended{
+        .out = "1: stagecast-node n1\n0: stagecast-node n10\n1: {\"rank\":1}\nx: y\n",
+        .err = "0: stagecast-worker: no room\nsrun: error: n10: task 0: Exited\n"};
+    CHECK(nodes_by_task(ended.out) == std::vector<std::string>{"n10", "n1"});
+    const auto heard = heard_by_node(Launcher::srun, {ended}, kNodes);
+    REQUIRE(heard.size() == 3);
+    CHECK(heard[0].out.size() == 2);
+    CHECK(complaint(heard[2], "none") == "no room");
+    CHECK(heard[1].out.empty());
+    CHECK(complaint(heard[1], "none") == "none");
+    CHECK(nodes_by_task("00: stagecast-node n1\n") == std::vector<std::string>{"n1"});
+}
+
+TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
+    const Heard good{.out = {"noise", R"({"rank":2,"bytes":10,"digest":"ab"})"}, .err = {}};
+    const auto told = worker_told(good);
+    REQUIRE(told);
+    CHECK(told->has_it);
+    CHECK(told->bytes == 10);
+    CHECK_FALSE(told->culprit);
+    const Heard bad{.out = {R"({"digest":"","culprit":3,"why":"full"})"}, .err = {}};
+    CHECK_FALSE(worker_told(bad)->has_it);
+    CHECK(worker_told(bad)->culprit == 3);
+    CHECK(worker_told(bad)->why == "full");
+    CHECK_FALSE(worker_told({.out = {"{"}, .err = {}}));
+    CHECK_FALSE(worker_told({.out = {}, .err = {}}));
+    CHECK_FALSE(worker_told({.out = {R"({"digest":7,"culprit":"x"})"}, .err = {}})->has_it);
+}
+
+TEST_CASE("what a node is told stands on one line, the destination as one word") {
+    const std::string probe = probe_words(default_config(), "/it's here/");
+    CHECK_THAT(probe, Contains(R"(d='/it'\''s here/')"));
+    CHECK(probe.find('\n') == std::string::npos);
+    PushOptions options;
+    options.rate = 8'000'000;
+    options.timeout_s = 60;
+    const auto words = worker_words(default_config(), options);
+    CHECK_THAT(words, VectorContains(std::string{"--timeout=60"}));
+    CHECK_THAT(words, VectorContains(std::string{"--protection=encrypt"}));
+    CHECK_THAT(words, VectorContains(std::string{"--durable=yes"}));
+}
+
+}  // namespace stage
