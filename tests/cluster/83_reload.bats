@@ -40,6 +40,23 @@ said() { log_since "stagecastd-$1" | grep -Eq "$2"; }
   lab on n0 kill -0 "$pid"
 }
 
+@test "one staging more than MaxStagesPerNode is refused with a sentence, a later one is not" {
+  input data 20000000
+  append n0 RateMax=40mbit
+  append n0 MaxStagesPerNode=1
+  hang_up n0
+  wait_for 10 said n0 'configuration was read again changed=.*MaxStagesPerNode'
+  script 'srun /srv/rank.sh'
+  submit -N2 --stage-file=data job.sh
+  wait_for 40 staging "$JOB"
+  local first=$OUT
+  srun_fails --stage-file=data
+  node_sentence "$OUT" n0 'MaxStagesPerNode=1 jobs are staging here already; try again later'
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$first" data
+  as_alice srun -N2 --stage-file=data true
+}
+
 @test "a wrong file changes nothing: its line is in the log, and jobs go on" {
   input data 100000
   append n1 MaxBytes=50000

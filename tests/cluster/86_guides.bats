@@ -7,12 +7,12 @@ load lib/jobs
 DOCS=$CLUSTER_TESTS/../../docs
 EXAMPLES=$CLUSTER_TESTS/../../etc/examples
 
-setup_file() { cluster_up 2; }
+setup_file() { cluster_up 2 --stagecast PushRoots=/var/tmp/images; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
   local node
-  for node in "${NODES[@]}"; do lab on "$node" rm -f /var/tmp/input.dat; done
+  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/input.dat /var/tmp/images; done
   test_ends
 }
 
@@ -42,10 +42,12 @@ messages() {
 
 @test "what the admins' guide lets run on a node runs" {
   blocks guide-admins.md | grep -E '^stagecast' > "$WORK/commands"
-  [ "$(wc -l < "$WORK/commands")" -ge 3 ]
-  local line
+  [ "$(wc -l < "$WORK/commands")" -ge 6 ]
+  local line node
+  input image.sqsh 100000
+  for node in "${NODES[@]}"; do lab on "$node" mkdir -p /var/tmp/images; done
   while IFS= read -r line; do
-    lab on n1 env PATH=/srv/stagecast/sbin:/srv/stagecast/bin:/usr/bin:/bin bash -c "$line" > "$WORK/said" 2>&1 \
+    lab on n1 -d "$T" env PATH=/srv/stagecast/sbin:/srv/stagecast/bin:/usr/bin:/bin bash -c "$line" > "$WORK/said" 2>&1 \
       || { echo "$line"; cat "$WORK/said"; false; }
   done < "$WORK/commands"
   blocks guide-admins.md | grep '^srun' > "$WORK/commands"
