@@ -19,6 +19,8 @@ HOSTS = workers.Hosts(sys.argv[1])
 WORK = HOSTS.work
 FILES, BYTES = (int(os.environ[name]) for name in ("FILES", "BYTES"))
 
+LINKS = f", links of {os.environ['TREES_RATE']}" if os.environ.get("TREES_RATE") else ""
+
 
 def make_sources():
     with open(f"{WORK}/file", "wb") as whole:
@@ -61,7 +63,7 @@ def main():
     for repetition in range(int(os.environ["REPS"])):
         for name, kind in runs if repetition % 2 else reversed(runs):
             runs[name, kind].append(measure(tools[name], kind))
-    print(f"# A tree beside one file: {FILES} files of {BYTES} bytes, {NODES} receivers\n\n"
+    print(f"# A tree beside one file: {FILES} files of {BYTES} bytes, {NODES} receivers{LINKS}\n\n"
           f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, medians of {os.environ['REPS']}; "
           f"all on one machine, files in memory. `tests/bench/trees` measures it again. cp: as many copies\n"
           "by cp -a at once, without a network.\n\n"
