@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <string_view>
 
 namespace stage::sim {
 namespace {
@@ -115,7 +116,7 @@ std::string percent(const Cell& cell) {
 TEST_CASE("ours beside the papers' algorithms", "[.baselines]") {
     const std::uint64_t bytes = number_of("MiB", 16) << 20U;
     std::vector<Cell> cells;
-    for (const auto members : {std::uint16_t{64}, std::uint16_t{1024}}) {
+    for (const auto members : {std::uint16_t{64}, std::uint16_t{256}}) {
         for (const std::uint32_t loss : {0U, 10'000U, 50'000U}) {
             cells.push_back({.members = members, .loss_ppm = loss});
         }
@@ -124,6 +125,7 @@ TEST_CASE("ours beside the papers' algorithms", "[.baselines]") {
     if (const auto more = static_cast<std::uint16_t>(number_of("MEMBERS", 0)); more > 0) {
         cells = {{.members = more, .loss_ppm = 10'000}};
     }
+    const char* only = variable("ALGORITHM");
     const char* path = variable("TABLE");
     std::ofstream page;
     if (path != nullptr) {
@@ -155,6 +157,9 @@ TEST_CASE("ours beside the papers' algorithms", "[.baselines]") {
             }() << "\n";
         }
         for (const Algorithm& algorithm : kAll) {
+            if (only != nullptr && std::string_view{algorithm.name} != only) {
+                continue;
+            }
             std::printf("%5u %-34s", cells[first].members, algorithm.name);
             if (page.is_open()) {
                 page << "| " << algorithm.name << " |";

@@ -69,11 +69,15 @@ class Corner final : public Node {
         : Node{plan, rank}, schedule_{schedule_of(plan)}, heard_(plan.block_bytes.size()) {}
 
   private:
-    /// Asked again for chunks that were lost.
+    /// Asked again for chunks that were lost. (For what isn't here it will be asked again.)
     void on_control(Instant, const core::Datagram& datagram) override {
         auto [at, is_new] = repeats_.try_emplace(datagram.header.rank.value(), chunks());
         core::ChunkSet& wanted = at->second;
-        for_each(datagram.body, [&](std::uint32_t chunk) { wanted.add(chunk); });
+        for_each(datagram.body, [&](std::uint32_t chunk) {
+            if (have_.has(chunk)) {
+                wanted.add(chunk);
+            }
+        });
     }
     void on_chunk(Instant now, const core::Datagram& datagram, std::uint32_t) override {
         came_at_ = now;
@@ -90,21 +94,38 @@ class Corner final : public Node {
         }
         is_open_ = is_open_ || !is_last;
     }
-    /// Two neighbours may send at once, and a full port lose all of a block.
+    /// Two neighbours may send at once, and a full port lose all of a block. What was to come
+    /// before the last that did is lost, and so, where nothing comes at all, is the next.
     void look_for_lost(Instant now) {
         if (!came_at_ || has_all() || now < *came_at_ + kPatience) {
             return;
         }
         came_at_ = now;
+        const std::uint32_t begun = steps_begun();
         for (std::uint32_t step = 0; step < schedule_.steps(); ++step) {
             const std::uint32_t giver = schedule_.neighbour(rank_, step);
             const std::uint32_t block = schedule_.gives(giver, step);
-            if (block != kNone && !is_here(block) && !heard_[block].ask_at) {
-                heard_[block] = {.from = Rank{static_cast<std::uint16_t>(giver)},
-                                 .ask_at = now};
-                is_open_ = true;
+            if (block == kNone || is_here(block) || heard_[block].ask_at) {
+                continue;
+            }
+            heard_[block] = {.from = Rank{static_cast<std::uint16_t>(giver)}, .ask_at = now};
+            is_open_ = true;
+            if (step >= begun) {
+                return;
             }
         }
+    }
+    /// Steps up to the last of which something came.
+    [[nodiscard]] std::uint32_t steps_begun() const {
+        for (std::uint32_t step = schedule_.steps(); step > 0; --step) {
+            const std::uint32_t giver = schedule_.neighbour(rank_, step - 1);
+            const std::uint32_t block = schedule_.gives(giver, step - 1);
+            if (block != kNone && (is_here(block) || heard_[block].ask_at) &&
+                heard_[block].from.value() == giver) {
+                return step;
+            }
+        }
+        return 0;
     }
     void work(Instant now) override {
         skip();
