@@ -22,7 +22,9 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.stall_timeout = plan.stall_timeout;
     config.linger = plan.linger;
     if (rank != plan.source) {
-        return std::make_unique<HeldCore<core::Receiver>>(config, prng);
+        core::Limits limits;
+        limits.descriptors_max = plan.descriptors_max;
+        return std::make_unique<HeldCore<core::Receiver>>(config, prng, limits);
     }
     const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
                                   .object_bytes = plan.object_bytes()};

@@ -172,6 +172,7 @@ std::string Plan::describe() const {
         " blocks=" + std::to_string(block_bytes.size()) +
         " bytes=" + std::to_string(object_bytes()) + " chunk=" + std::to_string(chunk_bytes) +
         " resident=" + std::to_string(resident_blocks) +
+        (descriptors_max < 1024 ? " few descriptors" : "") +
         " link=" + std::to_string(link_bytes_per_s) +
         " told=" + std::to_string(told_bytes_per_s) + (is_acker_paced ? " acker" : "") +
         " port=" + std::to_string(port_buffer_bytes) +
@@ -235,6 +236,7 @@ Plan draw_plan(std::uint64_t seed) {
     plan.manifest_blocks = 1 + static_cast<std::uint32_t>(prng.below(2));
     plan.resident_blocks =
         prng.below(3) == 0 ? 2 + static_cast<std::uint32_t>(prng.below(10)) : 64;
+    plan.descriptors_max = seed % 5 == 0 ? 2 : plan.descriptors_max;
     draw_network(prng, plan);
     const bool may_fail = prng.below(3) == 0;
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {

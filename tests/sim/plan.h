@@ -85,6 +85,7 @@ struct Plan {
     std::uint32_t hole_percent = 0;
     std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.
     std::uint32_t resident_blocks = 64;
+    std::uint32_t descriptors_max = 512;  ///< See core/limits.h.
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t told_bytes_per_s = 125'000'000;
     bool is_acker_paced = false;  ///< Where no rate is told.

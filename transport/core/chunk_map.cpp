@@ -3,23 +3,14 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace stage::core {
 
 ChunkMap::ChunkMap(std::uint32_t blocks, std::uint32_t chunks_max, std::size_t open_max)
-    : blocks_{blocks},
-      chunks_max_{chunks_max},
-      open_max_{open_max},
-      held_((std::size_t{blocks} + 63U) / 64U) {
+    : chunks_max_{chunks_max}, open_max_{open_max}, held_{blocks} {
     slots_.reserve(open_max);
     order_.reserve(open_max);
     free_.reserve(open_max);
-}
-
-bool ChunkMap::is_held(BlockIndex block) const {
-    const std::size_t index = block.index();
-    return index < blocks_ && ((held_[index / 64] >> (index % 64)) & 1U) != 0;
 }
 
 /// Where the block stands, or would stand, in order_.
@@ -46,7 +37,7 @@ OpenBlock* ChunkMap::find(BlockIndex block) {
 }
 
 OpenBlock* ChunkMap::open(BlockIndex block) {
-    invariant(block.index() < blocks_ && !is_held(block) && find(block) == nullptr,
+    invariant(block.value() < blocks() && !is_held(block) && find(block) == nullptr,
               "a block is opened once, and not after it is held");
     if (order_.size() >= open_max_) {
         return nullptr;
@@ -84,20 +75,14 @@ void ChunkMap::close(BlockIndex block) {
 
 void ChunkMap::hold(BlockIndex block) {
     close(block);
-    held_[block.index() / 64] |= std::uint64_t{1} << (block.index() % 64);
-    ++held_count_;
+    held_.add(block);
+    first_unheld_ = held_.next_absent(first_unheld_, blocks());
 }
 
 std::uint32_t ChunkMap::first_absent(std::uint32_t from, std::uint32_t below) const {
-    below = std::min(below, blocks_);
-    while (from < below) {
-        const std::uint64_t word = ~held_[from / 64] & (~std::uint64_t{0} << (from % 64));
-        if (word == 0) {
-            from = (from / 64 + 1) * 64;
-            continue;
-        }
-        from = from / 64 * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
-        if (from < below && find(BlockIndex{from}) == nullptr) {
+    below = std::min(below, blocks());
+    while ((from = held_.next_absent(from, below)) < below) {
+        if (find(BlockIndex{from}) == nullptr) {
             return from;
         }
         ++from;

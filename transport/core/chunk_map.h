@@ -1,11 +1,12 @@
 // What does a member have of the object?
 //
-// Two levels: a bit for every block that it holds, and chunk bits for the few blocks that are
-// open: coming in, being verified, being stored. A block beyond that bound is simply not there
-// yet, and is pulled later.
+// Two levels: a bit for every block that it holds (block_set.h), and chunk bits for the few
+// blocks that are open: coming in, being verified, being stored. A block beyond that bound is
+// simply not there yet, and is pulled later.
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/core/block_set.h"
 #include "transport/core/chunk_set.h"
 #include "transport/core/object_shape.h"
 
@@ -39,10 +40,12 @@ class ChunkMap {
   public:
     ChunkMap(std::uint32_t blocks, std::uint32_t chunks_max, std::size_t open_max);
 
-    [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
-    [[nodiscard]] std::uint32_t held() const { return held_count_; }
-    [[nodiscard]] bool is_held(BlockIndex block) const;
-    [[nodiscard]] bool holds_all() const { return held_count_ == blocks_; }
+    [[nodiscard]] std::uint32_t blocks() const { return held_.blocks(); }
+    [[nodiscard]] std::uint32_t held() const { return held_.count(); }
+    [[nodiscard]] bool is_held(BlockIndex block) const { return held_.has(block); }
+    [[nodiscard]] bool holds_all() const { return held() == blocks(); }
+    /// The lowest block that isn't held, or blocks(). It never falls.
+    [[nodiscard]] std::uint32_t first_unheld() const { return first_unheld_; }
 
     /// The open block, or null. Valid until the next open() or close().
     [[nodiscard]] OpenBlock* find(BlockIndex block);
@@ -65,11 +68,10 @@ class ChunkMap {
   private:
     [[nodiscard]] std::size_t order_of(BlockIndex block) const;
 
-    std::uint32_t blocks_;
     std::uint32_t chunks_max_;
     std::size_t open_max_;
-    std::uint32_t held_count_ = 0;
-    std::vector<std::uint64_t> held_;
+    BlockSet held_;
+    std::uint32_t first_unheld_ = 0;
     std::vector<OpenBlock> slots_;
     std::vector<std::uint32_t> order_;  ///< Slots in use, by block.
     std::vector<std::uint32_t> free_;

@@ -96,7 +96,7 @@ struct Completion {
     OperationKind kind = OperationKind::load;
     BlockIndex block;
     Verdict verdict = Verdict::good;
-    wire::Descriptor descriptor;  ///< load at the source: what was read.
+    wire::Descriptor descriptor;  ///< load: what was read.
     Error why{Blame::internal, ""};
 };
 

@@ -41,6 +41,7 @@ void DescriptorPull::poll(Instant now,
         ++failures_;
         ask_after_ = now;
     }
+    below = std::min(below, table.horizon());
     std::uint32_t block = table.first_unknown();
     is_wanting_ = block < below;
     if (!is_wanting_ || asked_ || now < ask_after_) {

@@ -1,28 +1,51 @@
 #include "transport/core/descriptor_table.h"
 
+#include "transport/base/invariant.h"
+
 #include <algorithm>
 
 namespace stage::core {
 
+DescriptorTable::DescriptorTable(std::uint32_t blocks, std::uint32_t room)
+    : blocks_{blocks}, entries_(std::clamp<std::uint32_t>(blocks, 1, room)) {
+}
+
 bool DescriptorTable::learn(BlockIndex block, const wire::Descriptor& descriptor) {
-    if (block.index() >= table_.size() || knows(block) || descriptor.length == 0) {
+    if (block.value() < needed_from_ || block.value() >= end() || knows(block) ||
+        descriptor.length == 0) {
         return false;
     }
-    table_[block.index()] = descriptor;
-    ++known_;
+    entries_[block.index() % entries_.size()] = {.block = block, .descriptor = descriptor};
     return true;
 }
 
 void DescriptorTable::forget(BlockIndex block) {
     if (knows(block)) {
-        table_[block.index()] = {};
-        --known_;
+        entries_[block.index() % entries_.size()] = {};
         known_below_ = std::min(known_below_, block.value());
     }
 }
 
+void DescriptorTable::advance(std::uint32_t block) {
+    invariant(block >= needed_from_, "what is held stays held");
+    needed_from_ = block;
+    known_below_ = std::max(known_below_, block);
+}
+
+/// The first block that there is no room for, or how many there are.
+std::uint32_t DescriptorTable::end() const {
+    const std::uint64_t end = std::uint64_t{needed_from_} + entries_.size();
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(end, blocks_));
+}
+
+std::uint32_t DescriptorTable::horizon() const {
+    const auto room = static_cast<std::uint32_t>(entries_.size());
+    const auto answer = static_cast<std::uint32_t>(wire::kMaxDescriptors);
+    return end() == blocks_ ? blocks_ : end() - std::min(answer, room / 2);
+}
+
 std::uint32_t DescriptorTable::first_unknown() {
-    known_below_ = first_unknown(known_below_, static_cast<std::uint32_t>(table_.size()));
+    known_below_ = first_unknown(known_below_, blocks_);
     return known_below_;
 }
 

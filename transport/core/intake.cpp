@@ -10,6 +10,7 @@ namespace stage::core {
 Intake::Intake(const CoreConfig& config, const Limits& limits)
     : config_{config},
       bad_digests_max_{limits.repair.bad_digests_max},
+      descriptors_max_{std::max(limits.descriptors_max, 2 * config.resident_blocks)},
       cut_{config.chunk_bytes},
       residence_{config.resident_blocks} {
 }
@@ -17,7 +18,7 @@ Intake::Intake(const CoreConfig& config, const Limits& limits)
 void Intake::begin(const ObjectShape& shape) {
     invariant(!has_begun(), "an object's shape is told once");
     map_.emplace(shape.blocks, cut_.chunks_max(), config_.resident_blocks);
-    descriptors_.emplace(shape.blocks);
+    descriptors_.emplace(shape.blocks, descriptors_max_);
 }
 
 void Intake::drop(const Datagram& datagram) {
@@ -74,9 +75,11 @@ bool Intake::fits(const Datagram& datagram) const {
     return bytes <= cut_.chunk_bytes() && chunk * cut_.chunk_bytes() + bytes <= kBlockBytes;
 }
 
-/// Opens a block that is neither open nor held. Null if there is no room.
+/// Opens a block that is neither open nor held. Null if there is no room, or it is too far
+/// ahead.
 OpenBlock* Intake::open(BlockIndex block) {
-    if (residence_.contains(block) || map_->open_count() >= config_.resident_blocks ||
+    if (block.value() >= descriptors_->horizon() || residence_.contains(block) ||
+        map_->open_count() >= config_.resident_blocks ||
         !residence_.admit(block, operations_)) {
         return nullptr;
     }
@@ -196,14 +199,30 @@ Status Intake::on_stored(const Completion& done) {
     bytes_held_ += descriptors_->at(done.block).length;
     chunks_held_ += cut_.chunks(descriptors_->at(done.block).wire_length);
     map_->hold(done.block);
+    descriptors_->advance(map_->first_unheld());
     residence_.settle(done.block);
     closed_.push_back(done.block);
     bad_digests_.erase(done.block);
     return {};
 }
 
+void Intake::on_loaded(const Completion& done) {
+    std::erase_if(loaded_,
+                  [this](const auto& each) { return !residence_.contains(each.first); });
+    if (done.verdict == Verdict::good) {
+        residence_.settle(done.block);
+        if (!descriptors_->knows(done.block)) {
+            loaded_[done.block] = done.descriptor;
+        }
+    } else {
+        residence_.release(done.block, operations_);
+        loaded_.erase(done.block);
+    }
+}
+
 bool Intake::open_absent(Position settled, bool is_ended) {
-    const std::uint32_t below = is_ended ? map_->blocks() : settled.block;
+    const std::uint32_t below =
+        std::min(is_ended ? map_->blocks() : settled.block, descriptors_->horizon());
     // Beside the first pass, which needs room for itself, only a half is used.
     const std::size_t open_max =
         is_ended ? config_.resident_blocks : config_.resident_blocks / 2;
@@ -269,16 +288,36 @@ bool Intake::can_load(BlockIndex block) const {
            chunks(block) > 0;
 }
 
-std::uint32_t Intake::chunks(BlockIndex block) const {
-    if (!has_begun() || !descriptors_->knows(block)) {
-        const OpenBlock* open = has_begun() ? map_->find(block) : nullptr;
-        return open != nullptr ? cut_.chunks_max() : 0;
+/// As far as it is known, or known again.
+const wire::Descriptor* Intake::descriptor_of(BlockIndex block) const {
+    if (!has_begun()) {
+        return nullptr;
     }
-    return cut_.chunks(descriptors_->at(block).wire_length);
+    if (descriptors_->knows(block)) {
+        return &descriptors_->at(block);
+    }
+    const auto loaded = loaded_.find(block);
+    return loaded != loaded_.end() && residence_.contains(block) ? &loaded->second : nullptr;
+}
+
+std::uint32_t Intake::chunks(BlockIndex block) const {
+    if (const wire::Descriptor* known = descriptor_of(block); known != nullptr) {
+        return cut_.chunks(known->wire_length);
+    }
+    // Of a block held long ago the disk knows it: at most so many.
+    const bool is_on_disk = has_begun() && map_->is_held(block) && !residence_.contains(block);
+    const bool is_open = has_begun() && map_->find(block) != nullptr;
+    return is_on_disk || is_open ? cut_.chunks_max() : 0;
 }
 
 std::vector<std::byte> Intake::describe(BlockIndex block, std::uint32_t count) const {
-    return has_begun() ? descriptors_->describe(block, count) : std::vector<std::byte>{};
+    const wire::Descriptor* known = descriptor_of(block);
+    if (known == nullptr) {
+        return {};
+    }
+    return descriptors_->knows(block)
+               ? descriptors_->describe(block, count)
+               : wire::write(wire::Describe{.first = block, .descriptors = {*known}});
 }
 
 }  // namespace stage::core

@@ -2,7 +2,8 @@
 //
 // Each is placed once into its block's buffer or dropped; a complete block is verified, then
 // stored, then held, and stays in memory while there is room, for peers. A block that proves
-// bad starts again. Blocks that could not be opened when their chunks came are opened later.
+// bad starts again. Blocks that could not be opened when their chunks came are opened later. Of
+// a block held long ago the descriptor is forgotten: who reads it back says it again.
 #pragma once
 
 #include "transport/base/result.h"
@@ -37,6 +38,8 @@ class Intake final : public Holdings {
     void on_describe(const wire::Describe& body);
     /// A verify or store ended. Fails if this member can't go on.
     [[nodiscard]] Status on_done(const Completion& done);
+    /// A block that is held was read back for peers, or can't be.
+    void on_loaded(const Completion& done);
 
     /// Opens blocks before `settled` that are not there at all, as far as there is room. True
     /// if any was.
@@ -76,6 +79,7 @@ class Intake final : public Holdings {
     [[nodiscard]] OpenBlock* accept(const Datagram& datagram);
     [[nodiscard]] bool fits(const Datagram& datagram) const;
     [[nodiscard]] OpenBlock* open(BlockIndex block);
+    [[nodiscard]] const wire::Descriptor* descriptor_of(BlockIndex block) const;
     void on_learnt(BlockIndex block);
     bool open_whole(BlockIndex block);
     void describe_open(OpenBlock& open);
@@ -87,10 +91,13 @@ class Intake final : public Holdings {
 
     CoreConfig config_;
     std::uint32_t bad_digests_max_;
+    std::uint32_t descriptors_max_;
     Cut cut_;
     Residence residence_;
     std::optional<ChunkMap> map_;
     std::optional<DescriptorTable> descriptors_;
+    /// Of resident blocks that were read back, where the table has forgotten them.
+    std::map<BlockIndex, wire::Descriptor> loaded_;
     std::deque<Operation> operations_;
     std::vector<BlockIndex> closed_;
     std::map<BlockIndex, std::uint32_t> bad_digests_;

@@ -158,7 +158,9 @@ struct Limits {
     ParityLimits parity;
     FeedbackLimits feedback;
     EndingLimits ending;
-    std::size_t outbox_max = 256;      ///< Control packets waiting to be sent.
+    std::size_t outbox_max = 256;  ///< Control packets waiting to be sent.
+    /// Descriptors that a receiver keeps, or two for each resident block if that is more.
+    std::uint32_t descriptors_max = 512;
     std::uint32_t load_ahead_max = 8;  ///< Blocks read before the first pass needs them.
 };
 

@@ -76,13 +76,8 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
 }
 
 void Receiver::Parts::on_loaded(const Completion& completed) {
-    const bool is_good = completed.verdict == Verdict::good;
-    if (is_good) {
-        intake.residence().settle(completed.block);
-    } else {
-        intake.residence().release(completed.block, intake.operations());
-    }
-    server.on_loaded(completed.block, is_good, control);
+    intake.on_loaded(completed);
+    server.on_loaded(completed.block, completed.verdict == Verdict::good, control);
 }
 
 /// Everything that becomes due by itself. Each part knows whether it has something to do.

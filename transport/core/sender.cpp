@@ -38,7 +38,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       control{limits.outbox_max},
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
       residence{config.resident_blocks},
-      descriptors{shape.blocks},
+      descriptors{shape.blocks, shape.blocks},
       pass{config, shape, limits, descriptors, residence},
       server{limits, config.chunk_bytes, *this, residence},
       readiness{config, shape, limits},

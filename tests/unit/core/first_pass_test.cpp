@@ -15,7 +15,7 @@ namespace {
 /// A source with blocks of 2500 bytes and an odd hole.
 struct Pass {
     explicit Pass(std::uint32_t blocks)
-        : descriptors{blocks},
+        : descriptors{blocks, blocks},
           pass{config_of(0, 2),
                {.blocks = blocks, .object_bytes = 1},
                {},

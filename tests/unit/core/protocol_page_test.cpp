@@ -147,6 +147,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, finish_patience);
 #undef SAYS
     constants["outbox_max"] = plain(all.outbox_max);
+    constants["descriptors_max"] = plain(all.descriptors_max);
     constants["load_ahead_max"] = plain(all.load_ahead_max);
     return constants;
 }
