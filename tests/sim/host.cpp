@@ -164,7 +164,9 @@ void Host::take_packet(const Inbox::Arrival& arrival, std::uint32_t index) {
         datagram.lease = core::Ticket{leases_.size()};
         return;
     }
-    ++heard_[static_cast<std::size_t>(opened->header.type)];
+    const auto type = static_cast<std::size_t>(opened->header.type);
+    ++heard_[type];
+    heard_bytes_[type] += opened->body.size() + core::kWireOverheadBytes;
     datagram.body = opened->body;
     if (plan_.is_really_sealed) {
         bodies_.emplace_back(opened->body.begin(), opened->body.end());

@@ -53,6 +53,10 @@ class Host {
     [[nodiscard]] std::optional<Instant> over_at() const { return over_at_; }
     /// Control packets that reached its core, by type.
     [[nodiscard]] const std::array<std::uint64_t, 16>& heard() const { return heard_; }
+    /// What these took on its link, in bytes, by type.
+    [[nodiscard]] const std::array<std::uint64_t, 16>& heard_bytes() const {
+        return heard_bytes_;
+    }
     [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
     [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
     [[nodiscard]] std::optional<Instant> last_data_at() const { return last_data_at_; }
@@ -117,6 +121,7 @@ class Host {
     Instant turned_at_{};
     std::uint32_t turns_at_once_ = 0;
     std::array<std::uint64_t, 16> heard_{};
+    std::array<std::uint64_t, 16> heard_bytes_{};
     std::uint64_t data_sent_ = 0;
     std::optional<Instant> first_data_at_;
     std::optional<Instant> last_data_at_;

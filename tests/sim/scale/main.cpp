@@ -4,7 +4,8 @@
 // every member is simulated. T is the time from the first chunk until the slowest receiver
 // holds the object, in times that the object's packets take on one link. The row fails if T is
 // above its bound, if a receiver's core ever had more than 64 KiB of heap, or if any truth is
-// hurt.
+// hurt. FEEDBACK=1 runs groups of 256, 2,048 and 16,384 instead, and fails if what the source
+// hears grows with them by more than everybody's signs of life (PROTOCOL.md, 9.2).
 #include "tests/sim/environment.h"
 #include "tests/sim/scale/counted_core.h"
 #include "tests/sim/world.h"
@@ -12,19 +13,54 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <vector>
 
 namespace stage::sim {
 namespace {
 
 constexpr std::int64_t kCoreBytesMax = 64 << 10;
+/// Of what the source of the smallest group heard.
+constexpr std::uint64_t kFeedbackPercent = 125;
+/// And each member's signs of life: so many in a stall_timeout, each no longer than this.
+constexpr std::int64_t kAliveReports = 8;
+constexpr std::uint64_t kAliveReportBytes = 200;
+
+/// What the source hears.
+struct Feedback {
+    /// READY: one of each member and offer, before the first chunk.
+    std::uint64_t readies = 0;
+    std::uint64_t reports = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t dones = 0;
+    std::uint64_t packets = 0;  ///< Of all types but READY,
+    std::uint64_t bytes = 0;    ///< as on its link.
+};
+
+Feedback feedback_of(const Host& source) {
+    using wire::PacketType;
+    const auto count = [&](PacketType type) {
+        return source.heard()[static_cast<std::size_t>(type)];
+    };
+    Feedback feedback{.readies = count(PacketType::ready),
+                      .reports = count(PacketType::report),
+                      .requests = count(PacketType::request),
+                      .dones = count(PacketType::done)};
+    for (std::size_t type = 0; type < source.heard().size(); ++type) {
+        if (type != static_cast<std::size_t>(PacketType::ready)) {
+            feedback.packets += source.heard()[type];
+            feedback.bytes += source.heard_bytes()[type];
+        }
+    }
+    return feedback;
+}
 
 struct Result {
     double slowest = 0;
     double others = 0;  ///< The slowest but the handicapped.
     double median = 0;
-    std::uint64_t heard = 0;  ///< Packets at the source.
-    std::uint64_t reports = 0;
+    Feedback feedback;
+    Duration ran{};  ///< Until the last held the object, from the first offer on.
     std::int64_t core_bytes = 0;
     std::uint64_t source_chunks = 0;
     bool is_sound = false;
@@ -35,8 +71,7 @@ std::uint16_t handicapped(const Plan& plan) {
     return static_cast<std::uint16_t>(plan.members / 3);
 }
 
-Plan plan_of_row() {
-    const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 16385));
+Plan plan_of_row(std::uint16_t members) {
     Plan plan = calm_plan(members, number_of("MiB", 64) << 20U);
     plan.seed = number_of("SEED", 1);
     plan.chunk_bytes = static_cast<std::uint16_t>(number_of("CHUNK", 4096));
@@ -74,6 +109,7 @@ Result run(const Plan& plan) {
     Result result;
     result.is_sound = world.complaints().empty() && world.all_released();
     result.slowest = world.times_wire();
+    result.ran = world.held_after();
     std::vector<double> times;
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
         if (rank == plan.source) {
@@ -88,11 +124,7 @@ Result run(const Plan& plan) {
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
     std::nth_element(times.begin(), middle, times.end());
     result.median = *middle;
-    for (const std::uint64_t count : world.host(plan.source).heard()) {
-        result.heard += count;
-    }
-    result.reports =
-        world.host(plan.source).heard()[static_cast<std::size_t>(wire::PacketType::report)];
+    result.feedback = feedback_of(world.host(plan.source));
     result.source_chunks = world.host(plan.source).data_sent();
     return result;
 }
@@ -116,11 +148,44 @@ bool show(const Plan& plan, const Result& result) {
         result.others,
         result.median,
         static_cast<double>(result.source_chunks) / static_cast<double>(plan.chunks()),
-        static_cast<unsigned long long>(result.heard),
-        static_cast<unsigned long long>(result.reports),
+        static_cast<unsigned long long>(result.feedback.packets),
+        static_cast<unsigned long long>(result.feedback.reports),
         static_cast<long long>(result.core_bytes),
         cpu,
         is_good ? "ok" : "NOT OK");
+    return is_good;
+}
+
+/// The same object and the same links for ever larger groups.
+bool show_feedback() {
+    std::optional<Feedback> smallest;
+    bool is_good = true;
+    for (const std::uint16_t members :
+         {std::uint16_t{257}, std::uint16_t{2049}, std::uint16_t{16385}}) {
+        const Plan plan = plan_of_row(members);
+        const Result result = run(plan);
+        const Feedback& heard = result.feedback;
+        smallest = smallest ? smallest : heard;
+        const auto alive = static_cast<std::uint64_t>(plan.members * kAliveReports *
+                                                      result.ran / plan.stall_timeout);
+        const bool is_flat =
+            heard.packets <= smallest->packets * kFeedbackPercent / 100 + alive &&
+            heard.bytes <= smallest->bytes * kFeedbackPercent / 100 + alive * kAliveReportBytes;
+        is_good = is_good && is_flat && result.is_sound;
+        std::printf(
+            "%6u receivers, T %.3f | source heard %llu packets, %llu bytes: %llu "
+            "REPORT, %llu REQUEST, %llu DONE; before them %llu READY | %s\n",
+            members - 1U,
+            result.slowest,
+            static_cast<unsigned long long>(heard.packets),
+            static_cast<unsigned long long>(heard.bytes),
+            static_cast<unsigned long long>(heard.reports),
+            static_cast<unsigned long long>(heard.requests),
+            static_cast<unsigned long long>(heard.dones),
+            static_cast<unsigned long long>(heard.readies),
+            is_flat && result.is_sound ? "ok" : "NOT OK");
+        static_cast<void>(std::fflush(stdout));
+    }
     return is_good;
 }
 
@@ -128,6 +193,10 @@ bool show(const Plan& plan, const Result& result) {
 }  // namespace stage::sim
 
 int main() {
-    const stage::sim::Plan plan = stage::sim::plan_of_row();
+    if (stage::sim::number_of("FEEDBACK", 0) != 0) {
+        return stage::sim::show_feedback() ? 0 : 1;
+    }
+    const auto members = static_cast<std::uint16_t>(stage::sim::number_of("MEMBERS", 16385));
+    const stage::sim::Plan plan = stage::sim::plan_of_row(members);
     return stage::sim::show(plan, stage::sim::run(plan)) ? 0 : 1;
 }
