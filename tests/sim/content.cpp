@@ -281,6 +281,9 @@ core::Completion Content::write(const core::Operation& operation) {
     if (!is_right(make_resident(operation.block), block)) {
         complain_("a wrong byte was stored");
     }
+    if (own_.short_write_ppm > 0 && prng_.chance_ppm(own_.short_write_ppm)) {
+        return answer(operation, core::Verdict::bad_digest);
+    }
     if (operation.descriptor != object_.describe(block)) {
         complain_("a block was stored with another's descriptor");
     }

@@ -1,6 +1,7 @@
 #include "tests/sim/host.h"
 
 #include "tests/sim/make_core.h"
+#include "tests/sim/newer.h"
 #include "transport/core/limits.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Surroundings& world)
       own_{plan.member[rank]},
       rank_{rank},
       events_{world.events},
+      clock_{own_, events_},
       network_{world.network},
       complain_{world.complain},
       own_chance_{world.prng.next()},
@@ -32,7 +34,7 @@ Host::Host(const Plan& plan, std::uint16_t rank, const Surroundings& world)
 }
 
 void Host::start() {
-    wake_at(events_.now());
+    wake_at(Instant{own_.start_at});
     if (own_.crash_at) {
         events_.at<&Host::crash>(Instant{*own_.crash_at}, *this);
     }
@@ -48,8 +50,8 @@ void Host::crash(std::uint64_t) {
 }
 
 void Host::abort(std::uint64_t) {
-    if (!is_dead_) {
-        core_->on_abort(local(), Error{Blame::user, "aborted from outside"});
+    if (!is_dead_ && events_.now() >= Instant{own_.start_at}) {
+        core_->on_abort(clock_.now(), Error{Blame::user, "aborted from outside"});
         turn();
     }
 }
@@ -61,7 +63,7 @@ bool Host::is_over() const {
 }
 
 void Host::deliver(Instant at, const TrainUse& train, PacketMask mask) {
-    if (is_dead_ || over_at_) {
+    if (is_dead_ || over_at_ || at < Instant{own_.start_at}) {
         return;
     }
     at = plan_.stalls.holds_kernel ? stalls_.awake(at) : at;
@@ -107,10 +109,10 @@ void Host::turn() {
     receive();
     if (!completions_.empty()) {
         const auto completions = std::exchange(completions_, {});
-        core_->on_done(local(), completions);
+        core_->on_done(clock_.now(), completions);
     }
-    if (const auto deadline = core_->deadline(); deadline && *deadline <= local()) {
-        core_->on_time(local());
+    if (const auto deadline = core_->deadline(); deadline && *deadline <= clock_.now()) {
+        core_->on_time(clock_.now());
     }
     operate();
     send();
@@ -134,7 +136,7 @@ void Host::receive() {
     }
     cpu_busy_until_ = events_.now() + own_.packet_cost * static_cast<std::int64_t>(taken);
     if (!datagrams_.empty()) {
-        core_->on_datagrams(local(), datagrams_);
+        core_->on_datagrams(clock_.now(), datagrams_);
         operate();
         if (std::ranges::any_of(leases_, [](std::uint64_t content) { return content != 0; })) {
             complain_("a lease was not ended before the next datagrams");
@@ -184,13 +186,13 @@ Instant Host::stamp(const Inbox::Arrival& arrival, std::uint32_t index) {
                  network_.downlink(rank_).time_of(train.body_bytes + core::kWireOverheadBytes));
     const auto noise = static_cast<std::uint64_t>(plan_.stamp_noise.count());
     const auto late = static_cast<Duration::rep>(noise > 0 ? own_chance_.below(noise) : 0);
-    return arrival.at - each * later + own_.clock_offset + Duration{late};
+    return clock_.stamp(arrival.at - each * later) + Duration{late};
 }
 
 void Host::operate() {
     for (;;) {
         operations_.operations.clear();
-        core_->next_operations(local(), operations_);
+        core_->next_operations(clock_.now(), operations_);
         follow_cut();
         if (operations_.operations.empty()) {
             return;
@@ -279,7 +281,7 @@ void Host::send() {
         }
         sends_.sends.clear();
         sends_.packets = 0;
-        core_->next_sends(local(), sends_);
+        core_->next_sends(clock_.now(), sends_);
         follow_cut();
         if (sends_.sends.empty()) {
             return;
@@ -319,6 +321,9 @@ void Host::transmit(const core::Send& send) {
         train.body = send.body;
         train.body_bytes = static_cast<std::uint16_t>(send.body.size());
         train.last_body_bytes = train.body_bytes;
+    }
+    if (own_.is_newer) {
+        speak_newer(train);
     }
     sealing_.seal(train);
     network_.send(train);
@@ -375,9 +380,8 @@ void Host::sleep() {
     if (is_blocked_) {
         wake_at(network_.uplink_drained(rank_, kUplinkFree));
     } else if (const auto deadline = core_->deadline()) {
-        const Instant due{*deadline - own_.clock_offset};
-        wake_at(std::max(due, events_.now()) +
-                (due > events_.now() ? wake_latency() : Duration{}));
+        const Instant due = clock_.world_time(*deadline);
+        wake_at(due + (due > events_.now() ? wake_latency() : Duration{}));
     } else {
         complain_("it waits for nothing");
     }

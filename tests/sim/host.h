@@ -6,6 +6,7 @@
 // core promised.
 #pragma once
 
+#include "tests/sim/clock.h"
 #include "tests/sim/content.h"
 #include "tests/sim/events.h"
 #include "tests/sim/inbox.h"
@@ -64,7 +65,6 @@ class Host {
     [[nodiscard]] std::uint64_t overflowed() const { return inbox_.overflowed(); }
 
   private:
-    [[nodiscard]] Instant local() const { return events_.now() + own_.clock_offset; }
     void crash(std::uint64_t);
     void abort(std::uint64_t);
     void wake_at(Instant when);
@@ -91,6 +91,7 @@ class Host {
     const MemberPlan& own_;
     std::uint16_t rank_;
     Events& events_;
+    Clock clock_;
     Network& network_;
     Content::Complain complain_;
     Prng own_chance_;

@@ -130,6 +130,32 @@ void draw_partitions(Prng& prng, Plan& plan) {
     }
 }
 
+/// What a process meets beside the network and its disk's refusals. From a chance of its own,
+/// so that worlds which taught us something stay what they were; a third has none of it.
+void draw_odd_members(Plan& plan) {
+    if (plan.seed % 3 == 0) {
+        return;
+    }
+    Prng prng{plan.seed ^ 0x0ddU};
+    for (MemberPlan& member : plan.member) {
+        if (prng.below(12) == 0) {
+            member.short_write_ppm = static_cast<std::uint32_t>(1 + prng.below(300'000));
+        }
+        if (prng.below(16) == 0) {
+            member.start_at = draw_time(prng, milliseconds{1}, seconds{2});
+        }
+        if (prng.below(12) == 0) {
+            // Less than any patience: a clock that leaps says that others were silent.
+            member.leap_at = draw_time(prng, Duration{0}, seconds{1});
+            member.leap = prng.below(2) == 0 ? draw_time(prng, Duration{0}, seconds{1})
+                                             : Duration::zero();
+            member.stamp_leap = draw_time(prng, -seconds{10}, seconds{10});
+        }
+        member.is_newer = prng.below(10) == 0;
+        plan.heals_at = std::max(plan.heals_at, member.start_at);
+    }
+}
+
 }  // namespace
 
 std::uint64_t Plan::object_bytes() const {
@@ -172,7 +198,7 @@ std::string Plan::describe() const {
         " blocks=" + std::to_string(block_bytes.size()) +
         " bytes=" + std::to_string(object_bytes()) + " chunk=" + std::to_string(chunk_bytes) +
         " resident=" + std::to_string(resident_blocks) +
-        (descriptors_max < 1024 ? " few descriptors" : "") +
+        (descriptors_max < 512 ? " few descriptors" : "") +
         " link=" + std::to_string(link_bytes_per_s) +
         " told=" + std::to_string(told_bytes_per_s) + (is_acker_paced ? " acker" : "") +
         " port=" + std::to_string(port_buffer_bytes) +
@@ -195,6 +221,10 @@ std::string Plan::describe() const {
         faults += each.disk_bytes_per_s > 0 ? " slow-disk" : "";
         faults += each.memory_flip_ppm > 0 ? " flips" : "";
         faults += each.load_fails_ppm > 0 ? " load-fails" : "";
+        faults += each.short_write_ppm > 0 ? " short-writes" : "";
+        faults += each.start_at > Duration{} ? " late" + ms(each.start_at) : "";
+        faults += each.leap_at ? " leaps@" + ms(*each.leap_at) : "";
+        faults += each.is_newer ? " newer" : "";
         if (!faults.empty()) {
             text += " [" + std::to_string(rank) + ":" + faults + "]";
         }
@@ -243,6 +273,7 @@ Plan draw_plan(std::uint64_t seed) {
         draw_member(prng, plan, rank, may_fail && prng.below(3) == 0);
     }
     draw_partitions(prng, plan);
+    draw_odd_members(plan);
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_careful = 1444;
@@ -251,7 +282,10 @@ Plan draw_plan(std::uint64_t seed) {
             plan.member[narrow].path_body_max = 1444;
         }
     }
-    // Nobody is blamed for a block that one link could not give to each member in time.
+    // Nobody is blamed for a block that one link could not give to each member in time. (A site
+    // with such links raises StallTimeout likewise: no progress is measured in whole blocks,
+    // and when all the others lost one, its repair may come from a single uplink, three times
+    // over. What the world must show stays the same: who can't finish is named, nobody else.)
     const std::uint64_t each = std::uint64_t{plan.members} * kBlockBytes * 3;
     plan.stall_timeout = std::max<Duration>(
         plan.stall_timeout,

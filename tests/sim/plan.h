@@ -34,6 +34,11 @@ struct LossPlan {
 /// What is wrong with one member.
 struct MemberPlan {
     Duration clock_offset{};
+    std::optional<Duration> leap_at;  ///< Then its clock leaps forward,
+    Duration leap{};                  ///< by so much,
+    Duration stamp_leap{};            ///< and that of its kernel's stamps by this, any way.
+    Duration start_at{};              ///< Its process isn't there before.
+    bool is_newer = false;  ///< It says more than this version knows, but nothing critical.
     std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
     std::uint32_t path_body_max = 0;              ///< Larger bodies are dropped; 0: none is.
     Duration packet_cost{};                       ///< CPU time for a received packet.
@@ -47,6 +52,7 @@ struct MemberPlan {
     std::optional<Duration> abort_at;
     std::uint32_t memory_flip_ppm = 0;  ///< A placed chunk is wrong in memory.
     std::uint32_t load_fails_ppm = 0;   ///< A read back (not the source's) says no.
+    std::uint32_t short_write_ppm = 0;  ///< A store wrote a part only, and gives it back.
 };
 
 /// Members cut off from the others for a time.
