@@ -9,6 +9,7 @@
 #include "tests/sim/environment.h"
 #include "tests/sim/scale/counted_core.h"
 #include "tests/sim/world.h"
+#include "transport/core/limits.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -22,8 +23,7 @@ namespace {
 constexpr std::int64_t kCoreBytesMax = 64 << 10;
 /// Of what the source of the smallest group heard.
 constexpr std::uint64_t kFeedbackPercent = 125;
-/// And each member's signs of life: so many in a stall_timeout, each no longer than this.
-constexpr std::int64_t kAliveReports = 8;
+/// And the signs of life (reports_by_time): each no longer than this.
 constexpr std::uint64_t kAliveReportBytes = 200;
 
 /// What the source hears.
@@ -156,6 +156,15 @@ bool show(const Plan& plan, const Result& result) {
     return is_good;
 }
 
+/// What is reported because time passes (the fence of a large group takes longer): by each
+/// representative, and now and then by everybody.
+std::uint64_t reports_by_time(const Plan& plan, Duration ran) {
+    const core::FeedbackLimits limits;
+    return static_cast<std::uint64_t>(limits.representatives * ran / limits.interval +
+                                      plan.members * limits.stall_fraction * ran /
+                                          plan.stall_timeout);
+}
+
 /// The same object and the same links for ever larger groups.
 bool show_feedback() {
     std::optional<Feedback> smallest;
@@ -166,16 +175,16 @@ bool show_feedback() {
         const Result result = run(plan);
         const Feedback& heard = result.feedback;
         smallest = smallest ? smallest : heard;
-        const auto alive = static_cast<std::uint64_t>(plan.members * kAliveReports *
-                                                      result.ran / plan.stall_timeout);
+        const std::uint64_t alive = reports_by_time(plan, result.ran);
         const bool is_flat =
             heard.packets <= smallest->packets * kFeedbackPercent / 100 + alive &&
             heard.bytes <= smallest->bytes * kFeedbackPercent / 100 + alive * kAliveReportBytes;
         is_good = is_good && is_flat && result.is_sound;
         std::printf(
-            "%6u receivers, T %.3f | source heard %llu packets, %llu bytes: %llu "
+            "%6u receivers, %3.0f ms, T %.3f | source heard %llu packets, %llu bytes: %llu "
             "REPORT, %llu REQUEST, %llu DONE; before them %llu READY | %s\n",
             members - 1U,
+            static_cast<double>(result.ran.count()) / 1e6,
             result.slowest,
             static_cast<unsigned long long>(heard.packets),
             static_cast<unsigned long long>(heard.bytes),
