@@ -81,6 +81,10 @@ Content::Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain comp
       complain_{std::move(complain)},
       resident_(2 * plan.block_bytes.size()),
       stored_(plan.block_bytes.size()) {
+    if (own_.holds_already) {
+        std::ranges::fill(stored_, std::uint8_t{1});
+        blocks_stored_ = static_cast<std::uint32_t>(stored_.size());
+    }
 }
 
 Content::Buffer& Content::make_resident(BlockIndex block) {
@@ -113,7 +117,8 @@ bool Content::is_right(const Buffer& buffer, std::uint32_t block) const {
 }
 
 void Content::recut(std::uint16_t chunk_bytes) {
-    if (free_.size() != buffers_.size() || blocks_stored_ > 0) {
+    const bool has_come = blocks_stored_ > 0 && !own_.holds_already;
+    if (free_.size() != buffers_.size() || has_come) {
         complain_("chunks changed their size after some had come");
     }
     object_.recut(chunk_bytes);

@@ -7,7 +7,7 @@
 namespace stage::sim {
 namespace {
 
-constexpr std::uint8_t kUnknownFlag = 0x2;
+constexpr std::uint8_t kUnknownFlag = 0x4;
 constexpr std::uint32_t kUnknownFeature = 1U << 3U;
 
 }  // namespace

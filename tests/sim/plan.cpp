@@ -156,6 +156,18 @@ void draw_odd_members(Plan& plan) {
     }
 }
 
+/// Drawn by itself, so that what a seed draws besides stays what it was.
+void draw_holders(std::uint64_t seed, Plan& plan) {
+    Prng prng{seed ^ 0x686f6c64U};
+    if (prng.below(4) != 0) {
+        return;
+    }
+    const std::uint64_t percent = prng.below(3) == 0 ? 100 : prng.below(100);
+    for (MemberPlan& member : plan.member) {
+        member.holds_already = prng.below(100) < percent;
+    }
+}
+
 }  // namespace
 
 std::uint64_t Plan::object_bytes() const {
@@ -212,6 +224,7 @@ std::string Plan::describe() const {
         const MemberPlan& each = member[rank];
         std::string faults;
         faults += each.store_fails_at ? " store-fails" : "";
+        faults += each.holds_already ? " holds" : "";
         faults += each.finish_fails ? " finish-fails" : "";
         faults += each.is_disk_stuck ? " disk-stuck" : "";
         faults += each.crash_at ? " crash@" + ms(*each.crash_at) : "";
@@ -274,6 +287,7 @@ Plan draw_plan(std::uint64_t seed) {
     }
     draw_partitions(prng, plan);
     draw_odd_members(plan);
+    draw_holders(seed, plan);
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_careful = 1444;

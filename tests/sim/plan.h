@@ -47,6 +47,7 @@ struct MemberPlan {
     std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
     std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
     bool finish_fails = false;
+    bool holds_already = false;  ///< The object, from an earlier time.
     bool is_disk_stuck = false;  ///< Stores never complete.
     std::optional<Duration> crash_at;
     std::optional<Duration> abort_at;

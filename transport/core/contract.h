@@ -184,6 +184,9 @@ struct CoreConfig {
     RatePolicy rate_policy = RatePolicy::quantile;
     std::optional<std::uint32_t> loss_remembered_ppm;  ///< Likewise, in a million packets.
     std::uint32_t resident_blocks = 64;
+    /// The member needs no byte of the object: a receiver has stored all of it, and only finish
+    /// is left; the source need not read for its own sake.
+    bool holds_already = false;
     Duration ready_timeout{};  ///< Until every member must have answered an offer.
     Duration stall_timeout{};  ///< Without any progress of a member that is alive or silent.
     Duration linger{};         ///< A holder waits for RELEASE at most so long.

@@ -7,7 +7,10 @@
 
 namespace stage::core {
 
-void ControlQueue::push(wire::PacketType type, Destination to, std::vector<std::byte> body) {
+void ControlQueue::push(wire::PacketType type,
+                        Destination to,
+                        std::vector<std::byte> body,
+                        std::uint8_t flags) {
     invariant(body.size() <= wire::kMaxBodyBytes || type == wire::PacketType::offer,
               "a control packet fits the smallest MTU");
     if (queue_.size() >= packets_max_) {
@@ -16,6 +19,7 @@ void ControlQueue::push(wire::PacketType type, Destination to, std::vector<std::
     }
     Send send;
     send.type = type;
+    send.flags = flags;
     send.to = to;
     send.body = std::move(body);
     queue_.push_back(std::move(send));

@@ -31,12 +31,18 @@ class ControlQueue {
   public:
     explicit ControlQueue(std::size_t packets_max) : packets_max_{packets_max} {}
 
-    void push(wire::PacketType type, Destination to, std::vector<std::byte> body);
+    void push(wire::PacketType type,
+              Destination to,
+              std::vector<std::byte> body,
+              std::uint8_t flags = 0);
     void push_group(wire::PacketType type, std::vector<std::byte> body) {
         push(type, {.to_group = true, .peer = {}}, std::move(body));
     }
-    void push_peer(wire::PacketType type, Rank peer, std::vector<std::byte> body) {
-        push(type, {.to_group = false, .peer = peer}, std::move(body));
+    void push_peer(wire::PacketType type,
+                   Rank peer,
+                   std::vector<std::byte> body,
+                   std::uint8_t flags = 0) {
+        push(type, {.to_group = false, .peer = peer}, std::move(body), flags);
     }
 
     /// Moves what fits into `batch`, numbered. Gives its bytes on the wire.

@@ -42,7 +42,7 @@ void FirstPass::order_loads(std::deque<Operation>& operations, std::uint64_t& ne
         loaded_.push_back(false);
         ++next_load_;
     }
-    if (has_loaded_all() && parities_.wants_encode()) {
+    if (has_loaded_all() && wants_encode()) {
         parities_.order_encode(operations);
     }
 }
@@ -61,6 +61,22 @@ void FirstPass::on_loaded(BlockIndex block) {
               "a block is read for the first pass once");
     loaded_[ahead] = true;
     ++loaded_count_;
+    while (is_withheld_ && !has_sent_all() && has_loaded_cursor()) {
+        leave_block();
+    }
+}
+
+void FirstPass::withhold(bool reads) {
+    is_withheld_ = true;
+    while (!has_sent_all() && has_loaded_cursor()) {
+        leave_block();
+    }
+    if (!reads) {
+        invariant(next_load_ == 0, "a source that holds already has read nothing");
+        next_load_ = shape_.blocks;
+        loaded_count_ = shape_.blocks;
+        cursor_.block = shape_.blocks;
+    }
 }
 
 void FirstPass::fill(Instant now,
@@ -99,7 +115,7 @@ void FirstPass::fill(Instant now,
             leave_block();
         }
     }
-    if (has_sent_all()) {
+    if (has_sent_all() && !is_withheld_) {
         last_packet_ = std::max(last_packet_, parities_.fill(now, batch, pacer, numbers));
     }
 }

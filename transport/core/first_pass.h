@@ -35,7 +35,7 @@ class FirstPass {
     [[nodiscard]] bool wants_loads() const {
         const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
         return (next_load_ < shape_.blocks && !is_ahead && residence_.has_room()) ||
-               (has_loaded_all() && parities_.wants_encode());
+               (has_loaded_all() && wants_encode());
     }
     /// A block was read for the first time; its descriptor is in the table.
     void on_loaded(BlockIndex block);
@@ -47,15 +47,21 @@ class FirstPass {
               Pacer& pacer,
               Numbering& numbers);
 
+    /// Nobody needs a packet. `reads`: the source still wants to have read every block.
+    /// Before the first chunk was sent.
+    void withhold(bool reads);
+
     [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
-    [[nodiscard]] bool is_over() const { return has_sent_all() && parities_.is_over(); }
+    [[nodiscard]] bool is_over() const {
+        return has_sent_all() && (is_withheld_ || parities_.is_over());
+    }
     /// Everything before was sent.
     [[nodiscard]] Position cursor() const { return cursor_; }
     /// Is the block's first reading over?
     [[nodiscard]] bool has_loaded(BlockIndex block) const;
     /// Something could be sent, had it credit and window.
     [[nodiscard]] bool is_waiting() const {
-        return has_sent_all() ? parities_.is_waiting() : has_loaded_cursor();
+        return !is_withheld_ && (has_sent_all() ? parities_.is_waiting() : has_loaded_cursor());
     }
     /// The number of the last packet of the pass.
     [[nodiscard]] std::uint64_t last_packet() const { return last_packet_; }
@@ -64,6 +70,9 @@ class FirstPass {
     [[nodiscard]] bool has_sent_all() const { return cursor_.block == shape_.blocks; }
     [[nodiscard]] bool has_loaded_cursor() const {
         return has_loaded(BlockIndex{cursor_.block});
+    }
+    [[nodiscard]] bool wants_encode() const {
+        return !is_withheld_ && parities_.wants_encode();
     }
     void announce(SendBatch& batch, Pacer& pacer, Numbering& numbers);
     void leave_block();
@@ -82,6 +91,7 @@ class FirstPass {
     std::uint32_t since_announced_;  ///< Chunks.
     std::uint64_t last_packet_ = 0;
     ParityPass parities_;
+    bool is_withheld_ = false;
 };
 
 }  // namespace stage::core

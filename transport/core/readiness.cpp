@@ -10,6 +10,7 @@ Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const L
       parities_{parities_for(config, shape, limits.parity)},
       path_patience_{limits.ending.path_patience},
       ready_{config.members},
+      holders_{config.members},
       offers_{{.first = limits.ending.offer_first,
                .max = limits.ending.offer_max,
                .even = limits.ending.offer_even}},
@@ -49,11 +50,14 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
     return wire::write(body);
 }
 
-void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body) {
+void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool holds) {
     if (body.source_time_us < counts_from_us_) {
         return;
     }
     ready_.add(from);
+    if (holds && from != config_.own) {
+        holders_.add(from);
+    }
     const std::uint64_t now_us = time_us(now);
     const std::uint64_t spent_us = body.source_time_us + body.hold_us;
     if (body.source_time_us > 0 && spent_us <= now_us) {

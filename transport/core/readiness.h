@@ -26,7 +26,7 @@ class Readiness {
     /// Offers smaller packets from now on: only answers to these count. `before` has waited
     /// since its own start.
     void start_again(Instant now, const Readiness& before);
-    void on_ready(Instant now, Rank from, const wire::Ready& body);
+    void on_ready(Instant now, Rank from, const wire::Ready& body, bool holds);
 
     void poll(Instant now, ControlQueue& out);
     [[nodiscard]] bool is_complete() const { return ready_.is_full(); }
@@ -38,6 +38,8 @@ class Readiness {
 
     /// Those who have answered.
     [[nodiscard]] const RankSet& ready() const { return ready_; }
+    /// Of these, who said that they hold the object already.
+    [[nodiscard]] const RankSet& holders() const { return holders_; }
     [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
     /// Also the answer to a keep-alive; harmless to who has answered.
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
@@ -50,6 +52,7 @@ class Readiness {
     std::uint8_t parities_;
     Duration path_patience_;
     RankSet ready_;
+    RankSet holders_;
     Repeater offers_;
     RoundTrip round_trip_;
     Instant started_at_{};

@@ -61,17 +61,24 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
             if (completed.verdict != Verdict::good) {
                 return fail(now, config.own, completed.why);
             }
-            outcome.phase = Phase::holding;
-            outcome.held_at = now;
-            done.on_held(now);
-            reporter.stop();
-            return;
+            return on_held(now);
         case OperationKind::place:
         case OperationKind::drop:
         case OperationKind::release:
         case OperationKind::encode:
         case OperationKind::reconstruct:
             return;
+    }
+}
+
+void Receiver::Parts::on_held(Instant now) {
+    outcome.phase = Phase::holding;
+    outcome.held_at = now;
+    done.on_held(now);
+    if (config.holds_already) {
+        outcome.bytes_held = object_bytes;  // And it goes on reporting how the stream arrives.
+    } else {
+        reporter.stop();
     }
 }
 
@@ -90,16 +97,24 @@ void Receiver::Parts::work(Instant now) {
         watch_source(now);
         watch_disk(now);
     }
+    if (!is_over()) {
+        done.poll(now, control);  // Children may hold it before the first offer came here.
+    }
     if (!is_over() && intake.has_begun()) {
         work_on_blocks(now);
-        done.poll(now, control);
-        ready.poll(now, control);
+        if (may_answer()) {
+            ready.poll(now, control);
+        }
         server.expire(now, control);
     }
     ending.poll(now, control);
 }
 
 void Receiver::Parts::work_on_blocks(Instant now) {
+    if (config.holds_already) {
+        reporter.poll(now, frontier, intake.map(), control);
+        return;
+    }
     if (outcome.phase != Phase::moving) {
         return;
     }
@@ -127,15 +142,19 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     reporter.poll(now, frontier, intake.map(), control);
     outcome.bytes_held = intake.bytes_held();
     if (intake.map().holds_all() && !is_finishing) {
-        is_finishing = true;
         const std::uint64_t chunks = intake.chunks_held();
         outcome.packets_lost = chunks - std::min(first_pass_heard, chunks);
         outcome.packets_repaired = chunks - std::min(first_pass_placed, chunks);
-        Operation finish;
-        finish.kind = OperationKind::finish;
-        finish.ticket = Ticket{intake.next_ticket()++};
-        intake.operations().push_back(finish);
+        order_finish();
     }
+}
+
+void Receiver::Parts::order_finish() {
+    is_finishing = true;
+    Operation finish;
+    finish.kind = OperationKind::finish;
+    finish.ticket = Ticket{intake.next_ticket()++};
+    intake.operations().push_back(finish);
 }
 
 /// How old a gap must be to be a loss: a quarter of a round trip, within bounds. To be too
@@ -243,6 +262,14 @@ void Receiver::be_careful(Instant now) {
     careful->intake.operations() = std::move(parts_->intake.operations());
     careful->is_started = true;
     careful->source_heard = now;
+    if (config.holds_already && parts_->is_finishing) {  // Once is enough.
+        careful->is_finishing = true;
+        careful->outcome.phase = parts_->outcome.phase;
+        careful->object_bytes = parts_->object_bytes;
+        if (parts_->outcome.phase == Phase::holding) {
+            careful->on_held(now);
+        }
+    }
     parts_ = std::move(careful);
 }
 
@@ -295,13 +322,19 @@ std::optional<Instant> Receiver::deadline() const {
         return kLongAgo;
     }
     auto first = earlier(parts.ending.deadline(), parts.source_deadline());
-    first = earlier(first, earlier(parts.ready.deadline(), parts.done.deadline()));
+    first = earlier(first, parts.done.deadline());
+    if (parts.may_answer()) {
+        first = earlier(first, parts.ready.deadline());
+    }
     first = earlier(first, parts.server.deadline());
     if (parts.server.is_waiting()) {
         first = earlier(first, parts.pacer.burst_at(kLongAgo));
     }
     if (const auto patience = parts.disk_patience()) {
         first = earlier(first, parts.disk_watch.deadline(*patience));
+    }
+    if (parts.config.holds_already) {
+        return earlier(first, parts.reporter.deadline());
     }
     if (parts.outcome.phase == Phase::moving) {
         first = earlier(first, earlier(parts.frontier.deadline(), parts.puller.deadline()));

@@ -38,7 +38,7 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
             return on_release(now, datagram);
         case PacketType::end:
             if (const auto body = wire::read_end(datagram.body);
-                body && from == config.source && intake.has_begun()) {
+                body && from == config.source && intake.has_begun() && !config.holds_already) {
                 on_end(now);
             }
             return;
@@ -51,7 +51,7 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
 
 void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     const auto& header = datagram.header;
-    if (outcome.phase != Phase::moving) {
+    if (outcome.phase != Phase::moving || config.holds_already) {
         intake.drop(datagram);
         return;
     }
@@ -131,7 +131,13 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
         }
         intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
         parities.begin(offer->blocks, offer->parities);
-        outcome.phase = Phase::moving;
+        object_bytes = offer->object_bytes;
+        if (outcome.phase == Phase::wiring) {
+            outcome.phase = Phase::moving;
+        }
+        if (config.holds_already && !is_finishing) {
+            order_finish();
+        }
     }
     if (offer->chunk_bytes == config.chunk_bytes) {
         ready.on_offer(now, *offer);
@@ -139,6 +145,9 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
 }
 
 void Receiver::Parts::on_describe(Instant now, const Datagram& datagram) {
+    if (config.holds_already) {
+        return;  // Not even a hole is stored.
+    }
     if (const auto body = wire::read_describe(datagram.body); body && !is_over()) {
         intake.on_describe(*body);
         if (datagram.to_group && datagram.header.rank == config.source && intake.has_begun() &&

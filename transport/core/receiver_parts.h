@@ -41,12 +41,18 @@ struct Receiver::Parts {
     // What time brings.
     void work(Instant now);
     void work_on_blocks(Instant now);
+    void order_finish();
+    void on_held(Instant now);
     void watch_source(Instant now);
     void fail(Instant now, Rank culprit, Error why);
     void stop();
 
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
+    }
+    /// What it said of holding is true: READY waits for that.
+    [[nodiscard]] bool may_answer() const {
+        return !config.holds_already || outcome.phase == Phase::holding;
     }
     [[nodiscard]] Duration gap_age() const;
     [[nodiscard]] std::optional<Instant> source_deadline() const;
@@ -75,6 +81,7 @@ struct Receiver::Parts {
     bool is_started = false;
     bool is_finishing = false;
     Instant source_heard{};
+    std::uint64_t object_bytes = 0;       ///< As offered.
     std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent,
     std::uint64_t first_pass_placed = 0;  ///< and had room.
 };

@@ -3,6 +3,7 @@
 #include "transport/core/reporter.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace stage::core {
 
@@ -38,7 +39,14 @@ void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) 
     }
 }
 
+void ReportBoard::leave_out(Rank rank) {
+    std::erase_if(entries_, [rank](const Entry& entry) { return entry.rank == rank; });
+}
+
 std::uint32_t ReportBoard::window_below(Instant now) {
+    if (entries_.empty()) {
+        return std::numeric_limits<std::uint32_t>::max();
+    }
     if (!moved_at_) {
         moved_at_ = now;
     }
@@ -50,7 +58,7 @@ std::uint32_t ReportBoard::window_below(Instant now) {
 }
 
 std::optional<Instant> ReportBoard::deadline(std::uint32_t block) const {
-    const bool is_closed = block >= median_held_ + window_blocks_ + extra_;
+    const bool is_closed = !entries_.empty() && block >= median_held_ + window_blocks_ + extra_;
     return is_closed && moved_at_ ? std::optional{*moved_at_ + limits_.window_patience}
                                   : std::nullopt;
 }

@@ -19,6 +19,9 @@ class ReportBoard {
     /// Reports of others than representatives count for nothing here.
     void on_report(Instant now, Rank from, const wire::Report& report);
 
+    /// This member needs nothing: nobody waits for it.
+    void leave_out(Rank rank);
+
     /// Up to which block (exclusive) the first pass may go now.
     [[nodiscard]] std::uint32_t window_below(Instant now);
     /// The window is closed before `block`: when may it open by itself?

@@ -96,9 +96,25 @@ void Sender::Parts::work_on_readiness(Instant now) {
         // A small object may have been read, and finished here, before all were heard.
         outcome.phase = outcome.held_at ? Phase::holding : Phase::moving;
         watch.start(now);
+        spare_holders();
     } else if (auto accused = readiness.accuse(now)) {
         verdict.on_failed(accused->rank, std::move(accused->why));
         blame = Blame::node;
+    }
+}
+
+/// Who holds the object already is done, and is waited for no more. If all do, nothing is sent.
+void Sender::Parts::spare_holders() {
+    const RankSet& holders = readiness.holders();
+    for (std::uint32_t i = 0; holders.count() > 0 && i < config.members; ++i) {
+        const Rank rank{static_cast<std::uint16_t>(i)};
+        if (holders.has(rank)) {
+            verdict.on_done(rank);
+            board.leave_out(rank);
+        }
+    }
+    if (holders.count() + 1 == config.members) {
+        pass.withhold(!config.holds_already);
     }
 }
 
@@ -216,9 +232,11 @@ std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t c
     return descriptors.describe(block, count);
 }
 
-/// Blocks are read ahead of readiness, but not while their cut may still change.
+/// Blocks are read ahead of readiness, but not while their cut may still change, or maybe
+/// nobody needs them.
 bool Sender::Parts::may_load() const {
-    return config.chunk_bytes_careful == 0 || readiness.is_complete();
+    return readiness.is_complete() ||
+           (config.chunk_bytes_careful == 0 && !config.holds_already);
 }
 
 /// The search may want to hear reports first. Once the pass is over nobody listens to it any

@@ -23,7 +23,8 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
     switch (datagram.header.type) {
         case PacketType::ready:
             if (const auto body = wire::read_ready(datagram.body)) {
-                readiness.on_ready(now, from, *body);
+                const bool holds = (datagram.header.flags & wire::kFlagHolds) != 0;
+                readiness.on_ready(now, from, *body, holds);
             }
             return;
         case PacketType::request:

@@ -37,6 +37,7 @@ struct Sender::Parts final : Holdings {
     // What time brings.
     void work(Instant now);
     void work_on_readiness(Instant now);
+    void spare_holders();
     void work_on_object(Instant now);
     void keep_alive(Instant now);
     void watch_own_disk(Instant now);

@@ -64,6 +64,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.rate_remembered_bytes_per_s = config.rate_remembered_bits_per_s / 8;
     core.rate_policy =
         config.is_acker_paced ? core::RatePolicy::acker : core::RatePolicy::quantile;
+    core.holds_already = config.holds_already;
     core.resident_blocks = kResidentBlocks;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;

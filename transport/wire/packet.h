@@ -54,6 +54,7 @@ enum class PacketType : std::uint8_t {
 /// 4 bits beside the lane. An unknown critical flag refuses the packet.
 enum PacketFlag : std::uint8_t {
     kFlagRepeat = 0x1,    ///< DATA sent before, by anyone.
+    kFlagHolds = 0x2,     ///< READY: its sender holds the object already.
     kFlagCritical = 0x8,  ///< What isn't understood here must not be guessed: drop and count.
 };
 

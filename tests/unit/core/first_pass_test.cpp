@@ -81,6 +81,25 @@ TEST_CASE("the first pass sends every chunk once, in order, each block after its
     CHECK(sent.size() == 57);  // 19 blocks of 3 chunks, 4 holes
 }
 
+TEST_CASE("a pass that nobody needs reads all blocks and sends none, or does not even read") {
+    Pass reading{20};
+    reading.load();
+    reading.pass.withhold(true);
+    for (int i = 0; i < 100 && !reading.pass.is_over(); ++i) {
+        reading.load();
+        CHECK(reading.fill().empty());
+    }
+    CHECK(reading.pass.is_over());
+    CHECK(reading.pass.has_loaded_all());
+    Pass idle{20};
+    idle.pass.withhold(false);
+    CHECK(idle.pass.is_over());
+    CHECK(idle.pass.has_loaded_all());
+    CHECK_FALSE(idle.pass.wants_loads());
+    idle.load();
+    CHECK(idle.fill().empty());
+}
+
 TEST_CASE("the first pass stops at the window and at what isn't read yet") {
     Pass world{20};
     CHECK(world.fill().empty());

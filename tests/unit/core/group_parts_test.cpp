@@ -79,7 +79,8 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     CHECK(offer->chunk_bytes == 1000);
     readiness.on_ready(kStart + milliseconds{1},
                        rank(1),
-                       {.source_time_us = offer->source_time_us, .hold_us = 400});
+                       {.source_time_us = offer->source_time_us, .hold_us = 400},
+                       true);
     CHECK(readiness.round_trip().mean() == microseconds{600});
     CHECK_FALSE(readiness.is_complete());
     CHECK_FALSE(readiness.accuse(kStart + seconds{4}));
@@ -88,9 +89,11 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     CHECK(named->rank == rank(2));
     CHECK(named->why.find("no datagram passes") == 0);
     CHECK(named->why.find("(and 1 more nodes)") != std::string::npos);
-    readiness.on_ready(kStart, rank(2), {});
-    readiness.on_ready(kStart, rank(3), {});
+    readiness.on_ready(kStart, rank(2), {}, false);
+    readiness.on_ready(kStart, rank(3), {}, true);
     CHECK(readiness.is_complete());
+    CHECK(readiness.holders().count() == 2);
+    CHECK_FALSE(readiness.holders().has(rank(2)));
     CHECK_FALSE(readiness.deadline());
     CHECK_FALSE(readiness.accuse(kStart + seconds{9}));
 }

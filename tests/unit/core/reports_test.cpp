@@ -131,6 +131,22 @@ TEST_CASE("the first pass runs ahead of the middle member, not of the slowest") 
     CHECK(board.window_below(kStart + milliseconds{250}) == 37);
 }
 
+TEST_CASE("the first pass does not wait for who needs nothing") {
+    ReportBoard board{config_of(0, 5), {}};
+    board.leave_out(rank(1));
+    wire::Report body;
+    body.blocks_held = 10;
+    board.on_report(kStart, rank(2), body);
+    CHECK(board.window_below(kStart) == 6);
+    board.on_report(kStart, rank(3), body);
+    CHECK(board.window_below(kStart) == 16);
+    board.leave_out(rank(2));
+    board.leave_out(rank(3));
+    board.leave_out(rank(4));
+    CHECK(board.window_below(kStart) > 1'000'000);
+    CHECK_FALSE(board.deadline(1'000'000));
+}
+
 TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {
     BurstSearch search{{}, 16};
     CHECK(search.next_stretch(1, 0, false) == 1);
