@@ -122,9 +122,9 @@ endif
 # ----------------------------------------------------------------------- folders and programs
 transport := $(addprefix transport/,wan tcp verbs udp run core seal wire base)
 plugin    := spank stager/control transport/base
-daemon    := $(addprefix stager/,daemon spawn link config worker files control) pmix \
+daemon    := $(addprefix stager/,daemon spawn link config worker files cache control) pmix \
              $(transport)
-worker    := $(addprefix stager/,worker files config control) pmix $(transport)
+worker    := $(addprefix stager/,worker files cache config control) pmix $(transport)
 host      := pmix/host pmix transport/base
 command   := stager/cli $(daemon)
 everyone  := $(sort $(plugin) $(daemon) $(worker) $(host) $(command))

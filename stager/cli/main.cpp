@@ -2,6 +2,7 @@
 //
 // One word chooses what it does. Exit codes: 0 all is well or done, 1 something is wrong or
 // some nodes failed, 2 nothing was done, 64 to 78 wrong use, as in sysexits.h.
+#include "stager/cli/cache.h"
 #include "stager/cli/doctor.h"
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
@@ -32,6 +33,7 @@ constexpr const char* kUsage =
     "         --interface=NAME  for srun: the network interface to use\n"
     "       stagecast status [JOB] [--json]     what is under way on this node's daemon?\n"
     "       stagecast explain JOB [--json]      where did the time of a stage go?\n"
+    "       stagecast cache ls|rm|verify        what does this node keep? (root)\n"
     "       stagecast prolog                    in Slurm's Prolog script (StageFrom)\n"
     "       stagecast doctor [-c FILE]   why does staging not work on this node?\n"
     "       stagecast --version\n";
@@ -71,6 +73,9 @@ int run(std::span<char* const> words) {
     if (command == "status" || command == "explain") {
         return run_status(command == "status" ? StatusKind::running : StatusKind::explain,
                           words.subspan(1));
+    }
+    if (command == "cache") {
+        return run_cache(words.subspan(1));
     }
     if (command == "prolog") {
         return run_prolog(words.subspan(1));

@@ -53,7 +53,9 @@ struct Config {
     std::vector<std::string> push_roots;
     std::uint64_t max_bytes = 0;  ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;
-    std::uint64_t rate_max = 0;  ///< Never 0.
+    std::string cache_dir;
+    std::uint64_t cache_size = 0;  ///< 0: no cache.
+    std::uint64_t rate_max = 0;    ///< Never 0.
     RateControl rate_control = RateControl::quantile;
     bool rate_search = true;  ///< Else stages are sent at rate_max.
     Duration stage_timeout{};

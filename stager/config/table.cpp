@@ -79,6 +79,17 @@ constexpr std::array kKeys{
               CountKey{&Config::max_stages_per_node, 1, 1000},
               "16",
               "Stagings that may run at once on a node; one more fails with a sentence."},
+    ConfigKey{"CacheSize",
+              SizeKey{&Config::cache_size, 0, kAnySize},
+              "0",
+              "Bytes of the node cache: files that a user staged are kept here, so that the "
+              "user's next job with the same file sends and reads nothing. 0: no cache."},
+    ConfigKey{"CacheDir",
+              PathKey{&Config::cache_dir, false},
+              "/var/cache/stagecast",
+              "Where the node cache lies: a directory of root's alone, as fit as StageRoot, "
+              "best on the same file system.",
+              Reread::at_restart},
     ConfigKey{"RateMax",
               RateKey{&Config::rate_max, 1000, 1'000'000'000'000},
               "100gbit",

@@ -34,6 +34,16 @@ Result<SpawnId> Children::start(const ProgramRequest& program,
     return id;
 }
 
+Result<Spawner::RoleHandle> Children::start_role(std::uint32_t role,
+                                                 int socket_type,
+                                                 OnEvent on_event) {
+    auto handle = spawner_.start_role(role, socket_type);
+    if (handle) {
+        owners_[handle->id] = std::move(on_event);
+    }
+    return handle;
+}
+
 Result<SpawnId> Children::remove_tree(int root, const RemoveRequest& what, OnEvent on_event) {
     auto id = spawner_.remove_tree(root, what);
     if (id) {

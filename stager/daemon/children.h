@@ -29,13 +29,16 @@ class Children {
     Result<SpawnId> start(const ProgramRequest& program,
                           const std::vector<int>& fds,
                           OnEvent on_event);
+    Result<Spawner::RoleHandle> start_role(std::uint32_t role,
+                                           int socket_type,
+                                           OnEvent on_event);
     Result<SpawnId> remove_tree(int root, const RemoveRequest& what, OnEvent on_event);
     /// Somebody else is told of this child from now on; unknown ones are ignored.
     void on_end(SpawnId id, OnEvent on_event);
     /// SIGTERM, SIGKILL to its group; a child that is gone is not an error.
     void kill(pid_t pid, int signal);
 
-    /// For roles, whose events nobody needs.
+    /// For roles whose events nobody needs.
     [[nodiscard]] Spawner& spawner() { return spawner_; }
 
   private:

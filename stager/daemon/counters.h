@@ -20,6 +20,9 @@ struct Counters {
     std::uint64_t hosts_replaced = 0;     ///< PMIx hosts that were wedged or died.
     std::uint64_t workers_killed = 0;     ///< That did not leave in time.
     std::uint64_t directories_swept = 0;  ///< Left by jobs that nobody ended.
+    std::uint64_t cache_hits = 0;         ///< Files that a stage was given.
+    std::uint64_t cache_kept = 0;
+    std::uint64_t cache_evicted = 0;
 };
 
 }  // namespace stage

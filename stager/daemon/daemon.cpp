@@ -101,6 +101,13 @@ Status Daemon::open_children(Spawner spawner) {
     hosts_ = std::move(*hosts);
     munge_.emplace(loop_, *children_, log_, kRoleMunge);
     loop_.before_wait([this] { munge_->before_wait(); });
+    cache_.emplace(NodeCache::Surroundings{.loop = loop_,
+                                           .log = log_,
+                                           .config = config_,
+                                           .counters = counters_,
+                                           .children = *children_,
+                                           .copier_role = kRoleCacheCopier});
+    cache_->open();
     services_.emplace(Services{.loop = loop_,
                                .log = log_,
                                .config = config_,
@@ -109,7 +116,8 @@ Status Daemon::open_children(Spawner spawner) {
                                .hosts = *hosts_,
                                .verdicts = *verdicts_,
                                .links = links_,
-                               .credentials = munge_->client()});
+                               .credentials = munge_->client(),
+                               .cache = *cache_});
     registry_.emplace(*services_);
     metrics_.emplace(*services_, [this] { refresh_counters(); });
     examiner_.emplace(*services_);

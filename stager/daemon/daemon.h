@@ -64,6 +64,7 @@ class Daemon {
     std::optional<VerdictStore> verdicts_;
     std::unique_ptr<HostPool> hosts_;
     std::optional<MungeDriver> munge_;
+    std::optional<NodeCache> cache_;
     std::optional<Services> services_;
     std::optional<Registry> registry_;
     std::optional<MetricsFile> metrics_;

@@ -38,7 +38,8 @@ Examination::Examination(Services& services, const ExamineOrder& order, OnDone o
         services.counters,
         worker,
         {.on_started = [] {},
-         .on_message = [this](FromWorker message) { on_message(std::move(message)); },
+         .on_message = [this](FromWorker message,
+                              UniqueFd /*file*/) { on_message(std::move(message)); },
          .on_ended =
              [this](const std::string& why) {
                  finish(

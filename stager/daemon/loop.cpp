@@ -141,6 +141,7 @@ void Loop::run() {
             }
         }
     }
+    stopped_ = false;
 }
 
 void Alarm::set(std::optional<Instant> when) {

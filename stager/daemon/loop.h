@@ -44,7 +44,7 @@ class Loop {
     /// Each round before the loop waits, after what was deferred. One only.
     void before_wait(Task task) { before_wait_ = std::move(task); }
 
-    /// Until stop().
+    /// Until stop(); then it may run again.
     void run();
     void stop() { stopped_ = true; }
 

@@ -3,6 +3,7 @@
 // One per node, root, in the foreground: `stagecastd [-c FILE]`, logging to stderr. `-C` checks
 // the configuration and ends, `-p` prints it, `-m` prints its manual page. Before anything else
 // it forks its spawner, whose children then inherit nothing.
+#include "stager/cache/copier.h"
 #include "stager/config/config.h"
 #include "stager/daemon/daemon.h"
 #include "stager/daemon/slurm_query.h"
@@ -80,7 +81,8 @@ int serve(const Config& config, const Options& options) {
     auto spawner = Spawner::fork({.roles = {[socket = config.munge_socket](int fd) {
                                                 return run_munge_helper(fd, socket);
                                             },
-                                            [](int fd) { return run_slurm_query(fd); }},
+                                            [](int fd) { return run_slurm_query(fd); },
+                                            [](int fd) { return run_cache_copier(fd); }},
                                   .cgroup = own_cgroup()});
     if (!spawner) {
         log.error(spawner.error().sentence());

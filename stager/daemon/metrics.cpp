@@ -107,6 +107,10 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
             "directories_swept_total",
             counters.directories_swept,
             "Leavings of jobs that nobody ended here.");
+    family(text, "cache_files_total", "counter", "Files of the node cache, by what became.");
+    sample(text, "cache_files_total{what=\"given\"}", std::to_string(counters.cache_hits));
+    sample(text, "cache_files_total{what=\"kept\"}", std::to_string(counters.cache_kept));
+    sample(text, "cache_files_total{what=\"evicted\"}", std::to_string(counters.cache_evicted));
     return text;
 }
 

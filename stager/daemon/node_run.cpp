@@ -24,6 +24,13 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
     : services_{services},
       owner_{owner},
       order_{std::move(order)},
+      cache_link_{services.cache,
+                  order_.request.uid,
+                  [this](const ToWorker& told, int file) {
+                      if (worker_) {
+                          worker_->send(told, file);
+                      }
+                  }},
       host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
       outcome_alarm_{services.loop, [this] { tell_outcome(); }} {
 }
@@ -215,7 +222,11 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
         services_.counters,
         order,
         {.on_started = [this] { owner_.on_started(); },
-         .on_message = [this](FromWorker message) { on_worker_message(std::move(message)); },
+         .on_message =
+             [this](FromWorker message, UniqueFd file) {
+                 cache_link_.on_message(message, std::move(file));
+                 on_worker_message(std::move(message));
+             },
          .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
     group_socket_.reset();  // The worker alone listens.
     unicast_socket_.reset();

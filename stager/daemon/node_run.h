@@ -7,6 +7,7 @@
 // (go_direct).
 #pragma once
 
+#include "stager/daemon/cache_link.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/worker_order.h"
 #include "stager/daemon/worker_process.h"
@@ -85,6 +86,7 @@ class NodeRun {
     Services& services_;
     NodeRunOwner& owner_;
     RunOrder order_;
+    CacheLink cache_link_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
     UniqueFd group_socket_;

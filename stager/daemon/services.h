@@ -8,6 +8,7 @@
 #include "stager/daemon/counters.h"
 #include "stager/daemon/host_pool.h"
 #include "stager/daemon/loop.h"
+#include "stager/daemon/node_cache.h"
 #include "stager/daemon/verdict_store.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
@@ -23,6 +24,7 @@ namespace stage {
 /// The spawner's roles, by number.
 inline constexpr std::uint32_t kRoleMunge = 0;
 inline constexpr std::uint32_t kRoleSlurmQuery = 1;
+inline constexpr std::uint32_t kRoleCacheCopier = 2;
 
 /// A stage that is over, for `stagecast explain`.
 struct EndedStage {
@@ -43,6 +45,7 @@ struct Services {
     VerdictStore& verdicts;
     LinkPolicy& links;
     Credentials& credentials;
+    NodeCache& cache;
     std::unordered_map<std::string, std::string>
         addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
     std::deque<EndedStage> ended{};

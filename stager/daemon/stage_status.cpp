@@ -42,9 +42,13 @@ struct NodeShare {
 void add_shares(json& told, std::vector<NodeShare> shares) {
     double lost = 0;
     double repaired = 0;
+    double read = 0;
+    double here = 0;
     for (NodeShare& share : shares) {
         lost += counted(share.statistics, "packets_lost").get<double>();
         repaired += counted(share.statistics, "packets_repaired").get<double>();
+        read += counted(share.statistics, "bytes_read").get<double>();
+        here += counted(share.statistics, "bytes_here").get<double>();
         share.seconds = counted(share.statistics, "seconds").get<double>();
     }
     std::ranges::sort(shares, [](const NodeShare& one, const NodeShare& other) {
@@ -52,6 +56,8 @@ void add_shares(json& told, std::vector<NodeShare> shares) {
     });
     told["packets_lost"] = static_cast<std::uint64_t>(lost);
     told["packets_repaired"] = static_cast<std::uint64_t>(repaired);
+    told["bytes_read"] = static_cast<std::uint64_t>(read);  // Of the source, by all together.
+    told["bytes_here"] = static_cast<std::uint64_t>(here);  // That nodes had already.
     told["slowest"] = json::array();
     for (std::size_t i = 0; i < std::min(kSlowNamed, shares.size()); ++i) {
         told["slowest"].push_back(

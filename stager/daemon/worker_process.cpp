@@ -73,11 +73,11 @@ WorkerProcess::~WorkerProcess() {
     }
 }
 
-void WorkerProcess::send(const ToWorker& message) {
+void WorkerProcess::send(const ToWorker& message, int file) {
     if (!socket_) {
         return;
     }
-    const Status sent = send_to_peer(socket_.get(), encode_to_worker(message));
+    const Status sent = send_to_peer(socket_.get(), encode_to_worker(message), file);
     if (!sent && sent.error().cause() != EPIPE) {  // Of a dead one the spawner tells.
         kill();
     }
@@ -132,7 +132,7 @@ void WorkerProcess::on_readable() {
             return;
         }
         const auto call = events_.on_message;
-        call(std::move(*message));
+        call(std::move(*message), std::move(received->file));
     }
 }
 

@@ -27,7 +27,8 @@ class WorkerProcess {
   public:
     struct Events {
         std::function<void()> on_started;
-        std::function<void(FromWorker)> on_message;
+        /// `file`: what came beside it, if anything did.
+        std::function<void(FromWorker, UniqueFd file)> on_message;
         /// The process is gone; comes once. `why` is "killed by SIGKILL" or why it never ran.
         std::function<void(const std::string& why)> on_ended;
     };
@@ -45,7 +46,8 @@ class WorkerProcess {
     ~WorkerProcess();
 
     /// One that does not take what it is told is killed.
-    void send(const ToWorker& message);
+    /// `file`: a descriptor to go with it, borrowed.
+    void send(const ToWorker& message, int file = -1);
     /// SIGKILL, if it has not left by itself before.
     void kill_after(Duration patience);
 

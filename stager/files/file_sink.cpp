@@ -263,11 +263,16 @@ Result<Placing> FileSink::write_file_block(BlockIndex block,
     if (*placing == Placing::deferred) {
         return placing;
     }
+    hold(block, *place, leaf);
+    return placing;
+}
+
+void FileSink::hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf) {
+    const std::size_t index = block.index() - first_file_block_;
     held_[index] = true;
     leaves_[index] = leaf;
     --missing_;
-    bytes_held_ += bytes.size();
-    return placing;
+    bytes_held_ += place.length;
 }
 
 Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes room) {

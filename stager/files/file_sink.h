@@ -10,6 +10,7 @@
 // Whatever ends a sink early, its temporary files go with it.
 #pragma once
 
+#include "stager/cache/content.h"
 #include "stager/files/digest.h"
 #include "stager/files/manifest.h"
 #include "stager/files/target.h"
@@ -63,6 +64,26 @@ class FileSink final : public BlockSink {
     /// have gone well. Nothing else may be asked of this sink then.
     [[nodiscard]] Status look(Bytes manifest);
 
+    /// What is here already of what the manifest tells: each file whose content it names and
+    /// that stands at its destination, or whose bytes `find` has (a descriptor; the sink reads
+    /// it once). What is not that content is told to `spoilt` and not held. After expect().
+    using FindContent = std::function<UniqueFd(const Content&)>;
+    [[nodiscard]] Status fill(const FindContent& find,
+                              const std::function<void(const Content&)>& spoilt);
+    /// Nothing is needed but finish().
+    [[nodiscard]] bool holds_all() const { return manifest_ && missing_ == 0; }
+    /// That came from fill(), bytes.
+    [[nodiscard]] std::uint64_t bytes_filled() const { return bytes_filled_; }
+
+    /// A file that a later stage may know again, as it lies here. After finish().
+    struct Keepsake {
+        SourceStamp stamp{};
+        Digest128 sum{};
+        std::uint64_t bytes = 0;
+        UniqueFd file;  ///< For reading.
+    };
+    [[nodiscard]] std::vector<Keepsake> keepsakes() const;
+
     /// Nothing until the manifest is complete.
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
     /// Where entry `index` of the manifest is, absolute; "" for one in trouble. After finish().
@@ -101,6 +122,10 @@ class FileSink final : public BlockSink {
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);
+    [[nodiscard]] Result<bool> fill_from(std::size_t index, int file, const Digest128& sum);
+    void hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf);
+    void hold_nothing_of(const ManifestEntry& entry);
+    [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry) const;
 
     SinkConfig config_;
     std::vector<std::byte> manifest_bytes_;  ///< Its length is known from block 0 on.
@@ -114,6 +139,7 @@ class FileSink final : public BlockSink {
     std::vector<bool> held_;         ///< Likewise.
     std::size_t missing_ = 0;        ///< File blocks not held yet.
     std::uint64_t bytes_held_ = 0;
+    std::uint64_t bytes_filled_ = 0;
     std::atomic<std::uint64_t> bytes_expected_{0};
 };
 

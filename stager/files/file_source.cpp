@@ -22,6 +22,18 @@ ManifestEntry note_of(const SourceOrder& order, const Error& why) {
     return entry;
 }
 
+/// Of a plain file: which it is, and what it holds, as far as that is known.
+void identify(const SourceItem& item, const KnownContent& known, ManifestEntry& entry) {
+    const auto stamp = item.stamp();
+    if (!stamp || entry.is_tree() || !entry.shape.empty() || entry.size == 0) {
+        return;
+    }
+    entry.stamp.assign(stamp->begin(), stamp->end());
+    if (const auto content = known(*stamp)) {
+        entry.content = bytes_of(*content);
+    }
+}
+
 Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
     return Error{Blame::user,
                  "the files to stage have " + in_words(bytes) + ", this site allows " +
@@ -32,7 +44,8 @@ Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
 }  // namespace
 
 Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrder>& orders,
-                                                     std::uint64_t bytes_max) {
+                                                     std::uint64_t bytes_max,
+                                                     const KnownContent& known) {
     std::vector<std::unique_ptr<SourceItem>> items;
     Manifest manifest;
     std::uint64_t bytes = 0;
@@ -44,6 +57,9 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
         ManifestEntry entry = item ? (*item)->describe() : note_of(order, item.error());
         entry.spec = order.spec;
         entry.line = order.line;
+        if (item && known && !order.is_plain) {
+            identify(**item, known, entry);
+        }
         bytes += entry.size;
         if (bytes_max != 0 && bytes > bytes_max) {
             return too_many_bytes(bytes, bytes_max);
@@ -102,7 +118,9 @@ Result<SourceBlock> FileSource::read(BlockIndex block, MutableBytes room) {
 Status FileSource::read_file_block(BlockIndex block, MutableBytes room) {
     const auto place = find_block(manifest_, block);
     invariant(place && items_[place->entry], "a file block has a file");
-    return items_[place->entry]->read(place->offset, room);
+    Status done = items_[place->entry]->read(place->offset, room);
+    bytes_read_ += done ? room.size() : 0;
+    return done;
 }
 
 Status FileSource::keep_to_it(BlockIndex block, Bytes bytes, const Digest128& leaf) {
@@ -117,6 +135,16 @@ Status FileSource::keep_to_it(BlockIndex block, Bytes bytes, const Digest128& le
     is_read_[index] = true;
     // The last block of a changed file never leaves this node.
     return --unread_[place->entry] == 0 ? items_[place->entry]->unchanged() : Status{};
+}
+
+Status FileSource::finish() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        Status same = unread_[i] > 0 && items_[i] ? items_[i]->unchanged() : Status{};
+        if (!same) {
+            return same;
+        }
+    }
+    return {};
 }
 
 std::optional<FileIdentity> FileSource::identity(std::size_t index) const {

@@ -6,10 +6,13 @@
 // the beginning. So nobody ever completes a file that changed under our hands.
 #pragma once
 
+#include "stager/cache/content.h"
 #include "stager/files/digest.h"
 #include "stager/files/source_item.h"
 #include "transport/run/source.h"
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,17 +28,23 @@ struct SourceOrder {
     bool is_plain = false;     ///< Nothing but the bytes: of a file that is read, not kept.
 };
 
+/// What a file with this stamp holds, where somebody remembers it.
+using KnownContent = std::function<std::optional<Content>(const SourceStamp&)>;
+
 class FileSource final : public BlockSource {
   public:
     /// Opens all of them, with the caller's rights. Fails on the first that can't be opened and
     /// is not optional, and when together they have more than `bytes_max` (0: no limit).
     [[nodiscard]] static Result<std::unique_ptr<FileSource>> open(
-        const std::vector<SourceOrder>& orders, std::uint64_t bytes_max);
+        const std::vector<SourceOrder>& orders,
+        std::uint64_t bytes_max,
+        const KnownContent& known = {});
 
     [[nodiscard]] std::uint32_t block_count() const override { return block_count_; }
     [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
-    [[nodiscard]] Status finish() override { return {}; }
+    /// Of what was not read, too: nothing has changed since it was opened.
+    [[nodiscard]] Status finish() override;
 
     [[nodiscard]] const Manifest& manifest() const { return manifest_; }
     [[nodiscard]] Bytes manifest_bytes() const { return manifest_bytes_; }
@@ -45,6 +54,8 @@ class FileSource final : public BlockSource {
     [[nodiscard]] std::vector<FileIdentity> above(std::size_t index) const;
     /// Of all file blocks, once each was read.
     [[nodiscard]] std::string digest() const;
+    /// Of files, so far, repeats included.
+    [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
     /// For open(): items by entry of `manifest`, which is laid out; none where there is
     /// trouble.
@@ -63,6 +74,7 @@ class FileSource final : public BlockSource {
     std::vector<Digest128> leaves_;      ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> is_read_;          ///< Likewise.
     std::vector<std::uint32_t> unread_;  ///< Blocks to go, by manifest entry.
+    std::atomic<std::uint64_t> bytes_read_{0};
 };
 
 }  // namespace stage

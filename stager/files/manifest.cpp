@@ -1,5 +1,7 @@
 #include "stager/files/manifest.h"
 
+#include "stager/cache/content.h"
+#include "stager/cache/source_stamp.h"
 #include "stager/files/tree_node.h"
 
 #include <algorithm>
@@ -9,12 +11,12 @@ namespace stage {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x53434D46;  // "SCMF"
-constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersion = 4;
 constexpr std::size_t kMaxTroubleBytes = 4096;
 constexpr std::size_t kMaxLineBytes = 32U << 10U;
 /// An entry with empty texts, bytes.
 constexpr std::size_t kEntryBytes =
-    2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + (4 + 8 + 4) + 1 + 4 + 4 + 4;
+    2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + (4 + 8 + 4) + 1 + 4 + 4 + 4 + 4 + 4;
 constexpr std::uint32_t kNanosecondsPerSecond = 1'000'000'000;
 
 std::uint64_t blocks_for(std::uint64_t bytes) {
@@ -25,7 +27,7 @@ std::size_t encoded_bytes(const Manifest& manifest) {
     std::size_t bytes = kManifestHeadBytes;
     for (const ManifestEntry& entry : manifest.entries) {
         bytes += kEntryBytes + entry.name.size() + entry.trouble.size() + entry.line.size() +
-                 entry.shape.size();
+                 entry.shape.size() + entry.stamp.size() + entry.content.size();
     }
     return bytes;
 }
@@ -37,7 +39,7 @@ void put_entry(ByteWriter& writer, const ManifestEntry& entry) {
     writer.u32(entry.first_block.value());
     writer.u32(entry.index_bytes).u64(entry.room).u32(entry.inodes);
     writer.u8(static_cast<std::uint8_t>(entry.blame)).text(entry.trouble);
-    writer.text(entry.line).blob(entry.shape);
+    writer.text(entry.line).blob(entry.shape).blob(entry.stamp).blob(entry.content);
 }
 
 bool is_sound_tree(const ManifestEntry& entry) {
@@ -45,6 +47,16 @@ bool is_sound_tree(const ManifestEntry& entry) {
         return entry.room == 0 && entry.inodes == 0;
     }
     return entry.trouble.empty() && entry.inodes > 0 && entry.index_bytes <= kMaxTreeIndexBytes;
+}
+
+/// Only a plain file is known again, and only whole digests name it.
+bool has_sound_identity(const ManifestEntry& entry) {
+    const bool is_plain =
+        !entry.is_tree() && entry.trouble.empty() && entry.shape.empty() && entry.size > 0;
+    const bool has_stamp = entry.stamp.size() == SourceStamp{}.size();
+    const bool has_content = entry.content.size() == kContentBytes;
+    return (entry.stamp.empty() || (is_plain && has_stamp)) &&
+           (entry.content.empty() || (has_stamp && has_content));
 }
 
 /// Fails the reader if the entry breaks a rule that concerns it alone.
@@ -67,13 +79,17 @@ ManifestEntry take_entry(ByteReader& reader) {
     entry.line = reader.text(kMaxLineBytes);
     const Bytes shape = reader.blob(kMaxManifestBytes);
     entry.shape.assign(shape.begin(), shape.end());
+    const Bytes stamp = reader.blob(SourceStamp{}.size());
+    entry.stamp.assign(stamp.begin(), stamp.end());
+    const Bytes content = reader.blob(kContentBytes);
+    entry.content.assign(content.begin(), content.end());
     const bool is_sound = is_plain_name(entry.name) && entry.mode <= 07777 &&
                           entry.mtime.nanoseconds < kNanosecondsPerSecond &&
                           blame <= static_cast<std::uint8_t>(Blame::internal) &&
                           (entry.trouble.empty() || (entry.size == 0 && entry.shape.empty())) &&
                           is_sound_tree(entry) &&
                           entry.trouble.find('\0') == std::string::npos &&
-                          has_sound_shape(entry);
+                          has_sound_shape(entry) && has_sound_identity(entry);
     if (!is_sound) {
         reader.fail();
         return entry;

@@ -11,7 +11,8 @@
 //     entry:     spec u16 | name text | size u64 | mode u16 | uid u32 | gid u32 |
 //                mtime_seconds u64 (two's complement) | mtime_nanoseconds u32 |
 //                first_block u32 | index u32 | room u64 | inodes u32 |
-//                blame u8 | trouble text | line text | shape blob
+//                blame u8 | trouble text | line text | shape blob |
+//                stamp blob (0 or 32) | content blob (0 or 48)
 //
 // Network byte order (base/codec.h). `length` is the whole manifest in bytes, `blocks` the
 // whole object's. Under protection `none` anyone can forge it: decoding trusts nothing.
@@ -64,6 +65,12 @@ struct ManifestEntry {
     /// Of a file with holes, attributes or ACLs: its node (tree_node.h), without a name.
     /// `size` is then what is sent of it. Else empty.
     std::vector<std::byte> shape;
+    /// Which file this is (cache/source_stamp.h), where a later stage may know it again. Else
+    /// empty, as for all but plain files.
+    std::vector<std::byte> stamp;
+    /// And what it holds (cache/content.h), where that was known before it was read. Else
+    /// empty.
+    std::vector<std::byte> content;
 
     [[nodiscard]] bool is_tree() const { return index_bytes != 0; }
     [[nodiscard]] std::uint32_t block_count() const;

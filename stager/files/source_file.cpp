@@ -25,6 +25,10 @@ std::uint64_t source_page_room(off_t size) {
     return size <= kShort ? kAllPages : page_room() / 2;
 }
 
+std::chrono::nanoseconds time_of_day() {
+    return std::chrono::system_clock::now().time_since_epoch();
+}
+
 /// The last component. Requires a path that names a regular file, so there is one.
 std::string last_component(const std::string& path) {
     const std::size_t slash = path.rfind('/');
@@ -63,6 +67,7 @@ SourceFile::SourceFile(std::string path, UniqueFd fd, const struct stat& status)
     : path_{std::move(path)},
       fd_{std::move(fd)},
       identity_{identity_of(status)},
+      stamp_{stamp_of(path_, status, time_of_day())},
       behind_{source_page_room(status.st_size)} {
     constexpr std::int64_t kStatBlockBytes = 512;
     node_.kind = TreeKind::file;

@@ -21,6 +21,7 @@ class SourceFile final : public SourceItem {
     /// Holes are not to be sent, attributes and ACLs are.
     void find_shape();
     [[nodiscard]] FileIdentity identity() const override { return identity_; }
+    [[nodiscard]] std::optional<SourceStamp> stamp() const override { return stamp_; }
     [[nodiscard]] std::vector<FileIdentity> above() const override;
     [[nodiscard]] ManifestEntry describe() const override;
 
@@ -38,6 +39,7 @@ class SourceFile final : public SourceItem {
     std::string path_;
     UniqueFd fd_;
     FileIdentity identity_;
+    std::optional<SourceStamp> stamp_;
     TreeNode node_;
     bool may_have_holes_;
     DropBehind behind_;

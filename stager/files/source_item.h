@@ -4,6 +4,7 @@
 // its data), and a memory of what they were when they were opened.
 #pragma once
 
+#include "stager/cache/source_stamp.h"
 #include "stager/files/manifest.h"
 #include "transport/base/unique_fd.h"
 
@@ -37,6 +38,8 @@ class SourceItem {
     /// As a manifest tells of it; spec, line and first block are the caller's to fill.
     [[nodiscard]] virtual ManifestEntry describe() const = 0;
     [[nodiscard]] virtual FileIdentity identity() const = 0;
+    /// By which a later stage may know it again; nothing for what can't be.
+    [[nodiscard]] virtual std::optional<SourceStamp> stamp() const { return std::nullopt; }
     /// The directories that it lies in, as far as they can be seen.
     [[nodiscard]] virtual std::vector<FileIdentity> above() const = 0;
 

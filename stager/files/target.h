@@ -77,6 +77,14 @@ class Target {
     /// What comes is a directory with all that is in it.
     [[nodiscard]] virtual bool is_directory() const { return false; }
 
+    /// A plain file here, for reading: what stands at its place before begin(), what was
+    /// written after. Nothing for others, and where there is none.
+    [[nodiscard]] virtual UniqueFd reading() const { return {}; }
+    /// What stands here is compared with what comes.
+    [[nodiscard]] virtual bool is_compared() const { return false; }
+    /// Takes all of `file` over at once, without copying. False: this disk can't.
+    [[nodiscard]] virtual bool clone(int /*file*/) { return false; }
+
     /// Makes what is temporary.
     [[nodiscard]] virtual Status begin() = 0;
     /// `offset`: BlockPlace::offset.

@@ -6,7 +6,9 @@
 #include "stager/files/holes.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -239,6 +241,18 @@ Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
         behind_.was_read(fd_.get(), piece.offset, piece.length);
     }
     return {};
+}
+
+/// By another descriptor than the own one, which can write.
+UniqueFd TargetFile::reading() const {
+    const bool has_bytes = fd_ && (way_ == Way::write || way_ == Way::compare);
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    return has_bytes ? UniqueFd{::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)}
+                     : UniqueFd{};
+}
+
+bool TargetFile::clone(int file) {
+    return way_ == Way::write && fd_ && ::ioctl(fd_.get(), FICLONE, file) == 0;  // NOLINT
 }
 
 Status TargetFile::settle() {

@@ -35,6 +35,10 @@ class TargetFile final : public Target {
     [[nodiscard]] std::string temporary_path() const override;
     [[nodiscard]] bool is_left() const override { return way_ != Way::write; }
 
+    [[nodiscard]] UniqueFd reading() const override;
+    [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }
+    [[nodiscard]] bool clone(int file) override;
+
     /// Takes the whole room on the disk, too.
     [[nodiscard]] Status begin() override;
     [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;

@@ -51,6 +51,12 @@ Status ControlSocket::read() {
         cards_ = std::move(cards->table);
         return {};
     }
+    if (auto* told = std::get_if<WorkerTold>(&*message); told != nullptr && setup_) {
+        if (!asked_.empty() && told->about == asked_) {  // Else an answer that came too late.
+            told_ = Told{std::move(told->content), std::move(received->file)};
+        }
+        return {};
+    }
     auto* setup = std::get_if<WorkerSetup>(&*message);
     if (setup == nullptr || setup_) {
         return no_sense();
@@ -82,6 +88,18 @@ Result<WorkerSetup> ControlSocket::setup(std::chrono::milliseconds longest) {
     return *setup_;
 }
 
+Result<ControlSocket::Told> ControlSocket::ask(Bytes about, std::chrono::milliseconds longest) {
+    asked_.assign(about.begin(), about.end());
+    told_.reset();
+    Status done = say(FromWorker{WorkerAsk{asked_}});
+    done = done ? wait_for(longest, [this] { return told_.has_value(); }) : done;
+    asked_.clear();
+    if (!done && done.error().cause() != ETIMEDOUT) {
+        return std::move(done).error();
+    }
+    return told_ ? *std::exchange(told_, std::nullopt) : Told{};
+}
+
 Status ControlSocket::give(Bytes card) {
     return say(FromWorker{WorkerCard{{card.begin(), card.end()}}});
 }
@@ -98,9 +116,13 @@ void ControlSocket::say(const WorkerProgress& progress) {
 }
 
 Status ControlSocket::say(const FromWorker& message) {
+    return say(message, -1);
+}
+
+Status ControlSocket::say(const FromWorker& message, int file) {
     const std::vector<std::byte> bytes = encode_from_worker(message);
     for (;;) {
-        Status sent = send_to_peer(socket_.get(), bytes);
+        Status sent = send_to_peer(socket_.get(), bytes, file);
         if (sent || sent.error().cause() != EAGAIN) {
             return sent;
         }

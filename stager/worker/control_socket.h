@@ -30,6 +30,15 @@ class ControlSocket final : public CardCarrier {
     /// Waits a bounded time for room.
     [[nodiscard]] Status say(const FromWorker& message);
 
+    /// What the node cache knows; nothing where it does not answer in time. Only if may_cache.
+    struct Told {
+        std::vector<std::byte> content;
+        UniqueFd file;
+    };
+    [[nodiscard]] Result<Told> ask(Bytes about, std::chrono::milliseconds longest);
+    /// With a descriptor beside it, borrowed.
+    [[nodiscard]] Status say(const FromWorker& message, int file);
+
     /// The daemon said that the group has its verdict.
     [[nodiscard]] bool is_released() const { return is_released_; }
 
@@ -44,6 +53,8 @@ class ControlSocket final : public CardCarrier {
     Interrupts* interrupts_ = nullptr;
     std::optional<WorkerSetup> setup_;
     std::optional<std::vector<std::byte>> cards_;
+    std::vector<std::byte> asked_;  ///< What is waited for; empty: nothing.
+    std::optional<Told> told_;
     bool is_released_ = false;
 };
 

@@ -10,11 +10,15 @@ enum class Type : std::uint8_t {
     abort = 2,
     cards = 3,
     release = 4,
+    told = 5,
     progress = 65,
     card = 66,
     outcome = 67,
     released = 68,
     look = 69,
+    ask = 70,
+    keep = 71,
+    spoilt = 72,
 };
 
 ByteWriter begin(Type type) {
@@ -122,7 +126,7 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u8(setup.cards_follow ? 1 : 0);
     writer.u8(static_cast<std::uint8_t>(setup.purpose));
     invariant(setup.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
-    writer.blob(setup.manifest);
+    writer.blob(setup.manifest).u8(setup.may_cache ? 1 : 0);
 }
 
 void put(ByteWriter& writer, const WorkerAbort& abort) {
@@ -168,6 +172,22 @@ void put(ByteWriter& writer, const WorkerLook& look) {
     put_text(writer, look.digest, kMaxNameBytes);
 }
 
+void put(ByteWriter& writer, const WorkerTold& told) {
+    writer.blob(told.about).blob(told.content);
+}
+
+void put(ByteWriter& writer, const WorkerAsk& ask) {
+    writer.blob(ask.about);
+}
+
+void put(ByteWriter& writer, const WorkerKeep& keep) {
+    writer.raw(keep.stamp).raw(keep.sum).u64(keep.bytes);
+}
+
+void put(ByteWriter& writer, const WorkerSpoilt& spoilt) {
+    writer.blob(spoilt.content);
+}
+
 Type type_of(const WorkerSetup& /*m*/) {
     return Type::setup;
 }
@@ -194,6 +214,18 @@ Type type_of(const WorkerReleased& /*m*/) {
 }
 Type type_of(const WorkerLook& /*m*/) {
     return Type::look;
+}
+Type type_of(const WorkerTold& /*m*/) {
+    return Type::told;
+}
+Type type_of(const WorkerAsk& /*m*/) {
+    return Type::ask;
+}
+Type type_of(const WorkerKeep& /*m*/) {
+    return Type::keep;
+}
+Type type_of(const WorkerSpoilt& /*m*/) {
+    return Type::spoilt;
 }
 
 template <class Message>
@@ -239,6 +271,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.cards_follow = reader.u8() != 0;
     setup.purpose = take_enum(reader, WorkerPurpose::compare);
     setup.manifest = take_blob(reader, kMaxLookBytes);
+    setup.may_cache = reader.u8() != 0;
     if (setup.rank.index() >= setup.nodes.size() ||
         setup.source.index() >= setup.nodes.size() || setup.protection > 2) {
         reader.fail();
@@ -279,6 +312,10 @@ std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
             return WorkerCards{take_blob(reader, kMaxCardTableBytes)};
         case Type::release:
             return WorkerRelease{};
+        case Type::told: {
+            std::vector<std::byte> about = take_blob(reader, kMaxCacheNameBytes);
+            return WorkerTold{std::move(about), take_blob(reader, kMaxCacheNameBytes)};
+        }
         default:
             return std::nullopt;
     }
@@ -306,6 +343,17 @@ std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
             look.digest = take_text(reader, kMaxNameBytes);
             return look;
         }
+        case Type::ask:
+            return WorkerAsk{take_blob(reader, kMaxCacheNameBytes)};
+        case Type::keep: {
+            WorkerKeep keep;
+            take_array(reader, keep.stamp);
+            take_array(reader, keep.sum);
+            keep.bytes = reader.u64();
+            return keep;
+        }
+        case Type::spoilt:
+            return WorkerSpoilt{take_blob(reader, kMaxCacheNameBytes)};
         default:
             return std::nullopt;
     }

@@ -2,9 +2,12 @@
 //
 // Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
 //
-//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), ABORT, RELEASE
-//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), LOOK (only if
-//                        that is all it is for), OUTCOME (once), RELEASED (once, last)
+//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK),
+//                        ABORT, RELEASE
+//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SPOILT,
+//     KEEP
+//                        (only if may_cache), LOOK (only if that is all it is for), OUTCOME
+//                        (once), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
@@ -17,6 +20,7 @@
 #pragma once
 
 #include "stager/control/message.h"
+#include "transport/base/unique_fd.h"
 
 #include <array>
 #include <chrono>
@@ -79,6 +83,7 @@ struct WorkerSetup {
     bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
     WorkerPurpose purpose = WorkerPurpose::stage;
     std::vector<std::byte> manifest{};  ///< To look for.
+    bool may_cache = false;             ///< This node has a cache: ASK, and KEEP.
 
     bool operator==(const WorkerSetup&) const = default;
 };
@@ -103,7 +108,17 @@ struct WorkerRelease {
     bool operator==(const WorkerRelease&) const = default;
 };
 
-using ToWorker = std::variant<WorkerSetup, WorkerAbort, WorkerCards, WorkerRelease>;
+inline constexpr std::size_t kMaxCacheNameBytes = 48;  ///< A stamp, or a content.
+
+/// What the node cache says to an ASK; beside it the bytes, where they were asked for.
+struct WorkerTold {
+    std::vector<std::byte> about{};    ///< The question.
+    std::vector<std::byte> content{};  ///< cache/content.h; empty: not known, not here.
+
+    bool operator==(const WorkerTold&) const = default;
+};
+
+using ToWorker = std::variant<WorkerSetup, WorkerAbort, WorkerCards, WorkerRelease, WorkerTold>;
 
 /// What a worker is at. Travels by number: append only.
 enum class WorkerPhase : std::uint8_t {
@@ -160,8 +175,37 @@ struct WorkerLook {
     bool operator==(const WorkerLook&) const = default;
 };
 
-using FromWorker =
-    std::variant<WorkerProgress, WorkerCard, WorkerOutcome, WorkerReleased, WorkerLook>;
+/// Of a stamp: which content has that file? Of a content: have you it? One at a time.
+struct WorkerAsk {
+    std::vector<std::byte> about{};
+
+    bool operator==(const WorkerAsk&) const = default;
+};
+
+/// A file that was staged, as the descriptor beside it, for the node cache.
+struct WorkerKeep {
+    std::array<std::byte, 32> stamp{};  ///< Of the source's file.
+    std::array<std::byte, 16> sum{};    ///< XXH3-128 over its leaves.
+    std::uint64_t bytes = 0;
+
+    bool operator==(const WorkerKeep&) const = default;
+};
+
+/// What the cache gave is not that content.
+struct WorkerSpoilt {
+    std::vector<std::byte> content{};
+
+    bool operator==(const WorkerSpoilt&) const = default;
+};
+
+using FromWorker = std::variant<WorkerProgress,
+                                WorkerCard,
+                                WorkerOutcome,
+                                WorkerReleased,
+                                WorkerLook,
+                                WorkerAsk,
+                                WorkerKeep,
+                                WorkerSpoilt>;
 
 /// Requires every field within its limit (nodes, roots and texts as in message.h); the sentence
 /// and the statistics are cut, the rest is an invariant.
@@ -174,12 +218,14 @@ using FromWorker =
 
 /// Sends one encoded message. On a non-blocking socket that is full the error's cause is EAGAIN
 /// and nothing was sent. A peer that is gone is EPIPE, without a signal.
-[[nodiscard]] Status send_to_peer(int fd, Bytes message);
+/// `file`: a descriptor beside a message of at most kMaxDatagram, borrowed; -1: none.
+[[nodiscard]] Status send_to_peer(int fd, Bytes message, int file = -1);
 
 /// What a look at the socket gave.
 struct PeerMessage {
     enum class Kind : unsigned char { message, nothing_yet, closed } kind = Kind::nothing_yet;
     std::vector<std::byte> message;
+    UniqueFd file{};  ///< What came beside it, if anything did.
 };
 
 /// Takes one message of at most `limit` bytes. Waits only if the socket blocks. Fails on a

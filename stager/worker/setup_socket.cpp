@@ -115,12 +115,13 @@ UniqueFd first_descriptor(msghdr& head) {
     return taken.empty() ? UniqueFd{} : std::move(taken.front());
 }
 
-Result<PeerMessage> unpack(Bytes datagram, const UniqueFd& file, std::size_t limit) {
+Result<PeerMessage> unpack(Bytes datagram, UniqueFd file, std::size_t limit) {
     ByteReader reader{datagram};
     const auto carriage = static_cast<Carriage>(reader.u8());
     if (carriage == Carriage::inside && reader.ok() && reader.left() <= limit) {
         const Bytes message = reader.raw(reader.left());
-        return PeerMessage{PeerMessage::Kind::message, {message.begin(), message.end()}};
+        return PeerMessage{
+            PeerMessage::Kind::message, {message.begin(), message.end()}, std::move(file)};
     }
     const std::uint64_t length = reader.u64();
     if (carriage != Carriage::memfd || !reader.finished() || length > limit || !file) {
@@ -130,17 +131,18 @@ Result<PeerMessage> unpack(Bytes datagram, const UniqueFd& file, std::size_t lim
     if (!message) {
         return std::move(message).error();
     }
-    return PeerMessage{PeerMessage::Kind::message, std::move(*message)};
+    return PeerMessage{PeerMessage::Kind::message, std::move(*message), {}};
 }
 
 }  // namespace
 
-Status send_to_peer(int fd, Bytes message) {
+Status send_to_peer(int fd, Bytes message, int descriptor) {
     ByteWriter writer;
     if (message.size() <= kMaxDatagram) {
         writer.u8(static_cast<std::uint8_t>(Carriage::inside)).raw(message);
-        return send_datagram(fd, writer.view(), -1);
+        return send_datagram(fd, writer.view(), descriptor);
     }
+    invariant(descriptor < 0, "what a descriptor goes with is short");
     const Result<UniqueFd> file = filled_memfd(message);
     if (!file) {
         return file.error();
@@ -167,21 +169,21 @@ Result<PeerMessage> receive_from_peer(int fd, std::size_t limit) {
              (errno == EINTR || (errno == ECONNRESET && !std::exchange(is_reset_told, true))));
     if (count < 0) {
         if (errno == EAGAIN) {
-            return PeerMessage{PeerMessage::Kind::nothing_yet, {}};
+            return PeerMessage{PeerMessage::Kind::nothing_yet, {}, {}};
         }
         if (errno == ECONNRESET) {
-            return PeerMessage{PeerMessage::Kind::closed, {}};
+            return PeerMessage{PeerMessage::Kind::closed, {}, {}};
         }
         return internal_errno("reading the control socket");
     }
-    const UniqueFd file = first_descriptor(head);
+    UniqueFd file = first_descriptor(head);
     if (count == 0) {
-        return PeerMessage{PeerMessage::Kind::closed, {}};
+        return PeerMessage{PeerMessage::Kind::closed, {}, {}};
     }
     if ((static_cast<unsigned>(head.msg_flags) & static_cast<unsigned>(MSG_TRUNC)) != 0) {
         return Error{Blame::internal, "a control datagram is too long"};
     }
-    return unpack(Bytes{room}.first(static_cast<std::size_t>(count)), file, limit);
+    return unpack(Bytes{room}.first(static_cast<std::size_t>(count)), std::move(file), limit);
 }
 
 }  // namespace stage

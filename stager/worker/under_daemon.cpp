@@ -2,6 +2,7 @@
 
 #include "stager/files/claim.h"
 #include "stager/files/stage_lists.h"
+#include "stager/worker/cache_talk.h"
 #include "stager/worker/control_socket.h"
 #include "stager/worker/looking.h"
 #include "stager/worker/orders.h"
@@ -95,9 +96,13 @@ Status Stage::begin_work() {
     if (!sources) {
         return std::move(sources).error();
     }
+    const milliseconds patience = or_default(setup_.stage_timeout, kDefaultPatience);
     const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
     Result<Work> work = Work::sending(
-        *sources, setup_.max_bytes, keeps_copy ? std::optional{sink_config()} : std::nullopt);
+        *sources,
+        setup_.max_bytes,
+        keeps_copy ? std::optional{sink_config()} : std::nullopt,
+        setup_.may_cache ? known_content(control_, patience / 2) : KnownContent{});
     if (!work) {
         return std::move(work).error();
     }
@@ -146,6 +151,8 @@ Result<std::unique_ptr<Directory>> Stage::open_directory() {
 /// The cards of all, and what SETUP says of the rest.
 Result<BroadcastConfig> Stage::connect() {
     if (setup_.nodes.size() == 1) {
+        const Bytes own = work_->offer();
+        offer_.assign(own.begin(), own.end());
         BroadcastConfig alone;
         alone.members.resize(1);
         return alone;
@@ -225,6 +232,9 @@ void Stage::look_ahead(Claims& claims) {
     Status room = claims.settle();
     if (room) {
         room = work_->expect(offer_);
+    }
+    if (room) {
+        room = take_what_is_here(*work_, control_, setup_.may_cache);
     }
     if (!room) {
         log_.info("this stage failed", {{"why", room.error().sentence()}});
@@ -306,6 +316,9 @@ void Stage::tell_held(const core::Outcome& held) {
     has_told_ = true;
     if (Status said = control_.say(FromWorker{outcome}); !said) {
         log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+    }
+    if (setup_.may_cache && sink != nullptr) {
+        keep_for_later(*sink, control_);
     }
 }
 

@@ -25,9 +25,10 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
 
 Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
                            std::uint64_t bytes_max,
-                           std::optional<SinkConfig> sink) {
+                           std::optional<SinkConfig> sink,
+                           const KnownContent& known) {
     Work work;
-    Result<std::unique_ptr<FileSource>> files = FileSource::open(orders, bytes_max);
+    Result<std::unique_ptr<FileSource>> files = FileSource::open(orders, bytes_max, known);
     if (!files) {
         return std::move(files).error();
     }
@@ -71,13 +72,24 @@ Status Work::expect(Bytes offer) {
     return sink_ && !offer.empty() ? sink_->expect(offer) : Status{};
 }
 
-BroadcastReport Work::run(const BroadcastConfig& config,
+Status Work::fill(const FileSink::FindContent& find,
+                  const std::function<void(const Content&)>& spoilt) {
+    return sink_ && sink_->manifest() ? sink_->fill(find, spoilt) : Status{};
+}
+
+std::uint64_t Work::bytes_read() const {
+    return files_ ? files_->bytes_read() : 0;
+}
+
+BroadcastReport Work::run(const BroadcastConfig& given,
                           BroadcastSockets sockets,
                           Watcher& watcher,
                           const DriverWrap& wrap) {
-    if (config.members.size() == 1) {
+    if (given.members.size() == 1) {
         return run_alone();
     }
+    BroadcastConfig config = given;
+    config.holds_already = sink_ && sink_->holds_all();
     std::unique_ptr<Driver> made =
         std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
     if (wrap) {
@@ -105,7 +117,7 @@ BroadcastReport Work::run_alone() {
     if (refusal_) {
         done = *refusal_;
     } else if (both_) {
-        done = copy_alone(*both_);
+        done = sink_->holds_all() ? both_->finish() : copy_alone(*both_);
     }
     BroadcastReport report;
     report.transport = "none";
@@ -127,7 +139,7 @@ std::uint64_t Work::bytes_expected() const {
 }
 
 std::string Work::digest() const {
-    if (files_) {
+    if (files_ && (files_->bytes_read() > 0 || !sink_)) {
         return files_->digest();
     }
     return sink_ ? sink_->digest() : std::string{};

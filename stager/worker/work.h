@@ -30,7 +30,8 @@ class Work {
     /// The source's: opens the files. `sink`: where its own node's copies go, if it has any.
     [[nodiscard]] static Result<Work> sending(const std::vector<SourceOrder>& orders,
                                               std::uint64_t bytes_max,
-                                              std::optional<SinkConfig> sink);
+                                              std::optional<SinkConfig> sink,
+                                              const KnownContent& known = {});
     [[nodiscard]] static Work receiving(SinkConfig sink);
     /// Ends the group with `why`.
     [[nodiscard]] static Work refusing(Error why, bool is_source);
@@ -39,6 +40,10 @@ class Work {
     [[nodiscard]] Bytes offer() const;
     /// The source's offer: is there room for it here? To be asked before run().
     [[nodiscard]] Status expect(Bytes offer);
+
+    /// What is here already is taken from here. After expect(), which must have gone well.
+    [[nodiscard]] Status fill(const FileSink::FindContent& find,
+                              const std::function<void(const Content&)>& spoilt);
 
     /// Takes part in the broadcast; in a group of one, copies alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
@@ -52,6 +57,8 @@ class Work {
     [[nodiscard]] const FileSink* sink() const { return sink_.get(); }
     /// Bytes of all files; 0 while they are not known. From any thread.
     [[nodiscard]] std::uint64_t bytes_expected() const;
+    /// Of the source's files, by this member, bytes.
+    [[nodiscard]] std::uint64_t bytes_read() const;
     /// Once run() has ended well.
     [[nodiscard]] std::string digest() const;
 

@@ -105,7 +105,12 @@ std::vector<FuzzSeed> fuzz_seeds() {
     sparse.spec = 5;
     sparse.size = holes.data_bytes();
     sparse.shape = shape_of(holes);
+    ManifestEntry known = file;
+    known.spec = 6;
+    known.stamp.assign(32, std::byte{7});
+    known.content.assign(48, std::byte{8});
     return {{"one_file", laid_out({file})},
+            {"known_file", laid_out({known, file})},
             {"with_holes", laid_out({file, sparse})},
             {"no_file", laid_out({})},
             {"all_kinds", laid_out({file, empty, missing, listed, tree, file})}};

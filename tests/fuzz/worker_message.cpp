@@ -54,6 +54,7 @@ WorkerSetup full_setup() {
     setup.cards_follow = true;
     setup.purpose = WorkerPurpose::look;
     setup.manifest = owned("manifest");
+    setup.may_cache = true;
     return setup;
 }
 
@@ -84,15 +85,20 @@ std::vector<FuzzSeed> fuzz_seeds() {
                                 .culprit = Rank{0},
                                 .paths = {"/var/spool/stagecast/4711/a", ""},
                                 .statistics = "{\"bytes\":1048576}"};
-    return {{"setup", down(full_setup())},
-            {"abort", down(abort)},
-            {"cards", down(WorkerCards{owned("cards")})},
-            {"release", down(WorkerRelease{})},
-            {"progress", up(progress)},
-            {"card", up(WorkerCard{owned("a card")})},
-            {"outcome", up(outcome)},
-            {"released", up(WorkerReleased{"{}"})},
-            {"look", up(WorkerLook{owned("manifest"), 1U << 20U, "00ff"})}};
+    return {
+        {"setup", down(full_setup())},
+        {"abort", down(abort)},
+        {"cards", down(WorkerCards{owned("cards")})},
+        {"release", down(WorkerRelease{})},
+        {"told", down(WorkerTold{owned("a stamp"), owned("a content")})},
+        {"ask", up(WorkerAsk{owned("a stamp")})},
+        {"keep", up(WorkerKeep{.stamp = {std::byte{1}}, .sum = {std::byte{2}}, .bytes = 9})},
+        {"spoilt", up(WorkerSpoilt{owned("a content")})},
+        {"progress", up(progress)},
+        {"card", up(WorkerCard{owned("a card")})},
+        {"outcome", up(outcome)},
+        {"released", up(WorkerReleased{"{}"})},
+        {"look", up(WorkerLook{owned("manifest"), 1U << 20U, "00ff"})}};
 }
 
 }  // namespace stage

@@ -28,18 +28,19 @@ MAY_INCLUDE = {
     "spank": BASE + ["stager/control"],
     "stager/control": BASE,
     "stager/config": BASE,
+    "stager/cache": BASE + ["stager/spawn/descriptors."],
     "stager/spawn": BASE + ["stager/control", "stager/config"]
     + ["stager/files/stage_lists.", "stager/files/empty_directory."],
     "stager/link": BASE + ["stager/config", "transport/seal"],
-    "stager/files": ENGINE + ["stager/control"],
-    "stager/worker": ENGINE + ["stager/files", "stager/control", "stager/config", "pmix"]
+    "stager/files": ENGINE + ["stager/control", "stager/cache"],
+    "stager/worker": ENGINE + ["stager/files", "stager/cache", "stager/control", "stager/config", "pmix"]
     + ["transport/udp", "transport/verbs", "transport/tcp", "transport/wan"],
-    "stager/cli": BASE + ["stager/control", "stager/config"]
+    "stager/cli": BASE + ["stager/control", "stager/config", "stager/cache"]
     + ["stager/link/munge_check.", "stager/daemon/job_directory.", "stager/daemon/host_list."]
     + ["pmix/host_file.", "pmix/key_credential."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
     + ["stager/control", "stager/config", "stager/spawn", "stager/link", "stager/worker/setup."]
-    + ["stager/files/planted_links."]
+    + ["stager/files/planted_links.", "stager/cache"]
     + ["transport/udp", "pmix", "pmix/host"],
 }
 

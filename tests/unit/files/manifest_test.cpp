@@ -44,6 +44,24 @@ TEST_CASE("a manifest comes back as it went") {
     CHECK(back->file_bytes() == 1 + 6 * kBlockBytes + 3);
 }
 
+TEST_CASE("only a plain file is known again, by whole digests") {
+    const auto is_taken = [](std::size_t stamp, std::size_t content, std::uint64_t size) {
+        Manifest manifest;
+        manifest.entries = {entry("a", size)};
+        manifest.entries[0].stamp.assign(stamp, std::byte{1});
+        manifest.entries[0].content.assign(content, std::byte{2});
+        REQUIRE(manifest.lay_out().ok());
+        const Result<Manifest> back = decode_manifest(encode_manifest(manifest));
+        return back && *back == manifest;
+    };
+    CHECK(is_taken(32, 48, 9));
+    CHECK(is_taken(32, 0, 9));
+    CHECK_FALSE(is_taken(0, 48, 9));
+    CHECK_FALSE(is_taken(31, 0, 9));
+    CHECK_FALSE(is_taken(32, 47, 9));
+    CHECK_FALSE(is_taken(32, 48, 0));
+}
+
 TEST_CASE("every block of an object has its place, and no other") {
     const Manifest manifest = sample();
     std::vector<std::uint64_t> covered(manifest.entries.size());

@@ -4,6 +4,7 @@
 // stage of one node needs no network, so that everything but the broadcast is here.
 #include "stager/worker/under_daemon.h"
 
+#include "stager/cache/content.h"
 #include "stager/control/spec_list.h"
 #include "stager/worker/setup.h"
 #include "tests/unit/files/scratch.h"
@@ -18,8 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <span>
 
 namespace stage {
 namespace {
@@ -52,8 +55,8 @@ class WorkerProcess {
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-    void send(const ToWorker& message) const {
-        REQUIRE(send_to_peer(socket_.get(), encode_to_worker(message)).ok());
+    void send(const ToWorker& message, int file = -1) const {
+        REQUIRE(send_to_peer(socket_.get(), encode_to_worker(message), file).ok());
     }
     /// The next message of this kind; others are passed over. Nothing at the worker's end.
     template <class Message>
@@ -126,6 +129,56 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
 }
 
 }  // namespace
+
+TEST_CASE("a worker takes what the cache has, reads nothing, and offers what it staged") {
+    // A file that was not changed a moment ago.
+    const std::string source = "/usr/bin/true";
+    const std::string bytes = content_of(source);
+    ContentHasher hasher;
+    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+        const std::string block = bytes.substr(at, kBlockBytes);
+        hasher.add(std::as_bytes(std::span{block}));
+    }
+    const Scratch stage;
+    const Scratch cache;
+    const std::string right = cache.write("right", bytes);
+    const std::string wrong = cache.write("wrong", bytes.substr(1));
+    const int which = GENERATE(0, 1, 2);
+    const std::string entry = which == 0 ? right : which == 1 ? wrong : "";
+    WorkerSetup setup = setup_for(stage, {source});
+    setup.may_cache = true;
+    WorkerProcess worker;
+    worker.send(setup);
+    const auto about_file = worker.next<WorkerAsk>();
+    REQUIRE(about_file);
+    CHECK(about_file->about.size() == 32);
+    worker.send(WorkerTold{.about = {std::byte{1}}, .content = {}});  // To no question of its.
+    worker.send(WorkerTold{about_file->about, bytes_of(hasher.content())});
+    const auto about_bytes = worker.next<WorkerAsk>();
+    REQUIRE(about_bytes);
+    CHECK(about_bytes->about == bytes_of(hasher.content()));
+    const UniqueFd file{entry.empty() ? -1 : ::open(entry.c_str(), O_RDONLY | O_CLOEXEC)};
+    worker.send(
+        WorkerTold{about_bytes->about, file ? about_bytes->about : std::vector<std::byte>{}},
+        file.get());
+    if (entry != right && !entry.empty()) {
+        const auto spoilt = worker.next<WorkerSpoilt>();
+        REQUIRE(spoilt);
+        CHECK(spoilt->content == about_bytes->about);
+    }
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK(outcome->state == VerdictState::ok);
+    const bool was_read = outcome->statistics.find("\"bytes_read\":0,") == std::string::npos;
+    CHECK(was_read == (entry != right));
+    CHECK(content_of(stage.path("true")) == bytes);
+    const auto kept = worker.next<WorkerKeep>();
+    REQUIRE(kept);
+    CHECK(Bytes{kept->stamp}.size() == about_file->about.size());
+    CHECK(std::ranges::equal(kept->stamp, about_file->about));
+    CHECK(kept->sum == hasher.content().sum);
+    CHECK(kept->bytes == bytes.size());
+}
 
 TEST_CASE("a stage of one node puts its files in place and says where") {
     const Scratch from;

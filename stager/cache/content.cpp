@@ -1,0 +1,84 @@
+#include "stager/cache/content.h"
+
+#include "transport/base/codec.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <span>
+
+namespace stage {
+namespace {
+
+constexpr std::string_view kLabel = "stagecast 1 content";
+
+ContentKey sha256(Bytes bytes) {
+    ContentKey digest{};
+    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
+             bytes.size(),
+             reinterpret_cast<unsigned char*>(digest.data()));
+    return digest;
+}
+
+}  // namespace
+
+void ContentHasher::add(Bytes block) {
+    const ContentKey leaf = sha256(block);
+    leaves_.insert(leaves_.end(), leaf.begin(), leaf.end());
+    sums_.push_back(xxh3_128(block));
+    size_ += block.size();
+}
+
+Content ContentHasher::content() const {
+    ByteWriter writer;
+    writer.raw(std::as_bytes(std::span{kLabel})).u64(size_).raw(leaves_);
+    return {.key = sha256(writer.view()), .sum = sum_of(sums_)};
+}
+
+Digest128 sum_of(const std::vector<Digest128>& leaves) {
+    return xxh3_128(std::as_bytes(std::span{leaves}));
+}
+
+std::vector<std::byte> bytes_of(const Content& content) {
+    ByteWriter writer;
+    writer.raw(content.key).raw(content.sum);
+    return writer.take();
+}
+
+std::optional<Content> content_of_bytes(Bytes bytes) {
+    if (bytes.size() != kContentBytes) {
+        return std::nullopt;
+    }
+    Content content;
+    std::ranges::copy(bytes.first(content.key.size()), content.key.begin());
+    std::ranges::copy(bytes.subspan(content.key.size()), content.sum.begin());
+    return content;
+}
+
+std::string to_hex(Bytes bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const std::byte byte : bytes) {
+        text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
+        text += kDigits[std::to_integer<unsigned>(byte) & 15U];
+    }
+    return text;
+}
+
+bool from_hex(std::string_view text, MutableBytes bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    if (text.size() != 2 * bytes.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::size_t digit = kDigits.find(text[i]);
+        if (digit == std::string_view::npos) {
+            return false;
+        }
+        const auto high = std::to_integer<unsigned>(bytes[i / 2]) << 4U;
+        bytes[i / 2] = static_cast<std::byte>((i % 2 == 0 ? 0U : high) | digit);
+    }
+    return true;
+}
+
+}  // namespace stage

@@ -1,0 +1,153 @@
+#include "stager/cache/copier.h"
+
+#include "stager/spawn/descriptors.h"
+#include "transport/base/codec.h"
+
+#include <grp.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+constexpr std::size_t kMaxSentence = 1024;
+
+Error said_errno(std::string_view doing) {
+    return Error::from_errno(Blame::node, doing);
+}
+
+/// Until `room` is full, or the file ends.
+bool read_block(int fd, MutableBytes room, std::uint64_t offset) {
+    std::size_t done = 0;
+    while (done < room.size()) {
+        const ssize_t count = ::pread(
+            fd, room.data() + done, room.size() - done, static_cast<off_t>(offset + done));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return false;
+        }
+        done += static_cast<std::size_t>(count);
+    }
+    return true;
+}
+
+bool write_block(int fd, Bytes bytes, std::uint64_t offset) {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t count = ::pwrite(
+            fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+        if (count < 0 && errno != EINTR) {
+            return false;
+        }
+        done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+    return true;
+}
+
+/// Nobody, with nothing but what it was given; after the job's own processes.
+Status confine(std::uint64_t size) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    const rlimit whole{.rlim_cur = size, .rlim_max = size};
+    constexpr int kIdleClass = 3 << 13;
+    constexpr int kLeastImportant = 19;
+    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLeastImportant));
+    static_cast<void>(::syscall(SYS_ioprio_set, 1, 0, kIdleClass));
+    if (::setrlimit(RLIMIT_CORE, &none) != 0 || ::setrlimit(RLIMIT_FSIZE, &whole) != 0 ||
+        ::setrlimit(RLIMIT_NPROC, &none) != 0 || ::setrlimit(RLIMIT_NOFILE, &none) != 0 ||
+        ::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+        ::setresuid(kNobody, kNobody, kNobody) != 0 ||
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {  // A new uid has cleared it.
+        return said_errno("becoming nobody");
+    }
+    return {};
+}
+
+Result<Content> work_on(const Received& received) {
+    ByteReader reader{received.message};
+    const std::uint64_t size = reader.u64();
+    if (!reader.finished() || received.fds.size() != 2) {
+        return Error{Blame::internal, "the copier was asked nonsense"};
+    }
+    if (Status confined = confine(size); !confined) {
+        return std::move(confined).error();
+    }
+    return copy_hashed(received.fds[0].get(), received.fds[1].get(), size);
+}
+
+}  // namespace
+
+Result<Content> copy_hashed(int from, int to, std::uint64_t size) {
+    struct stat status {};
+    if (::fstat(from, &status) != 0) {
+        return said_errno("looking at the file");
+    }
+    if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != size) {
+        return Error{Blame::user, "it is not the file that was staged"};
+    }
+    // From then on it can't change any more. FICLONE's number is made for ints.
+    const bool is_cloned = ::ioctl(to, FICLONE, from) == 0;  // NOLINT
+    std::vector<std::byte> room(kBlockBytes);
+    ContentHasher hasher;
+    for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
+        const MutableBytes block = MutableBytes{room}.first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at)));
+        if (!read_block(is_cloned ? to : from, block, at)) {
+            return said_errno("reading the file");
+        }
+        hasher.add(block);
+        if (!is_cloned && !write_block(to, block, at)) {
+            return said_errno("writing its copy");
+        }
+    }
+    if (::fdatasync(to) != 0) {
+        return said_errno("writing its copy");
+    }
+    return hasher.content();
+}
+
+int run_cache_copier(int fd) {
+    static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+    const Result<Received> received = receive_with_descriptors(fd);
+    if (!received || received->ended) {
+        return 1;
+    }
+    const Result<Content> content = work_on(*received);
+    ByteWriter answer;
+    if (content) {
+        answer.u8(0).raw(bytes_of(*content));
+    } else {
+        answer.u8(1).text(content.error().sentence().substr(0, kMaxSentence));
+    }
+    return ::send(fd, answer.view().data(), answer.size(), MSG_NOSIGNAL) > 0 ? 0 : 1;
+}
+
+std::vector<std::byte> encode_copy_request(std::uint64_t size) {
+    return ByteWriter{}.u64(size).take();
+}
+
+Result<Content> decode_copy_answer(Bytes answer) {
+    ByteReader reader{answer};
+    if (reader.u8() == 0) {
+        const auto content = content_of_bytes(reader.raw(reader.left()));
+        return content ? Result<Content>{*content}
+                       : Error{Blame::internal, "the copier said nonsense"};
+    }
+    const std::string sentence = reader.text(kMaxSentence);
+    return Error{Blame::node, reader.finished() ? sentence : "the copier ended without a word"};
+}
+
+}  // namespace stage

@@ -1,0 +1,56 @@
+// Who reads a file that several stages of this node want at once?
+//
+// The first that asks; the others wait until what it read is in the cache, or until it won't
+// be: then the next one reads. A stage that is being waited for never waits itself, so that no
+// two wait for each other.
+#pragma once
+
+#include "stager/cache/source_stamp.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace stage {
+
+/// A file of a user.
+struct LeasedFile {
+    std::uint32_t uid = 0;
+    SourceStamp stamp{};
+
+    auto operator<=>(const LeasedFile&) const = default;
+};
+
+class Leases {
+  public:
+    using Holder = std::uint64_t;  ///< A stage, by a number of its own.
+
+    /// False: it is to wait until settle() or leave() names it.
+    [[nodiscard]] bool may_read(Holder asker, const LeasedFile& file);
+    /// What it has read is on its way to the cache: the others wait even if its stage ends.
+    void keep(Holder holder, const LeasedFile& file);
+    /// That way has ended. Who is told now: all if it `is_known`, else the one that is to read.
+    [[nodiscard]] std::vector<Holder> settle(const LeasedFile& file, bool is_known);
+    /// A stage has ended, or has waited long enough.
+    struct Next {
+        LeasedFile file;
+        Holder reader = 0;
+    };
+    [[nodiscard]] std::vector<Next> leave(Holder holder);
+
+    [[nodiscard]] bool empty() const { return leases_.empty(); }
+
+  private:
+    struct Lease {
+        Holder holder = 0;
+        bool is_kept = false;
+        std::deque<Holder> waiting;
+    };
+
+    [[nodiscard]] bool holds_any(Holder holder) const;
+
+    std::map<LeasedFile, Lease> leases_;
+};
+
+}  // namespace stage

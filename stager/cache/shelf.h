@@ -1,0 +1,73 @@
+// What does the node's cache hold, and what has to go?
+//
+// The index alone, no disk: entries of users by content, how long each is, when it was used
+// last, how many stages use it now; and which file of a user had which content. Never more
+// bytes than its quota: what was not used for the longest time goes first, what is in use
+// stays.
+#pragma once
+
+#include "stager/cache/content.h"
+#include "stager/cache/source_stamp.h"
+#include "transport/base/units.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace stage {
+
+/// Nobody sees another user's entries.
+struct ShelfKey {
+    std::uint32_t uid = 0;
+    Content content;
+
+    auto operator<=>(const ShelfKey&) const = default;
+};
+
+class Shelf {
+  public:
+    struct Entry {
+        std::uint64_t bytes = 0;
+        std::int64_t used_at = 0;  ///< Seconds since 1970.
+        std::uint32_t users = 0;   ///< Stages.
+    };
+
+    void set_quota(std::uint64_t bytes) { quota_ = bytes; }
+    [[nodiscard]] std::uint64_t quota() const { return quota_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    [[nodiscard]] const std::map<ShelfKey, Entry>& entries() const { return entries_; }
+
+    /// Whether `bytes` more would fit once these have gone, in this order; nothing if they
+    /// can't.
+    [[nodiscard]] std::optional<std::vector<ShelfKey>> room_for(std::uint64_t bytes) const;
+    /// Room that somebody is about to fill, or has not filled after all.
+    void reserve(std::uint64_t bytes) { reserved_ += bytes; }
+    void unreserve(std::uint64_t bytes) { reserved_ -= bytes; }
+
+    void put(const ShelfKey& key, std::uint64_t bytes, std::int64_t used_at);
+    [[nodiscard]] bool has(const ShelfKey& key) const { return entries_.contains(key); }
+    [[nodiscard]] std::uint64_t bytes_of(const ShelfKey& key) const;
+    /// With all that is known of it. Unknown ones are ignored.
+    void remove(const ShelfKey& key);
+
+    /// A stage uses it from now on, until it leaves it. Requires has(key).
+    void use(const ShelfKey& key, std::int64_t now);
+    /// Ignored if the entry has gone.
+    void leave(const ShelfKey& key);
+
+    /// This user's file has that content. Requires that the entry is here.
+    void learn(std::uint32_t uid, const SourceStamp& stamp, const Content& content);
+    [[nodiscard]] std::optional<Content> find(std::uint32_t uid,
+                                              const SourceStamp& stamp) const;
+
+  private:
+    std::map<ShelfKey, Entry> entries_;
+    std::map<std::pair<std::uint32_t, SourceStamp>, Content> stamps_;
+    std::uint64_t quota_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t reserved_ = 0;
+};
+
+}  // namespace stage

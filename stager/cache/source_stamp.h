@@ -1,0 +1,30 @@
+// Is this the file that was read before?
+//
+// Its path, inode, size, mtime and ctime, as one digest: the same on every node that sees the
+// same file system (a device number is not: each node draws its own). Writing to a file changes
+// its ctime, which nobody but the kernel sets. A file that was touched a moment ago has no
+// stamp: its next change might leave the times as they are.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace stage {
+
+using SourceStamp = std::array<std::byte, 32>;  ///< SHA-256.
+
+/// Younger changes may share their time with the next one.
+inline constexpr std::chrono::seconds kStampAgeMin{2};
+
+/// `status`: of the open file. `now`: the time of day, as the file's times.
+[[nodiscard]] std::optional<SourceStamp> stamp_of(const std::string& path,
+                                                  const struct stat& status,
+                                                  std::chrono::nanoseconds now);
+
+}  // namespace stage

@@ -1,0 +1,215 @@
+#include "stager/cache/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+namespace stage {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::string_view kDraft = "new.";
+constexpr std::string_view kStamp = "s.";
+
+struct DirClose {
+    void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
+};
+
+std::vector<std::string> names_in(int directory) {
+    std::vector<std::string> names;
+    UniqueFd again{::openat(directory, ".", kDirectory)};
+    const std::unique_ptr<DIR, DirClose> dir{again ? ::fdopendir(again.get()) : nullptr};
+    if (dir == nullptr) {
+        return names;
+    }
+    static_cast<void>(again.release());
+    while (const dirent* entry = ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe)
+        const std::string name{&entry->d_name[0]};
+        if (name != "." && name != "..") {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+std::optional<std::uint32_t> uid_of(const std::string& name) {
+    std::uint32_t uid = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), uid);
+    const bool is_number = read.ec == std::errc{} && read.ptr == name.data() + name.size();
+    return is_number && std::to_string(uid) == name ? std::optional{uid} : std::nullopt;
+}
+
+std::string stamp_name(const SourceStamp& stamp) {
+    return std::string{kStamp} + to_hex(stamp);
+}
+
+/// What a link says that the file it is named after was.
+std::optional<Content> content_behind(int directory, const std::string& link) {
+    std::array<char, 256> text{};
+    const ssize_t length = ::readlinkat(directory, link.c_str(), text.data(), text.size());
+    return length > 0 ? content_of_name({text.data(), static_cast<std::size_t>(length)})
+                      : std::nullopt;
+}
+
+std::optional<CacheStore::Stored> stored_as(int directory,
+                                            std::uint32_t uid,
+                                            const std::string& name) {
+    struct stat status {};
+    const auto content = content_of_name(name);
+    const bool is_entry =
+        content && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && status.st_size > 0;
+    if (!is_entry) {
+        return std::nullopt;
+    }
+    return CacheStore::Stored{.key = {.uid = uid, .content = *content},
+                              .bytes = static_cast<std::uint64_t>(status.st_size),
+                              .used_at = status.st_mtim.tv_sec};
+}
+
+void take_away(int directory, const std::string& name) {
+    if (::unlinkat(directory, name.c_str(), 0) != 0 && errno == EISDIR) {
+        static_cast<void>(::unlinkat(directory, name.c_str(), AT_REMOVEDIR));
+    }
+}
+
+}  // namespace
+
+std::string entry_name(const Content& content) {
+    return to_hex(content.key) + '.' + to_hex(content.sum);
+}
+
+std::optional<Content> content_of_name(std::string_view name) {
+    Content content;
+    const std::size_t dot = 2 * content.key.size();
+    const bool is_one = name.size() > dot && name[dot] == '.' &&
+                        from_hex(name.substr(0, dot), content.key) &&
+                        from_hex(name.substr(dot + 1), content.sum);
+    return is_one ? std::optional{content} : std::nullopt;
+}
+
+void CacheStore::sweep(Shelf& shelf) {
+    for (const std::string& name : names_in(directory_.get())) {
+        const auto uid = uid_of(name);
+        if (uid) {
+            sweep_user(*uid, shelf);
+        } else {
+            take_away(directory_.get(), name);
+        }
+    }
+}
+
+void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
+    const UniqueFd directory{
+        ::openat(directory_.get(), std::to_string(uid).c_str(), kDirectory)};
+    std::vector<std::string> links;
+    for (const std::string& name : names_in(directory.get())) {
+        const auto stored = stored_as(directory.get(), uid, name);
+        if (stored) {
+            shelf.put(stored->key, stored->bytes, stored->used_at);
+        } else if (name.starts_with(kStamp)) {
+            links.push_back(name);
+        } else {
+            take_away(directory.get(), name);
+        }
+    }
+    for (const std::string& name : links) {
+        SourceStamp stamp{};
+        const auto content = content_behind(directory.get(), name);
+        const bool is_known = from_hex(name.substr(kStamp.size()), stamp) && content &&
+                              shelf.has({uid, *content});
+        if (is_known) {
+            shelf.learn(uid, stamp, *content);
+        } else {
+            take_away(directory.get(), name);
+        }
+    }
+}
+
+std::vector<CacheStore::Stored> CacheStore::list() const {
+    std::vector<Stored> all;
+    for (const std::string& user : names_in(directory_.get())) {
+        const auto uid = uid_of(user);
+        const UniqueFd directory{uid ? ::openat(directory_.get(), user.c_str(), kDirectory)
+                                     : -1};
+        for (const std::string& name : names_in(directory.get())) {
+            if (const auto stored = stored_as(directory.get(), *uid, name)) {
+                all.push_back(*stored);
+            }
+        }
+    }
+    return all;
+}
+
+UniqueFd CacheStore::user_directory(std::uint32_t uid) const {
+    const std::string name = std::to_string(uid);
+    static_cast<void>(::mkdirat(directory_.get(), name.c_str(), 0700));
+    return UniqueFd{::openat(directory_.get(), name.c_str(), kDirectory)};
+}
+
+Result<CacheStore::Draft> CacheStore::begin() {
+    Draft draft;
+    draft.name = std::string{kDraft} + std::to_string(++drafts_);
+    constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    take_away(directory_.get(), draft.name);
+    draft.file.reset(::openat(directory_.get(), draft.name.c_str(), kMake, 0400));
+    if (!draft.file) {
+        return Error::from_errno(Blame::node, "CacheDir: making " + draft.name);
+    }
+    return draft;
+}
+
+void CacheStore::abandon(const Draft& draft) {
+    take_away(directory_.get(), draft.name);
+}
+
+Status CacheStore::publish(const Draft& draft, const ShelfKey& key) {
+    const UniqueFd directory = user_directory(key.uid);
+    const std::string name = entry_name(key.content);
+    if (!directory ||
+        ::renameat(directory_.get(), draft.name.c_str(), directory.get(), name.c_str()) != 0) {
+        Error why = Error::from_errno(Blame::node, "CacheDir: naming an entry");
+        abandon(draft);
+        return why;
+    }
+    return {};
+}
+
+UniqueFd CacheStore::open(const ShelfKey& key) const {
+    const UniqueFd directory = user_directory(key.uid);
+    return UniqueFd{::openat(directory.get(),
+                             entry_name(key.content).c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)};
+}
+
+void CacheStore::mark_used(const UniqueFd& entry) {
+    const std::array<timespec, 2> now{{{0, UTIME_OMIT}, {0, UTIME_NOW}}};
+    static_cast<void>(::futimens(entry.get(), now.data()));
+}
+
+void CacheStore::remove(const ShelfKey& key) {
+    const UniqueFd directory = user_directory(key.uid);
+    for (const std::string& name : names_in(directory.get())) {
+        if (name.starts_with(kStamp) && content_behind(directory.get(), name) == key.content) {
+            take_away(directory.get(), name);
+        }
+    }
+    take_away(directory.get(), entry_name(key.content));
+}
+
+void CacheStore::remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content) {
+    const UniqueFd directory = user_directory(uid);
+    const std::string name = stamp_name(stamp);
+    take_away(directory.get(), name);
+    // What can't be remembered is read again.
+    [[maybe_unused]] const int linked =
+        ::symlinkat(entry_name(content).c_str(), directory.get(), name.c_str());
+}
+
+}  // namespace stage

@@ -1,0 +1,63 @@
+// Where do the cache's entries lie, so that no crash leaves half of one?
+//
+//     CacheDir/UID/KEY.SUM       an entry: root's, mode 0400; both digests in hexadecimal
+//     CacheDir/UID/s.STAMP       a symbolic link whose text is the entry's name: what file that
+//     is CacheDir/new.N             not an entry yet; swept at start
+//
+// CacheDir is root's alone (0700). An entry gets its name by a rename once all of it is on the
+// disk, so whatever has a name is whole; who takes it compares it with its SUM all the same.
+// Every name is made by us, every step is by descriptor.
+#pragma once
+
+#include "stager/cache/shelf.h"
+#include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
+
+#include <string>
+#include <vector>
+
+namespace stage {
+
+class CacheStore {
+  public:
+    /// `directory`: CacheDir, a directory of root's.
+    explicit CacheStore(UniqueFd directory) : directory_{std::move(directory)} {}
+
+    /// Puts all entries and what is known of files onto `shelf`; removes everything else.
+    void sweep(Shelf& shelf);
+
+    struct Stored {
+        ShelfKey key;
+        std::uint64_t bytes = 0;
+        std::int64_t used_at = 0;  ///< Seconds since 1970.
+    };
+    /// All entries, by user; nothing is changed.
+    [[nodiscard]] std::vector<Stored> list() const;
+
+    struct Draft {
+        std::string name;
+        UniqueFd file;  ///< Empty, to be written; mode 0400.
+    };
+    [[nodiscard]] Result<Draft> begin();
+    void abandon(const Draft& draft);
+    [[nodiscard]] Status publish(const Draft& draft, const ShelfKey& key);
+
+    /// For reading; nothing if it has gone.
+    [[nodiscard]] UniqueFd open(const ShelfKey& key) const;
+    static void mark_used(const UniqueFd& entry);
+    void remove(const ShelfKey& key);
+    void remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content);
+
+  private:
+    [[nodiscard]] UniqueFd user_directory(std::uint32_t uid) const;
+    void sweep_user(std::uint32_t uid, Shelf& shelf);
+
+    UniqueFd directory_;
+    std::uint64_t drafts_ = 0;
+};
+
+/// "KEY.SUM", and back.
+[[nodiscard]] std::string entry_name(const Content& content);
+[[nodiscard]] std::optional<Content> content_of_name(std::string_view name);
+
+}  // namespace stage

@@ -1,0 +1,173 @@
+#include "stager/cli/cache.h"
+
+#include "stager/cache/store.h"
+#include "stager/config/config.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace stage {
+namespace {
+
+constexpr int kSomethingWrong = 1;
+constexpr int kNothingDone = 2;
+constexpr std::size_t kShownDigits = 16;
+constexpr std::size_t kDigitsMin = 8;  ///< Fewer name too many.
+
+constexpr const char* kUsage =
+    "usage: stagecast cache ls [-c FILE]\n"
+    "       stagecast cache rm KEY...|--all [-c FILE]     KEY: its first 8 digits or more\n"
+    "       stagecast cache verify [-c FILE]\n";
+
+int fail(int code, const std::string& sentence) {
+    static_cast<void>(std::fprintf(stderr, "stagecast cache: %s\n", sentence.c_str()));
+    return code;
+}
+
+int wrong_use() {
+    static_cast<void>(std::fputs(kUsage, stderr));
+    return EX_USAGE;
+}
+
+std::string user_of(std::uint32_t uid) {
+    const passwd* entry = ::getpwuid(uid);  // NOLINT(concurrency-mt-unsafe)
+    return entry != nullptr ? entry->pw_name : std::to_string(uid);
+}
+
+std::string key_of(const CacheStore::Stored& stored) {
+    return to_hex(stored.key.content.key);
+}
+
+/// "2026-01-31 12:00".
+std::string time_of(std::int64_t seconds) {
+    const std::time_t time = seconds;
+    std::tm parts{};
+    std::array<char, 32> text{};
+    static_cast<void>(::localtime_r(&time, &parts));
+    static_cast<void>(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &parts));
+    return text.data();
+}
+
+void print_line(const CacheStore::Stored& stored, const char* after) {
+    static_cast<void>(std::printf("%s %14llu  %s  %s%s\n",
+                                  key_of(stored).substr(0, kShownDigits).c_str(),
+                                  static_cast<unsigned long long>(stored.bytes),
+                                  time_of(stored.used_at).c_str(),
+                                  user_of(stored.key.uid).c_str(),
+                                  after));
+}
+
+int list(const CacheStore& store) {
+    std::uint64_t sum = 0;
+    std::vector<CacheStore::Stored> all = store.list();
+    std::ranges::sort(all, [](const CacheStore::Stored& one, const CacheStore::Stored& other) {
+        return one.used_at > other.used_at;
+    });
+    for (const CacheStore::Stored& stored : all) {
+        print_line(stored, "");
+        sum += stored.bytes;
+    }
+    static_cast<void>(std::printf(
+        "%zu files, %llu bytes\n", all.size(), static_cast<unsigned long long>(sum)));
+    return 0;
+}
+
+int remove(CacheStore& store, const std::vector<std::string>& names) {
+    const bool is_all = names == std::vector<std::string>{"--all"};
+    const bool is_sound = std::ranges::all_of(
+        names, [](const std::string& name) { return name.size() >= kDigitsMin; });
+    if (names.empty() || (!is_all && !is_sound)) {
+        return wrong_use();
+    }
+    std::size_t removed = 0;
+    for (const CacheStore::Stored& stored : store.list()) {
+        const bool is_meant =
+            is_all || std::ranges::any_of(names, [&](const std::string& name) {
+                return key_of(stored).starts_with(name);
+            });
+        if (is_meant) {
+            store.remove(stored.key);
+            ++removed;
+        }
+    }
+    static_cast<void>(std::printf("%zu removed\n", removed));
+    return removed > 0 || is_all ? 0 : kNothingDone;
+}
+
+/// Nothing if it can't be read to its end.
+std::optional<Content> content_in(int file, std::uint64_t bytes) {
+    std::vector<std::byte> room(kBlockBytes);
+    ContentHasher hasher;
+    for (std::uint64_t at = 0; at < bytes;) {
+        std::size_t done = 0;
+        const std::size_t wanted = std::min<std::uint64_t>(kBlockBytes, bytes - at);
+        while (done < wanted) {
+            const ssize_t count =
+                ::pread(file, room.data() + done, wanted - done, static_cast<off_t>(at + done));
+            if (count <= 0) {
+                return std::nullopt;
+            }
+            done += static_cast<std::size_t>(count);
+        }
+        hasher.add(Bytes{room}.first(wanted));
+        at += wanted;
+    }
+    return hasher.content();
+}
+
+int verify(const CacheStore& store) {
+    std::size_t bad = 0;
+    const std::vector<CacheStore::Stored> all = store.list();
+    for (const CacheStore::Stored& stored : all) {
+        const UniqueFd file = store.open(stored.key);
+        if (!file || content_in(file.get(), stored.bytes) != stored.key.content) {
+            print_line(stored, "  SPOILT: remove it");
+            ++bad;
+        }
+    }
+    static_cast<void>(std::printf("%zu files are whole, %zu are not\n", all.size() - bad, bad));
+    return bad == 0 ? 0 : kSomethingWrong;
+}
+
+}  // namespace
+
+int run_cache(std::span<char* const> words) {
+    std::vector<std::string> rest{words.begin(), words.end()};
+    std::string path{kConfigPath};
+    if (const auto option = std::ranges::find(rest, "-c");
+        option != rest.end() && option + 1 != rest.end()) {
+        path = *(option + 1);
+        rest.erase(option, option + 2);
+    }
+    const std::string command = rest.empty() ? "" : rest.front();
+    if (command != "rm" && ((command != "ls" && command != "verify") || rest.size() != 1)) {
+        return wrong_use();
+    }
+    rest.erase(rest.begin());
+    const auto config = load_config(path);
+    if (!config) {
+        return fail(EX_CONFIG, config.error().sentence());
+    }
+    UniqueFd directory{
+        ::open(config->cache_dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!directory) {
+        const bool is_forbidden = errno == EACCES;
+        return is_forbidden ? fail(EX_NOPERM, "only root may look into " + config->cache_dir)
+                            : fail(kNothingDone, "there is no cache at " + config->cache_dir);
+    }
+    CacheStore store{std::move(directory)};
+    return command == "ls"   ? list(store)
+           : command == "rm" ? remove(store, rest)
+                             : verify(store);
+}
+
+}  // namespace stage

@@ -1,0 +1,113 @@
+// What has this node staged before, and who may have it?
+//
+// A stage's worker asks: what is in this file (by its stamp), and have you these bytes (by
+// their digests)? It is given them as a descriptor for reading, copies them as its user, and
+// compares. After a good staging it hands over what it wrote; a copier (cache/copier.h) puts
+// that into the cache. All of it is a user's own: the uid is the job's, as slurmd knows it.
+//
+// Off where CacheSize is 0 or CacheDir is unfit; then nothing is known and nothing is kept.
+#pragma once
+
+#include "stager/cache/leases.h"
+#include "stager/cache/shelf.h"
+#include "stager/cache/store.h"
+#include "stager/config/config.h"
+#include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "stager/worker/setup.h"
+#include "transport/base/log.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace stage {
+
+class NodeCache {
+  public:
+    /// A stage of this node, by a number of its own.
+    using Member = Leases::Holder;
+    /// The descriptor is borrowed for the call; -1 if there is none.
+    using Reply = std::function<void(const WorkerTold&, int file)>;
+
+    struct Surroundings {
+        Loop& loop;
+        const Logger& log;
+        const Config& config;
+        Counters& counters;
+        Children& children;
+        std::uint32_t copier_role = 0;
+    };
+    /// All that is handed in outlives it.
+    explicit NodeCache(Surroundings around);
+    NodeCache(const NodeCache&) = delete;
+    NodeCache& operator=(const NodeCache&) = delete;
+    ~NodeCache();
+
+    /// Opens CacheDir and sweeps it, where the site wants a cache.
+    void open();
+    [[nodiscard]] bool is_on() const { return store_ && around_.config.cache_size > 0; }
+    [[nodiscard]] const Shelf& shelf() const { return shelf_; }
+
+    [[nodiscard]] Member enter() { return ++last_member_; }
+    /// Nothing more comes of it.
+    void leave(Member member);
+
+    /// The reply comes at once, or when another stage has read the file.
+    void ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply);
+    void keep(Member member, std::uint32_t uid, const WorkerKeep& what, UniqueFd file);
+    /// It is not what it says: it goes.
+    void drop(const ShelfKey& key);
+
+  private:
+    struct Job {
+        LeasedFile file;
+        Digest128 sum{};
+        std::uint64_t bytes = 0;
+        UniqueFd from;
+    };
+    struct Copying {
+        Job job;
+        CacheStore::Draft draft;
+        UniqueFd socket;
+        pid_t pid = -1;
+        std::unique_ptr<Alarm> alarm;
+    };
+    struct Waiting {
+        WorkerAsk question;
+        Reply reply;
+    };
+
+    void answer_stamp(Member member,
+                      const LeasedFile& file,
+                      const WorkerAsk& question,
+                      Reply reply);
+    void answer_content(Member member,
+                        const ShelfKey& key,
+                        const WorkerAsk& question,
+                        const Reply& reply);
+    void tell(Member member, const LeasedFile& file);
+    void settle(const LeasedFile& file, bool is_known);
+    void begin_copies();
+    [[nodiscard]] Status begin_copy(Job& job);
+    [[nodiscard]] Status make_room(std::uint64_t bytes);
+    void on_copied(std::uint64_t id);
+    void end_copy(std::uint64_t id, const Result<Content>& content);
+    [[nodiscard]] Status take_over(const Copying& copying, const Content& content);
+
+    Surroundings around_;
+    std::optional<CacheStore> store_;
+    Shelf shelf_;
+    Leases leases_;
+    std::map<Member, Waiting> waiting_;
+    std::map<Member, std::vector<ShelfKey>> used_;
+    std::deque<Job> jobs_;
+    std::map<std::uint64_t, Copying> copying_;
+    std::uint64_t last_copy_ = 0;
+    Member last_member_ = 0;
+};
+
+}  // namespace stage

@@ -1,0 +1,115 @@
+// What does a sink hold before the first block comes, and what of it may others have later?
+#include "stager/files/disk_io.h"
+#include "stager/files/file_sink.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// A missing one says the same as one of the wrong length: nothing.
+std::optional<SourceStamp> stamp_in(const ManifestEntry& entry) {
+    SourceStamp stamp{};
+    if (entry.stamp.size() != stamp.size()) {
+        return std::nullopt;
+    }
+    std::ranges::copy(entry.stamp, stamp.begin());
+    return stamp;
+}
+
+}  // namespace
+
+Status FileSink::fill(const FindContent& find,
+                      const std::function<void(const Content&)>& spoilt) {
+    invariant(manifest_.has_value(), "what is to come is known before it is looked for");
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        const auto content = content_of_bytes(manifest_->entries[index].content);
+        const Target* target = places_[index].target.get();
+        if (!content || target == nullptr) {
+            continue;
+        }
+        const bool is_compared = target->is_compared();
+        const UniqueFd file = is_compared ? UniqueFd{} : find(*content);
+        if (!is_compared && !file) {
+            continue;
+        }
+        Result<bool> filled = fill_from(index, file.get(), content->sum);
+        if (!filled) {
+            return std::move(filled).error();
+        }
+        if (!*filled && file) {
+            spoilt(*content);
+        }
+    }
+    return {};
+}
+
+/// From what stands there, or from `file`. False: it is something else, and nothing is held.
+Result<bool> FileSink::fill_from(std::size_t index, int file, const Digest128& sum) {
+    const ManifestEntry& entry = manifest_->entries[index];
+    Target& target = *places_[index].target;
+    const bool is_there = target.is_compared() || target.clone(file);
+    const UniqueFd own = is_there ? target.reading() : UniqueFd{};
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t i = 0; i < entry.block_count(); ++i) {
+        const BlockIndex block{entry.first_block.value() + i};
+        const BlockPlace place = *find_block(*manifest_, block);
+        const MutableBytes bytes = MutableBytes{room}.first(place.length);
+        if (read_fully(own ? own.get() : file, bytes, place.offset) !=
+            static_cast<std::int64_t>(place.length)) {
+            hold_nothing_of(entry);
+            return false;
+        }
+        const Digest128 leaf = xxh3_128(bytes);
+        if (own) {
+            hold(block, place, leaf);
+        } else if (auto written = write_file_block(block, bytes, leaf); !written) {
+            return std::move(written).error();
+        }
+    }
+    if (sum_of_entry(entry) != sum) {
+        hold_nothing_of(entry);
+        return false;
+    }
+    bytes_filled_ += entry.size;
+    return true;
+}
+
+void FileSink::hold_nothing_of(const ManifestEntry& entry) {
+    for (std::uint32_t i = 0; i < entry.block_count(); ++i) {
+        const BlockIndex block{entry.first_block.value() + i};
+        const std::size_t index = block.index() - first_file_block_;
+        if (held_[index]) {
+            held_[index] = false;
+            ++missing_;
+            bytes_held_ -= find_block(*manifest_, block)->length;
+        }
+    }
+}
+
+Digest128 FileSink::sum_of_entry(const ManifestEntry& entry) const {
+    const auto first = leaves_.begin() + static_cast<std::ptrdiff_t>(entry.first_block.index() -
+                                                                     first_file_block_);
+    return sum_of({first, first + static_cast<std::ptrdiff_t>(entry.block_count())});
+}
+
+std::vector<FileSink::Keepsake> FileSink::keepsakes() const {
+    std::vector<Keepsake> all;
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        const ManifestEntry& entry = manifest_->entries[index];
+        const auto stamp = stamp_in(entry);
+        const Target* target = places_[index].target.get();
+        if (!stamp || target == nullptr) {
+            continue;
+        }
+        if (UniqueFd file = target->reading()) {
+            all.push_back({.stamp = *stamp,
+                           .sum = sum_of_entry(entry),
+                           .bytes = entry.size,
+                           .file = std::move(file)});
+        }
+    }
+    return all;
+}
+
+}  // namespace stage

@@ -1,0 +1,26 @@
+// What does a worker say to its node's cache?
+//
+// Before it reads: do you know what is in this file? Before the first packet: have you these
+// bytes? And once its files are under their names: here they are, for the next one. (What the
+// cache makes of that is daemon/node_cache.h.)
+#pragma once
+
+#include "stager/worker/control_socket.h"
+#include "stager/worker/work.h"
+
+#include <chrono>
+
+namespace stage {
+
+/// `control` outlives it. Another stage of this node may be reading the file just now: then it
+/// is waited for, at most so long.
+[[nodiscard]] KnownContent known_content(ControlSocket& control,
+                                         std::chrono::milliseconds longest);
+
+/// From the cache if there is one, and from the destinations. As Work::fill().
+[[nodiscard]] Status take_what_is_here(Work& work, ControlSocket& control, bool has_cache);
+
+/// Who can't keep it only forgets it.
+void keep_for_later(const FileSink& sink, ControlSocket& control);
+
+}  // namespace stage

@@ -1,0 +1,168 @@
+# Does the node cache spare the second job its bytes, and believe nobody?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+
+CACHE=/var/spool/cache
+
+setup_file() { cluster_up 4 --stagecast CacheDir=$CACHE --stagecast CacheSize=200M; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() { test_ends; }
+
+# A file that was changed a moment ago is not known again.
+is_old() { [ "$(($(date +%s) - $(stat -c %Z "$WORK/$1")))" -ge 4 ]; }
+old_input() {
+  input "$@"
+  wait_for 10 is_old "$1"
+}
+
+# Each test has files of a length of its own.
+entries() { lab on "$1" find $CACHE/2001 -type f -size "$2c"; }
+all_keep() {
+  local node
+  for node in "${NODES[@]}"; do
+    [ "$(entries "$node" "$1" | wc -l)" = "${2:-1}" ] || return 1
+  done
+}
+
+# run_staged ARGS...: a job on all nodes whose ranks tell what they found; SAID is its explanation.
+run_staged() {
+  script "srun /srv/rank.sh"
+  submit -N "$CLUSTER_SIZE" "$@" job.sh
+  wait_job "$JOB" COMPLETED
+  explained "$JOB" n0
+}
+explained() { SAID=$(lab on "$2" /srv/stagecast/bin/stagecast explain "$1" --json | jq -c '.ended[0]'); }
+all_left() { [ "$(daemon_logs | grep -c "worker left job=$1 ")" = "$CLUSTER_SIZE" ]; }
+sent_by_all() {
+  daemon_logs | sed -n "s/.*worker left job=$1 .*packets_sent=\([0-9]*\).*/\1/p" | awk '{ n += $1 } END { print n }'
+}
+said() { [ "$(jq "$1" <<< "$SAID")" = "$2" ] || { echo "not $1 = $2 in $SAID"; return 1; }; }
+
+@test "the second job with the same file reads nothing and sends nothing" {
+  old_input data 8000001
+  run_staged --stage-file=data
+  said .bytes_read 8000001
+  staged_everywhere "$OUT" data
+  wait_for 20 all_keep 8000001
+  run_staged --stage-file=data
+  staged_everywhere "$OUT" data
+  said .bytes_read 0
+  said .bytes_here 32000004
+  # Offers, answers and the end; 8 MB would be more than 5,500 packets.
+  wait_for 10 all_left "$JOB"
+  [ "$(sent_by_all "$JOB")" -lt 300 ]
+  # The same file for one node alone, and one that is new to the cache.
+  submit -N1 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  explained "$JOB" "$(job_field "$JOB" NodeList)"
+  said .bytes_read 0
+}
+
+@test "a file that was changed is another one, whatever its size and mtime say" {
+  old_input data 3000002
+  run_staged --stage-file=data
+  wait_for 20 all_keep 3000002
+  old_input data 3000002
+  run_staged --stage-file=data
+  said .bytes_read 3000002
+  staged_everywhere "$OUT" data
+}
+
+@test "a node that has no entry is sent the bytes, the others take theirs" {
+  old_input data 5000003
+  run_staged --stage-file=data
+  wait_for 20 all_keep 5000003
+  lab on n2 find $CACHE/2001 -type f -size 5000003c -delete
+  run_staged --stage-file=data
+  staged_everywhere "$OUT" data
+  said .bytes_here 15000009
+  said .bytes_read 5000003
+}
+
+@test "a spoilt entry is not believed, and goes" {
+  old_input data 5000004
+  run_staged --stage-file=data
+  wait_for 20 all_keep 5000004
+  lab on n1 bash -c 'printf spoilt | dd of="$0" bs=1 seek=2500000 conv=notrunc status=none' "$(entries n1 5000004)"
+  run_staged --stage-file=data
+  staged_everywhere "$OUT" data
+  said .bytes_here 15000012
+  wait_for 20 all_keep 5000004
+  run_staged --stage-file=data
+  said .bytes_here 20000016
+  said .bytes_read 0
+}
+
+@test "root sees what is kept, verifies and removes it" {
+  old_input data 4000008
+  run_staged --stage-file=data
+  wait_for 20 all_keep 4000008
+  local ls key
+  ls=$(lab on n0 /srv/stagecast/bin/stagecast cache ls)
+  grep -Eq '^[0-9a-f]{16} +4000008  [-0-9]+ [0-9:]+  alice$' <<< "$ls"
+  key=$(awk '$2 == 4000008 { print $1 }' <<< "$ls")
+  lab on n0 /srv/stagecast/bin/stagecast cache verify > "$WORK/said"
+  grep -q ', 0 are not$' "$WORK/said"
+  lab on n0 bash -c 'printf spoilt | dd of="$0" bs=1 seek=99 conv=notrunc status=none' "$(entries n0 4000008)"
+  run -1 lab on n0 /srv/stagecast/bin/stagecast cache verify
+  grep -q "^$key .*SPOILT" <<< "$output"
+  run -64 lab on n0 /srv/stagecast/bin/stagecast cache rm 12
+  run -77 lab on n0 -u alice /srv/stagecast/bin/stagecast cache ls
+  lab on n0 /srv/stagecast/bin/stagecast cache rm "$key" | grep -qx '1 removed'
+  [ -z "$(entries n0 4000008)" ]
+  run_staged --stage-file=data
+  staged_everywhere "$OUT" data
+  said .bytes_here 12000024
+}
+
+@test "what the job does to its copy changes nothing in the cache" {
+  old_input data 5000005
+  script 'srun bash -c "chmod u+w \$STAGECAST_DIR/data; echo spoilt > \$STAGECAST_DIR/data"'
+  submit -N4 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  run_staged --stage-file=data
+  staged_everywhere "$OUT" data
+  run_staged --stage-file=data
+  staged_everywhere "$OUT" data
+}
+
+@test "another user has no part in it, and can't get at it" {
+  old_input data 3000006 644
+  chmod 755 "$ALICE" "$WORK"
+  run_staged --stage-file=data
+  wait_for 20 all_keep 3000006
+  script "srun /srv/rank.sh"
+  install -d -m 700 -o 2002 -g 2002 "$WORK/bob"
+  cp "$WORK/job.sh" "$WORK/bob/"
+  JOB=$(lab exec -u bob -d "$T/bob" sbatch --parsable -N4 "--stage-file=$T/data" job.sh)
+  wait_job "$JOB" COMPLETED
+  explained "$JOB" n0
+  said .bytes_read 3000006
+  said .bytes_here 0
+  chmod 700 "$ALICE"
+  # Neither reading, nor writing, nor another name, nor taking its place.
+  run ! lab on n0 -u bob ls $CACHE
+  run ! lab on n0 -u bob bash -c "cat $CACHE/2001/*"
+  run ! lab on n0 -u bob bash -c "echo x > $CACHE/2001/x"
+  run ! lab on n0 -u bob mv $CACHE /var/spool/other
+  run ! lab on n0 -u bob mkdir $CACHE/3000
+  [ "$(lab on n0 stat -c '%U %a' $CACHE)" = 'root 700' ]
+  [ "$(lab on n0 stat -c '%U %a' "$(entries n0 3000006)")" = 'root 400' ]
+}
+
+@test "tasks of an array that start at once on a node read the file once" {
+  old_input data 6000007
+  script "srun /srv/rank.sh"
+  submit -N1 -n1 -w n1 --array=0-3 --stage-file=data job.sh
+  local task sum=0
+  wait_for "$PATIENCE" no_jobs
+  for task in $(lab exec squeue -h -t all -r -o %A -j "$JOB"); do
+    explained "$task" n1
+    said .outcome '"ok"'
+    sum=$((sum + $(jq .bytes_read <<< "$SAID")))
+  done
+  [ "$sum" = 6000007 ]
+}

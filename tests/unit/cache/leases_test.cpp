@@ -1,0 +1,71 @@
+#include "stager/cache/leases.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+
+LeasedFile file(unsigned number, std::uint32_t uid = 7) {
+    return {.uid = uid, .stamp = {static_cast<std::byte>(number)}};
+}
+using Holders = std::vector<Leases::Holder>;
+
+}  // namespace
+
+TEST_CASE("the first that wants a file reads it, the others wait for what it reads") {
+    Leases leases;
+    CHECK(leases.may_read(1, file(1)));
+    CHECK(leases.may_read(1, file(1)));
+    CHECK_FALSE(leases.may_read(2, file(1)));
+    CHECK_FALSE(leases.may_read(3, file(1)));
+    CHECK(leases.may_read(4, file(2)));
+    CHECK(leases.may_read(5, file(1, 8)));  // Another user's is another file.
+    leases.keep(1, file(1));
+    CHECK(leases.leave(1).empty());  // What it has read is on its way.
+    CHECK(leases.settle(file(1), true) == Holders{2, 3});
+    CHECK(leases.may_read(6, file(1)));
+}
+
+TEST_CASE("where the first one fails the next one reads") {
+    Leases leases;
+    CHECK(leases.may_read(1, file(1)));
+    CHECK_FALSE(leases.may_read(2, file(1)));
+    CHECK_FALSE(leases.may_read(3, file(1)));
+    CHECK(leases.leave(2).empty());  // It has waited long enough.
+    const auto next = leases.leave(1);
+    REQUIRE(next.size() == 1);
+    CHECK(next[0].reader == 3);
+    CHECK(next[0].file == file(1));
+    leases.keep(3, file(1));
+    CHECK(leases.settle(file(1), false).empty());
+    CHECK(leases.empty());
+}
+
+TEST_CASE("what can't be kept is read by one after the other") {
+    Leases leases;
+    CHECK(leases.may_read(1, file(1)));
+    CHECK_FALSE(leases.may_read(2, file(1)));
+    leases.keep(1, file(1));
+    CHECK(leases.settle(file(1), false) == Holders{2});
+    CHECK(leases.leave(1).empty());
+    CHECK(leases.leave(2).empty());
+    CHECK(leases.empty());
+}
+
+TEST_CASE("no two stages wait for each other") {
+    Leases leases;
+    CHECK(leases.may_read(1, file(1)));
+    CHECK(leases.may_read(2, file(2)));
+    CHECK(leases.may_read(1, file(2)));
+    CHECK(leases.may_read(2, file(1)));
+}
+
+TEST_CASE("what others wait for may be brought by a stage that did not ask") {
+    Leases leases;
+    leases.keep(9, file(1));
+    CHECK_FALSE(leases.may_read(1, file(1)));
+    CHECK(leases.leave(9).empty());
+    CHECK(leases.settle(file(1), true) == Holders{1});
+    CHECK(leases.empty());
+}

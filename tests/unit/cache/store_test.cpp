@@ -1,0 +1,136 @@
+#include "stager/cache/store.h"
+
+#include "stager/cache/copier.h"
+#include "stager/spawn/descriptors.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <span>
+
+using namespace stage;
+using Catch::Matchers::Contains;
+using test::Scratch;
+
+namespace {
+
+UniqueFd directory_of(const Scratch& scratch) {
+    return UniqueFd{::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+}
+UniqueFd reading(const std::string& path) {
+    return UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+}
+SourceStamp stamp(unsigned number) {
+    return {static_cast<std::byte>(number)};
+}
+
+/// An entry of user 7.
+ShelfKey put(CacheStore& store, const std::string& from, std::uint64_t size) {
+    auto draft = store.begin();
+    REQUIRE(draft);
+    const UniqueFd source = reading(from);
+    const auto content = copy_hashed(source.get(), draft->file.get(), size);
+    REQUIRE(content);
+    const ShelfKey key{.uid = 7, .content = *content};
+    REQUIRE(store.publish(*draft, key).ok());
+    return key;
+}
+
+}  // namespace
+
+TEST_CASE("an entry is found again after a restart, with what is known of files") {
+    const Scratch scratch;
+    const Scratch from;
+    const std::string content = test::noise(3 * kBlockBytes + 5);
+    const std::string source = from.write("a", content);
+    CacheStore store{directory_of(scratch)};
+    const ShelfKey key = put(store, source, content.size());
+    store.remember(7, stamp(1), key.content);
+    Shelf shelf;
+    CacheStore again{directory_of(scratch)};
+    again.sweep(shelf);
+    CHECK(shelf.bytes() == content.size());
+    CHECK(shelf.has(key));
+    CHECK(shelf.find(7, stamp(1)) == key.content);
+    const UniqueFd file = again.open(key);
+    REQUIRE(file);
+    const std::string name = scratch.path("7/" + entry_name(key.content));
+    CHECK(test::content_of(name) == content);
+    CHECK((test::status_of(name).st_mode & 07777U) == 0400);
+    CHECK((test::status_of(scratch.path("7")).st_mode & 07777U) == 0700);
+    again.remove(key);
+    CHECK(scratch.names().empty());
+    CHECK_FALSE(again.open(key));
+}
+
+TEST_CASE("what a crash left, and what is not ours, is swept") {
+    const Scratch scratch;
+    const Scratch from;
+    CacheStore store{directory_of(scratch)};
+    const ShelfKey key = put(store, from.write("a", "abc"), 3);
+    const auto draft = store.begin();
+    REQUIRE(draft);
+    scratch.write("7/strange", "x");
+    scratch.write("7/" + std::string(64, 'a'), "x");
+    REQUIRE(::symlink("/etc/passwd", scratch.path("7/s.link").c_str()) == 0);
+    store.remember(7, stamp(2), Content{});  // Of an entry that is not here.
+    Shelf shelf;
+    CacheStore again{directory_of(scratch)};
+    again.sweep(shelf);
+    CHECK(scratch.names() == std::vector<std::string>{"7/" + entry_name(key.content)});
+    CHECK(shelf.entries().size() == 1);
+}
+
+TEST_CASE("only a regular file of the right length is copied") {
+    const Scratch scratch;
+    const std::string file = scratch.write("a", "abc");
+    const UniqueFd from = reading(file);
+    const std::string copy = scratch.write("copy", "");
+    const UniqueFd to{::open(copy.c_str(), O_RDWR | O_CLOEXEC)};
+    CHECK_FALSE(copy_hashed(from.get(), to.get(), 4));
+    CHECK_FALSE(copy_hashed(from.get(), to.get(), 2));
+    const UniqueFd zero = reading("/dev/zero");
+    CHECK_FALSE(copy_hashed(zero.get(), to.get(), 0));
+    REQUIRE(copy_hashed(from.get(), to.get(), 3));
+    CHECK(test::content_of(copy) == "abc");
+}
+
+TEST_CASE("the copier becomes nobody, copies, and says what it was") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    const Scratch scratch;
+    const std::string file = scratch.write("a", "abc");
+    const std::string copy = scratch.write("copy", "");
+    const UniqueFd from = reading(file);
+    const UniqueFd to{::open(copy.c_str(), O_RDWR | O_CLOEXEC)};
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    const UniqueFd ours{ends[0]};
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const int status = run_cache_copier(ends[1]);
+        ::_exit(::getuid() == 65534 && ::setuid(0) != 0 ? status : 99);
+    }
+    ::close(ends[1]);
+    const std::array fds{from.get(), to.get()};
+    REQUIRE(send_with_descriptors(ours.get(), encode_copy_request(3), fds).ok());
+    const auto answer = receive_with_descriptors(ours.get());
+    REQUIRE(answer);
+    const auto content = decode_copy_answer(answer->message);
+    REQUIRE(content);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(test::content_of(copy) == "abc");
+    const std::string text = "abc";
+    CHECK(content->sum == sum_of({xxh3_128(std::as_bytes(std::span{text}))}));
+}

@@ -1,0 +1,216 @@
+// Whose files does the node cache give to whom, and what can a lying worker do?
+#include "stager/daemon/node_cache.h"
+
+#include "stager/cache/copier.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <span>
+
+using namespace stage;
+
+namespace {
+
+constexpr std::uint32_t kAlice = 2001;
+constexpr std::uint32_t kBob = 2002;
+
+SourceStamp stamp(unsigned number) {
+    return {static_cast<std::byte>(number)};
+}
+WorkerAsk about(Bytes name) {
+    return {.about = {name.begin(), name.end()}};
+}
+Digest128 sum_of_text(const std::string& text) {
+    return sum_of({xxh3_128(std::as_bytes(std::span{text}))});
+}
+
+/// A daemon's loop and spawner around a cache.
+class CacheWorld {
+  public:
+    explicit CacheWorld(std::uint64_t size) {
+        config_.cache_dir = scratch_.path("cache");
+        config_.cache_size = size;
+        config_.allow_ram_stage_root = true;
+        auto spawner = Spawner::fork(
+            {.roles = {[](int fd) { return run_cache_copier(fd); }}, .cgroup = {}});
+        REQUIRE(spawner);
+        auto loop = Loop::open();
+        REQUIRE(loop);
+        loop_.emplace(std::move(*loop));
+        auto children = Children::open(*loop_, std::move(*spawner), [](const Error&) {});
+        REQUIRE(children);
+        children_ = std::move(*children);
+        restart();
+    }
+
+    /// As the next daemon finds it.
+    void restart() {
+        cache_.reset();
+        cache_.emplace(NodeCache::Surroundings{.loop = *loop_,
+                                               .log = quiet_,
+                                               .config = config_,
+                                               .counters = counters,
+                                               .children = *children_,
+                                               .copier_role = 0});
+        cache_->open();
+    }
+
+    NodeCache& cache() { return *cache_; }
+    [[nodiscard]] std::string path() const { return config_.cache_dir; }
+
+    void run_until(const std::function<bool()>& done) {
+        constexpr int kLooks = 4000;
+        for (int i = 0; i < kLooks && !done(); ++i) {
+            loop_->after(std::chrono::milliseconds{5}, [this] { loop_->stop(); });
+            loop_->run();
+        }
+        REQUIRE(done());
+    }
+
+    /// A worker of `uid` hands over a file with this text, and says that its sum is `sum`'s.
+    void keep(NodeCache::Member member,
+              std::uint32_t uid,
+              const SourceStamp& of,
+              const std::string& text,
+              const std::string& sum) {
+        const std::string path = scratch_.write("staged", text);
+        cache().keep(member,
+                     uid,
+                     {.stamp = of, .sum = sum_of_text(sum), .bytes = text.size()},
+                     UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)});
+    }
+
+    /// What is in the file of that stamp, as the cache tells `uid`; "" if it doesn't know.
+    std::string told(NodeCache::Member member, std::uint32_t uid, const SourceStamp& of) {
+        std::vector<std::byte> content;
+        cache().ask(member, uid, about(of), [&](const WorkerTold& told, int) {
+            content = told.content;
+        });
+        return content.empty() ? "" : read(member, uid, content);
+    }
+    std::string read(NodeCache::Member member, std::uint32_t uid, Bytes content) {
+        std::string text;
+        cache().ask(member, uid, about(content), [&](const WorkerTold&, int file) {
+            std::array<char, 64> room{};
+            const ssize_t got = file < 0 ? 0 : ::pread(file, room.data(), room.size(), 0);
+            text.assign(room.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        });
+        return text;
+    }
+
+    Counters counters;
+
+  private:
+    test::Scratch scratch_;
+    Config config_;
+    Logger quiet_{[](LogLevel, std::string_view) {}, LogLevel::error};
+    std::optional<Loop> loop_;
+    std::unique_ptr<Children> children_;
+    std::optional<NodeCache> cache_;
+};
+
+}  // namespace
+
+TEST_CASE("what a user staged is known to that user, even after a restart") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    const auto first = cache.enter();
+    CHECK(world.told(first, kAlice, stamp(1)).empty());
+    world.keep(first, kAlice, stamp(1), "alice's", "alice's");
+    cache.leave(first);
+    world.run_until([&] { return world.counters.cache_kept == 1; });
+    const auto second = cache.enter();
+    CHECK(world.told(second, kAlice, stamp(1)) == "alice's");
+    CHECK(world.told(second, kBob, stamp(1)).empty());
+    world.restart();
+    CHECK(world.told(world.cache().enter(), kAlice, stamp(1)) == "alice's");
+}
+
+TEST_CASE("a worker that lies only fools its own user, if anyone") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    const auto bob = cache.enter();
+    // Bob says of alice's file what it holds; and names her entry by its digests.
+    world.keep(bob, kBob, stamp(1), "poison", "poison");
+    world.run_until([&] { return world.counters.cache_kept == 1; });
+    const auto alice = cache.enter();
+    CHECK(world.told(alice, kAlice, stamp(1)).empty());
+    world.keep(alice, kAlice, stamp(1), "alice's", "alice's");
+    world.run_until([&] { return world.counters.cache_kept == 2; });
+    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    ContentHasher hasher;
+    const std::string text = "alice's";
+    hasher.add(std::as_bytes(std::span{text}));
+    CHECK(world.read(bob, kBob, bytes_of(hasher.content())).empty());
+    cache.drop({.uid = kBob, .content = hasher.content()});  // SPOILT, of what isn't his.
+    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    // What is handed over is not what was staged: changed meanwhile, or made up.
+    world.keep(bob, kBob, stamp(2), "something", "else");
+    const auto waits = cache.enter();
+    bool answered = false;
+    cache.ask(waits, kBob, about(stamp(2)), [&](const WorkerTold& told, int) {
+        answered = told.content.empty();
+    });
+    world.run_until([&] { return answered; });
+    CHECK(world.counters.cache_kept == 2);
+}
+
+TEST_CASE("who asks while a file is read waits, and has it from the cache") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    const auto reader = cache.enter();
+    CHECK(world.told(reader, kAlice, stamp(1)).empty());
+    int told = 0;
+    const auto count = [&](const WorkerTold& answer, int) { told += !answer.content.empty(); };
+    const auto one = cache.enter();
+    const auto two = cache.enter();
+    cache.ask(one, kAlice, about(stamp(1)), count);
+    cache.ask(two, kAlice, about(stamp(1)), count);
+    CHECK(told == 0);
+    world.keep(reader, kAlice, stamp(1), "text", "text");
+    cache.leave(reader);
+    world.run_until([&] { return told == 2; });
+    CHECK(world.counters.cache_kept == 1);
+}
+
+TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{10};
+    NodeCache& cache = world.cache();
+    const auto first = cache.enter();
+    world.keep(first, kAlice, stamp(1), "six by", "six by");
+    world.run_until([&] { return world.counters.cache_kept == 1; });
+    CHECK(world.told(first, kAlice, stamp(1)) == "six by");  // And has it in use.
+    const auto second = cache.enter();
+    bool answered = false;
+    const auto on_answer = [&](const WorkerTold&, int) { answered = true; };
+    world.keep(second, kAlice, stamp(2), "eight by", "eight by");
+    cache.ask(cache.enter(), kAlice, about(stamp(2)), on_answer);
+    world.run_until([&] { return answered; });
+    CHECK(world.counters.cache_kept == 1);
+    cache.leave(first);
+    world.keep(second, kAlice, stamp(3), "eight by", "eight by");
+    world.run_until([&] { return world.counters.cache_kept == 2; });
+    CHECK(world.counters.cache_evicted == 1);
+    CHECK(cache.shelf().bytes() == 8);
+    CHECK(world.told(second, kAlice, stamp(1)).empty());
+}

@@ -1,0 +1,159 @@
+// What comes from the node's cache, and what of it is believed?
+#include "stager/files/source_and_sink.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <span>
+
+using namespace stage;
+using test::content_of;
+using test::said;
+using test::Scratch;
+using test::Wish;
+
+namespace {
+
+UniqueFd reading(const std::string& path) {
+    return UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+}
+
+Content content_of_bytes_in(const std::string& bytes) {
+    ContentHasher hasher;
+    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+        const std::string block = bytes.substr(at, kBlockBytes);
+        hasher.add(std::as_bytes(std::span{block}));
+    }
+    return hasher.content();
+}
+
+/// The object of these files, as a source offers it that knows what is in the first one.
+struct Offer {
+    Offer(const std::vector<Wish>& wishes, const Content& content) {
+        auto source = FileSource::open(test::source_orders(wishes), 0);
+        REQUIRE(source);
+        Manifest known = (*source)->manifest();
+        known.entries[0].stamp.assign(32, std::byte{5});
+        known.entries[0].content = bytes_of(content);
+        REQUIRE(known.lay_out().ok());
+        manifest = encode_manifest(known);
+        blocks = test::object_of(wishes);
+        blocks[0] = manifest;
+    }
+    std::vector<std::byte> manifest;
+    std::vector<std::vector<std::byte>> blocks;
+};
+
+/// A sink that was offered it and may look into a cache that has `cached`.
+struct Filled {
+    Filled(const std::vector<Wish>& wishes, const Offer& offer, const std::string& cached)
+        : sink{test::sink_config(wishes)} {
+        REQUIRE(said(sink.expect(offer.manifest)) == "ok");
+        const auto find = [&](const Content&) {
+            ++asked;
+            return cached.empty() ? UniqueFd{} : reading(cached);
+        };
+        status = sink.fill(find, [this](const Content&) { ++spoilt; });
+    }
+    FileSink sink;
+    Status status;
+    int asked = 0;
+    int spoilt = 0;
+};
+
+}  // namespace
+
+TEST_CASE("what the cache has is taken from there, whole") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(2 * kBlockBytes + 9);
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    Filled filled{wishes, offer, from.write("cached", bytes)};
+    REQUIRE(said(filled.status) == "ok");
+    CHECK(filled.asked == 1);
+    CHECK(filled.sink.holds_all());
+    CHECK(filled.sink.bytes_filled() == bytes.size());
+    REQUIRE(said(filled.sink.finish()) == "ok");
+    CHECK(content_of(to.path("a")) == bytes);
+    const auto kept = filled.sink.keepsakes();
+    REQUIRE(kept.size() == 1);
+    CHECK(kept[0].sum == content_of_bytes_in(bytes).sum);
+    CHECK(kept[0].bytes == bytes.size());
+    CHECK(::write(kept[0].file.get(), "x", 1) == -1);
+}
+
+TEST_CASE("an entry that is not what it says is not believed, and the bytes come as ever") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(2 * kBlockBytes + 9);
+    std::string other = bytes;
+    other[kBlockBytes + 3] = static_cast<char>(other[kBlockBytes + 3] ^ 1);
+    const std::string wrong =
+        GENERATE_COPY(values<std::string>({other, bytes.substr(0, kBlockBytes + 1), "x"}));
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    Filled filled{wishes, offer, from.write("cached", wrong)};
+    REQUIRE(said(filled.status) == "ok");
+    CHECK(filled.spoilt == 1);
+    CHECK_FALSE(filled.sink.holds_all());
+    CHECK(filled.sink.bytes_held() == 0);
+    REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
+    CHECK(content_of(to.path("a")) == bytes);
+}
+
+TEST_CASE("what stands at the destination already is not asked for") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(kBlockBytes + 9);
+    const std::vector<Wish> wishes{{.source = from.write("a", bytes),
+                                    .root = to.path(),
+                                    .below = "a",
+                                    .existing = Existing::refuse}};
+    to.write("a", bytes);
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    Filled filled{wishes, offer, ""};
+    REQUIRE(said(filled.status) == "ok");
+    CHECK(filled.asked == 0);
+    CHECK(filled.sink.holds_all());
+    CHECK(said(filled.sink.finish()) == "ok");
+}
+
+TEST_CASE("another file at the destination is found when the bytes come") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(kBlockBytes + 9);
+    std::string other = bytes;
+    other[7] = static_cast<char>(other[7] ^ 1);
+    const std::vector<Wish> wishes{{.source = from.write("a", bytes),
+                                    .root = to.path(),
+                                    .below = "a",
+                                    .existing = Existing::refuse}};
+    to.write("a", other);
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    Filled filled{wishes, offer, ""};
+    CHECK_FALSE(filled.sink.holds_all());
+    CHECK_THAT(said(test::deliver(offer.blocks, filled.sink, 3)),
+               Catch::Contains("exists already and differs"));
+}
+
+TEST_CASE("a file that the cache has not comes with the others") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(kBlockBytes + 9);
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", bytes), .root = to.path(), .below = "a"},
+        {.source = from.write("b", "bbb"), .root = to.path(), .below = "b"}};
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    Filled filled{wishes, offer, from.write("cached", bytes)};
+    CHECK_FALSE(filled.sink.holds_all());
+    CHECK(filled.sink.bytes_filled() == bytes.size());
+    REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
+    CHECK(content_of(to.path("a")) == bytes);
+    CHECK(content_of(to.path("b")) == "bbb");
+}
