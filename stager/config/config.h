@@ -7,6 +7,7 @@
 // believe in a limit that a typo has switched off.
 #pragma once
 
+#include "stager/config/policies.h"
 #include "transport/base/log.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
@@ -29,8 +30,6 @@ enum class Transport : unsigned char { automatic = 0, udp = 1 };
 enum class Compress : unsigned char { automatic = 0, no = 1 };
 /// Who announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
-/// Whom a staging's rate follows: most receivers, or the slowest.
-enum class RateControl : unsigned char { quantile = 0, acker = 1 };
 
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203: what a range is counted in.
 using GroupAddress = std::uint32_t;
@@ -57,6 +56,8 @@ struct Config {
     std::uint64_t cache_size = 0;  ///< 0: no cache.
     std::uint64_t rate_max = 0;    ///< Never 0.
     RateControl rate_control = RateControl::quantile;
+    RepairPeers repair_peers = RepairPeers::random;
+    ReadyWait readiness = ReadyWait::fence;
     bool rate_search = true;  ///< Else stages are sent at rate_max.
     Duration stage_timeout{};
     Duration stall_timeout{};

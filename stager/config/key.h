@@ -68,7 +68,9 @@ struct ChoiceKey {
                  Compress Config::*,
                  StageFrom Config::*,
                  LogLevel Config::*,
-                 RateControl Config::*>
+                 RateControl Config::*,
+                 RepairPeers Config::*,
+                 ReadyWait Config::*>
         member;
     std::array<std::string_view, 4> words;  ///< Unused ones empty, at the end.
 };

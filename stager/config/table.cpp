@@ -106,6 +106,18 @@ constexpr std::array kKeys{
         "quantile",
         "Whom the rate follows. quantile: most receivers; a slow one loses, and catches up "
         "from its peers. acker: the slowest, as a TCP to it would."},
+    ConfigKey{"RepairPeers",
+              ChoiceKey{&Config::repair_peers, {"random", "ring", "", ""}},
+              "random",
+              "Whom a node asks for what it missed. random: any other. ring: the one before it "
+              "in the list of nodes, and so on backwards."},
+    ConfigKey{
+        "Readiness",
+        ChoiceKey{&Config::readiness, {"fence", "none", "", ""}},
+        "fence",
+        "When the source begins. fence: once all nodes have said that they hear it. none: "
+        "at once; who starts late fetches from its peers what it missed. Packets are then "
+        "no larger than an MTU of 1500 allows."},
     ConfigKey{"StageTimeout",
               TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
               "600",

@@ -30,7 +30,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.u16(plan.width).u64(plan.context_base);
     writer.text(plan.group_address).u16(plan.group_port);
     writer.u8(plan.protection).u64(plan.rate_max);
-    writer.u8(plan.rate_told ? 1 : 0).u8(plan.acker_paced ? 1 : 0);
+    writer.u8(plan.rate_told ? 1 : 0).u8(encode(plan.policies));
     writer.u8(plan.cards_follow ? 1 : 0);
     writer.text(plan.push_specs).u8(plan.is_root_spared ? 1 : 0);
     writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
@@ -53,12 +53,13 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.protection = reader.u8();
     plan.rate_max = reader.u64();
     plan.rate_told = reader.u8() != 0;
-    plan.acker_paced = reader.u8() != 0;
+    const auto policies = decode_policies(reader.u8());
+    plan.policies = policies.value_or(Policies{});
     plan.cards_follow = reader.u8() != 0;
     plan.push_specs = reader.text(kMaxSpecsBytes);
     plan.is_root_spared = reader.u8() != 0;
     const std::size_t count = reader.u32();
-    if (count < 1 || count > kMaxNodes || plan.width < 1) {
+    if (count < 1 || count > kMaxNodes || plan.width < 1 || !policies) {
         reader.fail();
     }
     for (std::size_t i = 0; i < count && reader.ok(); ++i) {

@@ -6,6 +6,7 @@
 // node were told the same. Only a push has its specs here (push_rules.h says who may).
 #pragma once
 
+#include "stager/config/policies.h"
 #include "stager/control/message.h"
 
 #include <array>
@@ -33,7 +34,7 @@ struct StagePlan {
     std::uint8_t protection = 2;  ///< As Config counts: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.
     bool rate_told = false;       ///< Send at it.
-    bool acker_paced = false;     ///< Else: follow the slowest receiver, not most of them.
+    Policies policies;            ///< The root's.
     bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
     /// Of a push: what goes where. Root's order, for which no plugin speaks. Empty: a job's.
     std::string push_specs;

@@ -39,7 +39,9 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     plan.protection = static_cast<std::uint8_t>(config.protection);
     plan.rate_max = config.rate_max * 8;
     plan.rate_told = !config.rate_search;
-    plan.acker_paced = config.rate_control == RateControl::acker;
+    plan.policies = {.rate_control = config.rate_control,
+                     .repair_peers = config.repair_peers,
+                     .readiness = config.readiness};
     return plan;
 }
 

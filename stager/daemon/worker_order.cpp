@@ -46,7 +46,7 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
     setup.rate_told = plan.rate_told;
     setup.may_compress = config.compress == Compress::automatic;
-    setup.acker_paced = plan.acker_paced;
+    setup.policies = plan.policies;
     setup.transport = config.transport == Transport::udp ? "udp" : "auto";
     setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
     setup.stall_timeout = in_ms(config.stall_timeout);

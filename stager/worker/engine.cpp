@@ -164,7 +164,7 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.is_rate_told = options.rate_told != 0;
     ready.config.may_compress = options.may_compress;
     ready.config.rate_remembered_bits_per_s = options.rate_remembered;
-    ready.config.is_acker_paced = options.acker_paced;
+    follow(options.policies, ready.config);
     ready.config.ready_timeout = kReadyTimeout;
     ready.config.stall_timeout = options.stall_timeout;
     ready.config.linger = kLinger;

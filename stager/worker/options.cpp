@@ -62,6 +62,12 @@ constexpr std::array kOptions{
                "JSON): begin with it, and look on from there"},
     OptionText{
         "rate-control", "quantile", "what is followed: quantile (most) or acker (slowest)"},
+    OptionText{"repair-peers",
+               "random",
+               "who is asked for what was missed: random (anybody) or ring (the neighbour)"},
+    OptionText{"readiness",
+               "fence",
+               "when the root begins: fence (once all hear it) or none (at once)"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
     OptionText{"key-file",
                nullptr,
@@ -148,6 +154,19 @@ class Values {
     std::string wrong_;
 };
 
+void take_policies(Values& values, Policies& policies) {
+    const std::string rate_control = values.text("rate-control");
+    values.take("rate-control", rate_control == "quantile" || rate_control == "acker");
+    const std::string repair_peers = values.text("repair-peers");
+    values.take("repair-peers", repair_peers == "random" || repair_peers == "ring");
+    const std::string readiness = values.text("readiness");
+    values.take("readiness", readiness == "fence" || readiness == "none");
+    policies = {
+        .rate_control = rate_control == "acker" ? RateControl::acker : RateControl::quantile,
+        .repair_peers = repair_peers == "ring" ? RepairPeers::ring : RepairPeers::random,
+        .readiness = readiness == "none" ? ReadyWait::none : ReadyWait::fence};
+}
+
 Result<EngineOptions> read(const po::variables_map& map, const std::string& directory) {
     EngineOptions options;
     Values values{map};
@@ -183,9 +202,7 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     options.rate_max = values.rate("rate-max");
     options.rate_told = values.rate("rate");
     options.rate_remembered = values.rate("rate-remembered");
-    const std::string rate_control = values.text("rate-control");
-    values.take("rate-control", rate_control == "quantile" || rate_control == "acker");
-    options.acker_paced = rate_control == "acker";
+    take_policies(values, options.policies);
     const Result<seal::Protection> protection =
         seal::read_protection(values.text("protection"));
     values.take("protection", protection.ok());

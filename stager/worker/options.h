@@ -4,6 +4,7 @@
 // here, with a sentence that names the option, so that the engine gets nothing it must doubt.
 #pragma once
 
+#include "stager/config/policies.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 #include "transport/seal/keys.h"
@@ -31,7 +32,7 @@ struct EngineOptions {
     std::uint64_t rate_told = 0;        ///< At it, bits per second; 0: it is looked for.
     bool may_compress = true;           ///< While that makes it faster.
     std::uint64_t rate_remembered = 0;  ///< What an earlier broadcast found, bits per second.
-    bool acker_paced = false;           ///< Follow the slowest receiver, not most.
+    Policies policies;
     seal::Protection protection = seal::Protection::encrypt;
     std::chrono::milliseconds timeout{0};
     std::chrono::milliseconds connect_timeout{0};  ///< For the members to meet.

@@ -116,7 +116,7 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u16(setup.group_port);
     put_text(writer, setup.interface, kMaxNameBytes);
     writer.u8(setup.protection).u64(setup.rate_max);
-    writer.u8(setup.rate_told ? 1 : 0).u8(setup.acker_paced ? 1 : 0);
+    writer.u8(setup.rate_told ? 1 : 0).u8(encode(setup.policies));
     writer.u8(setup.may_compress ? 1 : 0);
     put_text(writer, setup.transport, kMaxNameBytes);
     put_milliseconds(writer, setup.stage_timeout);
@@ -261,7 +261,8 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.protection = reader.u8();
     setup.rate_max = reader.u64();
     setup.rate_told = reader.u8() != 0;
-    setup.acker_paced = reader.u8() != 0;
+    const auto policies = decode_policies(reader.u8());
+    setup.policies = policies.value_or(Policies{});
     setup.may_compress = reader.u8() != 0;
     setup.transport = take_text(reader, kMaxNameBytes);
     setup.stage_timeout = take_milliseconds(reader);
@@ -273,7 +274,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.manifest = take_blob(reader, kMaxLookBytes);
     setup.may_cache = reader.u8() != 0;
     if (setup.rank.index() >= setup.nodes.size() ||
-        setup.source.index() >= setup.nodes.size() || setup.protection > 2) {
+        setup.source.index() >= setup.nodes.size() || setup.protection > 2 || !policies) {
         reader.fail();
     }
     return setup;

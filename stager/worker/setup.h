@@ -19,6 +19,7 @@
 // process: decode_from_worker() bounds every field, a memfd is read, never mapped.
 #pragma once
 
+#include "stager/config/policies.h"
 #include "stager/control/message.h"
 #include "transport/base/unique_fd.h"
 
@@ -74,8 +75,8 @@ struct WorkerSetup {
     std::uint64_t rate_max = 0;  ///< No faster, bits per second on the wire; 0: no bound.
     bool rate_told = false;      ///< Send at it.
     bool may_compress = false;   ///< The source, while that makes it faster.
-    bool acker_paced = false;    ///< Else: follow the slowest receiver, not most of them.
-    std::string transport;       ///< "auto", "udp", ...
+    Policies policies;
+    std::string transport;                         ///< "auto", "udp", ...
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
     std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.

@@ -191,7 +191,7 @@ Result<BroadcastConfig> Stage::connect() {
     config->rate_bits_per_s = setup_.rate_max;
     config->is_rate_told = setup_.rate_told;
     config->may_compress = setup_.may_compress;
-    config->is_acker_paced = setup_.acker_paced;
+    follow(setup_.policies, *config);
     config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
     config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
     config->linger = or_default(setup_.linger, seconds{60});

@@ -88,4 +88,15 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
     return config;
 }
 
+void follow(const Policies& policies, BroadcastConfig& config) {
+    config.rate_policy = policies.rate_control == RateControl::acker
+                             ? core::RatePolicy::acker
+                             : core::RatePolicy::quantile;
+    config.peer_policy = policies.repair_peers == RepairPeers::ring ? core::PeerPolicy::ring
+                                                                    : core::PeerPolicy::random;
+    config.readiness_policy = policies.readiness == ReadyWait::none
+                                  ? core::ReadinessPolicy::none
+                                  : core::ReadinessPolicy::fence;
+}
+
 }  // namespace stage

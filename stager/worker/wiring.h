@@ -6,6 +6,7 @@
 
 #include "pmix/agreement.h"
 #include "pmix/directory.h"
+#include "stager/config/policies.h"
 #include "stager/worker/interrupts.h"
 #include "transport/run/broadcast.h"
 
@@ -36,6 +37,9 @@ struct Wired {
 [[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
                                                       Rank own,
                                                       Rank source);
+
+/// Has the broadcast behave as the site chose.
+void follow(const Policies& policies, BroadcastConfig& config);
 
 /// Bytes that nobody can guess.
 [[nodiscard]] bool fill_with_chance(MutableBytes room);

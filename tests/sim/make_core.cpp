@@ -15,6 +15,9 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.chunk_bytes_careful = plan.chunk_bytes_careful;
     config.rate_bytes_per_s = plan.told_bytes_per_s;
     config.rate_policy = plan.is_acker_paced ? core::RatePolicy::acker : config.rate_policy;
+    config.peer_policy = plan.asks_ring ? core::PeerPolicy::ring : config.peer_policy;
+    config.readiness_policy =
+        plan.is_unfenced ? core::ReadinessPolicy::none : config.readiness_policy;
     config.loss_remembered_ppm = plan.loss_remembered_ppm;
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
     config.resident_blocks = plan.resident_blocks;

@@ -213,6 +213,7 @@ std::string Plan::describe() const {
         (descriptors_max < 512 ? " few descriptors" : "") +
         " link=" + std::to_string(link_bytes_per_s) +
         " told=" + std::to_string(told_bytes_per_s) + (is_acker_paced ? " acker" : "") +
+        (asks_ring ? " ring" : "") + (is_unfenced ? " unfenced" : "") +
         " port=" + std::to_string(port_buffer_bytes) +
         " loss=" + std::to_string(loss.independent_ppm) + "/" +
         std::to_string(loss.shared_ppm) + "/" + std::to_string(loss.burst_ppm) + "x" +
@@ -273,6 +274,8 @@ Plan draw_plan(std::uint64_t seed) {
     plan.block_bytes = draw_blocks(prng, plan.members);
     plan.hole_percent = prng.below(4) == 0 ? static_cast<std::uint32_t>(prng.below(101)) : 0;
     plan.is_acker_paced = seed % 3 == 0;
+    plan.asks_ring = seed % 7 == 0;
+    plan.is_unfenced = seed % 11 == 0;
     if (seed % 4 == 0) {
         plan.loss_remembered_ppm = seed % 8 == 0 ? 50'000U : 0U;
     }

@@ -96,6 +96,8 @@ struct Plan {
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t told_bytes_per_s = 125'000'000;
     bool is_acker_paced = false;  ///< Where no rate is told.
+    bool asks_ring = false;       ///< For repairs.
+    bool is_unfenced = false;     ///< The source doesn't wait for READY.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.

@@ -168,6 +168,18 @@ enum class RatePolicy : std::uint8_t {
     acker,     ///< The slowest.
 };
 
+/// Whom a receiver asks for what it missed (7.3).
+enum class PeerPolicy : std::uint8_t {
+    random,  ///< Anybody.
+    ring,    ///< Who comes before it in the ring of ranks; who doesn't have it, is passed over.
+};
+
+/// When the source sends its first chunk (5).
+enum class ReadinessPolicy : std::uint8_t {
+    fence,  ///< When every member has answered an offer.
+    none,   ///< At once; who comes late fetches what it missed.
+};
+
 /// What every core is told at birth. Limits carry their unit in their names.
 struct CoreConfig {
     Rank own;
@@ -182,6 +194,8 @@ struct CoreConfig {
     std::uint64_t rate_max_bytes_per_s = 0;         ///< Where it isn't: no faster; 0: no bound.
     std::uint64_t rate_remembered_bytes_per_s = 0;  ///< What an earlier broadcast found.
     RatePolicy rate_policy = RatePolicy::quantile;
+    PeerPolicy peer_policy = PeerPolicy::random;
+    ReadinessPolicy readiness_policy = ReadinessPolicy::fence;
     std::optional<std::uint32_t> loss_remembered_ppm;  ///< Likewise, in a million packets.
     std::uint32_t resident_blocks = 64;
     /// The member needs no byte of the object: a receiver has stored all of it, and only finish

@@ -6,7 +6,7 @@
 namespace stage::core {
 namespace {
 
-constexpr int kDraws = 8;
+constexpr std::uint32_t kDraws = 8;
 constexpr unsigned kStrikesFree = 1;  ///< One silence may be a lost packet.
 constexpr Duration kSuspicion =
     std::chrono::milliseconds{20};   ///< Doubled by every further one,
@@ -20,10 +20,23 @@ bool PeerChoice::is_suspect(Instant now, Rank peer) const {
     });
 }
 
+/// Of a ring the first, the second, ... before the own one.
+Rank PeerChoice::candidate(std::uint32_t draw) {
+    const std::uint64_t peer = policy_ == PeerPolicy::random
+                                   ? prng_.below(members_)
+                                   : (own_.value() + 2U * members_ - 1U - draw) % members_;
+    return Rank{static_cast<std::uint16_t>(peer)};
+}
+
 Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
     std::optional<Rank> silent;
-    for (int i = 0; i < kDraws; ++i) {
-        const Rank peer{static_cast<std::uint16_t>(prng_.below(members_))};
+    // (Those to be avoided are the next ones of a ring, more or less.)
+    const auto passed = static_cast<std::uint32_t>(avoid.size());
+    const std::uint32_t draws = policy_ == PeerPolicy::random
+                                    ? kDraws
+                                    : std::min<std::uint32_t>(kDraws + passed, members_ - 1U);
+    for (std::uint32_t i = 0; i < draws; ++i) {
+        const Rank peer = candidate(i);
         const bool is_excluded = peer == own_ || (peer == source_ && !ask_source) ||
                                  std::ranges::find(avoid, peer) != avoid.end();
         if (is_excluded) {

@@ -2,11 +2,15 @@
 //
 // Anybody, at random: under independent loss nearly everyone has what one misses, and chance is
 // the most robust to dead neighbours and to a switch that lost the same packet for all behind
-// it. Who let a request time out is left alone for a while.
+// it. Or, if the site wants that, the neighbour in the ring of ranks, as T. Hoefler, C. Siebert
+// and W. Rehm, "A practically constant-time MPI broadcast algorithm for large-scale InfiniBand
+// clusters with multicast" (IPDPS 2007) have it. Who let a request time out is left alone for a
+// while.
 #pragma once
 
 #include "transport/base/prng.h"
 #include "transport/base/units.h"
+#include "transport/core/contract.h"
 
 #include <array>
 #include <cstdint>
@@ -20,8 +24,12 @@ class PeerChoice {
     static constexpr std::size_t kSuspects = 32;  ///< The oldest is forgiven.
 
     /// `prng` must outlive this.
-    PeerChoice(Rank own, Rank source, std::uint16_t members, Prng& prng)
-        : own_{own}, source_{source}, members_{members}, prng_{prng} {}
+    PeerChoice(const CoreConfig& config, Prng& prng)
+        : own_{config.own},
+          source_{config.source},
+          members_{config.members},
+          policy_{config.peer_policy},
+          prng_{prng} {}
 
     /// Somebody to ask who is not in `avoid`, nor suspect, nor (unless `ask_source`) the
     /// source. If a few draws find none: the source if it may be asked, else one who is
@@ -43,10 +51,12 @@ class PeerChoice {
     };
 
     [[nodiscard]] bool is_suspect(Instant now, Rank peer) const;
+    [[nodiscard]] Rank candidate(std::uint32_t draw);
 
     Rank own_;
     Rank source_;
     std::uint16_t members_;
+    PeerPolicy policy_;
     Prng& prng_;
     std::array<Suspect, kSuspects> suspects_{};
     std::size_t next_suspect_ = 0;

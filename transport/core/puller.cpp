@@ -38,7 +38,7 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       is_told_{config.rate_bytes_per_s > 0},
       rate_{is_told_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
       pacer_{limits.pacer, share(rate_, limits.repair.stream_share_percent), packet_bytes_},
-      peers_{config.own, config.source, config.members, prng},
+      peers_{config, prng},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
                    .max = limits.repair.timeout_max}} {

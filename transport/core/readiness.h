@@ -2,7 +2,8 @@
 //
 // The source offers the object again and again until each member has answered an offer that
 // came by multicast. Then a datagram has gone both ways for everyone, before any data is sent.
-// Whoever has not answered in time is named.
+// Whoever has not answered in time is named. (Where the site wants no fence, data goes out
+// beside the offers.)
 #pragma once
 
 #include "transport/core/contract.h"
@@ -30,6 +31,10 @@ class Readiness {
 
     void poll(Instant now, ControlQueue& out);
     [[nodiscard]] bool is_complete() const { return ready_.is_full(); }
+    /// Data may be sent.
+    [[nodiscard]] bool may_begin() const {
+        return is_complete() || config_.readiness_policy == ReadinessPolicy::none;
+    }
     /// The time is over and somebody has not answered.
     [[nodiscard]] std::optional<Accusation> accuse(Instant now) const;
     /// Somebody has not answered, and might answer smaller packets.

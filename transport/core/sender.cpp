@@ -23,6 +23,15 @@ Duration alive_every(const CoreConfig& config) {
     return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
 }
 
+/// Without a fence nobody waits to see which packets pass: the smaller ones do.
+CoreConfig first_config(CoreConfig config) {
+    if (config.readiness_policy == ReadinessPolicy::none && config.chunk_bytes_careful > 0) {
+        config.chunk_bytes = config.chunk_bytes_careful;
+        config.chunk_bytes_careful = 0;
+    }
+    return config;
+}
+
 std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
     return config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
                                        : limits.rate.start_bytes_per_s;
@@ -31,7 +40,7 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 }  // namespace
 
 Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const Limits& limits_)
-    : config{with_default_timeouts(given)},
+    : config{first_config(with_default_timeouts(given))},
       limits{limits_},
       shape{shape_},
       cut{config.chunk_bytes},
@@ -88,16 +97,17 @@ void Sender::Parts::work(Instant now) {
 }
 
 void Sender::Parts::work_on_readiness(Instant now) {
-    if (outcome.phase != Phase::wiring) {
-        return;
-    }
     readiness.poll(now, control);
-    if (readiness.is_complete()) {
+    if (outcome.phase == Phase::wiring && readiness.may_begin()) {
         // A small object may have been read, and finished here, before all were heard.
         outcome.phase = outcome.held_at ? Phase::holding : Phase::moving;
         watch.start(now);
+    }
+    if (readiness.is_complete() && !are_holders_spared) {
+        are_holders_spared = true;
         spare_holders();
-    } else if (auto accused = readiness.accuse(now)) {
+    }
+    if (auto accused = readiness.accuse(now)) {
         verdict.on_failed(accused->rank, std::move(accused->why));
         blame = Blame::node;
     }
@@ -127,7 +137,7 @@ void Sender::Parts::work_on_object(Instant now) {
         finish.ticket = Ticket{next_ticket++};
         operations.push_back(finish);
     }
-    if (!readiness.is_complete()) {
+    if (!readiness.may_begin()) {
         return;
     }
     if (!pass.is_over()) {
@@ -236,7 +246,8 @@ std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t c
 /// nobody needs them.
 bool Sender::Parts::may_load() const {
     return readiness.is_complete() ||
-           (config.chunk_bytes_careful == 0 && !config.holds_already);
+           ((config.chunk_bytes_careful == 0 || readiness.may_begin()) &&
+            !config.holds_already);
 }
 
 /// The search may want to hear reports first. Once the pass is over nobody listens to it any
@@ -249,7 +260,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
     const std::size_t before = batch.packets;
     const std::size_t sends_before = batch.sends.size();
     pacer.charge(control.drain(batch, numbers));
-    if (!is_over() && readiness.is_complete() && may_send() && pacer.is_due(now)) {
+    if (!is_over() && readiness.may_begin() && may_send() && pacer.is_due(now)) {
         // Beside the first pass, repairs get half of what may leave.
         const std::size_t packets_max = batch.packets_max;
         if (pass.is_waiting()) {
@@ -298,7 +309,7 @@ std::optional<Instant> Sender::Parts::next() const {
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
     first = earlier(first, disk_watch.deadline(disk_patience()));
-    if (readiness.is_complete()) {
+    if (readiness.may_begin()) {
         first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
         const Instant burst_at = pacer.burst_at(kLongAgo);
         // (Where it may not send, reports open it, or time.)

@@ -93,6 +93,7 @@ struct Sender::Parts final : Holdings {
     Instant group_sent_at{};
     Duration alive_gap{};  ///< So long after that the source says something anyway.
     bool is_started = false;
+    bool are_holders_spared = false;
     bool is_finishing = false;
     Blame blame = Blame::user;  ///< Of the failure that the verdict names.
 };

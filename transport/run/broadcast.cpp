@@ -62,8 +62,9 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.rate_max_bytes_per_s = config.rate_bits_per_s / 8;
     core.rate_bytes_per_s = config.is_rate_told ? config.rate_bits_per_s / 8 : 0;
     core.rate_remembered_bytes_per_s = config.rate_remembered_bits_per_s / 8;
-    core.rate_policy =
-        config.is_acker_paced ? core::RatePolicy::acker : core::RatePolicy::quantile;
+    core.rate_policy = config.rate_policy;
+    core.peer_policy = config.peer_policy;
+    core.readiness_policy = config.readiness_policy;
     core.holds_already = config.holds_already;
     core.resident_blocks = kResidentBlocks;
     core.ready_timeout = config.ready_timeout;

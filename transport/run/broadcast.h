@@ -40,8 +40,10 @@ struct BroadcastConfig {
     bool may_compress = false;          ///< The source, while that makes it faster.
     bool is_rate_told = false;          ///< That is what the path carries: don't look for it.
     std::uint64_t rate_remembered_bits_per_s = 0;  ///< What an earlier broadcast found here.
-    bool is_acker_paced = false;  ///< Else follow most receivers, not the slowest one.
-    bool holds_already = false;   ///< The object is here, and lacks only finish().
+    core::RatePolicy rate_policy = core::RatePolicy::quantile;
+    core::PeerPolicy peer_policy = core::PeerPolicy::random;
+    core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
+    bool holds_already = false;  ///< The object is here, and lacks only finish().
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
     Duration linger = std::chrono::seconds{60};

@@ -13,7 +13,7 @@ using namespace stage::core::test;
 
 TEST_CASE("peers are drawn evenly, never oneself, the source only if it may be") {
     Prng prng{1};
-    PeerChoice peers{rank(2), rank(0), 6, prng};
+    PeerChoice peers{config_of(2, 6), prng};
     std::map<Rank, int> seen;
     for (int i = 0; i < 4000; ++i) {
         ++seen[peers.draw(kStart, {}, false)];
@@ -32,13 +32,13 @@ TEST_CASE("peers are drawn evenly, never oneself, the source only if it may be")
 
 TEST_CASE("in a group of two only the source can be asked") {
     Prng prng{1};
-    PeerChoice peers{rank(1), rank(0), 2, prng};
+    PeerChoice peers{config_of(1, 2), prng};
     CHECK(peers.draw(kStart, {}, false) == rank(0));
 }
 
 TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
     Prng prng{1};
-    PeerChoice peers{rank(1), rank(0), 4, prng};
+    PeerChoice peers{config_of(1, 4), prng};
     const std::array<Rank, 1> two{rank(2)};
     for (int i = 0; i < 100; ++i) {
         CHECK(peers.draw(kStart, two, false) != rank(2));
@@ -49,7 +49,7 @@ TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
 
 TEST_CASE("beside the first pass who is late is asked rather than the source") {
     Prng prng{1};
-    PeerChoice peers{rank(1), rank(0), 3, prng};
+    PeerChoice peers{config_of(1, 3), prng};
     peers.on_timeout(kStart, rank(2));
     peers.on_timeout(kStart, rank(2));
     int late = 0;
@@ -62,7 +62,7 @@ TEST_CASE("beside the first pass who is late is asked rather than the source") {
 
 TEST_CASE("who is silent twice is left alone for a while, who answers is forgiven") {
     Prng prng{1};
-    PeerChoice peers{rank(1), rank(0), 3, prng};
+    PeerChoice peers{config_of(1, 3), prng};
     const auto draws = [&](Instant now) {
         int count = 0;
         for (int i = 0; i < 50; ++i) {
@@ -82,4 +82,23 @@ TEST_CASE("who is silent twice is left alone for a while, who answers is forgive
     CHECK(draws(kStart + milliseconds{2600}) > 0);
     peers.on_answer(rank(2));
     CHECK(draws(kStart) > 0);
+}
+
+TEST_CASE("in a ring the one before is asked, then the one before that") {
+    Prng prng{1};
+    CoreConfig config = config_of(2, 6);
+    config.peer_policy = PeerPolicy::ring;
+    PeerChoice peers{config, prng};
+    CHECK(peers.draw(kStart, {}, true) == rank(1));
+    CHECK(peers.draw(kStart, std::array{rank(1)}, true) == rank(0));
+    // Not the source, as long as it is busy.
+    CHECK(peers.draw(kStart, std::array{rank(1)}, false) == rank(5));
+    CHECK(peers.draw(kStart, std::array{rank(5), rank(1)}, false) == rank(4));
+    CHECK(peers.draw(kStart, std::array{rank(1), rank(3), rank(4), rank(5)}, false) == rank(0));
+    // A silent neighbour is passed over for a while.
+    peers.on_timeout(kStart, rank(1));
+    peers.on_timeout(kStart, rank(1));
+    CHECK(peers.draw(kStart, {}, false) == rank(5));
+    peers.on_answer(rank(1));
+    CHECK(peers.draw(kStart, {}, false) == rank(1));
 }

@@ -50,7 +50,7 @@ StagePlan some_plan() {
     plan.rate_told = true;
     plan.push_specs = "1;wd,/a/b,/images/b";
     plan.is_root_spared = true;
-    plan.acker_paced = true;
+    plan.policies = {.rate_control = RateControl::acker, .readiness = ReadyWait::none};
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;
 }

@@ -57,10 +57,30 @@ TEST_CASE("a full command line is understood") {
     CHECK(options->rate_max == 400'000'000);
     CHECK(options->rate_remembered == 1'000'000'000);
     CHECK(options->rate_told == 0);
-    CHECK_FALSE(options->acker_paced);
+    CHECK(options->policies == Policies{});
     CHECK(options->protection == seal::Protection::auth);
     CHECK(options->timeout == 1500ms);
     CHECK(options->port == 6830);
+}
+
+TEST_CASE("each policy of the broadcast is an option") {
+    const auto options = parse_engine_options({"--hosts=h",
+                                               "--rank=0",
+                                               "--source=s",
+                                               "--protection=none",
+                                               "--rate-control=acker",
+                                               "--repair-peers=ring",
+                                               "--readiness=none"},
+                                              "/here");
+    REQUIRE(options);
+    CHECK(options->policies == Policies{.rate_control = RateControl::acker,
+                                        .repair_peers = RepairPeers::ring,
+                                        .readiness = ReadyWait::none});
+    for (const char* wrong : {"--rate-control=x", "--repair-peers=x", "--readiness=x"}) {
+        CHECK_THAT(
+            complaint({"--hosts=h", "--rank=0", "--source=s", "--protection=none", wrong}),
+            Contains(wrong));
+    }
 }
 
 TEST_CASE("a command line that makes no sense is answered with what is wrong") {

@@ -38,7 +38,7 @@ WorkerSetup sample(std::size_t nodes) {
     setup.protection = 1;
     setup.rate_max = 200'000'000;
     setup.rate_told = true;
-    setup.acker_paced = true;
+    setup.policies = {.rate_control = RateControl::acker, .repair_peers = RepairPeers::ring};
     setup.transport = "udp";
     setup.stage_timeout = std::chrono::milliseconds{20'000};
     setup.stall_timeout = std::chrono::milliseconds{5000};
