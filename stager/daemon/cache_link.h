@@ -23,7 +23,7 @@ class CacheLink {
     ~CacheLink() { cache_.leave(member_); }
 
     /// What is for the cache; the rest is left alone.
-    void on_message(const FromWorker& message, UniqueFd file) {
+    void on_message(const FromWorker& message, StrangerFd file) {
         if (const auto* ask = std::get_if<WorkerAsk>(&message)) {
             cache_.ask(member_, uid_, *ask, send_);
         } else if (const auto* keep = std::get_if<WorkerKeep>(&message)) {

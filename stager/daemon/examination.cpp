@@ -39,7 +39,7 @@ Examination::Examination(Services& services, const ExamineOrder& order, OnDone o
         worker,
         {.on_started = [] {},
          .on_message = [this](FromWorker message,
-                              UniqueFd /*file*/) { on_message(std::move(message)); },
+                              StrangerFd /*file*/) { on_message(std::move(message)); },
          .on_ended =
              [this](const std::string& why) {
                  finish(

@@ -158,7 +158,10 @@ void NodeCache::settle(const LeasedFile& file, bool is_known) {
 
 // ---- what is kept
 
-void NodeCache::keep(Member member, std::uint32_t uid, const WorkerKeep& what, UniqueFd file) {
+void NodeCache::keep(Member member,
+                     std::uint32_t uid,
+                     const WorkerKeep& what,
+                     StrangerFd file) {
     const LeasedFile leased{.uid = uid, .stamp = what.stamp};
     const bool is_wanted = is_on() && file && what.bytes > 0 && jobs_.size() < kJobsMax &&
                            !shelf_.find(uid, what.stamp);

@@ -58,7 +58,7 @@ class NodeCache {
 
     /// The reply comes at once, or when another stage has read the file.
     void ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply);
-    void keep(Member member, std::uint32_t uid, const WorkerKeep& what, UniqueFd file);
+    void keep(Member member, std::uint32_t uid, const WorkerKeep& what, StrangerFd file);
     /// It is not what it says: it goes.
     void drop(const ShelfKey& key);
 
@@ -67,7 +67,7 @@ class NodeCache {
         LeasedFile file;
         Digest128 sum{};
         std::uint64_t bytes = 0;
-        UniqueFd from;
+        StrangerFd from;
     };
     struct Copying {
         Job job;

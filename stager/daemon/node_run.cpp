@@ -223,7 +223,7 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
         order,
         {.on_started = [this] { owner_.on_started(); },
          .on_message =
-             [this](FromWorker message, UniqueFd file) {
+             [this](FromWorker message, StrangerFd file) {
                  cache_link_.on_message(message, std::move(file));
                  on_worker_message(std::move(message));
              },

@@ -11,6 +11,8 @@ namespace {
 
 /// From hanging up to its end.
 constexpr Duration kLeaveMax = std::chrono::seconds{2};
+/// One for each file of a stage and what follows it; each may cost a thread (stranger_fd.h).
+constexpr std::size_t kMaxFiles = 4 * kMaxSpecs;
 
 }  // namespace
 
@@ -60,9 +62,7 @@ WorkerProcess::WorkerProcess(
 }
 
 WorkerProcess::~WorkerProcess() {
-    if (socket_) {
-        loop_.forget(socket_.get());
-    }
+    hang_up();
     if (!ended_ && id_ != 0) {
         children_.kill(pid_, SIGKILL);
         children_.on_end(id_, [&children = children_](const SpawnEvent& event) {
@@ -115,6 +115,18 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
     }
 }
 
+bool WorkerProcess::may_bring_file(const FromWorker& message) {
+    return std::holds_alternative<WorkerKeep>(message) && ++files_ <= kMaxFiles;
+}
+
+/// What it sent and nobody read goes with the socket, descriptors of the user's included.
+void WorkerProcess::hang_up() {
+    if (socket_) {
+        loop_.forget(socket_.get());
+        close_apart(std::move(socket_));
+    }
+}
+
 void WorkerProcess::on_readable() {
     const std::weak_ptr<bool> alive{alive_};
     while (!alive.expired() && socket_) {
@@ -125,9 +137,9 @@ void WorkerProcess::on_readable() {
         const bool is_closed = received && received->kind == PeerMessage::Kind::closed;
         auto message = received && !is_closed ? decode_from_worker(received->message)
                                               : Result<FromWorker>{Error{Blame::internal, ""}};
-        if (!message) {
-            loop_.forget(socket_.get());
-            socket_.reset();
+        const bool is_sound = message && (!received->file || may_bring_file(*message));
+        if (!is_sound) {
+            hang_up();
             kill_after(is_closed ? kLeaveMax : Duration{0});
             return;
         }

@@ -8,7 +8,6 @@
 #include "stager/daemon/counters.h"
 #include "stager/daemon/loop.h"
 #include "stager/worker/setup.h"
-#include "transport/base/unique_fd.h"
 
 #include <functional>
 #include <memory>
@@ -27,8 +26,8 @@ class WorkerProcess {
   public:
     struct Events {
         std::function<void()> on_started;
-        /// `file`: what came beside it, if anything did.
-        std::function<void(FromWorker, UniqueFd file)> on_message;
+        /// `file`: what came beside a KEEP.
+        std::function<void(FromWorker, StrangerFd file)> on_message;
         /// The process is gone; comes once. `why` is "killed by SIGKILL" or why it never ran.
         std::function<void(const std::string& why)> on_ended;
     };
@@ -54,6 +53,8 @@ class WorkerProcess {
   private:
     void on_event(const SpawnEvent& event);
     void on_readable();
+    [[nodiscard]] bool may_bring_file(const FromWorker& message);
+    void hang_up();
     void kill();
 
     Loop& loop_;
@@ -62,7 +63,8 @@ class WorkerProcess {
     UniqueFd socket_;
     SpawnId id_ = 0;
     pid_t pid_ = -1;
-    bool doomed_ = false;  ///< To be killed as soon as it has a process id.
+    std::size_t files_ = 0;  ///< Descriptors that it has sent.
+    bool doomed_ = false;    ///< To be killed as soon as it has a process id.
     bool ended_ = false;
     Alarm kill_alarm_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

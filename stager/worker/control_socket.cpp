@@ -53,7 +53,7 @@ Status ControlSocket::read() {
     }
     if (auto* told = std::get_if<WorkerTold>(&*message); told != nullptr && setup_) {
         if (!asked_.empty() && told->about == asked_) {  // Else an answer that came too late.
-            told_ = Told{std::move(told->content), std::move(received->file)};
+            told_ = Told{std::move(told->content), received->file.trusted()};
         }
         return {};
     }

@@ -16,12 +16,13 @@
 // worker then removes what it has not finished, and exits.
 //
 // The worker trusts its daemon. The daemon does not trust the worker, which is the user's
-// process: decode_from_worker() bounds every field, a memfd is read, never mapped.
+// process: decode_from_worker() bounds every field, a memfd is read, never mapped, and what
+// comes instead of one is not even closed by who received it (stranger_fd.h).
 #pragma once
 
 #include "stager/config/policies.h"
 #include "stager/control/message.h"
-#include "transport/base/unique_fd.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <array>
 #include <chrono>
@@ -226,11 +227,11 @@ using FromWorker = std::variant<WorkerProgress,
 struct PeerMessage {
     enum class Kind : unsigned char { message, nothing_yet, closed } kind = Kind::nothing_yet;
     std::vector<std::byte> message;
-    UniqueFd file{};  ///< What came beside it, if anything did.
+    StrangerFd file{};  ///< What came beside it, if anything did.
 };
 
 /// Takes one message of at most `limit` bytes. Waits only if the socket blocks. Fails on a
-/// datagram that is no message of ours; descriptors that a stranger sends are closed.
+/// datagram that is no message of ours, and on more than one descriptor.
 [[nodiscard]] Result<PeerMessage> receive_from_peer(int fd, std::size_t limit);
 
 }  // namespace stage

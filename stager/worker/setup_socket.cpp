@@ -1,6 +1,5 @@
 // The datagrams below setup.h: one a message, the long ones with a memfd at their side.
 #include "stager/worker/setup.h"
-#include "transport/base/unique_fd.h"
 
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,8 +17,9 @@ namespace {
 enum class Carriage : std::uint8_t { inside = 1, memfd = 2 };
 
 constexpr std::size_t kMemfdHead = 1 + sizeof(std::uint64_t);
-/// A stranger may send many descriptors; those beyond this room the kernel drops itself.
-constexpr std::size_t kMaxDescriptors = 8;
+/// As many as the kernel lets a stranger send: what finds no room here it would close in this
+/// very thread.
+constexpr std::size_t kMaxDescriptors = 253;
 
 Error internal_errno(std::string_view doing, int cause = errno) {
     return Error::from_errno(Blame::internal, doing, cause);
@@ -105,17 +105,21 @@ void take_descriptors(const cmsghdr& control, std::vector<UniqueFd>& taken) {
     }
 }
 
-/// Owns all descriptors that came along; gives the first.
-UniqueFd first_descriptor(msghdr& head) {
+/// The one that came along, if any did. More are none of ours.
+Result<StrangerFd> the_descriptor(msghdr& head) {
     std::vector<UniqueFd> taken;
     for (cmsghdr* control = CMSG_FIRSTHDR(&head); control != nullptr;
          control = CMSG_NXTHDR(&head, control)) {
         take_descriptors(*control, taken);
     }
-    return taken.empty() ? UniqueFd{} : std::move(taken.front());
+    if (taken.size() > 1) {
+        close_apart(std::move(taken));
+        return Error{Blame::internal, "a control datagram brings too many descriptors"};
+    }
+    return taken.empty() ? StrangerFd{} : StrangerFd{std::move(taken.front())};
 }
 
-Result<PeerMessage> unpack(Bytes datagram, UniqueFd file, std::size_t limit) {
+Result<PeerMessage> unpack(Bytes datagram, StrangerFd file, std::size_t limit) {
     ByteReader reader{datagram};
     const auto carriage = static_cast<Carriage>(reader.u8());
     if (carriage == Carriage::inside && reader.ok() && reader.left() <= limit) {
@@ -124,7 +128,9 @@ Result<PeerMessage> unpack(Bytes datagram, UniqueFd file, std::size_t limit) {
             PeerMessage::Kind::message, {message.begin(), message.end()}, std::move(file)};
     }
     const std::uint64_t length = reader.u64();
-    if (carriage != Carriage::memfd || !reader.finished() || length > limit || !file) {
+    const bool is_sound =
+        carriage == Carriage::memfd && reader.finished() && length <= limit && file;
+    if (!is_sound || !is_in_memory(file.get())) {
         return Error{Blame::internal, "a control datagram is none of ours"};
     }
     Result<std::vector<std::byte>> message = read_memfd(file.get(), length);
@@ -176,14 +182,17 @@ Result<PeerMessage> receive_from_peer(int fd, std::size_t limit) {
         }
         return internal_errno("reading the control socket");
     }
-    UniqueFd file = first_descriptor(head);
+    Result<StrangerFd> file = the_descriptor(head);
     if (count == 0) {
         return PeerMessage{PeerMessage::Kind::closed, {}, {}};
     }
     if ((static_cast<unsigned>(head.msg_flags) & static_cast<unsigned>(MSG_TRUNC)) != 0) {
         return Error{Blame::internal, "a control datagram is too long"};
     }
-    return unpack(Bytes{room}.first(static_cast<std::size_t>(count)), std::move(file), limit);
+    if (!file) {
+        return std::move(file).error();
+    }
+    return unpack(Bytes{room}.first(static_cast<std::size_t>(count)), *std::move(file), limit);
 }
 
 }  // namespace stage

@@ -39,7 +39,8 @@ MAY_INCLUDE = {
     + ["stager/link/munge_check.", "stager/daemon/job_directory.", "stager/daemon/host_list."]
     + ["pmix/host_file.", "pmix/key_credential."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
-    + ["stager/control", "stager/config", "stager/spawn", "stager/link", "stager/worker/setup."]
+    + ["stager/control", "stager/config", "stager/spawn", "stager/link"]
+    + ["stager/worker/setup.", "stager/worker/stranger_fd."]
     + ["stager/files/planted_links.", "stager/cache"]
     + ["transport/udp", "pmix", "pmix/host"],
 }

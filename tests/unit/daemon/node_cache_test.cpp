@@ -81,7 +81,7 @@ class CacheWorld {
         cache().keep(member,
                      uid,
                      {.stamp = of, .sum = sum_of_text(sum), .bytes = text.size()},
-                     UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)});
+                     StrangerFd{UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)}});
     }
 
     /// What is in the file of that stamp, as the cache tells `uid`; "" if it doesn't know.

@@ -1,11 +1,15 @@
 // Do daemon and worker understand each other, and nobody else?
 #include "stager/worker/setup.h"
 
+#include "stager/spawn/descriptors.h"
+#include "tests/unit/files/scratch.h"
 #include "transport/base/prng.h"
 #include "transport/base/unique_fd.h"
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -68,6 +72,15 @@ std::size_t open_descriptors() {
         ++count;
     }
     return count;
+}
+
+/// A moment later, where another thread closes them.
+bool come_to_be_open(std::size_t count) {
+    constexpr int kLooks = 2000;
+    for (int i = 0; i < kLooks && open_descriptors() != count; ++i) {
+        ::poll(nullptr, 0, 5);
+    }
+    return open_descriptors() == count;
 }
 
 /// A stranger's datagram, with a descriptor beside it or not.
@@ -257,7 +270,20 @@ TEST_CASE("strange datagrams are refused and their descriptors closed") {
         ::close(ends[1]);
         CHECK_FALSE(receive_from_peer(pair.daemon.get(), kMaxFromWorker).ok());
     }
-    CHECK(open_descriptors() == before + 1);  // `empty`
+    SECTION("a file instead, long enough") {
+        const test::Scratch scratch;
+        const std::string path = scratch.write("long", std::string(100, 'x'));
+        const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+        send_raw(pair.worker.get(), memfd_of(100), file.get());
+        CHECK_FALSE(receive_from_peer(pair.daemon.get(), kMaxFromWorker).ok());
+    }
+    SECTION("two descriptors") {
+        const std::array fds{empty.get(), pair.worker.get()};
+        const std::vector<std::byte> message{std::byte{1}, std::byte{1}};
+        REQUIRE(send_with_descriptors(pair.worker.get(), message, fds).ok());
+        CHECK_FALSE(receive_from_peer(pair.daemon.get(), kMaxFromWorker).ok());
+    }
+    CHECK(come_to_be_open(before + 1));  // `empty`
 }
 
 }  // namespace stage

@@ -1,0 +1,155 @@
+// Does a descriptor whose close() waits for a stranger leave the daemon's thread alone?
+#include "stager/worker/stranger_fd.h"
+
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <functional>
+
+namespace stage {
+namespace {
+
+std::size_t threads() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::directory_iterator{"/proc/self/task"}) {
+        ++count;
+    }
+    return count;
+}
+
+/// Whether it comes true; looks again and again.
+bool comes(const std::function<bool()>& what) {
+    constexpr int kLooks = 2000;
+    for (int i = 0; i < kLooks && !what(); ++i) {
+        ::poll(nullptr, 0, 5);
+    }
+    return what();
+}
+
+bool is_open(int fd) {
+    return ::fcntl(fd, F_GETFD) >= 0;
+}
+
+UniqueFd memfd() {
+    return UniqueFd{::memfd_create("test", MFD_CLOEXEC)};
+}
+
+/// A stream whose close() waits until its peer has read what was sent, or `lingers` is over.
+struct Stream {
+    explicit Stream(int lingers) {
+        const UniqueFd listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        auto* generic = reinterpret_cast<sockaddr*>(&address);
+        REQUIRE(::bind(listening.get(), generic, length) == 0);
+        REQUIRE(::listen(listening.get(), 1) == 0);
+        REQUIRE(::getsockname(listening.get(), generic, &length) == 0);
+        near.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(near.get(), generic, length) == 0);
+        far.reset(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(far);
+        const linger how{.l_onoff = 1, .l_linger = lingers};
+        REQUIRE(::setsockopt(near.get(), SOL_SOCKET, SO_LINGER, &how, sizeof how) == 0);
+        const std::array<char, 4096> bytes{};
+        while (::send(near.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+        }
+    }
+    UniqueFd near;
+    UniqueFd far;
+};
+
+}  // namespace
+
+TEST_CASE("what is in memory is told from what may hang") {
+    const test::Scratch scratch;
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    const UniqueFd reading{ends[0]};
+    const UniqueFd writing{ends[1]};
+    const std::string path = scratch.write("a", "abc");
+    const UniqueFd on_disk{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    const UniqueFd name_only{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+    CHECK(is_in_memory(memfd().get()));
+    CHECK_FALSE(is_in_memory(reading.get()));
+    CHECK_FALSE(is_in_memory(on_disk.get()));
+    CHECK_FALSE(is_in_memory(name_only.get()));
+    CHECK_FALSE(is_in_memory(-1));
+}
+
+TEST_CASE("what is in memory is closed at once") {
+    const std::size_t before = threads();
+    StrangerFd stranger{memfd()};
+    const int fd = stranger.get();
+    REQUIRE(is_open(fd));
+    stranger.reset();
+    CHECK_FALSE(stranger);
+    CHECK_FALSE(is_open(fd));
+    CHECK(threads() == before);
+}
+
+TEST_CASE("a close that hangs hangs another thread") {
+    const std::size_t before = threads();
+    Stream stream{10};
+    { const StrangerFd stranger{std::move(stream.near)}; }
+    // Nobody has read a byte, so it hangs there still.
+    CHECK(threads() == before + 1);
+    stream.far.reset();
+    CHECK(comes([&] { return threads() == before; }));
+}
+
+TEST_CASE("another one takes its place: the first goes the same way") {
+    const std::size_t before = threads();
+    Stream stream{10};
+    StrangerFd stranger{std::move(stream.near)};
+    stranger = StrangerFd{memfd()};
+    CHECK(threads() == before + 1);
+    CHECK(is_in_memory(stranger.get()));
+    stream.far.reset();
+    CHECK(comes([&] { return threads() == before; }));
+}
+
+TEST_CASE("all that came at once cost one thread") {
+    const std::size_t before = threads();
+    Stream stream{10};
+    std::vector<UniqueFd> fds;
+    fds.push_back(memfd());
+    fds.push_back(std::move(stream.near));
+    fds.emplace_back();
+    fds.emplace_back(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    const int in_memory = fds.front().get();
+    const int last = fds.back().get();
+    close_apart(std::move(fds));
+    CHECK_FALSE(is_open(in_memory));
+    CHECK(threads() == before + 1);
+    CHECK(is_open(last));
+    stream.far.reset();
+    CHECK(comes([&] { return threads() == before; }));
+    CHECK_FALSE(is_open(last));
+}
+
+TEST_CASE("what is trusted is handed on") {
+    const std::size_t before = threads();
+    StrangerFd stranger{memfd()};
+    const int fd = stranger.get();
+    const UniqueFd trusted = stranger.trusted();
+    CHECK(trusted.get() == fd);
+    CHECK_FALSE(stranger);
+    stranger.reset();
+    CHECK(is_open(fd));
+    CHECK(threads() == before);
+}
+
+}  // namespace stage
