@@ -49,6 +49,17 @@ std::string stamp_name(const SourceStamp& stamp) {
     return std::string{kStamp} + to_hex(stamp);
 }
 
+std::optional<SourceStamp> stamp_of_name(std::string_view name) {
+    SourceStamp stamp{};
+    const bool is_one = name.starts_with(kStamp) && from_hex(name.substr(kStamp.size()), stamp);
+    return is_one ? std::optional{stamp} : std::nullopt;
+}
+
+bool is_draft(std::string_view name) {
+    return name.starts_with(kDraft) && name.size() > kDraft.size() &&
+           name.find_first_not_of("0123456789", kDraft.size()) == std::string_view::npos;
+}
+
 /// What a link says that the file it is named after was.
 std::optional<Content> content_behind(int directory, const std::string& link) {
     std::array<char, 256> text{};
@@ -74,9 +85,18 @@ std::optional<CacheStore::Stored> stored_as(int directory,
 }
 
 void take_away(int directory, const std::string& name) {
-    if (::unlinkat(directory, name.c_str(), 0) != 0 && errno == EISDIR) {
-        static_cast<void>(::unlinkat(directory, name.c_str(), AT_REMOVEDIR));
-    }
+    static_cast<void>(::unlinkat(directory, name.c_str(), 0));
+}
+
+/// A directory of ours, as user_directory() makes one. (A job's has such a name, too.)
+bool is_user_directory(int above, const std::string& name) {
+    struct stat status {};
+    return uid_of(name) && ::fstatat(above, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+}
+
+bool has_user_name(const std::string& name) {
+    return content_of_name(name) || stamp_of_name(name);
 }
 
 }  // namespace
@@ -94,12 +114,30 @@ std::optional<Content> content_of_name(std::string_view name) {
     return is_one ? std::optional{content} : std::nullopt;
 }
 
+std::optional<std::string> CacheStore::stranger_in(const UniqueFd& directory) {
+    for (const std::string& name : names_in(directory.get())) {
+        if (!is_user_directory(directory.get(), name)) {
+            if (is_draft(name) || name == "lost+found") {
+                continue;
+            }
+            return name;
+        }
+        const UniqueFd user{::openat(directory.get(), name.c_str(), kDirectory)};
+        const std::vector<std::string> names = names_in(user.get());
+        const auto other = std::ranges::find_if_not(names, has_user_name);
+        if (other != names.end()) {
+            return name + '/' + *other;
+        }
+    }
+    return std::nullopt;
+}
+
 void CacheStore::sweep(Shelf& shelf) {
     for (const std::string& name : names_in(directory_.get())) {
         const auto uid = uid_of(name);
         if (uid) {
             sweep_user(*uid, shelf);
-        } else {
+        } else if (is_draft(name)) {
             take_away(directory_.get(), name);
         }
     }
@@ -113,19 +151,16 @@ void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
         const auto stored = stored_as(directory.get(), uid, name);
         if (stored) {
             shelf.put(stored->key, stored->bytes, stored->used_at);
-        } else if (name.starts_with(kStamp)) {
+        } else if (stamp_of_name(name)) {
             links.push_back(name);
-        } else {
+        } else if (content_of_name(name)) {
             take_away(directory.get(), name);
         }
     }
     for (const std::string& name : links) {
-        SourceStamp stamp{};
         const auto content = content_behind(directory.get(), name);
-        const bool is_known = from_hex(name.substr(kStamp.size()), stamp) && content &&
-                              shelf.has({uid, *content});
-        if (is_known) {
-            shelf.learn(uid, stamp, *content);
+        if (content && shelf.has({uid, *content})) {
+            shelf.learn(uid, *stamp_of_name(name), *content);
         } else {
             take_away(directory.get(), name);
         }

@@ -6,13 +6,14 @@
 //
 // CacheDir is root's alone (0700). An entry gets its name by a rename once all of it is on the
 // disk, so whatever has a name is whole; who takes it compares it with its SUM all the same.
-// Every name is made by us, every step is by descriptor.
+// Every name is made by us, and what has another is not touched; every step is by descriptor.
 #pragma once
 
 #include "stager/cache/shelf.h"
 #include "transport/base/result.h"
 #include "transport/base/unique_fd.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,12 @@ class CacheStore {
     /// `directory`: CacheDir, a directory of root's.
     explicit CacheStore(UniqueFd directory) : directory_{std::move(directory)} {}
 
-    /// Puts all entries and what is known of files onto `shelf`; removes everything else.
+    /// The name of something in that directory, or in a user's of it, that no cache has put
+    /// there; nothing if all is the cache's. ("lost+found" is nobody's.)
+    [[nodiscard]] static std::optional<std::string> stranger_in(const UniqueFd& directory);
+
+    /// Puts all entries and what is known of files onto `shelf`; removes what else has a name
+    /// of ours.
     void sweep(Shelf& shelf);
 
     struct Stored {
@@ -56,7 +62,7 @@ class CacheStore {
     std::uint64_t drafts_ = 0;
 };
 
-/// "KEY.SUM", and back.
+/// "KEY.SUM", and back: of all names one.
 [[nodiscard]] std::string entry_name(const Content& content);
 [[nodiscard]] std::optional<Content> content_of_name(std::string_view name);
 

@@ -83,12 +83,13 @@ constexpr std::array kKeys{
               SizeKey{&Config::cache_size, 0, kAnySize},
               "0",
               "Bytes of the node cache: files that a user staged are kept here, so that the "
-              "user's next job with the same file sends and reads nothing. 0: no cache."},
+              "user's next job with the same file sends and reads nothing. 0: no cache.",
+              Reread::at_restart},
     ConfigKey{"CacheDir",
               PathKey{&Config::cache_dir, false},
               "/var/cache/stagecast",
-              "Where the node cache lies: a directory of root's alone, as fit as StageRoot, "
-              "best on the same file system.",
+              "Where the node cache lies: a directory that holds nothing else, as fit as "
+              "StageRoot and beside it, best on the same file system.",
               Reread::at_restart},
     ConfigKey{"RateMax",
               RateKey{&Config::rate_max, 1000, 1'000'000'000'000},

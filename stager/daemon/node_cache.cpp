@@ -1,12 +1,11 @@
 #include "stager/daemon/node_cache.h"
 
 #include "stager/cache/copier.h"
-#include "stager/daemon/job_directory.h"
+#include "stager/daemon/cache_directory.h"
 #include "stager/spawn/descriptors.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -52,14 +51,9 @@ void NodeCache::open() {
     if (config.cache_size == 0) {
         return;
     }
-    Result<UniqueFd> directory = open_stage_root(config.cache_dir, config.allow_ram_stage_root);
-    if (!directory || ::fchmod(directory->get(), 0700) != 0) {
-        around_.log.error("the node cache is off",
-                          {{"why",
-                            directory ? "CacheDir can't be made root's alone"
-                                      : Error{directory.error()}
-                                            .within("CacheDir must be as fit as StageRoot")
-                                            .sentence()}});
+    Result<UniqueFd> directory = open_cache_directory(config);
+    if (!directory) {
+        around_.log.error("the node cache is off", {{"why", directory.error().sentence()}});
         return;
     }
     store_.emplace(*std::move(directory));

@@ -8,9 +8,11 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -69,22 +71,59 @@ TEST_CASE("an entry is found again after a restart, with what is known of files"
     CHECK_FALSE(again.open(key));
 }
 
-TEST_CASE("what a crash left, and what is not ours, is swept") {
+TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
     const ShelfKey key = put(store, from.write("a", "abc"), 3);
     const auto draft = store.begin();
     REQUIRE(draft);
-    scratch.write("7/strange", "x");
-    scratch.write("7/" + std::string(64, 'a'), "x");
-    REQUIRE(::symlink("/etc/passwd", scratch.path("7/s.link").c_str()) == 0);
-    store.remember(7, stamp(2), Content{});  // Of an entry that is not here.
+    scratch.write("7/" + entry_name(Content{}), "");  // Empty: no entry.
+    store.remember(7, stamp(2), Content{});           // Of an entry that is not here.
+    REQUIRE(::symlink("/etc/passwd", scratch.path("7/s." + std::string(64, 'a')).c_str()) == 0);
+    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    const std::vector<std::string> others{
+        "7/" + std::string(64, 'a'), "7/strange", "new.file", "results/data"};
+    for (const std::string& name : others) {
+        scratch.write(name, "x");
+    }
     Shelf shelf;
     CacheStore again{directory_of(scratch)};
     again.sweep(shelf);
-    CHECK(scratch.names() == std::vector<std::string>{"7/" + entry_name(key.content)});
+    std::vector<std::string> left = others;
+    left.push_back("7/" + entry_name(key.content));
+    std::ranges::sort(left);
+    CHECK(scratch.names() == left);
     CHECK(shelf.entries().size() == 1);
+}
+
+TEST_CASE("what no cache has put there is found") {
+    const Scratch scratch;
+    const Scratch from;
+    CacheStore store{directory_of(scratch)};
+    const ShelfKey key = put(store, from.write("a", "abc"), 3);
+    store.remember(7, stamp(1), key.content);
+    REQUIRE(::mkdir(scratch.path("lost+found").c_str(), 0700) == 0);
+    REQUIRE(store.begin());
+    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    const std::string other = GENERATE(values<std::string>(
+        {"data", "new.", "new.x", "8", "007/" + std::string(64, 'a'), "7/data", "7/s.12"}));
+    scratch.write(other, "x");
+    const auto found = CacheStore::stranger_in(directory_of(scratch));
+    REQUIRE(found);
+    CHECK((*found == other || *found == "007"));
+}
+
+TEST_CASE("a job's directory is no user's of the cache") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    const Scratch scratch;
+    REQUIRE(::mkdir(scratch.path("42").c_str(), 0700) == 0);
+    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    REQUIRE(::chown(scratch.path("42").c_str(), 2001, 2001) == 0);
+    CHECK(CacheStore::stranger_in(directory_of(scratch)) == "42");
 }
 
 TEST_CASE("only a regular file of the right length is copied") {

@@ -34,6 +34,7 @@ class CacheWorld {
     explicit CacheWorld(std::uint64_t size) {
         config_.cache_dir = scratch_.path("cache");
         config_.cache_size = size;
+        config_.stage_root = scratch_.path("stage");
         config_.allow_ram_stage_root = true;
         auto spawner = Spawner::fork(
             {.roles = {[](int fd) { return run_cache_copier(fd); }}, .cgroup = {}});
