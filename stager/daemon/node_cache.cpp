@@ -68,41 +68,43 @@ void NodeCache::open() {
 // ---- what workers ask
 
 void NodeCache::ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply) {
-    if (const auto content = content_of_bytes(question.about)) {
+    if (++asked_[member] > kMaxAsks) {
+        reply({.about = question.about}, -1);
+    } else if (const auto content = content_of_bytes(question.about)) {
         answer_content(member, {uid, *content}, question, reply);
     } else if (question.about.size() == SourceStamp{}.size()) {
         const LeasedFile file{.uid = uid, .stamp = array_of<32>(question.about)};
-        answer_stamp(member, file, question, std::move(reply));
+        answer_stamp(member, file, std::move(reply));
     } else {
         reply({.about = question.about}, -1);
     }
 }
 
-void NodeCache::answer_stamp(Member member,
-                             const LeasedFile& file,
-                             const WorkerAsk& question,
-                             Reply reply) {
+void NodeCache::answer_stamp(Member member, const LeasedFile& file, Reply reply) {
     const bool is_known = shelf_.find(file.uid, file.stamp).has_value();
-    if (!is_on() || is_known || leases_.may_read(member, file)) {
-        waiting_[member] = {.question = question, .reply = std::move(reply)};
-        tell(member, file);
-        return;
+    if (!is_on() || is_known || waiting_.contains(member) || leases_.may_read(member, file)) {
+        tell(file, reply);
+    } else {
+        waiting_[member] = {.file = file, .reply = std::move(reply)};
     }
-    waiting_[member] = {.question = question, .reply = std::move(reply)};
+}
+
+/// Only of what it waits for: its turn at a file may come after its patience with it.
+void NodeCache::tell(Member member, const LeasedFile& file) {
+    const auto found = waiting_.find(member);
+    if (found != waiting_.end() && found->second.file == file) {
+        const Reply reply = std::move(found->second.reply);
+        waiting_.erase(found);
+        tell(file, reply);
+    }
 }
 
 /// What is known now.
-void NodeCache::tell(Member member, const LeasedFile& file) {
-    const auto found = waiting_.find(member);
-    if (found == waiting_.end()) {
-        return;
-    }
-    const Waiting waiting = std::move(found->second);
-    waiting_.erase(found);
+void NodeCache::tell(const LeasedFile& file, const Reply& reply) const {
     const auto content = is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
-    waiting.reply({.about = waiting.question.about,
-                   .content = content ? bytes_of(*content) : std::vector<std::byte>{}},
-                  -1);
+    reply({.about = {file.stamp.begin(), file.stamp.end()},
+           .content = content ? bytes_of(*content) : std::vector<std::byte>{}},
+          -1);
 }
 
 void NodeCache::answer_content(Member member,
@@ -135,6 +137,7 @@ void NodeCache::drop(const ShelfKey& key) {
 
 void NodeCache::leave(Member member) {
     waiting_.erase(member);
+    asked_.erase(member);
     for (const ShelfKey& key : std::exchange(used_[member], {})) {
         shelf_.leave(key);
     }

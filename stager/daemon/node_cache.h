@@ -26,6 +26,10 @@
 
 namespace stage {
 
+/// What one stage may ask: each of its files by stamp and by content, and again. Beyond that
+/// nothing is known to it.
+inline constexpr std::size_t kMaxAsks = 4 * kMaxSpecs;
+
 class NodeCache {
   public:
     /// A stage of this node, by a number of its own.
@@ -56,7 +60,8 @@ class NodeCache {
     /// Nothing more comes of it.
     void leave(Member member);
 
-    /// The reply comes at once, or when another stage has read the file.
+    /// The reply comes at once, or when another stage has read the file. Who asks for the next
+    /// one before that (its patience has ended) reads that itself.
     void ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply);
     void keep(Member member, std::uint32_t uid, const WorkerKeep& what, StrangerFd file);
     /// It is not what it says: it goes.
@@ -77,19 +82,17 @@ class NodeCache {
         std::unique_ptr<Alarm> alarm;
     };
     struct Waiting {
-        WorkerAsk question;
+        LeasedFile file;
         Reply reply;
     };
 
-    void answer_stamp(Member member,
-                      const LeasedFile& file,
-                      const WorkerAsk& question,
-                      Reply reply);
+    void answer_stamp(Member member, const LeasedFile& file, Reply reply);
     void answer_content(Member member,
                         const ShelfKey& key,
                         const WorkerAsk& question,
                         const Reply& reply);
     void tell(Member member, const LeasedFile& file);
+    void tell(const LeasedFile& file, const Reply& reply) const;
     void settle(const LeasedFile& file, bool is_known);
     void begin_copies();
     [[nodiscard]] Status begin_copy(Job& job);
@@ -103,6 +106,7 @@ class NodeCache {
     Shelf shelf_;
     Leases leases_;
     std::map<Member, Waiting> waiting_;
+    std::map<Member, std::size_t> asked_;
     std::map<Member, std::vector<ShelfKey>> used_;
     std::deque<Job> jobs_;
     std::map<std::uint64_t, Copying> copying_;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <map>
 #include <span>
 
 using namespace stage;
@@ -33,8 +34,8 @@ class CacheWorld {
   public:
     explicit CacheWorld(std::uint64_t size) {
         config_.cache_dir = scratch_.path("cache");
-        config_.cache_size = size;
         config_.stage_root = scratch_.path("stage");
+        config_.cache_size = size;
         config_.allow_ram_stage_root = true;
         auto spawner = Spawner::fork(
             {.roles = {[](int fd) { return run_cache_copier(fd); }}, .cgroup = {}});
@@ -188,6 +189,58 @@ TEST_CASE("who asks while a file is read waits, and has it from the cache") {
     cache.leave(reader);
     world.run_until([&] { return told == 2; });
     CHECK(world.counters.cache_kept == 1);
+}
+
+TEST_CASE("who asks on before it was answered is told nothing of the wrong file") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    const auto reader = cache.enter();
+    CHECK(world.told(reader, kAlice, stamp(1)).empty());
+    CHECK(world.told(cache.enter(), kAlice, stamp(2)).empty());  // Which it is to read.
+    const auto impatient = cache.enter();
+    std::map<SourceStamp, std::vector<WorkerTold>> told;
+    const auto ask = [&](const SourceStamp& of) {
+        cache.ask(impatient, kAlice, about(of), [&told, of](const WorkerTold& answer, int) {
+            told[of].push_back(answer);
+        });
+    };
+    ask(stamp(1));
+    CHECK(told.empty());
+    ask(stamp(2));
+    REQUIRE(told[stamp(2)].size() == 1);
+    CHECK(told[stamp(2)][0].about == about(stamp(2)).about);
+    CHECK(told[stamp(2)][0].content.empty());
+    world.keep(reader, kAlice, stamp(1), "text", "text");
+    world.run_until([&] { return !told[stamp(1)].empty(); });
+    REQUIRE(told[stamp(1)].size() == 1);
+    CHECK(told[stamp(1)][0].about == about(stamp(1)).about);
+    CHECK(world.read(impatient, kAlice, told[stamp(1)][0].content) == "text");
+    CHECK(told[stamp(2)].size() == 1);
+    // Answered, it may wait again.
+    ask(stamp(2));
+    CHECK(told[stamp(2)].size() == 1);
+}
+
+TEST_CASE("a stage that asks without end is told nothing, and others are") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    const auto first = cache.enter();
+    world.keep(first, kAlice, stamp(1), "text", "text");
+    world.run_until([&] { return world.counters.cache_kept == 1; });
+    const auto asks = cache.enter();
+    for (std::size_t i = 0; i < kMaxAsks / 2; ++i) {  // Each time by stamp and by content.
+        REQUIRE(world.told(asks, kAlice, stamp(1)) == "text");
+    }
+    CHECK(world.told(asks, kAlice, stamp(1)).empty());
+    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "text");
 }
 
 TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
