@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace stage {
+namespace {
+
+/// The link itself gives up first, with the better sentence.
+constexpr Duration kLinkFirst = std::chrono::seconds{3};
+
+}  // namespace
 
 void Canvass::ask(std::vector<Place> places,
                   const ExamineMessage& question,
@@ -43,8 +49,7 @@ void Canvass::ask_one(std::size_t index) {
         finish(index, Error{Blame::node, "its stagecastd fell silent; see its log"});
     });
     const Instant now = services_.loop.now();
-    // The link itself gives up first, with the better sentence.
-    talk.silence->set(now + services_.config.connect_timeout + std::chrono::seconds{3});
+    talk.silence->set(now + services_.config.connect_timeout + kLinkFirst);
     talk.link = std::make_unique<DrivenLink>(
         services_.loop,
         Link::connect(services_.links, services_.credentials, place.name, *address, now),
@@ -58,18 +63,21 @@ void Canvass::on_change(std::size_t index) {
         return;
     }
     Link& link = talk->second.link->link();
-    const auto frame = link.receive();
-    if (frame) {
+    // One change may stand for several frames, and for the end behind them.
+    while (const auto frame = link.receive()) {
         const auto message = decode_tree_message(*frame);
         if (!message) {
             finish(index, message.error());
-        } else if (const auto* examined = std::get_if<ExaminedMessage>(&*message)) {
-            finish(index, *examined);
-        } else {
-            talk->second.silence->set(services_.loop.now() + services_.config.connect_timeout +
-                                      std::chrono::seconds{3});
+            return;
         }
-    } else if (link.state() == Link::State::closed) {
+        if (const auto* examined = std::get_if<ExaminedMessage>(&*message)) {
+            finish(index, *examined);
+            return;
+        }
+        talk->second.silence->set(services_.loop.now() + services_.config.connect_timeout +
+                                  kLinkFirst);
+    }
+    if (link.state() == Link::State::closed) {
         finish(
             index,
             link.error().value_or(Error{Blame::node, "its stagecastd hung up; see its log"}));
@@ -78,7 +86,11 @@ void Canvass::on_change(std::size_t index) {
 
 void Canvass::finish(std::size_t index, const Result<ExaminedMessage>& answer) {
     const auto talk = talks_.find(index);
-    // Not from within its own callback.
+    if (talk == talks_.end()) {
+        return;
+    }
+    // It lives a moment longer, as this may be its own callback, and must not speak again.
+    talk->second.silence->set(std::nullopt);
     services_.loop.defer([gone = std::make_shared<Talk>(std::move(talk->second))] {});
     talks_.erase(talk);
     on_answer_(index, answer);

@@ -28,7 +28,12 @@ WorkerSetup setup_of(const Config& config, const ExamineOrder& order) {
 }  // namespace
 
 Examination::Examination(Services& services, const ExamineOrder& order, OnDone on_done)
-    : on_done_{std::move(on_done)}, loop_{services.loop} {
+    : on_done_{std::move(on_done)},
+      loop_{services.loop},
+      limit_{services.loop, [this] {
+                 finish(Error{Blame::node, "looking at the disk took longer than StageTimeout"}
+                            .remedy("look whether the file systems there answer"));
+             }} {
     StageRequest request;
     request.key.job_id = kPushJob;
     const WorkerOrder worker{.program = worker_program(services.config, request, {})};
@@ -51,6 +56,9 @@ Examination::Examination(Services& services, const ExamineOrder& order, OnDone o
     }
     worker_ = std::move(*started);
     worker_->send(setup_of(services.config, order));
+    if (!order.compares) {
+        limit_.set(loop_.now() + services.config.stage_timeout);
+    }
 }
 
 void Examination::on_message(FromWorker message) {
@@ -70,6 +78,7 @@ void Examination::finish(Result<WorkerLook> result) {
     if (!on_done_) {
         return;
     }
+    limit_.set(std::nullopt);
     loop_.defer([call = std::exchange(on_done_, nullptr),
                  result = std::move(result),
                  alive = std::weak_ptr<bool>{alive_}] {

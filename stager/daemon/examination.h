@@ -23,8 +23,10 @@ class Examination {
   public:
     using OnDone = std::function<void(Result<WorkerLook>)>;
 
-    /// `on_done` comes once, from the loop, and may destroy this. Destroying it before ends the
-    /// worker. `services` outlives it.
+    /// `on_done` comes once, from the loop, and may destroy this: a look that takes longer than
+    /// StageTimeout (its disk hangs) has failed. Who compares reads all of a file, and may take
+    /// the time that whoever asked for it gives. Destroying it before ends the worker.
+    /// `services` outlives it.
     Examination(Services& services, const ExamineOrder& order, OnDone on_done);
     Examination(const Examination&) = delete;
     Examination& operator=(const Examination&) = delete;
@@ -38,6 +40,7 @@ class Examination {
     std::unique_ptr<WorkerProcess> worker_;
     WorkerLook look_;
     Loop& loop_;
+    Alarm limit_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

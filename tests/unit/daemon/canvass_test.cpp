@@ -1,0 +1,114 @@
+// Does a push hear what its nodes say, each once, however it comes?
+#include "stager/daemon/canvass.h"
+
+#include "tests/unit/daemon/services_world.h"
+
+#include <catch2/catch.hpp>
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+namespace stage {
+namespace {
+
+/// Another node's daemon, which answers every frame with the same ones, all at once.
+class FalseNode {
+  public:
+    FalseNode(ServicesWorld& world, std::vector<TreeMessage> answers)
+        : world_{world}, answers_{std::move(answers)} {
+        policy_.node_name = "n3";
+        auto opened = Listener::open(0, policy_, world.munge, log_);
+        REQUIRE(opened);
+        listener_.emplace(std::move(*opened));
+        REQUIRE(world.loop().watch(listener_->fd(), EPOLLIN, [this](auto) { on_connect(); }));
+    }
+    FalseNode(const FalseNode&) = delete;
+    FalseNode& operator=(const FalseNode&) = delete;
+    ~FalseNode() { world_.loop().forget(listener_->fd()); }
+
+    [[nodiscard]] std::uint16_t port() const { return listener_->port(); }
+
+  private:
+    void on_connect() {
+        for (auto& link : listener_->accept(world_.loop().now())) {
+            driven_ = std::make_unique<DrivenLink>(world_.loop(), std::move(link), [] {});
+            driven_->set_on_change([this] { on_change(); });
+        }
+    }
+    void on_change() {
+        if (driven_->link().receive()) {
+            for (const TreeMessage& answer : answers_) {
+                // Not by DrivenLink::send(), which would write each by itself.
+                REQUIRE(driven_->link().send(encode(answer)));
+            }
+            driven_->finish();
+        }
+    }
+
+    ServicesWorld& world_;
+    std::vector<TreeMessage> answers_;
+    LinkPolicy policy_;
+    Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
+    std::optional<Listener> listener_;
+    std::unique_ptr<DrivenLink> driven_;
+};
+
+const ExaminedMessage kWould{.sentence = {}, .bytes = 7, .digest = {}};
+
+}  // namespace
+
+TEST_CASE("an answer behind other frames is heard") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    ServicesWorld world;
+    FalseNode node{world, {PulseMessage{}, PulseMessage{}, PulseMessage{}, kWould}};
+    world.config.port = node.port();
+    Canvass canvass{*world.services};
+    std::vector<Result<ExaminedMessage>> heard;
+    bool is_done = false;
+    canvass.ask(
+        {{.name = "n3", .address = "127.0.0.1"}},
+        ExamineMessage{},
+        [&](std::size_t, const Result<ExaminedMessage>& answer) { heard.push_back(answer); },
+        [&] { is_done = true; });
+    world.run_until([&] { return is_done; });
+    REQUIRE(heard.size() == 1);
+    INFO((heard[0] ? "" : heard[0].error().sentence()));
+    REQUIRE(heard[0]);
+    CHECK(*heard[0] == kWould);
+}
+
+TEST_CASE("a node that has answered does not fall silent any more") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    ServicesWorld world;
+    FalseNode node{world, {kWould}};
+    world.config.port = node.port();
+    // Silence begins half a second after the question: while its answer is being taken.
+    world.config.connect_timeout = std::chrono::milliseconds{-2500};
+    Canvass canvass{*world.services};
+    int heard = 0;
+    bool is_done = false;
+    canvass.ask(
+        {{.name = "n3", .address = "127.0.0.1"}},
+        ExamineMessage{},
+        [&](std::size_t, const Result<ExaminedMessage>&) {
+            ++heard;
+            const Instant begun = world.loop().now();
+            while (std::chrono::steady_clock::now().time_since_epoch() -
+                       begun.time_since_epoch() <
+                   std::chrono::milliseconds{600}) {
+                ::poll(nullptr, 0, 10);
+            }
+        },
+        [&] { is_done = true; });
+    world.run_until([&] { return is_done; });
+    world.run_until([&] { return true; });
+    CHECK(heard == 1);
+}
+
+}  // namespace stage

@@ -1,0 +1,88 @@
+// What tests of parts of the daemon share: its loop, its spawner and all that its stages
+// borrow, without munge, PMIx or Slurm. As root.
+#pragma once
+
+#include "stager/daemon/services.h"
+#include "tests/unit/files/scratch.h"
+#include "tests/unit/link/link_world.h"
+
+#include <optional>
+
+namespace stage {
+
+class ServicesWorld {
+  public:
+    ServicesWorld() {
+        config.run_dir = scratch.path("run");
+        config.libexec_dir = scratch.path("libexec");
+        config.connect_timeout = std::chrono::seconds{5};
+        config.stage_timeout = std::chrono::seconds{60};
+        links.node_name = "n0";
+        auto spawner = Spawner::fork({.roles = {}, .cgroup = {}});
+        auto opened = Loop::open();
+        REQUIRE(spawner);
+        REQUIRE(opened);
+        loop_.emplace(std::move(*opened));
+        auto children = Children::open(*loop_, std::move(*spawner), [](const Error&) {});
+        auto verdicts = VerdictStore::open(scratch.path("verdicts"));
+        REQUIRE(children);
+        REQUIRE(verdicts);
+        children_ = std::move(*children);
+        verdicts_.emplace(std::move(*verdicts));
+        auto hosts = HostPool::open(
+            *loop_, *children_, log_, {.program = "", .directory = scratch.path("hosts")}, 0);
+        REQUIRE(hosts);
+        hosts_ = std::move(*hosts);
+        cache_.emplace(NodeCache::Surroundings{.loop = *loop_,
+                                               .log = log_,
+                                               .config = config,
+                                               .counters = counters_,
+                                               .children = *children_,
+                                               .copier_role = 0});
+        loop_->before_wait([this] { munge.answer(); });
+        services.emplace(Services{.loop = *loop_,
+                                  .log = log_,
+                                  .config = config,
+                                  .counters = counters_,
+                                  .children = *children_,
+                                  .hosts = *hosts_,
+                                  .verdicts = *verdicts_,
+                                  .links = links,
+                                  .credentials = munge,
+                                  .cache = *cache_});
+    }
+    ServicesWorld(const ServicesWorld&) = delete;
+    ServicesWorld& operator=(const ServicesWorld&) = delete;
+    ~ServicesWorld() = default;
+
+    Loop& loop() { return *loop_; }
+
+    /// A test that waits in vain fails.
+    void run_until(const std::function<bool()>& done) {
+        constexpr int kLooks = 4000;
+        for (int i = 0; i < kLooks && !done(); ++i) {
+            loop_->after(std::chrono::milliseconds{5}, [this] { loop_->stop(); });
+            loop_->run();
+        }
+        REQUIRE(done());
+    }
+
+    test::Scratch scratch;
+    Config config;
+    LinkPolicy links;
+    FalseMunge munge;
+
+  private:
+    Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
+    Counters counters_;
+    std::optional<Loop> loop_;
+    std::unique_ptr<Children> children_;
+    std::optional<VerdictStore> verdicts_;
+    std::unique_ptr<HostPool> hosts_;
+    std::optional<NodeCache> cache_;
+
+  public:
+    std::optional<Services> services;  ///< Of all of the above.
+};
+
+}  // namespace stage
