@@ -1,5 +1,7 @@
 #include "stager/cache/copier.h"
 
+#include "stager/files/disk_io.h"
+#include "stager/files/drop_behind.h"
 #include "stager/spawn/descriptors.h"
 #include "transport/base/codec.h"
 
@@ -26,34 +28,20 @@ Error said_errno(std::string_view doing) {
     return Error::from_errno(Blame::node, doing);
 }
 
-/// Until `room` is full, or the file ends.
-bool read_block(int fd, MutableBytes room, std::uint64_t offset) {
-    std::size_t done = 0;
-    while (done < room.size()) {
-        const ssize_t count = ::pread(
-            fd, room.data() + done, room.size() - done, static_cast<off_t>(offset + done));
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            return false;
-        }
-        done += static_cast<std::size_t>(count);
-    }
-    return true;
+bool has_size(int fd, std::uint64_t size) {
+    struct stat status {};
+    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           static_cast<std::uint64_t>(status.st_size) == size;
 }
 
-bool write_block(int fd, Bytes bytes, std::uint64_t offset) {
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        const ssize_t count = ::pwrite(
-            fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-        if (count < 0 && errno != EINTR) {
-            return false;
-        }
-        done += count > 0 ? static_cast<std::size_t>(count) : 0;
+Status read_block(int fd, MutableBytes room, std::uint64_t offset) {
+    const std::int64_t count = read_fully(fd, room, offset);
+    if (count < 0) {
+        return said_errno("reading the file");
     }
-    return true;
+    return count == static_cast<std::int64_t>(room.size())
+               ? Status{}
+               : Status{Error{Blame::user, "it has become shorter than what was staged"}};
 }
 
 /// Nobody, with nothing but what it was given; after the job's own processes.
@@ -91,31 +79,34 @@ Result<Content> work_on(const Received& received) {
 }  // namespace
 
 Result<Content> copy_hashed(int from, int to, std::uint64_t size) {
-    struct stat status {};
-    if (::fstat(from, &status) != 0) {
-        return said_errno("looking at the file");
-    }
-    if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != size) {
-        return Error{Blame::user, "it is not the file that was staged"};
+    const Error other{Blame::user, "it is not the file that was staged"};
+    if (!has_size(from, size)) {
+        return other;
     }
     // From then on it can't change any more. FICLONE's number is made for ints.
     const bool is_cloned = ::ioctl(to, FICLONE, from) == 0;  // NOLINT
+    if (is_cloned && !has_size(to, size)) {
+        return other;
+    }
     std::vector<std::byte> room(kBlockBytes);
     ContentHasher hasher;
+    DropBehind behind{0};  // Nobody is about to read the entry.
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
         const MutableBytes block = MutableBytes{room}.first(
             static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at)));
-        if (!read_block(is_cloned ? to : from, block, at)) {
-            return said_errno("reading the file");
+        if (Status read = read_block(is_cloned ? to : from, block, at); !read) {
+            return std::move(read).error();
         }
         hasher.add(block);
-        if (!is_cloned && !write_block(to, block, at)) {
+        if (!is_cloned && !write_fully(to, block, at)) {
             return said_errno("writing its copy");
         }
+        behind.wrote(to, at, block.size());
     }
     if (::fdatasync(to) != 0) {
         return said_errno("writing its copy");
     }
+    behind.end(to);
     return hasher.content();
 }
 

@@ -65,11 +65,18 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status look(Bytes manifest);
 
     /// What is here already of what the manifest tells: each file whose content it names and
-    /// that stands at its destination, or whose bytes `find` has (a descriptor; the sink reads
-    /// it once). What is not that content is told to `spoilt` and not held. After expect().
-    using FindContent = std::function<UniqueFd(const Content&)>;
-    [[nodiscard]] Status fill(const FindContent& find,
-                              const std::function<void(const Content&)>& spoilt);
+    /// Where bytes may be beforehand.
+    struct Cached {
+        /// For reading, once; nothing if they are not there.
+        std::function<UniqueFd(const Content&)> find;
+        /// What was found is not that content.
+        std::function<void(const Content&)> spoilt;
+        /// Asked at every block: an error ends it, for a long copy must hear who ends the work.
+        std::function<Status()> check;
+    };
+    /// that stands at its destination, or whose bytes are `cached`. What is not that content is
+    /// not held. After expect().
+    [[nodiscard]] Status fill(const Cached& cached);
     /// Nothing is needed but finish().
     [[nodiscard]] bool holds_all() const { return manifest_ && missing_ == 0; }
     /// That came from fill(), bytes.
@@ -122,7 +129,10 @@ class FileSink final : public BlockSink {
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);
-    [[nodiscard]] Result<bool> fill_from(std::size_t index, int file, const Digest128& sum);
+    [[nodiscard]] Result<bool> fill_from(std::size_t index,
+                                         int file,
+                                         const Digest128& sum,
+                                         const std::function<Status()>& check);
     void hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf);
     void hold_nothing_of(const ManifestEntry& entry);
     [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry) const;

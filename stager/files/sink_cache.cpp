@@ -2,6 +2,8 @@
 #include "stager/files/disk_io.h"
 #include "stager/files/file_sink.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 namespace stage {
@@ -17,10 +19,16 @@ std::optional<SourceStamp> stamp_in(const ManifestEntry& entry) {
     return stamp;
 }
 
+/// A longer one would be cloned with what is behind.
+bool has_size(int file, std::uint64_t size) {
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           static_cast<std::uint64_t>(status.st_size) == size;
+}
+
 }  // namespace
 
-Status FileSink::fill(const FindContent& find,
-                      const std::function<void(const Content&)>& spoilt) {
+Status FileSink::fill(const Cached& cached) {
     invariant(manifest_.has_value(), "what is to come is known before it is looked for");
     for (std::size_t index = 0; index < places_.size(); ++index) {
         const auto content = content_of_bytes(manifest_->entries[index].content);
@@ -29,29 +37,38 @@ Status FileSink::fill(const FindContent& find,
             continue;
         }
         const bool is_compared = target->is_compared();
-        const UniqueFd file = is_compared ? UniqueFd{} : find(*content);
+        const UniqueFd file = is_compared ? UniqueFd{} : cached.find(*content);
         if (!is_compared && !file) {
             continue;
         }
-        Result<bool> filled = fill_from(index, file.get(), content->sum);
+        Result<bool> filled =
+            is_compared || has_size(file.get(), manifest_->entries[index].size)
+                ? fill_from(index, file.get(), content->sum, cached.check)
+                : Result<bool>{false};
         if (!filled) {
             return std::move(filled).error();
         }
         if (!*filled && file) {
-            spoilt(*content);
+            cached.spoilt(*content);
         }
     }
     return {};
 }
 
 /// From what stands there, or from `file`. False: it is something else, and nothing is held.
-Result<bool> FileSink::fill_from(std::size_t index, int file, const Digest128& sum) {
+Result<bool> FileSink::fill_from(std::size_t index,
+                                 int file,
+                                 const Digest128& sum,
+                                 const std::function<Status()>& check) {
     const ManifestEntry& entry = manifest_->entries[index];
     Target& target = *places_[index].target;
     const bool is_there = target.is_compared() || target.clone(file);
     const UniqueFd own = is_there ? target.reading() : UniqueFd{};
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < entry.block_count(); ++i) {
+        if (Status on = check(); !on) {
+            return std::move(on).error();
+        }
         const BlockIndex block{entry.first_block.value() + i};
         const BlockPlace place = *find_block(*manifest_, block);
         const MutableBytes bytes = MutableBytes{room}.first(place.length);

@@ -15,7 +15,10 @@ KnownContent known_content(ControlSocket& control, std::chrono::milliseconds lon
     };
 }
 
-Status take_what_is_here(Work& work, ControlSocket& control, bool has_cache) {
+Status take_what_is_here(Work& work,
+                         ControlSocket& control,
+                         Interrupts& interrupts,
+                         bool has_cache) {
     const auto find = [&control, has_cache](const Content& content) {
         Result<ControlSocket::Told> told =
             has_cache ? control.ask(bytes_of(content), kAnswerPatience)
@@ -25,7 +28,9 @@ Status take_what_is_here(Work& work, ControlSocket& control, bool has_cache) {
     const auto spoilt = [&control](const Content& content) {
         static_cast<void>(control.say(FromWorker{WorkerSpoilt{bytes_of(content)}}));
     };
-    return work.fill(find, spoilt);
+    return work.fill({.find = find, .spoilt = spoilt, .check = [&interrupts] {
+                          return interrupts.check();
+                      }});
 }
 
 void keep_for_later(const FileSink& sink, ControlSocket& control) {

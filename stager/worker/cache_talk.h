@@ -17,8 +17,12 @@ namespace stage {
 [[nodiscard]] KnownContent known_content(ControlSocket& control,
                                          std::chrono::milliseconds longest);
 
-/// From the cache if there is one, and from the destinations. As Work::fill().
-[[nodiscard]] Status take_what_is_here(Work& work, ControlSocket& control, bool has_cache);
+/// From the cache if there is one, and from the destinations. As Work::fill(), and what ends
+/// the work ends it.
+[[nodiscard]] Status take_what_is_here(Work& work,
+                                       ControlSocket& control,
+                                       Interrupts& interrupts,
+                                       bool has_cache);
 
 /// Who can't keep it only forgets it.
 void keep_for_later(const FileSink& sink, ControlSocket& control);

@@ -234,7 +234,7 @@ void Stage::look_ahead(Claims& claims) {
         room = work_->expect(offer_);
     }
     if (room) {
-        room = take_what_is_here(*work_, control_, setup_.may_cache);
+        room = take_what_is_here(*work_, control_, interrupts_, setup_.may_cache);
     }
     if (!room) {
         log_.info("this stage failed", {{"why", room.error().sentence()}});

@@ -72,9 +72,8 @@ Status Work::expect(Bytes offer) {
     return sink_ && !offer.empty() ? sink_->expect(offer) : Status{};
 }
 
-Status Work::fill(const FileSink::FindContent& find,
-                  const std::function<void(const Content&)>& spoilt) {
-    return sink_ && sink_->manifest() ? sink_->fill(find, spoilt) : Status{};
+Status Work::fill(const FileSink::Cached& cached) {
+    return sink_ && sink_->manifest() ? sink_->fill(cached) : Status{};
 }
 
 std::uint64_t Work::bytes_read() const {

@@ -42,8 +42,7 @@ class Work {
     [[nodiscard]] Status expect(Bytes offer);
 
     /// What is here already is taken from here. After expect(), which must have gone well.
-    [[nodiscard]] Status fill(const FileSink::FindContent& find,
-                              const std::function<void(const Content&)>& spoilt);
+    [[nodiscard]] Status fill(const FileSink::Cached& cached);
 
     /// Takes part in the broadcast; in a group of one, copies alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,

@@ -28,7 +28,8 @@ MAY_INCLUDE = {
     "spank": BASE + ["stager/control"],
     "stager/control": BASE,
     "stager/config": BASE,
-    "stager/cache": BASE + ["stager/spawn/descriptors."],
+    "stager/cache": BASE + ["stager/spawn/descriptors."]
+    + ["stager/files/disk_io.", "stager/files/drop_behind."],
     "stager/spawn": BASE + ["stager/control", "stager/config"]
     + ["stager/files/stage_lists.", "stager/files/empty_directory."],
     "stager/link": BASE + ["stager/config", "transport/seal"],

@@ -140,6 +140,38 @@ TEST_CASE("only a regular file of the right length is copied") {
     CHECK(test::content_of(copy) == "abc");
 }
 
+TEST_CASE("a file that is shorter than it says is named so") {
+    const Scratch scratch;
+    const std::string tells = "/sys/kernel/mm/transparent_hugepage/enabled";  // A page.
+    const UniqueFd from = reading(tells);
+    if (!from) {
+        WARN("skipped: needs " + tells);
+        return;
+    }
+    const std::string copy = scratch.write("copy", "");
+    const UniqueFd to{::open(copy.c_str(), O_RDWR | O_CLOEXEC)};
+    errno = EACCES;
+    const auto content =
+        copy_hashed(from.get(), to.get(), static_cast<std::uint64_t>(::getpagesize()));
+    REQUIRE_FALSE(content);
+    CHECK(content.error().sentence() == "it has become shorter than what was staged");
+}
+
+TEST_CASE("a copy leaves no pages of its own in memory") {
+    const Scratch scratch;
+    constexpr std::size_t kSize = 3 * kBlockBytes;
+    const std::string file = scratch.write("a", test::noise(kSize));
+    const std::string copy = scratch.write("copy", "");
+    const UniqueFd from = reading(file);
+    const UniqueFd to{::open(copy.c_str(), O_RDWR | O_CLOEXEC)};
+    if (test::is_on_tmpfs(to.get())) {
+        WARN("the scratch directory is in memory: nothing can leave it");
+        return;
+    }
+    REQUIRE(copy_hashed(from.get(), to.get(), kSize));
+    CHECK(test::resident(to.get(), 0, kSize) == 0);
+}
+
 TEST_CASE("the copier becomes nobody, copies, and says what it was") {
     if (!test::is_root()) {
         WARN("skipped: needs root");

@@ -7,9 +7,12 @@
 #include <catch2/catch.hpp>
 
 #include <grp.h>
+#include <linux/magic.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +80,24 @@ std::string noise(std::size_t size, std::uint64_t seed) {
         byte = static_cast<char>(prng.below(256));
     }
     return text;
+}
+
+std::uint64_t resident(int fd, std::uint64_t begin, std::uint64_t end) {
+    const std::size_t size = end - begin;
+    void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin));
+    REQUIRE(map != MAP_FAILED);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages((size + page - 1) / page);
+    const bool told = ::mincore(map, size, pages.data()) == 0;
+    static_cast<void>(::munmap(map, size));
+    REQUIRE(told);
+    const auto here = [](unsigned char one) { return (one & 1U) != 0; };
+    return page * static_cast<std::uint64_t>(std::ranges::count_if(pages, here));
+}
+
+bool is_on_tmpfs(int fd) {
+    struct statfs disk {};
+    return ::fstatfs(fd, &disk) == 0 && disk.f_type == TMPFS_MAGIC;
 }
 
 std::string in_child(const std::function<std::string()>& work) {

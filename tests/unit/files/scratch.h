@@ -40,6 +40,11 @@ class Scratch {
 /// `size` bytes that a seed determines.
 [[nodiscard]] std::string noise(std::size_t size, std::uint64_t seed = 1);
 
+/// Bytes of [begin, end) of the file that are in memory; whole pages.
+[[nodiscard]] std::uint64_t resident(int fd, std::uint64_t begin, std::uint64_t end);
+/// Nothing can leave it: it is on a tmpfs.
+[[nodiscard]] bool is_on_tmpfs(int fd);
+
 /// Runs `work` in a child process; gives what it returned, "died" if it did not.
 [[nodiscard]] std::string in_child(const std::function<std::string()>& work);
 /// Within a child: an own mount namespace with a tmpfs of `size` bytes at `path`. False where

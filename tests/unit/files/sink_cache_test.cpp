@@ -49,19 +49,28 @@ struct Offer {
 
 /// A sink that was offered it and may look into a cache that has `cached`.
 struct Filled {
-    Filled(const std::vector<Wish>& wishes, const Offer& offer, const std::string& cached)
+    Filled(const std::vector<Wish>& wishes,
+           const Offer& offer,
+           const std::string& cached,
+           int checks_max = 1000)
         : sink{test::sink_config(wishes)} {
         REQUIRE(said(sink.expect(offer.manifest)) == "ok");
         const auto find = [&](const Content&) {
             ++asked;
             return cached.empty() ? UniqueFd{} : reading(cached);
         };
-        status = sink.fill(find, [this](const Content&) { ++spoilt; });
+        const auto check = [&] {
+            return ++checks > checks_max ? Status{Error{Blame::user, "enough", ECANCELED}}
+                                         : Status{};
+        };
+        status = sink.fill(
+            {.find = find, .spoilt = [this](const Content&) { ++spoilt; }, .check = check});
     }
     FileSink sink;
     Status status;
     int asked = 0;
     int spoilt = 0;
+    int checks = 0;
 };
 
 }  // namespace
@@ -94,7 +103,11 @@ TEST_CASE("an entry that is not what it says is not believed, and the bytes come
     std::string other = bytes;
     other[kBlockBytes + 3] = static_cast<char>(other[kBlockBytes + 3] ^ 1);
     const std::string wrong =
-        GENERATE_COPY(values<std::string>({other, bytes.substr(0, kBlockBytes + 1), "x"}));
+        GENERATE_COPY(values<std::string>({other,
+                                           bytes.substr(0, kBlockBytes + 1),
+                                           "x",
+                                           bytes + 'x',
+                                           bytes + std::string(2 * kBlockBytes, '\0')}));
     const std::vector<Wish> wishes{
         {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
     const Offer offer{wishes, content_of_bytes_in(bytes)};
@@ -105,6 +118,23 @@ TEST_CASE("an entry that is not what it says is not believed, and the bytes come
     CHECK(filled.sink.bytes_held() == 0);
     REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
     CHECK(content_of(to.path("a")) == bytes);
+}
+
+TEST_CASE("a long copy from the cache hears who ends the work") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(4 * kBlockBytes);
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", bytes), .root = to.path(), .below = "a"}};
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    {
+        Filled filled{wishes, offer, from.write("cached", bytes), 2};
+        CHECK(filled.checks == 3);
+        CHECK(said(filled.status) == "enough");
+        CHECK(filled.spoilt == 0);
+        CHECK_FALSE(filled.sink.holds_all());
+    }
+    CHECK(to.names().empty());
 }
 
 TEST_CASE("what stands at the destination already is not asked for") {
