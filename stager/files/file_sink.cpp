@@ -161,8 +161,7 @@ Status FileSink::decide(std::size_t index) {
     if (config_.above) {
         order->target.above_source = config_.above(index);
     }
-    order->target.page_room = config_.page_room;
-    config_.page_room -= std::min(config_.page_room, entry.size);
+    order->target.page_room = page_shares_.take(entry.size);
     Result<std::unique_ptr<Target>> target =
         decide_target(std::move(order->target), entry, config_);
     if (!target) {

@@ -47,7 +47,8 @@ struct SinkConfig {
 
 class FileSink final : public BlockSink {
   public:
-    explicit FileSink(SinkConfig config) : config_{std::move(config)} {}
+    explicit FileSink(SinkConfig config)
+        : config_{std::move(config)}, page_shares_{config_.page_room} {}
 
     [[nodiscard]] Result<Placing> write(BlockIndex block,
                                         Bytes bytes,
@@ -64,7 +65,6 @@ class FileSink final : public BlockSink {
     /// have gone well. Nothing else may be asked of this sink then.
     [[nodiscard]] Status look(Bytes manifest);
 
-    /// What is here already of what the manifest tells: each file whose content it names and
     /// Where bytes may be beforehand.
     struct Cached {
         /// For reading, once; nothing if they are not there.
@@ -74,6 +74,7 @@ class FileSink final : public BlockSink {
         /// Asked at every block: an error ends it, for a long copy must hear who ends the work.
         std::function<Status()> check;
     };
+    /// What is here already of what the manifest tells: each file whose content it names and
     /// that stands at its destination, or whose bytes are `cached`. What is not that content is
     /// not held. After expect().
     [[nodiscard]] Status fill(const Cached& cached);
@@ -138,6 +139,7 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry) const;
 
     SinkConfig config_;
+    PageShares page_shares_;
     std::vector<std::byte> manifest_bytes_;  ///< Its length is known from block 0 on.
     std::vector<bool> manifest_held_;
     std::optional<Manifest> manifest_;

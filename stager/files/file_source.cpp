@@ -45,8 +45,10 @@ Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
 
 Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrder>& orders,
                                                      std::uint64_t bytes_max,
-                                                     const KnownContent& known) {
+                                                     const KnownContent& known,
+                                                     std::uint64_t page_room) {
     std::vector<std::unique_ptr<SourceItem>> items;
+    PageShares shares{page_room};
     Manifest manifest;
     std::uint64_t bytes = 0;
     for (const SourceOrder& order : orders) {
@@ -57,6 +59,9 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
         ManifestEntry entry = item ? (*item)->describe() : note_of(order, item.error());
         entry.spec = order.spec;
         entry.line = order.line;
+        if (item) {
+            (*item)->keep_pages(shares.take(entry.size));
+        }
         if (item && known && !order.is_plain) {
             identify(**item, known, entry);
         }

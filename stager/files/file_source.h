@@ -8,6 +8,7 @@
 
 #include "stager/cache/content.h"
 #include "stager/files/digest.h"
+#include "stager/files/page_room.h"
 #include "stager/files/source_item.h"
 #include "transport/run/source.h"
 
@@ -35,10 +36,12 @@ class FileSource final : public BlockSource {
   public:
     /// Opens all of them, with the caller's rights. Fails on the first that can't be opened and
     /// is not optional, and when together they have more than `bytes_max` (0: no limit).
+    /// `page_room`: what all of them together may keep in memory.
     [[nodiscard]] static Result<std::unique_ptr<FileSource>> open(
         const std::vector<SourceOrder>& orders,
         std::uint64_t bytes_max,
-        const KnownContent& known = {});
+        const KnownContent& known = {},
+        std::uint64_t page_room = kAllPages);
 
     [[nodiscard]] std::uint32_t block_count() const override { return block_count_; }
     [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override;

@@ -6,6 +6,7 @@
 // (drop_behind.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -17,5 +18,21 @@ inline constexpr std::uint64_t kAllPages = std::numeric_limits<std::uint64_t>::m
 
 /// Bytes, now. `root`: where /proc and /sys are; kAllPages where they tell nothing.
 [[nodiscard]] std::uint64_t page_room(const std::string& root = "");
+
+/// One room for several files: who comes first takes first, and the next has what is left.
+class PageShares {
+  public:
+    explicit PageShares(std::uint64_t room) : left_{room} {}
+
+    /// How many of its first bytes a file of so many may keep.
+    [[nodiscard]] std::uint64_t take(std::uint64_t bytes) {
+        const std::uint64_t share = left_;
+        left_ -= left_ == kAllPages ? 0 : std::min(left_, bytes);
+        return share;
+    }
+
+  private:
+    std::uint64_t left_;
+};
 
 }  // namespace stage

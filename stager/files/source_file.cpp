@@ -4,7 +4,6 @@
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/holes.h"
-#include "stager/files/page_room.h"
 
 #include <fcntl.h>
 
@@ -16,13 +15,6 @@ namespace {
 Error not_regular(const std::string& path, mode_t mode) {
     return Error{Blame::user, path + ": is " + std::string{kind_in_words(mode)}}.remedy(
         S_ISDIR(mode) ? "a file was meant" : "only regular files can be staged");
-}
-
-/// Half of what staged files may take: a copy on the source's own node takes some, too. Asked
-/// only where it may matter.
-std::uint64_t source_page_room(off_t size) {
-    constexpr off_t kShort = DropBehind::kWindowBytes;
-    return size <= kShort ? kAllPages : page_room() / 2;
 }
 
 std::chrono::nanoseconds time_of_day() {
@@ -67,8 +59,7 @@ SourceFile::SourceFile(std::string path, UniqueFd fd, const struct stat& status)
     : path_{std::move(path)},
       fd_{std::move(fd)},
       identity_{identity_of(status)},
-      stamp_{stamp_of(path_, status, time_of_day())},
-      behind_{source_page_room(status.st_size)} {
+      stamp_{stamp_of(path_, status, time_of_day())} {
     constexpr std::int64_t kStatBlockBytes = 512;
     node_.kind = TreeKind::file;
     node_.size = static_cast<std::uint64_t>(status.st_size);

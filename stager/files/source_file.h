@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stager/files/drop_behind.h"
+#include "stager/files/page_room.h"
 #include "stager/files/source_item.h"
 #include "stager/files/tree_node.h"
 #include "transport/base/unique_fd.h"
@@ -25,6 +26,8 @@ class SourceFile final : public SourceItem {
     [[nodiscard]] std::vector<FileIdentity> above() const override;
     [[nodiscard]] ManifestEntry describe() const override;
 
+    void keep_pages(std::uint64_t room) override { behind_ = DropBehind{room}; }
+
     /// Of what is sent of it. A file that has become shorter is an error.
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
 
@@ -42,7 +45,7 @@ class SourceFile final : public SourceItem {
     std::optional<SourceStamp> stamp_;
     TreeNode node_;
     bool may_have_holes_;
-    DropBehind behind_;
+    DropBehind behind_{kAllPages};
 };
 
 }  // namespace stage

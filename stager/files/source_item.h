@@ -43,6 +43,9 @@ class SourceItem {
     /// The directories that it lies in, as far as they can be seen.
     [[nodiscard]] virtual std::vector<FileIdentity> above() const = 0;
 
+    /// What is behind so many of its first bytes is let go from memory as it is read.
+    virtual void keep_pages(std::uint64_t /*room*/) {}
+
     /// Fills `room` from `offset`. What has changed is an error.
     [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes room) = 0;
     /// Every byte was read: is it still what it was?

@@ -24,7 +24,8 @@ Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts
 Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
                            const WorkerSetup& setup,
                            Interrupts& interrupts) {
-    Result<std::unique_ptr<FileSource>> source = FileSource::open(orders, setup.max_bytes);
+    Result<std::unique_ptr<FileSource>> source =
+        FileSource::open(orders, setup.max_bytes, {}, page_room() / 2);
     if (!source) {
         return std::move(source).error();
     }

@@ -28,7 +28,9 @@ Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
                            std::optional<SinkConfig> sink,
                            const KnownContent& known) {
     Work work;
-    Result<std::unique_ptr<FileSource>> files = FileSource::open(orders, bytes_max, known);
+    Result<std::unique_ptr<FileSource>> files =
+        // Half: a copy on the source's own node takes some, too.
+        FileSource::open(orders, bytes_max, known, page_room() / 2);
     if (!files) {
         return std::move(files).error();
     }

@@ -7,41 +7,16 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace stage {
 namespace {
 
+using test::resident;
 using test::Scratch;
 
 constexpr std::uint64_t kStep = 1U << 20U;
 constexpr std::uint64_t kSize = 3 * DropBehind::kWindowBytes;
-
-/// Bytes of [begin, end) of the file that are in memory.
-std::uint64_t resident(int fd, std::uint64_t begin, std::uint64_t end) {
-    void* map = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, fd, 0);
-    REQUIRE(map != MAP_FAILED);
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    std::vector<unsigned char> pages(kSize / page);
-    const bool told = ::mincore(map, kSize, pages.data()) == 0;
-    static_cast<void>(::munmap(map, kSize));
-    REQUIRE(told);
-    const auto at = [&](std::uint64_t offset) {
-        return pages.begin() + static_cast<std::ptrdiff_t>(offset / page);
-    };
-    return page * static_cast<std::uint64_t>(std::count_if(
-                      at(begin), at(end), [](unsigned char one) { return (one & 1U) != 0; }));
-}
-
-bool is_in_memory(int fd) {
-    struct statfs disk {};
-    return ::fstatfs(fd, &disk) == 0 && disk.f_type == TMPFS_MAGIC;
-}
 
 void write_through(int fd, DropBehind& behind) {
     const std::string step(kStep, 'x');
@@ -58,7 +33,7 @@ TEST_CASE("of what does not fit only a window stays in memory, written or read")
     const Scratch scratch;
     const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
     REQUIRE(fd);
-    if (is_in_memory(fd.get())) {
+    if (test::is_on_tmpfs(fd.get())) {
         WARN("the scratch directory is in memory: nothing can leave it");
         return;
     }
@@ -90,6 +65,17 @@ TEST_CASE("what fits is left to the kernel") {
     write_through(fd.get(), behind);
     behind.end(fd.get());
     CHECK(resident(fd.get(), 0, kSize) == kSize);
+}
+
+TEST_CASE("files share one room, the first of them first") {
+    PageShares shares{100};
+    CHECK(shares.take(30) == 100);
+    CHECK(shares.take(60) == 70);
+    CHECK(shares.take(60) == 10);
+    CHECK(shares.take(1) == 0);
+    PageShares all{kAllPages};
+    CHECK(all.take(1U << 30U) == kAllPages);
+    CHECK(all.take(1) == kAllPages);
 }
 
 TEST_CASE("half of what is free may be used, of the node and of its control groups") {

@@ -1,6 +1,7 @@
 // Does a source give the bytes of its files, or a sentence that says why not?
 #include "stager/files/file_source.h"
 
+#include "stager/files/drop_behind.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -164,6 +165,29 @@ TEST_CASE("a file replaced by another under its name is read on as it was") {
     CHECK(std::equal((*blocks)[1].begin(),
                      (*blocks)[1].end(),
                      as_bytes(content).first(kBlockBytes).begin()));
+}
+
+TEST_CASE("files share what memory may keep of them") {
+    const Scratch scratch;
+    constexpr std::size_t kSize = 2 * DropBehind::kWindowBytes;
+    const std::string bytes(kSize, 'x');
+    const std::vector<SourceOrder> orders{
+        {.spec = 0, .path = scratch.write("a", bytes), .line = {}},
+        {.spec = 1, .path = scratch.write("b", bytes), .line = {}}};
+    const UniqueFd first{::open(orders[0].path.c_str(), O_RDONLY | O_CLOEXEC)};
+    const UniqueFd second{::open(orders[1].path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (test::is_on_tmpfs(first.get())) {
+        WARN("the scratch directory is in memory: nothing can leave it");
+        return;
+    }
+    const auto source = FileSource::open(orders, 0, {}, kSize);
+    REQUIRE(source);
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t i = 0; i < (*source)->block_count(); ++i) {
+        REQUIRE((*source)->read(BlockIndex{i}, room));
+    }
+    CHECK(test::resident(first.get(), 0, kSize) == kSize);
+    CHECK(test::resident(second.get(), 0, kSize) <= DropBehind::kWindowBytes + kSize / 4);
 }
 
 TEST_CASE("MaxBytes is checked before any data") {
