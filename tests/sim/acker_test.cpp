@@ -4,6 +4,7 @@
 // most of them. `make sim ARGS=[acker]` prints what each policy makes of a few links.
 #include "tests/sim/environment.h"
 #include "tests/sim/world.h"
+#include "transport/core/reporter.h"
 
 #include <catch2/catch.hpp>
 
@@ -57,6 +58,24 @@ TEST_CASE("the acker holds all at the slowest member's rate, the quantile nobody
 TEST_CASE("the acker's window finds a link's rate") {
     const Times times = run(untold_plan(100, true));
     CHECK(times.last < 1.5);
+}
+
+TEST_CASE("no member that only shows that it lives becomes the acker") {
+    Plan plan = untold_plan(100, true);
+    plan.members = 40;
+    plan.member.resize(plan.members);
+    plan.stall_timeout = seconds{2};
+    core::CoreConfig config;
+    config.members = plan.members;
+    const auto representatives = core::Limits{}.feedback.representatives;
+    for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
+        if (!core::is_representative(config, representatives, Rank{rank})) {
+            plan.member[rank].extra_loss_ppm = 20'000;
+        }
+    }
+    const Times times = run(plan);
+    CAPTURE(times.first, times.last);
+    CHECK(times.first < 1.5);
 }
 
 TEST_CASE("what each policy makes of a link", "[.acker]") {

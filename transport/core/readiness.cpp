@@ -47,7 +47,9 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
                            .source_time_us = time_us(now),
                            .parities = parities_,
                            .features = 0};
-    return wire::write(body);
+    std::vector<std::byte> packet = wire::write(body);
+    packet.resize(std::max<std::size_t>(packet.size(), config_.chunk_bytes));
+    return packet;
 }
 
 void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool holds) {
@@ -70,9 +72,7 @@ void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool h
 
 void Readiness::poll(Instant now, ControlQueue& out) {
     if (offers_.is_due(now)) {
-        std::vector<std::byte> body = offer(now);
-        body.resize(std::max<std::size_t>(body.size(), config_.chunk_bytes));
-        out.push_group(wire::PacketType::offer, std::move(body));
+        out.push_group(wire::PacketType::offer, offer(now));
     }
 }
 

@@ -46,7 +46,7 @@ class Readiness {
     /// Of these, who said that they hold the object already.
     [[nodiscard]] const RankSet& holders() const { return holders_; }
     [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
-    /// Also the answer to a keep-alive; harmless to who has answered.
+    /// As long as a chunk: who can answer it can be sent data. Harmless to who has answered.
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
 
   private:

@@ -94,15 +94,15 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
 }
 
 void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
-    board.on_report(now, from, report);
-    pace.on_report(now, from, report);
     watch.on_held(now, from, report.blocks_held);
     if (report.heard > 0 && !pass.is_over()) {
         watch.on_moved(now, from);
     }
     if (!is_representative(config, limits.feedback.representatives, from)) {
-        return;
+        return;  // It lives; it speaks too rarely to be followed.
     }
+    board.on_report(now, from, report);
+    pace.on_report(now, from, report);
     std::vector<wire::ChunkRun> shared;
     for (const wire::ChunkRun& run : report.missing) {
         if (run.block.value() < shape.blocks && pass.has_loaded(run.block)) {

@@ -52,7 +52,7 @@ void BlockStore::set_extent(BlockIndex block, std::uint32_t bytes) {
 }
 
 bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
-    if (offset + chunk.size() > kBlockBytes) {
+    if (chunk.empty() || offset + chunk.size() > kBlockBytes) {
         return false;
     }
     Slot& target = slot(block);
@@ -67,7 +67,7 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
 
 MutableBytes BlockStore::opening_room(BlockIndex block, std::size_t offset, std::size_t bytes) {
     const auto found = slots_.find(block.value());
-    const bool can = found != slots_.end() && !found->second.is_shared &&
+    const bool can = found != slots_.end() && !found->second.is_shared && bytes > 0 &&
                      offset + bytes <= kBlockBytes &&
                      !found->second.taken.test(offset / wire::kMinChunkBytes);
     return can ? MutableBytes{found->second.buffer.get() + offset, bytes} : MutableBytes{};

@@ -36,10 +36,11 @@ class BlockStore {
     [[nodiscard]] std::uint32_t extent(BlockIndex block) const;
     void set_extent(BlockIndex block, std::uint32_t bytes);
     /// Copies a chunk to `offset`, making the block resident; one that was opened there only
-    /// counts. What lies beyond the block's buffer is not copied: false.
+    /// counts. What lies beyond the block's buffer is not copied, nor is nothing at all: false.
     [[nodiscard]] bool place(BlockIndex block, std::size_t offset, Bytes chunk);
 
-    /// Where a chunk of `bytes` at `offset` may be opened; empty if nowhere.
+    /// Where a chunk of `bytes` at `offset` may be opened; empty if nowhere, and for no bytes:
+    /// a forged chunk of none may begin where the block ends.
     [[nodiscard]] MutableBytes opening_room(BlockIndex block,
                                             std::size_t offset,
                                             std::size_t bytes);

@@ -73,6 +73,10 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     const auto first = drained(out);
     REQUIRE(first.size() == 1);
     CHECK(first[0].to.to_group);
+    // A path that drops the full packet is not found ready by any offer, a keep-alive's
+    // included.
+    CHECK(first[0].body.size() == 1000);
+    CHECK(readiness.offer(kStart).size() == 1000);
     const auto offer = wire::read_offer(first[0].body);
     REQUIRE(offer);
     CHECK(offer->blocks == 3);

@@ -30,6 +30,17 @@ TEST_CASE("a chunk lands at its offset and moves the block's extent") {
     }
 }
 
+TEST_CASE("a chunk of no bytes has no place, not even where the block ends") {
+    BlockStore store{2};
+    for (const std::size_t offset : {0U, kBlockBytes / 2, kBlockBytes}) {
+        CHECK_FALSE(store.place(kFirst, offset, {}));
+        CHECK_FALSE(store.is_resident(kFirst));
+        REQUIRE(store.place(kSecond, 600, std::array{std::byte{1}}));
+        CHECK_FALSE(store.place(kSecond, offset, {}));
+        CHECK(store.opening_room(kSecond, offset, 0).empty());
+    }
+}
+
 TEST_CASE("a released buffer makes room for the next block, which begins empty") {
     BlockStore store{1};
     REQUIRE(store.place(kFirst, 10, std::array{std::byte{1}}));
