@@ -86,6 +86,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                               .hold_us = 250,
                               .heard = 16,
                               .blocks_held = 2,
+                              .placed = 2'345,
                               .missing = runs};
     const wire::Done done{
         .ranks = {{.first = Rank{1}, .last = Rank{7}}, {.first = Rank{9}, .last = Rank{9}}}};

@@ -35,6 +35,7 @@ OpenBlock* Intake::on_data(const Datagram& datagram) {
         return nullptr;
     }
     open->have.add(datagram.header.chunk.value());
+    ++placed_;
     Operation place;
     place.kind = OperationKind::place;
     place.ticket = datagram.lease;

@@ -68,6 +68,8 @@ class Intake final : public Holdings {
     [[nodiscard]] std::uint64_t& next_ticket() { return next_ticket_; }
     [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
     [[nodiscard]] std::uint64_t chunks_held() const { return chunks_held_; }
+    /// Chunks that came to their places, those of blocks included that were bad; modulo 2^32.
+    [[nodiscard]] std::uint32_t placed() const { return placed_; }
 
     [[nodiscard]] bool has(BlockIndex block, std::uint32_t chunk) const override;
     [[nodiscard]] bool can_load(BlockIndex block) const override;
@@ -105,6 +107,7 @@ class Intake final : public Holdings {
     std::uint64_t next_ticket_ = 1;
     std::uint64_t bytes_held_ = 0;
     std::uint64_t chunks_held_ = 0;
+    std::uint32_t placed_ = 0;
 };
 
 }  // namespace stage::core

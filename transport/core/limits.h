@@ -90,8 +90,12 @@ struct ParityLimits {
 
 struct FeedbackLimits {
     std::uint16_t representatives = 32;
-    Duration interval = std::chrono::milliseconds{20};     ///< Of a representative's reports,
-    Duration interval_min = std::chrono::milliseconds{1};  ///< or sooner after many blocks,
+    Duration interval = std::chrono::milliseconds{20};  ///< Of a representative's reports,
+    /// longer where it takes as long until the source has sent so many packets for each of
+    /// them,
+    std::uint32_t interval_packets = 2;
+    Duration interval_slow = std::chrono::milliseconds{60};  ///< up to this,
+    Duration interval_min = std::chrono::milliseconds{1};    ///< or sooner after many blocks,
     /// or after an eighth of the packets heard so far, so many at least; of a long stream after
     /// so many times the number of representatives.
     std::uint32_t report_packets_min = 8;

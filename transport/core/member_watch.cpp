@@ -39,11 +39,19 @@ void MemberWatch::on_moved(Instant now, Rank rank) {
     }
 }
 
-void MemberWatch::on_held(Instant now, Rank rank, std::uint32_t blocks_held) {
-    if (rank.index() < members_.size() && blocks_held > members_[rank.index()].held) {
-        members_[rank.index()].held = blocks_held;
-        members_[rank.index()].moved_at = now;
+void MemberWatch::on_report(Instant now,
+                            Rank rank,
+                            std::uint32_t blocks_held,
+                            std::uint32_t placed) {
+    if (rank.index() >= members_.size()) {
+        return;
     }
+    Member& member = members_[rank.index()];
+    if (blocks_held > member.held || placed != member.placed) {
+        member.moved_at = now;
+    }
+    member.held = std::max(member.held, blocks_held);
+    member.placed = placed;
 }
 
 std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::uint32_t sent) {

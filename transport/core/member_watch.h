@@ -1,8 +1,9 @@
 // Which member can't finish?
 //
 // One that said nothing for stall_timeout, though everybody who isn't done reports much more
-// often; or one that is alive and holds no more blocks than stall_timeout ago, though it misses
-// some that were sent. Files' final names may take longer. Who is done is watched no more.
+// often; or one that is alive, misses blocks that were sent, and neither holds more of them
+// than stall_timeout ago nor had a chunk of any come meanwhile. Files' final names may take
+// longer. Who is done is watched no more.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -30,7 +31,8 @@ class MemberWatch {
     void on_heard(Instant now, Rank rank);
     /// The first pass is on, and the member hears it: its blocks may fill later.
     void on_moved(Instant now, Rank rank);
-    void on_held(Instant now, Rank rank, std::uint32_t blocks_held);
+    /// What it said of itself: the counts of a REPORT.
+    void on_report(Instant now, Rank rank, std::uint32_t blocks_held, std::uint32_t placed);
 
     /// The first who can't finish, if it is time to look. `sent`: blocks that were sent whole.
     [[nodiscard]] std::optional<Accusation> poll(Instant now,
@@ -44,6 +46,7 @@ class MemberWatch {
         Instant heard_at{};
         Instant moved_at{};
         std::uint32_t held = 0;
+        std::uint32_t placed = 0;
     };
 
     [[nodiscard]] std::optional<std::string> why(Instant now,

@@ -11,6 +11,8 @@ namespace stage::core {
 namespace {
 
 constexpr std::uint32_t kCopiesMax = 8;
+constexpr unsigned kFewParts = 8;   ///< So small a part of a request may be lost by chance,
+constexpr unsigned kManyParts = 4;  ///< and so large a one isn't.
 
 std::uint64_t share(std::uint64_t rate, std::uint64_t percent) {
     return std::max<std::uint64_t>(rate / 100 * percent, 1);
@@ -55,21 +57,32 @@ void Puller::on_end(Instant now) {
 }
 
 void Puller::on_stream(std::uint64_t bytes_per_s) {
-    const std::uint64_t rate = bytes_per_s / 10 * 9;
-    if (!is_told_ && !is_ended_ && rate > rate_) {
-        rate_ = std::min(rate, rate_limits_.most_bytes_per_s);
-        has_new_rate_ = true;
-    }
-}
-
-/// Where no rate was told: a little more with each answered request, less with each silence.
-void Puller::search_rate(bool was_answered) {
-    if (is_told_) {
+    if (is_told_ || is_ended_ || bytes_per_s == 0) {
         return;
     }
-    const std::uint64_t rate = was_answered ? rate_ + rate_ / 32 : rate_ - rate_ / 8;
-    rate_ = std::clamp(rate, rate_limits_.least_bytes_per_s, rate_limits_.most_bytes_per_s);
-    has_new_rate_ = true;
+    is_stream_known_ = true;
+    set_rate(bytes_per_s / 10 * 9);
+}
+
+void Puller::set_rate(std::uint64_t bytes_per_s) {
+    const std::uint64_t rate =
+        std::clamp(bytes_per_s, rate_limits_.least_bytes_per_s, rate_limits_.most_bytes_per_s);
+    has_new_rate_ = has_new_rate_ || rate != rate_;
+    rate_ = rate;
+}
+
+/// Where no rate was told, and no stream tells it: a little more with each request that was
+/// answered but for what chance may lose, less with each of which more stayed away.
+void Puller::search_rate(const Asked& ended) {
+    if (is_told_ || (is_stream_known_ && !is_ended_)) {
+        return;
+    }
+    const unsigned all = unsigned{ended.given} + ended.left;
+    if (ended.left * kFewParts <= all) {
+        set_rate(rate_ + rate_ / 32);
+    } else if (ended.left * kManyParts >= all) {
+        set_rate(rate_ - rate_ / 8);
+    }
 }
 
 bool Puller::remove(Asked& asked, std::uint32_t chunk) {
@@ -99,6 +112,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             continue;
         }
         --in_flight_;
+        ++asked.given;
         if (asked.peer == from) {
             on_answer(now, asked);
             open.failures = 0;
@@ -107,7 +121,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             open.lacking_count = 0;
         }
         if (asked.left == 0) {
-            search_rate(true);
+            search_rate(asked);
             end(i);
         }
     }
@@ -227,8 +241,8 @@ void Puller::expire(Instant now, ChunkMap& map) {
         end(i);
         if (!late.has_given) {
             peers_.on_timeout(now, late.peer);
-            search_rate(false);
         }
+        search_rate(late);
         if (OpenBlock* open = map.find(late.block); open != nullptr) {
             give_back(late, *open);
             fail(now, late, *open, true);
@@ -239,7 +253,7 @@ void Puller::expire(Instant now, ChunkMap& map) {
 std::uint32_t Puller::window() const {
     const Duration span = round_trip_.mean() + limits_.in_flight_slack;
     const std::uint64_t bytes =
-        pacer_.rate_bytes_per_s() / 1'000'000 * static_cast<std::uint64_t>(span.count() / 1000);
+        pacer_.rate_bytes_per_s() / 1'000'000 * static_cast<std::uint64_t>(span.count() / 500);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
         bytes / packet_bytes_, limits_.in_flight_chunks_min, limits_.in_flight_chunks_max));
 }

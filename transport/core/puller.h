@@ -62,7 +62,8 @@ class Puller {
         BlockIndex block;
         std::array<std::uint16_t, kChunksMax> chunks{};
         std::uint8_t left = 0;
-        bool has_given = false;
+        std::uint8_t given = 0;  ///< Chunks that came, from whomever.
+        bool has_given = false;  ///< Its peer said something.
         Instant sent_at{};
         Instant expires_at{};
     };
@@ -88,16 +89,19 @@ class Puller {
     [[nodiscard]] bool has_room(Instant now);
     [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
     [[nodiscard]] std::uint32_t copies(BlockIndex block) const;
+    [[nodiscard]] Duration turn() const;
     [[nodiscard]] Duration timeout(std::uint32_t failures, bool is_urgent) const;
     [[nodiscard]] std::uint32_t window() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 
-    void search_rate(bool was_answered);
+    void set_rate(std::uint64_t bytes_per_s);
+    void search_rate(const Asked& ended);
 
     RepairLimits limits_;
     RateLimits rate_limits_;
     std::uint32_t packet_bytes_;
     bool is_told_;
+    bool is_stream_known_ = false;
     std::uint64_t rate_;
     bool has_new_rate_ = false;
     Pacer pacer_;

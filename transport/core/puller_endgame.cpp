@@ -50,9 +50,17 @@ std::uint32_t Puller::patience(const OpenBlock& open) const {
     return rounds - std::min<std::uint32_t>(rounds, limits_.silences_free);
 }
 
+/// What a whole request takes at this member's rate, and so at its peers': an answer may have
+/// to wait for another asker's.
+Duration Puller::turn() const {
+    const std::uint64_t bytes = std::uint64_t{limits_.request_chunks_max} * packet_bytes_;
+    return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / rate_)};
+}
+
 Duration Puller::timeout(std::uint32_t failures, bool is_urgent) const {
-    return is_urgent ? round_trip_.hasty_timeout(failures, limits_.endgame_margin_min)
-                     : round_trip_.timeout(failures);
+    return is_urgent ? round_trip_.hasty_timeout(failures,
+                                                 std::max(limits_.endgame_margin_min, turn()))
+                     : round_trip_.timeout(failures, 2 * turn());
 }
 
 }  // namespace stage::core

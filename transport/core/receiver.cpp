@@ -112,7 +112,7 @@ void Receiver::Parts::work(Instant now) {
 
 void Receiver::Parts::work_on_blocks(Instant now) {
     if (config.holds_already) {
-        reporter.poll(now, frontier, intake.map(), control);
+        reporter.poll(now, frontier, intake.map(), intake.placed(), control);
         return;
     }
     if (outcome.phase != Phase::moving) {
@@ -139,7 +139,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     if (pacer.rate_bytes_per_s() != puller.rate_bytes_per_s()) {
         pacer.set_rate(now, puller.rate_bytes_per_s());
     }
-    reporter.poll(now, frontier, intake.map(), control);
+    reporter.poll(now, frontier, intake.map(), intake.placed(), control);
     outcome.bytes_held = intake.bytes_held();
     if (intake.map().holds_all() && !is_finishing) {
         const std::uint64_t chunks = intake.chunks_held();

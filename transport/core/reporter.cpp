@@ -37,6 +37,16 @@ Reporter::Reporter(const CoreConfig& config, const FeedbackLimits& limits, Prng&
           prng.below(static_cast<std::uint64_t>(std::max<Duration::rep>(gap_.count(), 1))))} {
 }
 
+/// Longer where the stream is slow: the source hears no more reports than it sends packets, by
+/// far.
+Duration Reporter::interval() const {
+    const std::uint32_t packets = limits_.interval_packets * representatives_;
+    const std::uint32_t a_second = arrivals_.packets_per_s();
+    const Duration slow =
+        a_second > 0 ? Duration{std::chrono::seconds{packets}} / a_second : Duration::zero();
+    return std::min(std::clamp(slow, limits_.interval, limits_.interval_slow), heartbeat_);
+}
+
 /// Has so much happened that the source should hear of it before the next report's time?
 bool Reporter::is_due(Instant now, const ChunkMap& map) const {
     if (!is_representative_) {
@@ -60,6 +70,7 @@ bool Reporter::is_due(Instant now, const ChunkMap& map) const {
 void Reporter::poll(Instant now,
                     const Frontier& frontier,
                     const ChunkMap& map,
+                    std::uint32_t placed,
                     ControlQueue& out) {
     if (!next_at_) {
         next_at_ = now + phase_;
@@ -72,12 +83,12 @@ void Reporter::poll(Instant now,
     wire::Report report;
     arrivals_.take(now, report);
     report.blocks_held = map.held();
+    report.placed = placed;
     reported_held_ = map.held();
     if (is_representative_) {
         add_missing(frontier.settled(), map, report);
         const bool is_quiet = frontier.is_ended() && report.missing.empty();
-        gap_ =
-            is_quiet ? std::min(gap_ * 2, heartbeat_) : std::min(limits_.interval, heartbeat_);
+        gap_ = is_quiet ? std::min(gap_ * 2, heartbeat_) : interval();
     }
     next_at_ = now + gap_;
     reported_at_ = now;

@@ -37,12 +37,18 @@ class Reporter {
     }
     [[nodiscard]] const ArrivalLog& arrivals() const { return arrivals_; }
 
-    void poll(Instant now, const Frontier& frontier, const ChunkMap& map, ControlQueue& out);
+    /// `placed`: chunks that came to their places so far.
+    void poll(Instant now,
+              const Frontier& frontier,
+              const ChunkMap& map,
+              std::uint32_t placed,
+              ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
     /// Nothing to report any more.
     void stop() { next_at_.reset(); }
 
   private:
+    [[nodiscard]] Duration interval() const;
     [[nodiscard]] bool is_due(Instant now, const ChunkMap& map) const;
     void add_missing(const Position& settled, const ChunkMap& map, wire::Report& report);
     [[nodiscard]] static std::uint32_t add_missing_of(const OpenBlock& open,

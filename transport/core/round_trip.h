@@ -38,8 +38,9 @@ class RoundTrip {
     [[nodiscard]] Duration mean() const { return is_known() ? mean_ : bounds_.first / 2; }
 
     /// After `failures` in a row the time-out is doubled as often, at most 6 times.
-    [[nodiscard]] Duration timeout(std::uint32_t failures) const {
-        return backed_off(4 * deviation_, bounds_.margin_min, failures);
+    /// `margin_min`: if more than the bounds say.
+    [[nodiscard]] Duration timeout(std::uint32_t failures, Duration margin_min = {}) const {
+        return backed_off(4 * deviation_, std::max(bounds_.margin_min, margin_min), failures);
     }
     /// Where the next try costs little: one of ten answers comes later than this.
     [[nodiscard]] Duration hasty_timeout(std::uint32_t failures, Duration margin_min) const {

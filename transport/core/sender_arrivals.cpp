@@ -94,7 +94,7 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
 }
 
 void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {
-    watch.on_held(now, from, report.blocks_held);
+    watch.on_report(now, from, report.blocks_held, report.placed);
     if (report.heard > 0 && !pass.is_over()) {
         watch.on_moved(now, from);
     }

@@ -155,7 +155,7 @@ std::vector<std::byte> write(const Report& body) {
     ByteWriter out;
     out.u64(body.mark).u64(body.mark_at_ns).u32(body.span).u32(body.span_ns);
     out.u32(body.received).u32(body.drain).u32(body.overflow).u8(body.fill);
-    out.u32(body.hold_us).u32(body.heard).u32(body.blocks_held);
+    out.u32(body.hold_us).u32(body.heard).u32(body.blocks_held).u32(body.placed);
     write_runs(out, body.missing);
     return out.take();
 }
@@ -174,6 +174,7 @@ std::optional<Report> read_report(Bytes bytes) {
     body.hold_us = in.u32();
     body.heard = in.u32();
     body.blocks_held = in.u32();
+    body.placed = in.u32();
     auto runs = read_runs(in);
     if (!runs || !in.finished()) {
         return std::nullopt;

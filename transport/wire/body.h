@@ -85,8 +85,8 @@ struct Request {
 };
 
 /// REPORT: mark u64 | mark_at_ns u64 | span u32 | span_ns u32 | received u32 | drain u32 |
-///         overflow u32 | fill u8 | hold_us u32 | heard u32 | blocks_held u32 | count u8 |
-///         count x run
+///         overflow u32 | fill u8 | hold_us u32 | heard u32 | blocks_held u32 | placed u32 |
+///         count u8 | count x run
 ///
 /// A *mark* is a multicast packet of the source whose time of arrival is known by itself (of
 /// packets that the kernel hands over as one, the first). Spans follow each other without a
@@ -103,6 +103,7 @@ struct Report {
     std::uint32_t hold_us = 0;     ///< From the mark's arrival to this report.
     std::uint32_t heard = 0;       ///< Multicast packets since the last report.
     std::uint32_t blocks_held = 0;
+    std::uint32_t placed = 0;  ///< Chunks that came to their places so far, modulo 2^32.
     std::vector<ChunkRun>
         missing;  ///< What stayed away since the last report, at most kMaxRuns.
 };

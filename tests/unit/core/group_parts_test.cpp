@@ -23,7 +23,7 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
         for (unsigned each = 1; each < 4; ++each) {
             watch.on_heard(kStart + seconds{s}, rank(each));
         }
-        watch.on_held(kStart + seconds{s}, rank(1), static_cast<std::uint32_t>(s));
+        watch.on_report(kStart + seconds{s}, rank(1), static_cast<std::uint32_t>(s), 0);
         watch.on_moved(kStart + seconds{s}, rank(2));
     }
     CHECK_FALSE(at(milliseconds{7900}, 50));
@@ -52,10 +52,26 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
     }
 }
 
+TEST_CASE("who fills holes in a block moves, though no block is whole yet") {
+    MemberWatch watch{config_of(0, 2), {}, 10};
+    watch.start(kStart);
+    const RankSet done{2};
+    for (unsigned s = 1; s <= 20; ++s) {
+        watch.on_heard(kStart + seconds{s}, rank(1));
+        watch.on_report(kStart + seconds{s}, rank(1), 0, s);
+        CHECK_FALSE(watch.poll(kStart + seconds{s}, done, 10));
+    }
+    watch.on_report(kStart + seconds{29}, rank(1), 0, 20);
+    watch.on_heard(kStart + seconds{29}, rank(1));
+    const auto named = watch.poll(kStart + seconds{29}, done, 10);
+    REQUIRE(named);
+    CHECK(named->why.find("0 of 10 blocks") != std::string::npos);
+}
+
 TEST_CASE("giving files their names may take longer than a block") {
     MemberWatch watch{config_of(0, 2), {}, 10};
     watch.start(kStart);
-    watch.on_held(kStart, rank(1), 10);
+    watch.on_report(kStart, rank(1), 10, 0);
     const RankSet done{2};
     for (int s = 1; s <= 31; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));

@@ -107,6 +107,8 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(parity, describe_every);
     SAYS(feedback, representatives);
     SAYS(feedback, interval);
+    SAYS(feedback, interval_packets);
+    SAYS(feedback, interval_slow);
     SAYS(feedback, interval_min);
     SAYS(feedback, report_packets_min);
     SAYS(feedback, report_packets_each);

@@ -16,11 +16,19 @@ namespace {
 
 constexpr std::uint32_t kChunks = 40;
 
+CoreConfig asker_config(unsigned members, std::uint64_t rate) {
+    CoreConfig config = config_of(1, members);
+    config.rate_bytes_per_s = rate;
+    return config;
+}
+
 /// A member of a group with one open block of 40 chunks, none of which is there.
 class Asker {
   public:
-    explicit Asker(unsigned members, unsigned chunks = kChunks)
-        : puller{config_of(1, members), {}, prng}, map{4, 2000, 8} {
+    explicit Asker(unsigned members,
+                   unsigned chunks = kChunks,
+                   std::uint64_t rate = 100'000'000)
+        : puller{asker_config(members, rate), {}, prng}, map{4, 2000, 8} {
         open = map.open(block(1));
         open->chunks = chunks;
     }
@@ -222,10 +230,8 @@ TEST_CASE("a block that is closed is waited for no more") {
 }
 
 TEST_CASE("where no rate was told, answers raise it and silence lowers it") {
-    CoreConfig config = config_of(1, 4);
-    config.rate_bytes_per_s = 0;
     Prng prng{1};
-    Puller puller{config, {}, prng};
+    Puller puller{asker_config(4, 0), {}, prng};
     ChunkMap map{2, 2000, 8};
     OpenBlock* open = map.open(block(1));
     open->chunks = 1;
@@ -242,6 +248,41 @@ TEST_CASE("where no rate was told, answers raise it and silence lowers it") {
     open->have.add(0);
     puller.on_arrival(kStart + seconds{1}, again[0].to.peer, *open, 0);
     CHECK(puller.rate_bytes_per_s() > lowered);
+}
+
+TEST_CASE("while the stream lasts, pulls go by it, up and down") {
+    Prng prng{1};
+    Puller puller{asker_config(4, 0), {}, prng};
+    puller.on_stream(0);  // not known yet
+    CHECK(puller.rate_bytes_per_s() == Limits{}.rate.start_bytes_per_s);
+    puller.on_stream(1'000'000'000);  // a shaper's bucket
+    CHECK(puller.rate_bytes_per_s() == 900'000'000);
+    puller.on_stream(2'000'000);
+    CHECK(puller.rate_bytes_per_s() == 1'800'000);
+    puller.on_stream(10);
+    CHECK(puller.rate_bytes_per_s() == Limits{}.rate.least_bytes_per_s);
+    puller.on_stream(2'000'000);
+    puller.on_end(kStart);
+    puller.on_stream(500'000'000);
+    CHECK(puller.rate_bytes_per_s() == 1'800'000);
+}
+
+TEST_CASE("a request of which a quarter stayed away lowers the rate, one lost chunk doesn't") {
+    for (const std::uint32_t given : {15U, 13U, 12U, 0U}) {
+        CAPTURE(given);
+        Asker asker{4, 16, 0};
+        asker.puller.on_end(kStart);
+        const std::uint64_t before = asker.puller.rate_bytes_per_s();
+        const auto requests = asker.look(kStart, kAll);
+        REQUIRE(requests.size() == 1);
+        for (std::uint32_t chunk = 0; chunk < given; ++chunk) {
+            asker.give(kStart + microseconds{100}, requests[0].first, chunk);
+        }
+        static_cast<void>(asker.look(kStart + seconds{1}, {.block = 0, .chunk = 0}));
+        const std::uint64_t after = asker.puller.rate_bytes_per_s();
+        CHECK((after > before) == (given == 15));
+        CHECK((after < before) == (given <= 12));
+    }
 }
 
 TEST_CASE("the first block, without which nothing can be stored, is asked of three at once") {

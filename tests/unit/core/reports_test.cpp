@@ -42,9 +42,9 @@ TEST_CASE("a representative reports what is newly missing, once") {
     frontier.advance(kStart + seconds{1}, milliseconds{1});
     reporter.on_packet(kStart, arrival(1, kStart));
     ControlQueue out{10};
-    reporter.poll(kStart, frontier, map, out);
+    reporter.poll(kStart, frontier, map, 0, out);
     reporter.on_packet(kStart, arrival(100, kStart + milliseconds{2}));
-    reporter.poll(kStart + milliseconds{25}, frontier, map, out);
+    reporter.poll(kStart + milliseconds{25}, frontier, map, 0, out);
     auto sends = drained(out);
     REQUIRE(sends.size() == 1);
     auto report = *wire::read_report(sends[0].body);
@@ -55,14 +55,14 @@ TEST_CASE("a representative reports what is newly missing, once") {
 
     frontier.on_end(kStart + seconds{1}, 4);
     frontier.advance(kStart + seconds{2}, milliseconds{1});
-    reporter.poll(kStart + milliseconds{70}, frontier, map, out);
+    reporter.poll(kStart + milliseconds{70}, frontier, map, 0, out);
     sends = drained(out);
     REQUIRE(sends.size() == 1);
     report = *wire::read_report(sends[0].body);
     CHECK(report.missing ==
           std::vector<wire::ChunkRun>{{.block = block(0), .first = 2, .count = 2},
                                       {.block = block(0), .first = 5, .count = 4}});
-    reporter.poll(kStart + seconds{5}, frontier, map, out);
+    reporter.poll(kStart + seconds{5}, frontier, map, 0, out);
     CHECK(wire::read_report(drained(out).at(0).body)->missing.empty());
 }
 
@@ -72,13 +72,13 @@ TEST_CASE("a young stream is reported on often, a long one so that the source ca
     ChunkMap map{4, 100, 4};
     Frontier frontier;
     ControlQueue out{10'000};
-    reporter.poll(kStart, frontier, map, out);
+    reporter.poll(kStart, frontier, map, 0, out);
     std::vector<std::uint64_t> reported;
     Instant now = kStart + milliseconds{1};
     for (std::uint64_t number = 1; number <= 10'000; ++number) {
         now += microseconds{100};
         reporter.on_packet(now, arrival(number, now));
-        reporter.poll(now, frontier, map, out);
+        reporter.poll(now, frontier, map, 0, out);
         if (!drained(out).empty()) {
             reported.push_back(number);
         }
@@ -89,6 +89,26 @@ TEST_CASE("a young stream is reported on often, a long one so that the source ca
     CHECK(reported[last] - reported[last - 1] == 32);  // 8 times (3 representatives + 1)
 }
 
+TEST_CASE("of a slow stream 32 members report no more than it has packets") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 65), {}, prng};
+    ChunkMap map{4, 100, 4};
+    Frontier frontier;
+    ControlQueue out{10'000};
+    reporter.poll(kStart, frontier, map, 0, out);
+    constexpr int kPackets = 3000;
+    int reports = 0;
+    Instant now = kStart;
+    for (std::uint64_t number = 1; number <= kPackets; ++number) {
+        now += milliseconds{1};
+        reporter.on_packet(now, arrival(number, now));
+        reporter.poll(now, frontier, map, 0, out);
+        reports += static_cast<int>(drained(out).size());
+    }
+    CHECK(reports * 32 < kPackets * 3 / 4);
+    CHECK(reports * 32 > kPackets * 2 / 5);
+}
+
 TEST_CASE("who represents nobody reports just often enough not to be missed") {
     CoreConfig config = config_of(2, 1000);
     REQUIRE_FALSE(is_representative(config, 32, rank(2)));
@@ -97,12 +117,12 @@ TEST_CASE("who represents nobody reports just often enough not to be missed") {
     ChunkMap map{4, 100, 4};
     Frontier frontier;
     ControlQueue out{100};
-    reporter.poll(kStart, frontier, map, out);
+    reporter.poll(kStart, frontier, map, 0, out);
     Instant now = kStart;
     int count = 0;
     while (now < kStart + config.stall_timeout) {
         now = *reporter.deadline();
-        reporter.poll(now, frontier, map, out);
+        reporter.poll(now, frontier, map, 0, out);
         count += static_cast<int>(drained(out).size());
     }
     CHECK(count >= 8);

@@ -22,7 +22,7 @@ constexpr const char* kReady = "1122334455667788000000fa";
 constexpr const char* kRequest = "0000cafe020000000100020003ffffffff00000000";
 constexpr const char* kReport =
     "00000001000000021122334455667788000000030000000400000005000000060000000"
-    "7fe0000000b0000000c0000000d01000000080009000a";
+    "7fe0000000b0000000c0000000d0000000e01000000080009000a";
 constexpr const char* kDone = "0002000100010005ffff";
 constexpr const char* kEnding = "010201000000086e6f207370616365";
 constexpr const char* kEnd = "00000040000000123456789a";
@@ -122,6 +122,7 @@ TEST_CASE("REPORT has its bytes") {
                       .hold_us = 11,
                       .heard = 12,
                       .blocks_held = 13,
+                      .placed = 14,
                       .missing = {{.block = BlockIndex{8}, .first = 9, .count = 10}}};
     CHECK(hex(write(body)) == kReport);
     const auto read = read_report(unhex(kReport));

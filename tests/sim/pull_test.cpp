@@ -1,0 +1,115 @@
+// What do pulls cost where links are slow, losses many and cores few?  `make sim ARGS=[pulls]`
+// prints it: time in wire times, packets lost by the network and by full queues.
+#include "tests/sim/environment.h"
+#include "tests/sim/ran.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace stage::sim {
+namespace {
+
+/// Emulated hosts: a shaper on each side of a slow link, and cores that others need, too, so
+/// that each packet that comes costs `cost`.
+Plan slow_plan(std::uint16_t members,
+               std::uint64_t mbits,
+               std::uint32_t loss_ppm,
+               Duration cost) {
+    Plan plan = calm_plan(members, 4 * kMiB);
+    plan.told_bytes_per_s = 0;
+    plan.link_bytes_per_s = mbits * 125'000;
+    plan.uplink_bucket_bytes = 128U << 10U;
+    plan.uplink_buffer_bytes = static_cast<std::uint32_t>(plan.link_bytes_per_s * 30 / 1000);
+    plan.port_buffer_bytes = plan.uplink_buffer_bytes + (128U << 10U);
+    plan.propagation = microseconds{20};
+    plan.stall_timeout = seconds{30};
+    plan.loss.independent_ppm = loss_ppm;
+    plan.heals_at = std::chrono::hours{1};
+    for (MemberPlan& member : plan.member) {
+        member.packet_cost = cost;
+    }
+    return plan;
+}
+
+/// Share of the packets of the first pass that the middle member lost.
+double lost(const World& world) {
+    std::vector<double> lost;
+    for (std::uint16_t rank = 1; rank < world.plan().members; ++rank) {
+        lost.push_back(static_cast<double>(world.host(rank).outcome().packets_lost) /
+                       static_cast<double>(world.plan().chunks()));
+    }
+    std::ranges::sort(lost);
+    return lost[lost.size() / 2];
+}
+
+}  // namespace
+
+TEST_CASE("a member that fills holes in many blocks is not stuck", "[scenario]") {
+    Plan plan = calm_plan(12, 4 * kMiB);
+    plan.told_bytes_per_s = 0;
+    plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / 100;  // 0.84 s a block
+    plan.stall_timeout = milliseconds{600};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+// What a host's processor takes is 1,400 packets a second, the link 1,000: the source must not
+// drown in reports, nor the links in pulls as fast as a shaper's bucket let the first packets
+// through. (When they did, these took 2.6 and 2.7 wire times.)
+TEST_CASE("where cores are few and links slow, repairs don't collapse", "[scenario]") {
+    for (const std::uint32_t loss : {10'000U, 50'000U}) {
+        Plan plan = slow_plan(64, 12, loss, microseconds{700});
+        for (plan.seed = 1; plan.seed < 4; ++plan.seed) {
+            const Ran ran{plan};
+            CAPTURE(loss, plan.seed);
+            ran.all_released();
+            CHECK(ran.world.times_wire() < 1.6);
+            const auto type = static_cast<std::size_t>(wire::PacketType::report);
+            CHECK(ran.world.host(0).heard()[type] < plan.chunks() * 4 / 3);
+        }
+    }
+}
+
+TEST_CASE("pulls on slow links", "[.pulls]") {
+    std::printf("%6s %5s %6s %9s | %8s %8s %9s\n",
+                "Mbit/s",
+                "N",
+                "loss",
+                "cost us",
+                "median",
+                "max",
+                "lost");
+    for (const std::uint64_t mbits : {number_of("MBITS", 12)}) {
+        for (const std::uint64_t loss : {0U, 10'000U, 50'000U, 150'000U}) {
+            for (const std::uint64_t cost : {0U, 300U, 700U}) {
+                std::vector<double> times;
+                std::vector<double> losses;
+                for (std::uint64_t seed = 1; seed <= number_of("RUNS_EACH", 3); ++seed) {
+                    Plan plan = slow_plan(static_cast<std::uint16_t>(number_of("MEMBERS", 64)),
+                                          mbits,
+                                          static_cast<std::uint32_t>(loss),
+                                          microseconds{cost});
+                    plan.seed = seed;
+                    const Ran ran{plan};
+                    times.push_back(ran.world.times_wire());
+                    losses.push_back(lost(ran.world));
+                }
+                std::ranges::sort(times);
+                std::printf("%6llu %5llu %5.1f%% %9llu | %8.3f %8.3f %8.2f%%\n",
+                            static_cast<unsigned long long>(mbits),
+                            static_cast<unsigned long long>(number_of("MEMBERS", 64)),
+                            static_cast<double>(loss) / 1e4,
+                            static_cast<unsigned long long>(cost),
+                            times[times.size() / 2],
+                            times.back(),
+                            losses[losses.size() / 2] * 100);
+                static_cast<void>(std::fflush(stdout));
+            }
+        }
+    }
+}
+
+}  // namespace stage::sim
