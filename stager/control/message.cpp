@@ -1,5 +1,7 @@
 #include "stager/control/message.h"
 
+#include "stager/control/fields.h"
+
 #include <array>
 
 namespace stage {
@@ -23,34 +25,6 @@ ByteWriter begin(Type type) {
     ByteWriter writer;
     writer.u8(kControlVersion).u8(static_cast<std::uint8_t>(type));
     return writer;
-}
-
-void put_text(ByteWriter& writer, std::string_view text, std::size_t limit) {
-    invariant(text.size() <= limit, "a text fits its field");
-    writer.text(text);
-}
-
-/// A sentence must arrive, whole or not.
-void put_sentence(ByteWriter& writer, std::string_view sentence) {
-    writer.text(sentence.substr(0, sentence.find('\0')).substr(0, kMaxSentenceBytes));
-}
-
-Blame take_blame(ByteReader& reader) {
-    const std::uint8_t number = reader.u8();
-    if (number > static_cast<std::uint8_t>(Blame::internal)) {
-        reader.fail();
-        return Blame::internal;
-    }
-    return static_cast<Blame>(number);
-}
-
-/// A C string for whoever passes it on: no NUL inside.
-std::string take_text(ByteReader& reader, std::size_t limit) {
-    std::string text = reader.text(limit);
-    if (text.find('\0') != std::string::npos) {
-        reader.fail();
-    }
-    return text;
 }
 
 /// Empty or absolute.
@@ -92,7 +66,7 @@ std::vector<std::byte> encode_one(const PingRequest& /*request*/) {
 std::vector<std::byte> encode_one(const PushRequest& request) {
     ByteWriter writer = begin(Type::push);
     put_key(writer, request.id);
-    writer.u8(static_cast<std::uint8_t>(request.mode));
+    put_enum(writer, request.mode);
     writer.u64(request.rate).u32(request.timeout_s);
     put_text(writer, request.node_list, kMaxNodeListBytes);
     put_text(writer, request.specs, kMaxSpecsBytes);
@@ -101,7 +75,7 @@ std::vector<std::byte> encode_one(const PushRequest& request) {
 
 std::vector<std::byte> encode_one(const StatusRequest& request) {
     ByteWriter writer = begin(Type::status);
-    writer.u8(static_cast<std::uint8_t>(request.kind));
+    put_enum(writer, request.kind);
     put_key(writer, request.key);
     return writer.take();
 }
@@ -117,9 +91,9 @@ std::string_view below(std::string_view path, std::string_view directory) {
 
 std::vector<std::byte> encode_one(const Verdict& verdict) {
     ByteWriter writer = begin(Type::verdict);
-    writer.u8(static_cast<std::uint8_t>(verdict.state));
-    writer.u8(static_cast<std::uint8_t>(verdict.blame));
-    put_sentence(writer, verdict.sentence);
+    put_enum(writer, verdict.state);
+    put_enum(writer, verdict.blame);
+    put_cut(writer, verdict.sentence, kMaxSentenceBytes);
     put_text(writer, verdict.stage_dir, kMaxPathBytes);
     invariant(verdict.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");
     writer.u16(static_cast<std::uint16_t>(verdict.paths.size()));
@@ -141,8 +115,8 @@ std::vector<std::byte> encode_one(const Pong& answer) {
 
 std::vector<std::byte> encode_one(const Refused& answer) {
     ByteWriter writer = begin(Type::refused);
-    writer.u8(static_cast<std::uint8_t>(answer.blame));
-    put_sentence(writer, answer.sentence);
+    put_enum(writer, answer.blame);
+    put_cut(writer, answer.sentence, kMaxSentenceBytes);
     return writer.take();
 }
 
@@ -162,16 +136,6 @@ StageRequest take_stage(ByteReader& reader) {
     request.work_dir = take_absolute(reader);
     request.specs = take_text(reader, kMaxSpecsBytes);
     return request;
-}
-
-template <class Enum>
-Enum take_enum(ByteReader& reader, Enum last) {
-    const std::uint8_t number = reader.u8();
-    if (number > static_cast<std::uint8_t>(last)) {
-        reader.fail();
-        return last;
-    }
-    return static_cast<Enum>(number);
 }
 
 PushRequest take_push(ByteReader& reader) {
@@ -194,13 +158,8 @@ StatusRequest take_status(ByteReader& reader) {
 
 Verdict take_verdict(ByteReader& reader) {
     Verdict verdict;
-    const std::uint8_t state = reader.u8();
-    if (state > static_cast<std::uint8_t>(VerdictState::busy)) {
-        reader.fail();
-        return verdict;
-    }
-    verdict.state = static_cast<VerdictState>(state);
-    verdict.blame = take_blame(reader);
+    verdict.state = take_enum(reader, VerdictState::busy);
+    verdict.blame = take_enum(reader, Blame::internal);
     verdict.sentence = take_text(reader, kMaxSentenceBytes);
     verdict.stage_dir = take_absolute(reader);
     const std::size_t count = reader.u16();
@@ -352,7 +311,7 @@ Result<Answer> decode_answer(Bytes message) {
         }
         case Type::refused: {
             Refused refused;
-            refused.blame = take_blame(reader);
+            refused.blame = take_enum(reader, Blame::internal);
             refused.sentence = take_text(reader, kMaxSentenceBytes);
             return complete<Answer>(reader, std::move(refused), "refusal");
         }

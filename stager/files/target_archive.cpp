@@ -34,7 +34,7 @@ TargetArchive::TargetArchive(std::unique_ptr<TreePlace> place,
                              std::string archive,
                              const ManifestEntry& entry,
                              std::uint64_t bytes_max)
-    : place_{std::move(place)},
+    : PlacedTarget{std::move(place)},
       archive_{std::move(archive)},
       size_{entry.size},
       mtime_{entry.mtime},
@@ -58,26 +58,26 @@ TargetNeeds TargetArchive::needs() const {
 Result<UniqueFd> TargetArchive::make_nameless() const {
     constexpr const char* kName = ".stagecast.archive";
     constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    UniqueFd file{::openat(place_->top(), kName, kMake, 0600)};
-    if (!file || ::unlinkat(place_->top(), kName, 0) != 0) {
-        return place_->failed(errno);
+    UniqueFd file{::openat(place().top(), kName, kMake, 0600)};
+    if (!file || ::unlinkat(place().top(), kName, 0) != 0) {
+        return place().failed(errno);
     }
     if (const int cause = take_room(file.get(), size_); cause != 0) {
-        return place_->failed(cause);
+        return place().failed(cause);
     }
     return file;
 }
 
 Status TargetArchive::begin() {
-    if (Status begun = place_->begin(); !begun || is_left()) {
+    if (Status begun = PlacedTarget::begin(); !begun || is_left()) {
         return begun;
     }
     Result<UniqueFd> file = make_nameless();
-    UniqueFd top{::fcntl(place_->top(), F_DUPFD_CLOEXEC, 0)};
+    UniqueFd top{::fcntl(place().top(), F_DUPFD_CLOEXEC, 0)};
     if (!file || !top) {
-        return file ? place_->failed(errno) : std::move(file).error();
+        return file ? place().failed(errno) : std::move(file).error();
     }
-    const TargetDirectory& disk = place_->directory();
+    const TargetDirectory& disk = place().directory();
     const UnpackLimits limits{.bytes_free = disk.free_bytes - std::min(disk.free_bytes, size_),
                               .inodes_free = disk.free_inodes,
                               .bytes_max = bytes_max_};
@@ -101,7 +101,7 @@ Result<Placing> TargetArchive::write(std::uint64_t offset, Bytes bytes) {
         return unpacked_.error();
     }
     if (!bytes_->write(offset, bytes)) {
-        return place_->failed(errno);
+        return place().failed(errno);
     }
     bytes_->wait_for_reader();
     return Placing::placed;
@@ -120,7 +120,7 @@ Status TargetArchive::settle() {
     if (thread_.joinable()) {
         thread_.join();
     }
-    return unpacked_ ? place_->sync() : unpacked_;
+    return unpacked_ ? place().sync() : unpacked_;
 }
 
 }  // namespace stage

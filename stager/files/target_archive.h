@@ -6,7 +6,7 @@
 #pragma once
 
 #include "stager/files/arrived_bytes.h"
-#include "stager/files/tree_place.h"
+#include "stager/files/placed_target.h"
 #include "stager/files/unpack_tree.h"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace stage {
 
-class TargetArchive final : public Target {
+class TargetArchive final : public PlacedTarget {
   public:
     /// Looks at the destination and decides. `bytes_max`: what it may unpack to; 0: no limit.
     [[nodiscard]] static Result<std::unique_ptr<TargetArchive>> decide(
@@ -30,27 +30,16 @@ class TargetArchive final : public Target {
     ~TargetArchive() override;
 
     [[nodiscard]] TargetNeeds needs() const override;
-    [[nodiscard]] const TargetDirectory& directory() const override {
-        return place_->directory();
-    }
-    [[nodiscard]] std::string path() const override { return place_->path(); }
-    [[nodiscard]] std::string temporary_path() const override {
-        return place_->temporary_path();
-    }
-    [[nodiscard]] bool is_left() const override { return place_->is_left(); }
-    [[nodiscard]] bool is_directory() const override { return true; }
 
     [[nodiscard]] Status begin() override;
     [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
     [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
     [[nodiscard]] Status settle() override;
-    [[nodiscard]] Status appear() override { return place_->appear(); }
 
   private:
     [[nodiscard]] Result<UniqueFd> make_nameless() const;
     void unpack_all();
 
-    std::unique_ptr<TreePlace> place_;
     std::string archive_;  ///< Its path at the source, for sentences.
     std::uint64_t size_;
     FileTime mtime_;

@@ -70,9 +70,9 @@ Status TargetTree::take_index() {
         return index ? malformed(path()) : std::move(index).error();
     }
     index_.emplace(*std::move(index));
-    UniqueFd top{::fcntl(place_->top(), F_DUPFD_CLOEXEC, 0)};
+    UniqueFd top{::fcntl(place().top(), F_DUPFD_CLOEXEC, 0)};
     if (!top) {
-        return place_->failed(errno);
+        return place().failed(errno);
     }
     tree_.emplace(*index_, std::move(top), path(), page_room_);
     return tree_->make_directories();
@@ -104,7 +104,7 @@ Status TargetTree::settle() {
     if (Status done = tree_->finish(); !done) {
         return done;
     }
-    return place_->sync();
+    return place().sync();
 }
 
 }  // namespace stage

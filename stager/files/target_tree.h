@@ -4,7 +4,7 @@
 // is complete its data are deferred.
 #pragma once
 
-#include "stager/files/tree_place.h"
+#include "stager/files/placed_target.h"
 #include "stager/files/tree_writer.h"
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace stage {
 
-class TargetTree final : public Target {
+class TargetTree final : public PlacedTarget {
   public:
     /// Looks at the destination and decides; nothing is made yet but missing directories.
     [[nodiscard]] static Result<std::unique_ptr<TargetTree>> decide(TargetOrder order,
@@ -23,30 +23,18 @@ class TargetTree final : public Target {
     TargetTree(std::unique_ptr<TreePlace> place,
                const ManifestEntry& entry,
                std::uint64_t page_room)
-        : place_{std::move(place)}, entry_{entry}, page_room_{page_room} {}
+        : PlacedTarget{std::move(place)}, entry_{entry}, page_room_{page_room} {}
 
     [[nodiscard]] TargetNeeds needs() const override;
-    [[nodiscard]] const TargetDirectory& directory() const override {
-        return place_->directory();
-    }
-    [[nodiscard]] std::string path() const override { return place_->path(); }
-    [[nodiscard]] std::string temporary_path() const override {
-        return place_->temporary_path();
-    }
-    [[nodiscard]] bool is_left() const override { return place_->is_left(); }
-    [[nodiscard]] bool is_directory() const override { return true; }
 
-    [[nodiscard]] Status begin() override { return place_->begin(); }
     [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
     [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
     [[nodiscard]] Status settle() override;
-    [[nodiscard]] Status appear() override { return place_->appear(); }
 
   private:
     [[nodiscard]] Result<Placing> gather(std::uint64_t offset, Bytes bytes);
     [[nodiscard]] Status take_index();
 
-    std::unique_ptr<TreePlace> place_;
     ManifestEntry entry_;
     std::uint64_t page_room_;
     std::vector<std::byte> gathered_;  ///< The index's bytes, until all are here.

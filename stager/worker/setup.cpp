@@ -1,5 +1,7 @@
 #include "stager/worker/setup.h"
 
+#include "stager/control/fields.h"
+
 #include <algorithm>
 
 namespace stage {
@@ -27,16 +29,6 @@ ByteWriter begin(Type type) {
     return writer;
 }
 
-void put_text(ByteWriter& writer, std::string_view text, std::size_t limit) {
-    invariant(text.size() <= limit, "a text fits its field");
-    writer.text(text);
-}
-
-/// What is only for people must arrive, whole or not.
-void put_cut(ByteWriter& writer, std::string_view text, std::size_t limit) {
-    writer.text(text.substr(0, text.find('\0')).substr(0, limit));
-}
-
 void put_names(ByteWriter& writer, const std::vector<std::string>& names, std::size_t limit) {
     writer.u32(static_cast<std::uint32_t>(names.size()));
     for (const std::string& name : names) {
@@ -46,14 +38,6 @@ void put_names(ByteWriter& writer, const std::vector<std::string>& names, std::s
 
 void put_milliseconds(ByteWriter& writer, std::chrono::milliseconds time) {
     writer.u64(static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count())));
-}
-
-std::string take_text(ByteReader& reader, std::size_t limit) {
-    std::string text = reader.text(limit);
-    if (text.find('\0') != std::string::npos) {
-        reader.fail();
-    }
-    return text;
 }
 
 /// At most `count_max` texts. The count is believed only as far as bytes are there for it.
@@ -76,16 +60,6 @@ std::vector<std::string> take_names(ByteReader& reader,
 std::chrono::milliseconds take_milliseconds(ByteReader& reader) {
     constexpr std::uint64_t kYear = 366ULL * 86400U * 1000U;
     return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(reader.u64(), kYear))};
-}
-
-template <class Enum>
-Enum take_enum(ByteReader& reader, Enum last) {
-    const std::uint8_t number = reader.u8();
-    if (number > static_cast<std::uint8_t>(last)) {
-        reader.fail();
-        return last;
-    }
-    return static_cast<Enum>(number);
 }
 
 std::vector<std::byte> take_blob(ByteReader& reader, std::size_t limit) {
@@ -124,13 +98,13 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     put_milliseconds(writer, setup.connect_timeout);
     put_milliseconds(writer, setup.linger);
     writer.u8(setup.cards_follow ? 1 : 0);
-    writer.u8(static_cast<std::uint8_t>(setup.purpose));
+    put_enum(writer, setup.purpose);
     invariant(setup.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
     writer.blob(setup.manifest).u8(setup.may_cache ? 1 : 0);
 }
 
 void put(ByteWriter& writer, const WorkerAbort& abort) {
-    writer.u8(static_cast<std::uint8_t>(abort.blame));
+    put_enum(writer, abort.blame);
     put_cut(writer, abort.sentence, kMaxSentenceBytes);
 }
 
@@ -143,7 +117,7 @@ void put(ByteWriter& /*writer*/, const WorkerRelease& /*release*/) {
 }
 
 void put(ByteWriter& writer, const WorkerProgress& progress) {
-    writer.u8(static_cast<std::uint8_t>(progress.phase));
+    put_enum(writer, progress.phase);
     writer.u64(progress.bytes).u64(progress.bytes_total);
 }
 
@@ -153,8 +127,8 @@ void put(ByteWriter& writer, const WorkerCard& card) {
 }
 
 void put(ByteWriter& writer, const WorkerOutcome& outcome) {
-    writer.u8(static_cast<std::uint8_t>(outcome.state));
-    writer.u8(static_cast<std::uint8_t>(outcome.blame));
+    put_enum(writer, outcome.state);
+    put_enum(writer, outcome.blame);
     put_cut(writer, outcome.sentence, kMaxSentenceBytes);
     writer.u16(outcome.culprit.value());
     invariant(outcome.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");

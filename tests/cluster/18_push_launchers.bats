@@ -4,6 +4,7 @@ bats_require_minimum_version 1.5.0
 load lib/cluster
 load lib/jobs
 load lib/fault
+load lib/push
 load lib/sshd
 
 # The two programs that it takes, and nothing else of ours. n3's sshd is down from the beginning.
@@ -28,7 +29,7 @@ teardown() {
   test_ends
 }
 
-# push USER NODE ARGS...: the words are in $WORK/said, what it prints for programs in $WORK/out; RC is its exit code.
+# push USER NODE ARGS..., not as root alone: the words are in $WORK/said, what it prints for programs in $WORK/out; RC is its exit code.
 push() {
   local user=$1 node=$2
   shift 2
@@ -36,20 +37,6 @@ push() {
   lab on "$node" -u "$user" -d "$T" env PDSH_RCMD_TYPE=ssh timeout -k 5 60 /srv/stagecast/bin/stagecast push "$@" \
     > "$WORK/out" 2> "$WORK/said" || RC=$?
   cat "$WORK/out" "$WORK/said"
-}
-
-has() {
-  local name=$1 node sum
-  shift
-  sum=$(sha256sum < "$WORK/$name")
-  for node; do
-    [ "$(lab on "$node" sha256sum "/var/tmp/images/$name" | cut -c 1-64)" = "${sum:0:64}" ] || { echo "not on $node"; return 1; }
-    [ "$(lab on "$node" find /var/tmp/images -mindepth 1)" = "/var/tmp/images/$name" ] || { echo "more on $node"; return 1; }
-  done
-}
-empty_on() {
-  local node
-  for node; do [ -z "$(lab on "$node" find /var/tmp/images -mindepth 1)" ] || { echo "something on $node"; return 1; }; done
 }
 
 @test "ssh, clush, pdsh: as alice, a node that is not there is named, the others have it" {

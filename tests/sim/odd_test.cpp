@@ -7,16 +7,6 @@
 #include <catch2/catch.hpp>
 
 namespace stage::sim {
-namespace {
-
-Plan lossy_plan(std::uint16_t members, std::uint64_t bytes, std::uint32_t loss_ppm) {
-    Plan plan = calm_plan(members, bytes);
-    plan.loss.independent_ppm = loss_ppm;
-    plan.heals_at = std::chrono::hours{1};
-    return plan;
-}
-
-}  // namespace
 
 TEST_CASE("clocks may leap, and those of the stamps either way", "[scenario]") {
     Plan plan = lossy_plan(6, 8 * kMiB, 20'000);

@@ -13,10 +13,8 @@ namespace stage::sim {
 namespace {
 
 Plan lossy_plan(std::uint16_t members, std::uint32_t loss_ppm) {
-    Plan plan = calm_plan(members, 16 * kMiB);
+    Plan plan = sim::lossy_plan(members, 16 * kMiB, loss_ppm);
     plan.seed = 9;
-    plan.loss.independent_ppm = loss_ppm;
-    plan.heals_at = std::chrono::hours{1};
     return plan;
 }
 

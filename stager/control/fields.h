@@ -1,0 +1,52 @@
+// How do texts and choices travel in our control messages?
+//
+// Beside the numbers of base/codec.h: a text of bounded length without a NUL in it, a sentence
+// that is cut rather than lost, an enumerator by its number.
+#pragma once
+
+#include "transport/base/codec.h"
+#include "transport/base/invariant.h"
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace stage {
+
+inline void put_text(ByteWriter& writer, std::string_view text, std::size_t limit) {
+    invariant(text.size() <= limit, "a text fits its field");
+    writer.text(text);
+}
+
+/// What is only for people must arrive, whole or not.
+inline void put_cut(ByteWriter& writer, std::string_view text, std::size_t limit) {
+    writer.text(text.substr(0, text.find('\0')).substr(0, limit));
+}
+
+template <class Enum>
+void put_enum(ByteWriter& writer, Enum value) {
+    static_assert(std::is_same_v<std::underlying_type_t<Enum>, std::uint8_t>);
+    writer.u8(static_cast<std::uint8_t>(value));
+}
+
+/// A C string for whoever passes it on: no NUL inside.
+inline std::string take_text(ByteReader& reader, std::size_t limit) {
+    std::string text = reader.text(limit);
+    if (text.find('\0') != std::string::npos) {
+        reader.fail();
+    }
+    return text;
+}
+
+/// `last`: the enumerator with the highest number; a higher one fails.
+template <class Enum>
+Enum take_enum(ByteReader& reader, Enum last) {
+    const std::uint8_t number = reader.u8();
+    if (number > static_cast<std::uint8_t>(last)) {
+        reader.fail();
+        return last;
+    }
+    return static_cast<Enum>(number);
+}
+
+}  // namespace stage
