@@ -38,7 +38,7 @@ struct Result {
 
 Plan plan_of(const Cell& cell) {
     Plan plan = calm_plan(cell.members, cell.mib << 20U);
-    plan.seed = number_of("SEED", 7) + cell.loss_ppm;
+    plan.seed = number_of("CELL_SEED", 1) + cell.loss_ppm;  // SEED is the swarm's.
     plan.link_bytes_per_s = cell.mbits * 125'000;
     plan.uplink_bytes_per_s = plan.link_bytes_per_s * cell.nic;
     plan.told_bytes_per_s = cell.is_told ? plan.link_bytes_per_s : 0;
