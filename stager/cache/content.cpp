@@ -55,30 +55,4 @@ std::optional<Content> content_of_bytes(Bytes bytes) {
     return content;
 }
 
-std::string to_hex(Bytes bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (const std::byte byte : bytes) {
-        text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-        text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-    }
-    return text;
-}
-
-bool from_hex(std::string_view text, MutableBytes bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    if (text.size() != 2 * bytes.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const std::size_t digit = kDigits.find(text[i]);
-        if (digit == std::string_view::npos) {
-            return false;
-        }
-        const auto high = std::to_integer<unsigned>(bytes[i / 2]) << 4U;
-        bytes[i / 2] = static_cast<std::byte>((i % 2 == 0 ? 0U : high) | digit);
-    }
-    return true;
-}
-
 }  // namespace stage

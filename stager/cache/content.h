@@ -49,8 +49,4 @@ class ContentHasher {
 /// Nothing unless there are exactly kContentBytes.
 [[nodiscard]] std::optional<Content> content_of_bytes(Bytes bytes);
 
-/// Lower case, two digits a byte; and back, if all of `text` is that of `bytes.size()` bytes.
-[[nodiscard]] std::string to_hex(Bytes bytes);
-[[nodiscard]] bool from_hex(std::string_view text, MutableBytes bytes);
-
 }  // namespace stage

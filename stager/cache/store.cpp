@@ -1,5 +1,7 @@
 #include "stager/cache/store.h"
 
+#include "transport/base/hex.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,6 +2,8 @@
 
 #include "stager/cache/store.h"
 #include "stager/config/config.h"
+#include "stager/files/disk_io.h"
+#include "transport/base/hex.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -108,18 +110,13 @@ std::optional<Content> content_in(int file, std::uint64_t bytes) {
     std::vector<std::byte> room(kBlockBytes);
     ContentHasher hasher;
     for (std::uint64_t at = 0; at < bytes;) {
-        std::size_t done = 0;
-        const std::size_t wanted = std::min<std::uint64_t>(kBlockBytes, bytes - at);
-        while (done < wanted) {
-            const ssize_t count =
-                ::pread(file, room.data() + done, wanted - done, static_cast<off_t>(at + done));
-            if (count <= 0) {
-                return std::nullopt;
-            }
-            done += static_cast<std::size_t>(count);
+        const MutableBytes block =
+            MutableBytes{room}.first(std::min<std::uint64_t>(kBlockBytes, bytes - at));
+        if (read_fully(file, block, at) != static_cast<std::int64_t>(block.size())) {
+            return std::nullopt;
         }
-        hasher.add(Bytes{room}.first(wanted));
-        at += wanted;
+        hasher.add(block);
+        at += block.size();
     }
     return hasher.content();
 }

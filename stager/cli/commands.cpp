@@ -97,10 +97,11 @@ class Child {
         }
     }
 
+    /// With all that it has started: a launcher's own children are its group.
     void end(int signal) {
         if (pid_ > 0) {
             ended_.was_ended = true;
-            static_cast<void>(::kill(pid_, signal));
+            static_cast<void>(::kill(-pid_, signal));
         }
     }
 

@@ -6,6 +6,7 @@
 #include "stager/cli/push_report.h"
 #include "transport/base/address.h"
 #include "transport/base/codec.h"
+#include "transport/base/hex.h"
 #include "transport/base/unique_fd.h"
 
 #include <sys/socket.h>
@@ -40,16 +41,6 @@ std::optional<IpAddress> address_towards(const IpAddress& ip) {
     }
     const auto address = Address::from_socket(reinterpret_cast<const sockaddr*>(&own), length);
     return address ? std::optional{address->ip} : std::nullopt;
-}
-
-std::string hexadecimal(Bytes bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (const std::byte one : bytes) {
-        text += kDigits[std::to_integer<unsigned>(one) >> 4U];
-        text += kDigits[std::to_integer<unsigned>(one) & 15U];
-    }
-    return text;
 }
 
 Result<Config> site_of(const PushOptions& options) {
@@ -168,7 +159,7 @@ void LaunchedPush::begin_round() {
 
 /// The key, and who is who by rank; the source, rank 0, is this host.
 std::optional<std::string> LaunchedPush::order_of_round() {
-    std::string text = hexadecimal(draw_card_key()) + '\n';
+    std::string text = to_hex(draw_card_key()) + '\n';
     const auto other = std::ranges::find_if(
         members_, [](const LaunchNode* node) { return node != nullptr && !node->is_own; });
     const auto own =

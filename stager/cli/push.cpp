@@ -5,10 +5,10 @@
 #include "stager/cli/push_progress.h"
 #include "stager/cli/push_report.h"
 #include "stager/control/client.h"
+#include "stager/control/push_key.h"
 #include "transport/base/invariant.h"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -26,16 +26,6 @@ constexpr Duration kReadPatience = std::chrono::seconds{30};
 /// After Ctrl-C: for the nodes to clear away what they have begun.
 constexpr Duration kEndPatience = std::chrono::seconds{5};
 constexpr int kLookMs = 500;
-
-StageKey random_id() {
-    StageKey id{.job_id = kPushJob, .step_id = 0, .restart = 0};
-    std::array<std::uint32_t, 2> draw{};
-    const auto count = ::getrandom(draw.data(), sizeof draw, 0);
-    invariant(count == sizeof draw, "the kernel gives random bytes");
-    id.step_id = draw[0] & 0x7fffffffU;
-    id.restart = draw[1] & 0x7fffffffU;
-    return id;
-}
 
 int tell(const PushOptions& options, const Result<Answer>& answer) {
     if (!answer) {
@@ -96,7 +86,7 @@ int run_push(const PushOptions& options) {
         return fail_push(EX_CONFIG, socket.error().sentence());
     }
     catch_end_signals();
-    PushRequest request{.id = random_id(),
+    PushRequest request{.id = random_push_key(),
                         .mode = options.mode,
                         .rate = options.rate,
                         .timeout_s = options.timeout_s,

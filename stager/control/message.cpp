@@ -1,6 +1,7 @@
 #include "stager/control/message.h"
 
 #include "stager/control/fields.h"
+#include "transport/base/hex.h"
 
 #include <array>
 
@@ -331,7 +332,6 @@ std::string_view to_string(VerdictState state) {
 }
 
 std::string printable(std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
     std::string out;
     out.reserve(text.size());
     for (const char c : text) {
@@ -344,8 +344,7 @@ std::string printable(std::string_view text) {
             out += "\\\\";
         } else if (code < ' ' || code == 0x7f) {
             out += "\\x";
-            out += kHex[code >> 4U];
-            out += kHex[code & 15U];
+            append_hex(out, code);
         } else {
             out += c;
         }

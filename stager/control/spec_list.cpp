@@ -2,6 +2,7 @@
 
 #include "stager/control/destination.h"
 #include "stager/control/message.h"
+#include "transport/base/hex.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kExisting = "-knw";  // in the order of Existing
-constexpr std::string_view kHex = "0123456789abcdef";
 constexpr std::size_t kNowhere = std::string_view::npos;
 
 struct Letter {
@@ -39,7 +39,8 @@ void append_escaped(std::string& line, std::string_view text) {
         if (is_plain(c)) {
             line += c;
         } else {
-            line += {'%', kHex[code >> 4U], kHex[code & 15U]};
+            line += '%';
+            append_hex(line, code);
         }
     }
 }
@@ -57,8 +58,8 @@ std::optional<std::string> unescaped(std::string_view text) {
         if (text.front() != '%' || text.size() < 3) {
             return std::nullopt;
         }
-        const std::size_t high = kHex.find(text[1]);
-        const std::size_t low = kHex.find(text[2]);
+        const std::size_t high = kHexDigits.find(text[1]);
+        const std::size_t low = kHexDigits.find(text[2]);
         if (high == kNowhere || low == kNowhere || high + low == 0) {
             return std::nullopt;
         }

@@ -1,5 +1,6 @@
 #include "stager/daemon/push.h"
 
+#include "stager/control/push_key.h"
 #include "stager/control/spec_list.h"
 #include "stager/daemon/host_list.h"
 #include "stager/daemon/planner.h"
@@ -28,13 +29,6 @@ std::string own_name(LinkPolicy& links) {
         links.node_name = whole.substr(0, whole.find('.'));
     }
     return links.node_name;
-}
-
-StageKey random_round() {
-    StageKey key{.job_id = kPushJob, .step_id = 0, .restart = 0};
-    key.step_id = random_value<std::uint32_t>() & 0x7fffffffU;
-    key.restart = random_value<std::uint32_t>() & 0x7fffffffU;
-    return key;
 }
 
 }  // namespace
@@ -243,7 +237,7 @@ StagePlan Push::plan_of_round() {
 void Push::begin_round() {
     ++rounds_;
     StagePlan plan = plan_of_round();
-    round_ = random_round();
+    round_ = random_push_key();
     plan.digest = digest_of(request_of_push(*round_, plan, own_));
     members_.clear();
     for (const StagePlan::Node& node : plan.nodes) {

@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "stager/files": ENGINE + ["stager/control", "stager/cache"],
     "stager/worker": ENGINE + ["stager/files", "stager/cache", "stager/control", "stager/config", "pmix"]
     + ["transport/udp", "transport/verbs", "transport/tcp", "transport/wan"],
-    "stager/cli": BASE + ["stager/control", "stager/config", "stager/cache"]
+    "stager/cli": BASE + ["stager/control", "stager/config", "stager/cache", "stager/files/disk_io."]
     + ["stager/link/munge_check.", "stager/daemon/job_directory.", "stager/daemon/host_list."]
     + ["pmix/host_file.", "pmix/key_credential."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]

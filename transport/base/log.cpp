@@ -1,5 +1,7 @@
 #include "transport/base/log.h"
 
+#include "transport/base/hex.h"
+
 #include <unistd.h>
 
 #include <array>
@@ -21,11 +23,8 @@ std::string quoted(const std::string& value) {
             out += '\\';
             out += c;
         } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
-            constexpr std::string_view kHex = "0123456789abcdef";
-            const auto code = static_cast<unsigned char>(c);
             out += "\\x";
-            out += kHex[code >> 4U];
-            out += kHex[code & 15U];
+            append_hex(out, static_cast<unsigned char>(c));
         } else {
             out += c;
         }

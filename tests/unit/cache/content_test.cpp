@@ -2,6 +2,7 @@
 
 #include "stager/cache/source_stamp.h"
 #include "tests/unit/files/scratch.h"
+#include "transport/base/hex.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,6 +3,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+
 using namespace stage;
 using namespace std::chrono_literals;
 
@@ -48,6 +53,17 @@ TEST_CASE("who is over its time is ended, and so are all when they are told to s
     const auto stopped =
         run({shell("exec sleep 600")}, {.longest = 600s, .stops = [] { return true; }});
     CHECK(stopped[0].was_ended);
+}
+
+TEST_CASE("what a command has started ends with it") {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);  // Inherited: open for as long as the child lives.
+    const auto ended = run({shell("sleep 600 & exec sleep 600")}, {.longest = 50ms});
+    CHECK(ended[0].was_ended);
+    ::close(ends[1]);
+    pollfd end{.fd = ends[0], .events = POLLIN, .revents = 0};
+    CHECK(::poll(&end, 1, 20'000) == 1);
+    ::close(ends[0]);
 }
 
 TEST_CASE("once the first has ended the others have only so long") {

@@ -1,6 +1,8 @@
 // Are texts bounded, sentences cut and enumerators known ones?
 #include "stager/control/fields.h"
 
+#include "stager/control/push_key.h"
+
 #include <catch2/catch.hpp>
 
 using namespace stage;
@@ -37,4 +39,13 @@ TEST_CASE("a NUL in a text, and a number without a name, are refused") {
     ByteReader number{writer.view().subspan(writer.size() - 1)};
     CHECK(take_enum(number, Choice::two) == Choice::two);
     CHECK_FALSE(number.ok());
+}
+
+TEST_CASE("two pushes have two keys, and no job") {
+    const StageKey one = random_push_key();
+    const StageKey other = random_push_key();
+    CHECK(one.job_id == kPushJob);
+    CHECK_FALSE(one == other);
+    CHECK(one.step_id < 1U << 31U);
+    CHECK(one.restart < 1U << 31U);
 }
