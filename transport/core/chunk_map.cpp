@@ -90,4 +90,22 @@ std::uint32_t ChunkMap::first_absent(std::uint32_t from, std::uint32_t below) co
     return below;
 }
 
+bool ChunkMap::lacks(Position from, Position below) const {
+    const std::uint32_t end = std::min(below.block + (below.chunk > 0 ? 1U : 0U), blocks());
+    if (first_absent(from.block, end) < end) {
+        return true;
+    }
+    return std::ranges::any_of(order_, [&](std::uint32_t slot) {
+        const OpenBlock& open = slots_[slot];
+        const std::uint32_t block = open.block.value();
+        if (block < from.block || block >= end || open.state != OpenState::filling) {
+            return false;
+        }
+        const std::uint32_t first = block == from.block ? from.chunk : 0;
+        const std::uint32_t last =
+            block == below.block ? std::min(below.chunk, open.chunks) : open.chunks;
+        return open.chunks == 0 || open.have.next_absent(first) < last;
+    });
+}
+
 }  // namespace stage::core

@@ -64,6 +64,8 @@ class ChunkMap {
 
     /// The lowest block in [from, below) that is neither held nor open, or below.
     [[nodiscard]] std::uint32_t first_absent(std::uint32_t from, std::uint32_t below) const;
+    /// Something of [from, below) isn't here, or may not be: its block's length isn't known.
+    [[nodiscard]] bool lacks(Position from, Position below) const;
 
   private:
     [[nodiscard]] std::size_t order_of(BlockIndex block) const;

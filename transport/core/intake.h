@@ -61,6 +61,7 @@ class Intake final : public Holdings {
     /// The first block that isn't held is being verified or stored.
     [[nodiscard]] bool is_first_at_disk() const;
     [[nodiscard]] ChunkMap& map() { return *map_; }
+    [[nodiscard]] const ChunkMap& map() const { return *map_; }
     [[nodiscard]] DescriptorTable& descriptors() { return *descriptors_; }
 
     [[nodiscard]] Residence& residence() { return residence_; }

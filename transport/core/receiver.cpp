@@ -166,6 +166,14 @@ Duration Receiver::Parts::gap_age() const {
     return std::clamp(quarter, limits.repair.gap_age_min, limits.repair.gap_age_max);
 }
 
+/// Where nothing is missing it doesn't matter when the frontier settles: the next packet will do.
+/// (Else every burst of a stream woke its receivers three times more.)
+std::optional<Instant> Receiver::Parts::frontier_deadline() const {
+    const bool may_lack =
+        !intake.has_begun() || intake.map().lacks(frontier.settled(), frontier.highest());
+    return may_lack ? frontier.deadline() : std::nullopt;
+}
+
 std::optional<Instant> Receiver::Parts::source_deadline() const {
     if (is_over()) {
         return std::nullopt;
@@ -334,12 +342,14 @@ std::optional<Instant> Receiver::deadline() const {
         first = earlier(first, parts.disk_watch.deadline(*patience));
     }
     if (parts.config.holds_already) {
-        return earlier(first, parts.reporter.deadline());
+        return parts.intake.has_begun()
+                   ? earlier(first, parts.reporter.deadline(parts.intake.map()))
+                   : first;
     }
     if (parts.outcome.phase == Phase::moving) {
-        first = earlier(first, earlier(parts.frontier.deadline(), parts.puller.deadline()));
+        first = earlier(first, earlier(parts.frontier_deadline(), parts.puller.deadline()));
         first = earlier(first, parts.descriptor_pull.deadline());
-        first = earlier(first, parts.reporter.deadline());
+        first = earlier(first, parts.reporter.deadline(parts.intake.map()));
     }
     return first;
 }

@@ -55,6 +55,7 @@ struct Receiver::Parts {
         return !config.holds_already || outcome.phase == Phase::holding;
     }
     [[nodiscard]] Duration gap_age() const;
+    [[nodiscard]] std::optional<Instant> frontier_deadline() const;
     [[nodiscard]] std::optional<Instant> source_deadline() const;
     void watch_disk(Instant now);
     [[nodiscard]] std::optional<Duration> disk_patience() const;

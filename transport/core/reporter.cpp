@@ -1,5 +1,7 @@
 #include "transport/core/reporter.h"
 
+#include "transport/core/repeater.h"
+
 #include <algorithm>
 
 namespace stage::core {
@@ -47,10 +49,10 @@ Duration Reporter::interval() const {
     return std::min(std::clamp(slow, limits_.interval, limits_.interval_slow), heartbeat_);
 }
 
-/// Has so much happened that the source should hear of it before the next report's time?
-bool Reporter::is_due(Instant now, const ChunkMap& map) const {
+/// When the source should hear of what happened, before the next report's time, if it should.
+std::optional<Instant> Reporter::due_at(const ChunkMap& map) const {
     if (!is_representative_) {
-        return false;
+        return std::nullopt;
     }
     const std::uint64_t numbers = arrivals_.numbers();
     const bool is_young = numbers < limits_.start_packets;
@@ -62,9 +64,18 @@ bool Reporter::is_due(Instant now, const ChunkMap& map) const {
         std::clamp<std::uint64_t>(numbers / 8,
                                   limits_.report_packets_min,
                                   limits_.report_packets_each * (representatives_ + 1U));
-    const bool is_ahead = map.held() >= reported_held_ + blocks_step_ &&
-                          now >= reported_at_ + limits_.interval_min;
-    return is_ahead || (arrivals_.heard() >= packets && now >= reported_at_ + least);
+    std::optional<Instant> due;
+    if (arrivals_.heard() >= packets) {
+        due = reported_at_ + least;
+    }
+    if (map.held() >= reported_held_ + blocks_step_) {
+        due = earlier(due, reported_at_ + limits_.interval_min);
+    }
+    return due;
+}
+
+std::optional<Instant> Reporter::deadline(const ChunkMap& map) const {
+    return next_at_ ? earlier(next_at_, due_at(map)) : std::nullopt;
 }
 
 void Reporter::poll(Instant now,
@@ -77,7 +88,7 @@ void Reporter::poll(Instant now,
         reported_at_ = now;
         return;
     }
-    if (now < *next_at_ && !is_due(now, map)) {
+    if (now < *deadline(map)) {
         return;
     }
     wire::Report report;

@@ -43,13 +43,13 @@ class Reporter {
               const ChunkMap& map,
               std::uint32_t placed,
               ControlQueue& out);
-    [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
+    [[nodiscard]] std::optional<Instant> deadline(const ChunkMap& map) const;
     /// Nothing to report any more.
     void stop() { next_at_.reset(); }
 
   private:
     [[nodiscard]] Duration interval() const;
-    [[nodiscard]] bool is_due(Instant now, const ChunkMap& map) const;
+    [[nodiscard]] std::optional<Instant> due_at(const ChunkMap& map) const;
     void add_missing(const Position& settled, const ChunkMap& map, wire::Report& report);
     [[nodiscard]] static std::uint32_t add_missing_of(const OpenBlock& open,
                                                       std::uint32_t from,

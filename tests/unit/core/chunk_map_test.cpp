@@ -75,3 +75,28 @@ TEST_CASE("the first absent block is neither held nor open") {
     }
     CHECK(map.held() + open.size() == there.size());
 }
+
+TEST_CASE("what lies between two places is all here, or something of it is missing") {
+    ChunkMap map{4, 4, 4};
+    OpenBlock* first = map.open(block(0));
+    first->chunks = 3;
+    first->have.add(0);
+    first->have.add(2);
+    CHECK_FALSE(map.lacks({}, {}));
+    CHECK_FALSE(map.lacks({}, {.block = 0, .chunk = 1}));
+    CHECK(map.lacks({}, {.block = 0, .chunk = 2}));
+    CHECK_FALSE(map.lacks({.block = 0, .chunk = 2}, {.block = 1, .chunk = 0}));
+    CHECK(map.lacks({.block = 0, .chunk = 2}, {.block = 1, .chunk = 1}));  // not even open
+    OpenBlock* second = map.open(block(1));
+    second->have.add(0);
+    CHECK(map.lacks({.block = 1, .chunk = 0}, {.block = 1, .chunk = 1}));  // nobody said how long
+    second->chunks = 1;
+    CHECK_FALSE(map.lacks({.block = 0, .chunk = 2}, {.block = 2, .chunk = 0}));
+    map.find(block(0))->state = OpenState::verifying;
+    CHECK_FALSE(map.lacks({}, {.block = 2, .chunk = 0}));
+    map.close(block(0));
+    CHECK(map.lacks({}, {.block = 2, .chunk = 0}));  // its bytes were bad
+    CHECK(map.lacks({.block = 1, .chunk = 0}, {.block = 4, .chunk = 0}));
+    map.hold(block(1));
+    CHECK_FALSE(map.lacks({.block = 1, .chunk = 0}, {.block = 2, .chunk = 0}));
+}

@@ -89,6 +89,24 @@ TEST_CASE("a young stream is reported on often, a long one so that the source ca
     CHECK(reported[last] - reported[last - 1] == 32);  // 8 times (3 representatives + 1)
 }
 
+TEST_CASE("a report that is due after some packets needs no further one to come") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 4), {}, prng};
+    ChunkMap map{4, 100, 4};
+    Frontier frontier;
+    ControlQueue out{100};
+    reporter.poll(kStart, frontier, map, 0, out);
+    for (std::uint64_t number = 1; number <= 7; ++number) {
+        reporter.on_packet(kStart, arrival(number, kStart));
+    }
+    CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
+    reporter.on_packet(kStart, arrival(8, kStart));
+    CHECK(*reporter.deadline(map) == kStart + microseconds{100});
+    reporter.poll(kStart + microseconds{100}, frontier, map, 0, out);
+    CHECK(drained(out).size() == 1);
+    CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
+}
+
 TEST_CASE("of a slow stream 32 members report no more than it has packets") {
     Prng prng{1};
     Reporter reporter{config_of(1, 65), {}, prng};
@@ -121,7 +139,7 @@ TEST_CASE("who represents nobody reports just often enough not to be missed") {
     Instant now = kStart;
     int count = 0;
     while (now < kStart + config.stall_timeout) {
-        now = *reporter.deadline();
+        now = *reporter.deadline(map);
         reporter.poll(now, frontier, map, 0, out);
         count += static_cast<int>(drained(out).size());
     }
