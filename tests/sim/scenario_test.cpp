@@ -331,7 +331,7 @@ TEST_CASE("a member that slept while peers sent 2^15 packets can open theirs", "
     const Ran ran{plan};
     ran.all_released();
     CHECK(ran.world.host(1).data_sent() > 40'000);  // to both sleepers
-    CHECK(ran.world.host(3).unopened() < 2'148);  // a block's, until the next says the number
+    CHECK(ran.world.host(3).unopened() < 2'148);    // a block's, until the next says the number
 }
 
 }  // namespace stage::sim

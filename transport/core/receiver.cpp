@@ -166,7 +166,7 @@ Duration Receiver::Parts::gap_age() const {
     return std::clamp(quarter, limits.repair.gap_age_min, limits.repair.gap_age_max);
 }
 
-/// Where nothing is missing it doesn't matter when the frontier settles: the next packet will do.
+/// Where nothing is missing it doesn't matter when the frontier settles: the next packet does.
 /// (Else every burst of a stream woke its receivers three times more.)
 std::optional<Instant> Receiver::Parts::frontier_deadline() const {
     const bool may_lack =

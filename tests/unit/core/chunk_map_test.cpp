@@ -89,7 +89,8 @@ TEST_CASE("what lies between two places is all here, or something of it is missi
     CHECK(map.lacks({.block = 0, .chunk = 2}, {.block = 1, .chunk = 1}));  // not even open
     OpenBlock* second = map.open(block(1));
     second->have.add(0);
-    CHECK(map.lacks({.block = 1, .chunk = 0}, {.block = 1, .chunk = 1}));  // nobody said how long
+    CHECK(
+        map.lacks({.block = 1, .chunk = 0}, {.block = 1, .chunk = 1}));  // nobody said how long
     second->chunks = 1;
     CHECK_FALSE(map.lacks({.block = 0, .chunk = 2}, {.block = 2, .chunk = 0}));
     map.find(block(0))->state = OpenState::verifying;
