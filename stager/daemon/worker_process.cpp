@@ -11,8 +11,6 @@ namespace {
 
 /// From hanging up to its end.
 constexpr Duration kLeaveMax = std::chrono::seconds{2};
-/// One for each file of a stage and what follows it; each may cost a thread (stranger_fd.h).
-constexpr std::size_t kMaxFiles = 4 * kMaxSpecs;
 
 }  // namespace
 
@@ -116,7 +114,7 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
 }
 
 bool WorkerProcess::may_bring_file(const FromWorker& message) {
-    return std::holds_alternative<WorkerKeep>(message) && ++files_ <= kMaxFiles;
+    return std::holds_alternative<WorkerKeep>(message) && ++files_ <= kMaxKept;
 }
 
 /// What it sent and nobody read goes with the socket, descriptors of the user's included.

@@ -83,14 +83,15 @@ class FileSink final : public BlockSink {
     /// That came from fill(), bytes.
     [[nodiscard]] std::uint64_t bytes_filled() const { return bytes_filled_; }
 
-    /// A file that a later stage may know again, as it lies here. After finish().
+    /// Files that a later stage may know again, as they lie here, at most so many. After
+    /// finish().
     struct Keepsake {
         SourceStamp stamp{};
         Digest128 sum{};
         std::uint64_t bytes = 0;
         UniqueFd file;  ///< For reading.
     };
-    [[nodiscard]] std::vector<Keepsake> keepsakes() const;
+    [[nodiscard]] std::vector<Keepsake> keepsakes(std::size_t most) const;
 
     /// Nothing until the manifest is complete.
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }

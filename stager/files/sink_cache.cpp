@@ -110,9 +110,9 @@ Digest128 FileSink::sum_of_entry(const ManifestEntry& entry) const {
     return sum_of({first, first + static_cast<std::ptrdiff_t>(entry.block_count())});
 }
 
-std::vector<FileSink::Keepsake> FileSink::keepsakes() const {
+std::vector<FileSink::Keepsake> FileSink::keepsakes(std::size_t most) const {
     std::vector<Keepsake> all;
-    for (std::size_t index = 0; index < places_.size(); ++index) {
+    for (std::size_t index = 0; index < places_.size() && all.size() < most; ++index) {
         const ManifestEntry& entry = manifest_->entries[index];
         const auto stamp = stamp_in(entry);
         const Target* target = places_[index].target.get();

@@ -34,7 +34,7 @@ Status take_what_is_here(Work& work,
 }
 
 void keep_for_later(const FileSink& sink, ControlSocket& control) {
-    for (const FileSink::Keepsake& one : sink.keepsakes()) {
+    for (const FileSink::Keepsake& one : sink.keepsakes(kMaxKept)) {
         const WorkerKeep keep{.stamp = one.stamp, .sum = one.sum, .bytes = one.bytes};
         static_cast<void>(control.say(FromWorker{keep}, one.file.get()));
     }

@@ -49,6 +49,9 @@ enum class WorkerPurpose : std::uint8_t {
     look = 2,     ///< Alone. Source: what is it? Else: would `manifest` find place and room?
     compare = 3,  ///< Alone. What is the digest of the source, or of what lies where it goes?
 };
+/// KEEPs of one worker, each with a descriptor, which may cost the daemon a thread: one that
+/// says more is killed.
+inline constexpr std::size_t kMaxKept = 1024;
 /// The manifest of what is to be looked for, bytes.
 inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
 

@@ -89,7 +89,8 @@ TEST_CASE("what the cache has is taken from there, whole") {
     CHECK(filled.sink.bytes_filled() == bytes.size());
     REQUIRE(said(filled.sink.finish()) == "ok");
     CHECK(content_of(to.path("a")) == bytes);
-    const auto kept = filled.sink.keepsakes();
+    CHECK(filled.sink.keepsakes(0).empty());
+    const auto kept = filled.sink.keepsakes(9);
     REQUIRE(kept.size() == 1);
     CHECK(kept[0].sum == content_of_bytes_in(bytes).sum);
     CHECK(kept[0].bytes == bytes.size());
