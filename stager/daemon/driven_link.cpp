@@ -42,6 +42,15 @@ void DrivenLink::finish() {
     refresh();
 }
 
+UniqueFd DrivenLink::release() {
+    UniqueFd socket = link_->release();
+    if (socket) {
+        on_change_ = [] {};
+    }
+    refresh();  // Which forgets the descriptor while it is open still.
+    return socket;
+}
+
 void DrivenLink::on_time() {
     link_->on_time(loop_.now());
     refresh();

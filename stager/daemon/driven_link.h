@@ -28,6 +28,8 @@ class DrivenLink {
     void close(Error error);
     /// Sends what is queued, then closes; on_change is told.
     void finish();
+    /// As Link::release(); on_change is not called any more.
+    [[nodiscard]] UniqueFd release();
     /// Another owner takes over.
     void set_on_change(Loop::Task on_change) { on_change_ = std::move(on_change); }
 

@@ -253,6 +253,17 @@ void Link::close(Error error) {
     out_sent_ = 0;
 }
 
+UniqueFd Link::release() {
+    const bool is_idle = state_ == State::open && !finishing_ && out_sent_ == out_.size() &&
+                         in_.empty() && received_.empty();
+    if (!is_idle) {
+        return {};
+    }
+    state_ = State::closed;
+    deadline_.reset();
+    return std::move(socket_);
+}
+
 std::string Link::words_of(int cause) {
     return std::generic_category().message(cause);
 }

@@ -109,6 +109,10 @@ class Link {
     /// Closes at once. The first error stays.
     void close(Error error);
 
+    /// The connection goes on without this link, which is closed then: the socket,
+    /// nonblocking. None if it isn't open, or if something is not sent or not received yet.
+    [[nodiscard]] UniqueFd release();
+
     /// Closes to make place for others, and wakes its owner.
     void evict();
 

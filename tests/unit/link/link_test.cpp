@@ -359,3 +359,24 @@ TEST_CASE("whoever stands between can only end a link") {
         CHECK(came == std::string(300, 'x'));
     }
 }
+
+TEST_CASE("a link that has nothing to say any more leaves its connection to another protocol") {
+    World world;
+    Link& link = world.connect();
+    REQUIRE(link.send(as_bytes("take")));
+    CHECK_FALSE(link.release());  // Not open yet.
+    world.until_open(link);
+    Link& other = *world.accepted.back();
+    world.until([&] { return other.state() == State::open; });
+    CHECK(world.next_frame(other) == "take");
+    const UniqueFd near = link.release();
+    REQUIRE(near);
+    CHECK(link.state() == State::closed);
+    CHECK_FALSE(link.error());
+    const UniqueFd far = other.release();
+    REQUIRE(far);
+    say(far, as_bytes("bytes"));
+    std::array<char, 8> room{};
+    world.until([&] { return ::recv(near.get(), room.data(), room.size(), 0) == 5; });
+    CHECK(std::string_view{room.data()} == "bytes");
+}
