@@ -69,7 +69,7 @@ ifneq (,$(slurm_header))
   SLURM_INC := $(SLURM_PREFIX:%=-isystem %/include)
   SLURM_LIB := $(SLURM_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lslurm
 else
-  absent += spank tests/unit/spank stager/daemon/slurm_query.cpp
+  absent += spank tests/unit/spank stager/daemon/slurm_query.cpp stager/daemon/slurm_nodes.cpp
   $(info no slurm/spank.h, so no plugin and no daemon: libslurm-dev, or SLURM_PREFIX=)
 endif
 ifneq (,$(pmix_header))
@@ -239,7 +239,7 @@ fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
   member_name elf_needs linker_cache) \
-  stager/worker/setup \
+  stager/worker/setup stager/cache/content \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
   $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \

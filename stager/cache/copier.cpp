@@ -1,5 +1,6 @@
 #include "stager/cache/copier.h"
 
+#include "stager/cache/sealed_copy.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/drop_behind.h"
 #include "stager/spawn/descriptors.h"
@@ -16,7 +17,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <optional>
 
 namespace stage {
 namespace {
@@ -44,14 +47,18 @@ Status read_block(int fd, MutableBytes room, std::uint64_t offset) {
                : Status{Error{Blame::user, "it has become shorter than what was staged"}};
 }
 
-/// Nobody, with nothing but what it was given; after the job's own processes.
-Status confine(std::uint64_t size) {
-    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
-    const rlimit whole{.rlim_cur = size, .rlim_max = size};
+/// After the job's own processes, unless one waits for it.
+void step_back() {
     constexpr int kIdleClass = 3 << 13;
     constexpr int kLeastImportant = 19;
     static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLeastImportant));
     static_cast<void>(::syscall(SYS_ioprio_set, 1, 0, kIdleClass));
+}
+
+/// Nobody, with nothing but what it was given.
+Status confine(std::uint64_t size) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    const rlimit whole{.rlim_cur = size, .rlim_max = size};
     if (::setrlimit(RLIMIT_CORE, &none) != 0 || ::setrlimit(RLIMIT_FSIZE, &whole) != 0 ||
         ::setrlimit(RLIMIT_NPROC, &none) != 0 || ::setrlimit(RLIMIT_NOFILE, &none) != 0 ||
         ::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
@@ -64,16 +71,42 @@ Status confine(std::uint64_t size) {
     return {};
 }
 
+template <std::size_t Size>
+void take(ByteReader& reader, std::array<std::byte, Size>& into) {
+    std::ranges::copy(reader.raw(Size), into.begin());
+}
+
+std::optional<CopyOrder> decode_copy_order(Bytes message) {
+    ByteReader reader{message};
+    CopyOrder order;
+    const std::uint8_t way = reader.u8();
+    order.way = static_cast<CopyWay>(way);
+    order.size = reader.u64();
+    take(reader, order.key.key);
+    take(reader, order.key.nonce_base);
+    const bool is_one = reader.finished() && way <= static_cast<std::uint8_t>(CopyWay::receive);
+    return is_one ? std::optional{order} : std::nullopt;
+}
+
 Result<Content> work_on(const Received& received) {
-    ByteReader reader{received.message};
-    const std::uint64_t size = reader.u64();
-    if (!reader.finished() || received.fds.size() != 2) {
+    const auto order = decode_copy_order(received.message);
+    if (!order || received.fds.size() != 2) {
         return Error{Blame::internal, "the copier was asked nonsense"};
     }
-    if (Status confined = confine(size); !confined) {
+    if (order->way == CopyWay::keep) {
+        step_back();
+    }
+    if (Status confined = confine(order->size); !confined) {
         return std::move(confined).error();
     }
-    return copy_hashed(received.fds[0].get(), received.fds[1].get(), size);
+    const int from = received.fds[0].get();
+    const int to = received.fds[1].get();
+    if (order->way == CopyWay::send) {
+        Status sent = send_sealed(from, to, order->size, order->key);
+        return sent ? Result<Content>{Content{}} : std::move(sent).error();
+    }
+    return order->way == CopyWay::receive ? receive_sealed(from, to, order->size, order->key)
+                                          : copy_hashed(from, to, order->size);
 }
 
 }  // namespace
@@ -126,8 +159,11 @@ int run_cache_copier(int fd) {
     return ::send(fd, answer.view().data(), answer.size(), MSG_NOSIGNAL) > 0 ? 0 : 1;
 }
 
-std::vector<std::byte> encode_copy_request(std::uint64_t size) {
-    return ByteWriter{}.u64(size).take();
+std::vector<std::byte> encode_copy_order(const CopyOrder& order) {
+    ByteWriter writer;
+    writer.u8(static_cast<std::uint8_t>(order.way)).u64(order.size);
+    writer.raw(order.key.key).raw(order.key.nonce_base);
+    return writer.take();
 }
 
 Result<Content> decode_copy_answer(Bytes answer) {

@@ -4,18 +4,40 @@
 // descriptors, becomes nobody, and copies from one to the other, hashing what it writes. What a
 // user does to the file meanwhile changes at worst the digest, and then the copy is thrown
 // away. A file system that hangs (FUSE is the user's) hangs nobody but this process, whose time
-// is limited.
+// is limited. The same process is one end of a copy from node to node (sealed_copy.h): then one
+// of its descriptors is a connection, and a job waits for it.
 //
-//     to it:    size u64, beside it the file and where its copy goes (close-on-exec, both open)
-//     from it:  0 u8 | content 48        or        1 u8 | sentence text
+//     to it:    way u8, size u64, key 16, nonce base 12; beside it from where and to where
+//     from it:  0 u8 | content 48 (of what it wrote; else zeros)        or    1 u8 | sentence
+//     text
 #pragma once
 
 #include "stager/cache/content.h"
+#include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
 
 #include <vector>
 
 namespace stage {
+
+/// Travels by number: append only.
+enum class CopyWay : std::uint8_t {
+    keep = 0,     ///< From a file to a file.
+    send = 1,     ///< From a file to a connection.
+    receive = 2,  ///< From a connection to a file.
+};
+
+struct CopyOrder {
+    CopyWay way = CopyWay::keep;
+    std::uint64_t size = 0;
+    DirectionKey key{};  ///< Of send and receive.
+};
+
+/// How long it may take: a minute, and as long as 10 MB/s take.
+[[nodiscard]] constexpr Duration copy_max(std::uint64_t size) {
+    constexpr std::uint64_t kLeastBytesPerS = 10'000'000;
+    return std::chrono::seconds{60 + size / kLeastBytesPerS};
+}
 
 /// The role: one request from `fd`, one answer. Its exit status.
 [[nodiscard]] int run_cache_copier(int fd);
@@ -24,7 +46,7 @@ namespace stage {
 /// the disk. Fails on a file that is not regular or has not so many.
 [[nodiscard]] Result<Content> copy_hashed(int from, int to, std::uint64_t size);
 
-[[nodiscard]] std::vector<std::byte> encode_copy_request(std::uint64_t size);
+[[nodiscard]] std::vector<std::byte> encode_copy_order(const CopyOrder& order);
 /// What it says of its work.
 [[nodiscard]] Result<Content> decode_copy_answer(Bytes answer);
 

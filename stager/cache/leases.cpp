@@ -9,6 +9,11 @@ bool Leases::holds_any(Holder holder) const {
         leases_, [holder](const auto& lease) { return lease.second.holder == holder; });
 }
 
+Leases::Holder Leases::holder_of(const LeasedFile& file) const {
+    const auto found = leases_.find(file);
+    return found == leases_.end() ? 0 : found->second.holder;
+}
+
 bool Leases::may_read(Holder asker, const LeasedFile& file) {
     const auto found = leases_.find(file);
     if (found == leases_.end()) {

@@ -39,6 +39,10 @@ class Leases {
     };
     [[nodiscard]] std::vector<Next> leave(Holder holder);
 
+    /// Whom the others wait for, 0 if nobody reads it.
+    [[nodiscard]] Holder holder_of(const LeasedFile& file) const;
+    /// Others may be waiting for that stage.
+    [[nodiscard]] bool holds_any(Holder holder) const;
     [[nodiscard]] bool empty() const { return leases_.empty(); }
 
   private:
@@ -47,8 +51,6 @@ class Leases {
         bool is_kept = false;
         std::deque<Holder> waiting;
     };
-
-    [[nodiscard]] bool holds_any(Holder holder) const;
 
     std::map<LeasedFile, Lease> leases_;
 };

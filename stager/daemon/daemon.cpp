@@ -118,6 +118,9 @@ Status Daemon::open_children(Spawner spawner) {
                                .links = links_,
                                .credentials = munge_->client(),
                                .cache = *cache_});
+    cluster_cache_.emplace(*services_);
+    lease_keeper_.emplace(*services_);
+    lender_.emplace(*services_);
     registry_.emplace(*services_);
     metrics_.emplace(*services_, [this] { refresh_counters(); });
     examiner_.emplace(*services_);
@@ -136,6 +139,14 @@ Status Daemon::open_doors() {
          .on_examine =
              [this](const ExamineMessage& message, std::unique_ptr<DrivenLink> link) {
                  examiner_->on_examine(message, std::move(link));
+             },
+         .on_lease =
+             [this](const LeaseMessage& message, std::unique_ptr<DrivenLink> link) {
+                 lease_keeper_->on_lease(message, std::move(link));
+             },
+         .on_fetch =
+             [this](const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
+                 lender_->on_fetch(message, std::move(link));
              },
          .is_announced = [this](const StageKey& key) { return registry_->is_announced(key); }});
     if (!incoming) {

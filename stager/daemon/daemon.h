@@ -3,9 +3,12 @@
 // Its parts in the order in which they are made; they go in the reverse one.
 #pragma once
 
+#include "stager/daemon/cluster_cache.h"
 #include "stager/daemon/control_server.h"
 #include "stager/daemon/examiner.h"
 #include "stager/daemon/incoming.h"
+#include "stager/daemon/lease_keeper.h"
+#include "stager/daemon/lender.h"
 #include "stager/daemon/metrics.h"
 #include "stager/daemon/munge_driver.h"
 #include "stager/daemon/pushes.h"
@@ -66,6 +69,9 @@ class Daemon {
     std::optional<MungeDriver> munge_;
     std::optional<NodeCache> cache_;
     std::optional<Services> services_;
+    std::optional<ClusterCache> cluster_cache_;
+    std::optional<LeaseKeeper> lease_keeper_;
+    std::optional<Lender> lender_;
     std::optional<Registry> registry_;
     std::optional<MetricsFile> metrics_;
     std::optional<Examiner> examiner_;

@@ -10,6 +10,13 @@ namespace {
 /// From being trusted to SETUP, which a daemon sends at once.
 constexpr Duration kSetupMax = std::chrono::seconds{5};
 
+bool is_first_word(const TreeMessage& message) {
+    return std::holds_alternative<SetupMessage>(message) ||
+           std::holds_alternative<ExamineMessage>(message) ||
+           std::holds_alternative<LeaseMessage>(message) ||
+           std::holds_alternative<FetchMessage>(message);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Incoming>> Incoming::open(Services& services, Handlers handlers) {
@@ -91,9 +98,7 @@ void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
         guest->link->finish();
         return;
     }
-    auto* setup = message ? std::get_if<SetupMessage>(&*message) : nullptr;
-    auto* examine = message ? std::get_if<ExamineMessage>(&*message) : nullptr;
-    if (setup == nullptr && examine == nullptr) {
+    if (!message || !is_first_word(*message)) {
         ++services_.counters.messages_refused;
         services_.log.warn("another daemon's first word was no SETUP; is its version ours?",
                            {{"node", guest->link->link().peer_name()}});
@@ -102,10 +107,18 @@ void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
     }
     std::unique_ptr<DrivenLink> link = std::move(guest->link);
     remove(guest);
-    if (setup != nullptr) {
-        handlers_.on_setup(std::move(*setup), std::move(link));
-    } else {
-        handlers_.on_examine(std::move(*examine), std::move(link));
+    hand_over(*message, std::move(link));
+}
+
+void Incoming::hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink> link) {
+    if (const auto* setup = std::get_if<SetupMessage>(&message)) {
+        handlers_.on_setup(*setup, std::move(link));
+    } else if (const auto* examine = std::get_if<ExamineMessage>(&message)) {
+        handlers_.on_examine(*examine, std::move(link));
+    } else if (const auto* lease = std::get_if<LeaseMessage>(&message)) {
+        handlers_.on_lease(*lease, std::move(link));
+    } else if (const auto* fetch = std::get_if<FetchMessage>(&message)) {
+        handlers_.on_fetch(*fetch, std::move(link));
     }
 }
 

@@ -23,6 +23,8 @@ class Incoming {
         /// Takes the link, or drops it.
         std::function<void(SetupMessage, std::unique_ptr<DrivenLink>)> on_setup;
         std::function<void(ExamineMessage, std::unique_ptr<DrivenLink>)> on_examine;
+        std::function<void(LeaseMessage, std::unique_ptr<DrivenLink>)> on_lease;
+        std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
         /// Whether the plugin of this node has announced that stage.
         std::function<bool(const StageKey& key)> is_announced;
     };
@@ -46,6 +48,7 @@ class Incoming {
     void on_connect();
     void on_change(const DrivenLink* link);
     void on_frame(std::list<Guest>::iterator guest, Bytes frame);
+    void hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink> link);
     void remove(std::list<Guest>::iterator guest);
 
     Services& services_;

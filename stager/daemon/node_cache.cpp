@@ -18,9 +18,6 @@ namespace {
 
 constexpr std::size_t kCopiesAtOnce = 2;
 constexpr std::size_t kJobsMax = 64;  ///< Each holds a descriptor.
-/// A copy may take so long, and as long as this rate takes.
-constexpr Duration kCopyMax = std::chrono::seconds{60};
-constexpr std::uint64_t kCopyBytesPerS = 10'000'000;
 constexpr std::size_t kAnswerMax = 2048;
 
 std::int64_t seconds_now() {
@@ -82,10 +79,14 @@ void NodeCache::ask(Member member, std::uint32_t uid, const WorkerAsk& question,
 
 void NodeCache::answer_stamp(Member member, const LeasedFile& file, Reply reply) {
     const bool is_known = shelf_.find(file.uid, file.stamp).has_value();
-    if (!is_on() || is_known || waiting_.contains(member) || leases_.may_read(member, file)) {
+    if (!is_on() || is_known || waiting_.contains(member)) {
         tell(file, reply);
-    } else {
-        waiting_[member] = {.file = file, .reply = std::move(reply)};
+        return;
+    }
+    waiting_[member] = {.file = file, .reply = std::move(reply)};
+    const bool is_waited_for = leases_.holds_any(member);
+    if (leases_.may_read(member, file)) {
+        ask_peers(member, file, !is_waited_for);
     }
 }
 
@@ -143,14 +144,27 @@ void NodeCache::leave(Member member) {
     }
     used_.erase(member);
     for (const Leases::Next& next : leases_.leave(member)) {
-        tell(next.reader, next.file);
+        if (!undecided_.contains(next.file)) {
+            tell(next.reader, next.file);
+        }
     }
+    release_peers();
 }
 
 void NodeCache::settle(const LeasedFile& file, bool is_known) {
-    for (const Member member : leases_.settle(file, is_known)) {
+    const bool is_undecided = undecided_.contains(file);
+    if (is_undecided && !is_known) {
+        return;  // The peers' answer is still to come.
+    }
+    const Member reader = leases_.holder_of(file);
+    const std::vector<Member> told = leases_.settle(file, is_known);
+    if (is_undecided) {
+        tell(reader, file);
+    }
+    for (const Member member : told) {
         tell(member, file);
     }
+    release_peers();
 }
 
 // ---- what is kept
@@ -166,8 +180,11 @@ void NodeCache::keep(Member member,
         return;
     }
     leases_.keep(member, leased);
-    jobs_.push_back(
-        {.file = leased, .sum = what.sum, .bytes = what.bytes, .from = std::move(file)});
+    jobs_.push_back({.file = leased,
+                     .sum = what.sum,
+                     .bytes = what.bytes,
+                     .from = std::move(file),
+                     .order = {.size = what.bytes}});
     begin_copies();
 }
 
@@ -218,7 +235,7 @@ Status NodeCache::begin_copy(Job& job) {
         });
     const std::array fds{job.from.get(), draft->file.get()};
     Status sent =
-        role ? send_with_descriptors(role->socket.get(), encode_copy_request(job.bytes), fds)
+        role ? send_with_descriptors(role->socket.get(), encode_copy_order(job.order), fds)
              : Status{role.error()};
     if (sent) {
         sent = around_.loop.watch(
@@ -236,8 +253,7 @@ Status NodeCache::begin_copy(Job& job) {
         around_.children.kill(copying_.at(id).pid, SIGKILL);
         end_copy(id, Error{Blame::node, "copying it took too long"});
     });
-    copying.alarm->set(around_.loop.now() + kCopyMax +
-                       std::chrono::seconds{job.bytes / kCopyBytesPerS});
+    copying.alarm->set(around_.loop.now() + copy_max(job.bytes));
     copying.job = std::move(job);
     copying.job.from.reset();  // The copier has it.
     return {};
@@ -269,11 +285,18 @@ void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
         store_->abandon(copying.draft);
         around_.log.info("a file is not kept", {{"why", taken.error().sentence()}});
     }
-    settle(copying.job.file, taken.ok());
+    if (copying.job.promised && !taken && undecided_.contains(copying.job.file)) {
+        peers_->missed(copying.job.file);
+    } else {
+        settle(copying.job.file, taken.ok());
+    }
     begin_copies();
 }
 
 Status NodeCache::take_over(const Copying& copying, const Content& content) {
+    if (copying.job.promised.value_or(content) != content) {
+        return Error{Blame::node, "what another node sent is not what it promised"};
+    }
     if (content.sum != copying.job.sum) {
         return Error{Blame::user, "it was changed after it was staged"};
     }
@@ -285,7 +308,7 @@ Status NodeCache::take_over(const Copying& copying, const Content& content) {
             return published;
         }
         shelf_.put(key, copying.job.bytes, seconds_now());
-        ++around_.counters.cache_kept;
+        ++(copying.job.promised ? around_.counters.cache_fetched : around_.counters.cache_kept);
     }
     shelf_.learn(key.uid, copying.job.file.stamp, content);
     store_->remember(key.uid, copying.job.file.stamp, content);

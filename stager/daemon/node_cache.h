@@ -5,13 +5,19 @@
 // compares. After a good staging it hands over what it wrote; a copier (cache/copier.h) puts
 // that into the cache. All of it is a user's own: the uid is the job's, as slurmd knows it.
 //
+// Of the stages that want the same file at once one reads it, and only if no other node does or
+// has (cache_peers.h): then its bytes come from there, and are compared with what that node
+// promised.
+//
 // Off where CacheSize is 0 or CacheDir is unfit; then nothing is known and nothing is kept.
 #pragma once
 
+#include "stager/cache/copier.h"
 #include "stager/cache/leases.h"
 #include "stager/cache/shelf.h"
 #include "stager/cache/store.h"
 #include "stager/config/config.h"
+#include "stager/daemon/cache_peers.h"
 #include "stager/daemon/children.h"
 #include "stager/daemon/counters.h"
 #include "stager/daemon/loop.h"
@@ -23,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace stage {
 
@@ -53,6 +60,8 @@ class NodeCache {
 
     /// Opens CacheDir and sweeps it, where the site wants a cache.
     void open();
+    /// Outlives it, as long as it is set; none: every node reads for itself.
+    void set_peers(CachePeers* peers);
     [[nodiscard]] bool is_on() const { return store_ && around_.config.cache_size > 0; }
     [[nodiscard]] const Shelf& shelf() const { return shelf_; }
 
@@ -67,12 +76,31 @@ class NodeCache {
     /// It is not what it says: it goes.
     void drop(const ShelfKey& key);
 
+    /// Whoever wants that file here is to read it.
+    void on_turn(const LeasedFile& file);
+    /// Another node sends that file over `socket`, as `order` says. Once it is here and has
+    /// `content` all that wait are told; else peers are told that it was missed. Fails if it
+    /// can't begin.
+    [[nodiscard]] Status take_in(const LeasedFile& file,
+                                 const Content& content,
+                                 const CopyOrder& order,
+                                 UniqueFd socket);
+    struct Lent {
+        Content content;
+        std::uint64_t bytes = 0;
+        UniqueFd file;  ///< For reading.
+    };
+    /// For another node's cache, which asks for this user.
+    [[nodiscard]] std::optional<Lent> lend(const LeasedFile& file);
+
   private:
     struct Job {
         LeasedFile file;
         Digest128 sum{};
         std::uint64_t bytes = 0;
         StrangerFd from;
+        std::optional<Content> promised{};  ///< By the node that sends it.
+        CopyOrder order{};
     };
     struct Copying {
         Job job;
@@ -94,6 +122,8 @@ class NodeCache {
     void tell(Member member, const LeasedFile& file);
     void tell(const LeasedFile& file, const Reply& reply) const;
     void settle(const LeasedFile& file, bool is_known);
+    void ask_peers(Member member, const LeasedFile& file, bool may_wait);
+    void release_peers();
     void begin_copies();
     [[nodiscard]] Status begin_copy(Job& job);
     [[nodiscard]] Status make_room(std::uint64_t bytes);
@@ -105,6 +135,9 @@ class NodeCache {
     std::optional<CacheStore> store_;
     Shelf shelf_;
     Leases leases_;
+    CachePeers* peers_ = nullptr;
+    std::set<LeasedFile> wanted_;     ///< Peers know that we want them.
+    std::set<LeasedFile> undecided_;  ///< Of these, what they have not answered yet.
     std::map<Member, Waiting> waiting_;
     std::map<Member, std::size_t> asked_;
     std::map<Member, std::vector<ShelfKey>> used_;

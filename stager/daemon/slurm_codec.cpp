@@ -9,7 +9,7 @@ constexpr std::size_t kQuestionMax = 1U << 20U;
 constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 
-enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3, cancel = 4 };
+enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3, cancel = 4, keepers = 5 };
 enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2 };
 
 void write_nodes(ByteWriter& out, const std::vector<SlurmNode>& nodes) {
@@ -75,6 +75,8 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         out.u8(static_cast<std::uint8_t>(Ask::cancel)).u32(order->job_id);
         out.u8(order->step_id ? 1 : 0).u32(order->step_id.value_or(0));
         out.text(std::string_view{order->sentence}.substr(0, kSentenceMax));
+    } else if (std::holds_alternative<KeepersQuestion>(question)) {
+        out.u8(static_cast<std::uint8_t>(Ask::keepers));
     } else {
         out.u8(static_cast<std::uint8_t>(Ask::job));
         out.u32(std::get<JobStateQuestion>(question).job_id);
@@ -97,6 +99,9 @@ Result<SlurmQuestion> decode_question(Bytes message) {
             break;
         case Ask::cancel:
             question = read_order(reader);
+            break;
+        case Ask::keepers:
+            question = KeepersQuestion{};
             break;
         default:
             reader.fail();

@@ -1,13 +1,12 @@
 #include "stager/daemon/slurm_query.h"
 
+#include "stager/daemon/slurm_nodes.h"
 #include "stager/daemon/slurm_releases.h"
 #include "transport/base/codec.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-#include <arpa/inet.h>
-#include <netdb.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,110 +15,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <unordered_map>
 
 namespace stage {
 namespace {
 
 constexpr std::size_t kQuestionMax = 1U << 20U;
 constexpr std::size_t kAnswerMax = 16U << 20U;
-constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 constexpr std::size_t kLengthBytes = 4;
 
-struct NodesFree {
-    void operator()(node_info_msg_t* nodes) const { ::slurm_free_node_info_msg(nodes); }
-};
 struct JobsFree {
     void operator()(job_info_msg_t* jobs) const { ::slurm_free_job_info_msg(jobs); }
 };
-struct AddressesFree {
-    void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
-};
-struct MallocFree {
-    void operator()(char* text) const { std::free(text); }  // NOLINT: libslurm's malloc
-};
-
-Error no_answer(std::string_view asked) {
-    return {
-        Blame::node,
-        "slurmctld does not tell " + std::string{asked} + " (" + ::slurm_strerror(errno) + ")"};
-}
-
-Result<std::vector<std::string>> expand(const std::string& list) {
-    const std::unique_ptr<hostlist, HostlistFree> hosts{::slurm_hostlist_create(list.c_str())};
-    if (hosts == nullptr) {
-        return Error{Blame::internal, "this is no list of nodes: " + list.substr(0, kNameMax)};
-    }
-    const int count = ::slurm_hostlist_count(hosts.get());
-    if (count < 1 || static_cast<std::size_t>(count) > kNodesMax) {
-        return Error{Blame::internal, "a list of " + std::to_string(count) + " nodes"};
-    }
-    std::vector<std::string> names;
-    for (int i = 0; i < count; ++i) {
-        const std::unique_ptr<char, MallocFree> name{::slurm_hostlist_shift(hosts.get())};
-        if (name == nullptr) {
-            return Error{Blame::internal, "a list of nodes ends early"};
-        }
-        names.emplace_back(name.get());
-    }
-    return names;
-}
-
-/// NodeAddr may be a name: then it is looked up here, where that may take its time.
-Result<std::string> numeric(const std::string& node, const std::string& address) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const int failed = ::getaddrinfo(address.c_str(), nullptr, &hints, &list);
-    const std::unique_ptr<addrinfo, AddressesFree> found{list};
-    std::array<char, NI_MAXHOST> text{};
-    if (failed != 0 || ::getnameinfo(found->ai_addr,
-                                     found->ai_addrlen,
-                                     text.data(),
-                                     text.size(),
-                                     nullptr,
-                                     0,
-                                     NI_NUMERICHOST) != 0) {
-        return Error{Blame::node,
-                     "node " + node + ": its NodeAddr " + address + " has no address (" +
-                         ::gai_strerror(failed) + ")"};
-    }
-    return std::string{text.data()};
-}
-
-std::string text_or_empty(const char* text) {
-    return text == nullptr ? std::string{} : text;
-}
-
-Result<SlurmAnswer> resolve(const ResolveQuestion& question) {
-    const auto names = expand(question.node_list);
-    if (!names) {
-        return names.error();
-    }
-    node_info_msg_t* loaded = nullptr;
-    if (::slurm_load_node(0, &loaded, SHOW_ALL) != SLURM_SUCCESS) {
-        return no_answer("the addresses of the job's nodes");
-    }
-    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
-    std::unordered_map<std::string, std::string> addresses;
-    for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
-        const node_info_t& node = nodes->node_array[i];
-        addresses[text_or_empty(node.name)] = text_or_empty(node.node_addr);
-    }
-    std::vector<SlurmNode> resolved;
-    for (const std::string& name : *names) {
-        const auto found = addresses.find(name);
-        const std::string given = found == addresses.end() ? std::string{} : found->second;
-        auto address = numeric(name, given.empty() ? name : given);
-        if (!address && !question.may_miss) {
-            return std::move(address).error();
-        }
-        resolved.push_back({.name = name, .address = address ? std::move(*address) : ""});
-    }
-    return SlurmAnswer{std::move(resolved)};
-}
-
 std::string_view word_of(std::uint32_t state) {
     constexpr std::array<std::string_view, JOB_END> kWords{"PENDING",
                                                            "RUNNING",
@@ -157,7 +64,7 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
     const std::unique_ptr<job_info_msg_t, JobsFree> jobs{loaded};
     if (done != SLURM_SUCCESS && cause != ESLURM_INVALID_JOB_ID) {
         errno = cause;
-        return no_answer("the job's state");
+        return no_slurm_answer("the job's state");
     }
     // An array's job id brings all its tasks.
     for (std::uint32_t i = 0; done == SLURM_SUCCESS && i < jobs->record_count; ++i) {
@@ -204,7 +111,7 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
     }
     ::slurm_init(nullptr);
     if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
-        const auto names = expand(ask->node_list);
+        const auto names = expand_nodes(ask->node_list);
         if (!names) {
             return names.error();
         }
@@ -215,10 +122,13 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
         return SlurmAnswer{std::move(nodes)};
     }
     if (const auto* ask = std::get_if<ResolveQuestion>(&question)) {
-        return resolve(*ask);
+        return resolve_nodes(*ask);
     }
     if (const auto* order = std::get_if<CancelOrder>(&question)) {
         return cancel(*order);
+    }
+    if (std::holds_alternative<KeepersQuestion>(question)) {
+        return find_keepers();
     }
     return job_state(std::get<JobStateQuestion>(question).job_id);
 }

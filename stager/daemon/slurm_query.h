@@ -11,7 +11,7 @@
 //     on_time(now); if (query->answer()) ...                                    //
 //     Result<SlurmAnswer>, then drop it
 //
-// slurm_query.cpp is the one file of stager/ that includes <slurm/...>.
+// slurm_query.cpp and slurm_nodes.cpp are the files of stager/ that include <slurm/...>.
 #pragma once
 
 #include "stager/spawn/spawner.h"
@@ -36,6 +36,8 @@ struct ResolveQuestion {
     std::string node_list;
     bool may_miss = false;  ///< Nodes without an address get none, instead of no answer at all.
 };
+/// The nodes that files' readers are agreed upon at (cache/keeper_choice.h), with addresses.
+struct KeepersQuestion {};
 struct JobStateQuestion {
     std::uint32_t job_id = 0;
 };
@@ -47,8 +49,8 @@ struct CancelOrder {
     std::optional<std::uint32_t> step_id;
     std::string sentence;
 };
-using SlurmQuestion =
-    std::variant<ExpandQuestion, ResolveQuestion, JobStateQuestion, CancelOrder>;
+using SlurmQuestion = std::
+    variant<ExpandQuestion, ResolveQuestion, JobStateQuestion, CancelOrder, KeepersQuestion>;
 
 struct SlurmNode {
     std::string name;

@@ -1,7 +1,7 @@
 // What do Slurm's releases, 22.05 to 26.05, call the same things?
 //
 // libslurm's interface changes between releases (docs/COMPATIBILITY.md); each difference that
-// slurm_query.cpp would meet is here once.
+// slurm_query.cpp and slurm_nodes.cpp would meet is here once.
 #pragma once
 
 #include <slurm/slurm.h>

@@ -3,6 +3,8 @@
 #include "stager/daemon/host_list.h"
 #include "stager/worker/setup.h"
 
+#include <algorithm>
+
 namespace stage {
 namespace {
 
@@ -19,6 +21,12 @@ enum class Type : std::uint8_t {
     direct = 10,
     examine = 11,
     examined = 12,
+    lease = 13,
+    leased = 14,
+    held = 15,
+    fetch = 16,
+    found = 17,
+    take = 18,
 };
 
 /// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
@@ -61,6 +69,24 @@ Type type_of(const ExamineMessage& /*message*/) {
 }
 Type type_of(const ExaminedMessage& /*message*/) {
     return Type::examined;
+}
+Type type_of(const LeaseMessage& /*message*/) {
+    return Type::lease;
+}
+Type type_of(const LeasedMessage& /*message*/) {
+    return Type::leased;
+}
+Type type_of(const HeldMessage& /*message*/) {
+    return Type::held;
+}
+Type type_of(const FetchMessage& /*message*/) {
+    return Type::fetch;
+}
+Type type_of(const FoundMessage& /*message*/) {
+    return Type::found;
+}
+Type type_of(const TakeMessage& /*message*/) {
+    return Type::take;
 }
 
 void put(ByteWriter& writer, const SetupMessage& message) {
@@ -115,6 +141,35 @@ void put(ByteWriter& writer, const ExamineMessage& message) {
 void put(ByteWriter& writer, const ExaminedMessage& message) {
     writer.text(std::string_view{message.sentence}.substr(0, kMaxSentenceBytes));
     writer.u64(message.bytes).text(message.digest);
+}
+
+void put_file(ByteWriter& writer, const LeasedFile& file) {
+    writer.u32(file.uid).raw(file.stamp);
+}
+
+void put(ByteWriter& writer, const LeaseMessage& message) {
+    put_file(writer, message.file);
+    writer.u8(message.may_wait ? 1 : 0);
+}
+
+void put(ByteWriter& writer, const LeasedMessage& message) {
+    writer.text(message.node).text(message.address);
+}
+
+void put(ByteWriter& writer, const HeldMessage& message) {
+    writer.u8(message.is_held ? 1 : 0);
+}
+
+void put(ByteWriter& writer, const FetchMessage& message) {
+    put_file(writer, message.file);
+}
+
+void put(ByteWriter& writer, const FoundMessage& message) {
+    writer.u64(message.bytes).raw(bytes_of(message.content));
+    writer.raw(message.key).raw(message.nonce_base);
+}
+
+void put(ByteWriter& /*writer*/, const TakeMessage& /*message*/) {
 }
 
 std::vector<std::byte> owned(Bytes bytes) {
@@ -195,6 +250,43 @@ ExaminedMessage take_examined(ByteReader& reader) {
     return message;
 }
 
+template <std::size_t Size>
+void take_into(ByteReader& reader, std::array<std::byte, Size>& into) {
+    std::ranges::copy(reader.raw(Size), into.begin());
+}
+
+LeasedFile take_file(ByteReader& reader) {
+    LeasedFile file;
+    file.uid = reader.u32();
+    take_into(reader, file.stamp);
+    return file;
+}
+
+LeaseMessage take_lease(ByteReader& reader) {
+    LeaseMessage message;
+    message.file = take_file(reader);
+    message.may_wait = reader.u8() != 0;
+    return message;
+}
+
+LeasedMessage take_leased(ByteReader& reader) {
+    LeasedMessage message;
+    message.node = reader.text(kMaxNameBytes);
+    message.address = reader.text(kMaxNameBytes);
+    return message;
+}
+
+FoundMessage take_found(ByteReader& reader) {
+    FoundMessage message;
+    message.bytes = reader.u64();
+    if (const auto content = content_of_bytes(reader.raw(kContentBytes))) {
+        message.content = *content;
+    }
+    take_into(reader, message.key);
+    take_into(reader, message.nonce_base);
+    return message;
+}
+
 std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
     switch (type) {
         case Type::setup:
@@ -221,6 +313,18 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
             return take_examine(reader);
         case Type::examined:
             return take_examined(reader);
+        case Type::lease:
+            return take_lease(reader);
+        case Type::leased:
+            return take_leased(reader);
+        case Type::held:
+            return HeldMessage{reader.u8() != 0};
+        case Type::fetch:
+            return FetchMessage{take_file(reader)};
+        case Type::found:
+            return take_found(reader);
+        case Type::take:
+            return TakeMessage{};
     }
     return std::nullopt;
 }

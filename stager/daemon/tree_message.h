@@ -19,12 +19,20 @@
 // A node that waits for a SETUP in vain may ask the root's daemon, over a link of its own: ASK,
 // and the answer is TELL. That link ends with it. Before a push its first node asks each other
 // one: EXAMINE, and the answer is EXAMINED, after as many PULSEs as it takes.
+//
+// A node that lacks a file in its cache asks the file's keeper, over a link of its own: LEASE.
+// Both send PULSEs then; LEASED says "read it" or "fetch it there", HELD how that went, and the
+// lease ends with the link. Who fetches asks the holder: FETCH, then FOUND, then TAKE; after
+// that the connection carries the file (cache/sealed_copy.h) and no message any more.
 #pragma once
 
+#include "stager/cache/content.h"
+#include "stager/cache/leases.h"
 #include "stager/control/message.h"
 #include "stager/daemon/failures.h"
 #include "stager/daemon/gather.h"
 
+#include <array>
 #include <variant>
 
 namespace stage {
@@ -135,6 +143,51 @@ struct ExaminedMessage {
     bool operator==(const ExaminedMessage&) const = default;
 };
 
+/// "May I read this file?" From whoever can't wait for another reader, because others wait for
+/// it, !may_wait.
+struct LeaseMessage {
+    LeasedFile file;
+    bool may_wait = true;
+
+    bool operator==(const LeaseMessage&) const = default;
+};
+
+/// Without a node: read it. Else that one's cache holds it.
+struct LeasedMessage {
+    std::string node;
+    std::string address;  ///< Numeric.
+
+    bool operator==(const LeasedMessage&) const = default;
+};
+
+/// "It is in my cache now", or "I did not get it there".
+struct HeldMessage {
+    bool is_held = false;
+
+    bool operator==(const HeldMessage&) const = default;
+};
+
+/// "Have you this file in your cache?"
+struct FetchMessage {
+    LeasedFile file;
+
+    bool operator==(const FetchMessage&) const = default;
+};
+
+/// 0 bytes: no. Else the key, fresh, under which they may come.
+struct FoundMessage {
+    std::uint64_t bytes = 0;
+    Content content;
+    std::array<std::byte, 16> key{};
+    std::array<std::byte, 12> nonce_base{};
+
+    bool operator==(const FoundMessage&) const = default;
+};
+
+struct TakeMessage {
+    bool operator==(const TakeMessage&) const = default;
+};
+
 using TreeMessage = std::variant<SetupMessage,
                                  GatheredMessage,
                                  ResultMessage,
@@ -146,7 +199,13 @@ using TreeMessage = std::variant<SetupMessage,
                                  TellMessage,
                                  DirectMessage,
                                  ExamineMessage,
-                                 ExaminedMessage>;
+                                 ExaminedMessage,
+                                 LeaseMessage,
+                                 LeasedMessage,
+                                 HeldMessage,
+                                 FetchMessage,
+                                 FoundMessage,
+                                 TakeMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) on anything but exactly one well-formed message of our version.

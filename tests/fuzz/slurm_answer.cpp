@@ -49,6 +49,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     const SlurmJob job{.state = SlurmJobState::ended, .restart_count = 1, .word = "CANCELLED"};
     return {{"expand", chosen(0, encode_question(ExpandQuestion{"n[0-3]"}))},
             {"resolve", chosen(0, encode_question(ResolveQuestion{"n[0-3]"}))},
+            {"keepers", chosen(0, encode_question(KeepersQuestion{}))},
             {"job_state", chosen(0, encode_question(JobStateQuestion{4711}))},
             {"nodes", chosen(1, encode_slurm_answer(SlurmAnswer{nodes}))},
             {"job", chosen(1, encode_slurm_answer(SlurmAnswer{job}))}};

@@ -58,6 +58,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     const GroupVerdict verdict{.state = VerdictState::failed,
                                .blame = Blame::user,
                                .sentence = "node n3: /x: Permission denied"};
+    const LeasedFile file{.uid = 2001, .stamp = {std::byte{1}, std::byte{2}}};
     return {{"setup", encode(TreeMessage{setup})},
             {"gathered", encode(TreeMessage{gathered})},
             {"outcomes", encode(TreeMessage{outcomes})},
@@ -69,6 +70,12 @@ std::vector<FuzzSeed> fuzz_seeds() {
              encode(TreeMessage{
                  ExamineMessage{PushMode::look, "1;wd,/a/b,/images/b", owned("manifest")}})},
             {"examined", encode(TreeMessage{ExaminedMessage{"", 1U << 20U, "00ff"}})},
+            {"lease", encode(TreeMessage{LeaseMessage{file, true}})},
+            {"leased", encode(TreeMessage{LeasedMessage{"n2", "10.0.0.3"}})},
+            {"held", encode(TreeMessage{HeldMessage{true}})},
+            {"fetch", encode(TreeMessage{FetchMessage{file}})},
+            {"found", encode(TreeMessage{FoundMessage{1U << 20U, {}, {}, {}}})},
+            {"take", encode(TreeMessage{TakeMessage{}})},
             {"pulse", encode(TreeMessage{PulseMessage{{3, 1U << 20U, Rank{2}}}})}};
 }
 

@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "stager/control": BASE,
     "stager/config": BASE,
     "stager/cache": BASE + ["stager/spawn/descriptors."]
-    + ["stager/files/disk_io.", "stager/files/drop_behind."],
+    + ["stager/files/disk_io.", "stager/files/drop_behind.", "stager/link/frame_seal."],
     "stager/spawn": BASE + ["stager/control", "stager/config"]
     + ["stager/files/stage_lists.", "stager/files/empty_directory."],
     "stager/link": BASE + ["stager/config", "transport/seal"],
@@ -51,7 +51,8 @@ LIBRARY = {
     "infiniband/": ["transport/verbs"],
     "rdma/": ["transport/verbs"],
     "pmix": ["pmix", "pmix/host"],
-    "slurm/": ["spank", "stager/daemon/slurm_query.", "stager/daemon/slurm_releases."],
+    "slurm/": ["spank", "stager/daemon/slurm_query.", "stager/daemon/slurm_nodes."]
+    + ["stager/daemon/slurm_releases."],
     "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],
     "archive": ["stager/files/unpacker."],
     "zstd.h": ["transport/run/block_codec."],

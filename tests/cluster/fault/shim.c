@@ -4,6 +4,7 @@
 // needs no hook. /run/lab/fault, read once per process, has one line, either
 //
 //     write ERRNO LIMIT PREFIX    writing beyond LIMIT bytes of a file below PREFIX fails with ERRNO
+//     read MS PREFIX              each read from a file below PREFIX takes so much longer
 //     clock SECONDS PROGRAMS      the wall clock of these programs (comma separated) is off
 //
 // Other clocks (monotonic) are untouched, as a wrong wall clock is in life.
@@ -25,6 +26,7 @@ static int fail_with;
 static long long limit_bytes;
 static char prefix[PATH_MAX];
 static long long clock_offset_s;
+static long read_ms;
 
 static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
 
@@ -35,7 +37,11 @@ __attribute__((constructor)) static void read_fault(void) {
     if (fscanf(file, "write %d %lld %4095s", &fail_with, &limit_bytes, prefix) != 3) {
         fail_with = 0;
         rewind(file);
-        if (fscanf(file, "clock %lld %4095s", &clock_offset_s, programs) == 2) {
+        if (fscanf(file, "read %ld %4095s", &read_ms, prefix) != 2) {
+            read_ms = 0;
+            rewind(file);
+        }
+        if (read_ms == 0 && fscanf(file, "clock %lld %4095s", &clock_offset_s, programs) == 2) {
             char wanted[PATH_MAX + 2], own[300];
             snprintf(wanted, sizeof wanted, ",%s,", programs);
             snprintf(own, sizeof own, ",%s,", program_invocation_short_name);
@@ -45,15 +51,19 @@ __attribute__((constructor)) static void read_fault(void) {
     fclose(file);
 }
 
-// Does a write that ends at `end` hit the fault? A file being written may have lost its name already.
-static int fails(int fd, long long end) {
+// A file being written may have lost its name already.
+static int lies_below_prefix(int fd) {
     char link[64], path[PATH_MAX];
-    if (fail_with == 0 || end <= limit_bytes) return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length <= 0) return 0;
     path[length] = '\0';
-    if (strncmp(path, prefix, strlen(prefix)) != 0) return 0;
+    return strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
+// Does a write that ends at `end` hit the fault?
+static int fails(int fd, long long end) {
+    if (fail_with == 0 || end <= limit_bytes || !lies_below_prefix(fd)) return 0;
     errno = fail_with;
     return 1;
 }
@@ -71,6 +81,14 @@ ssize_t write(int fd, const void* data, size_t size) {
     if (real == NULL) real = next("write");
     return fail_with != 0 && fails(fd, here(fd) + (long long)size) ? -1 : real(fd, data, size);
 }
+
+ssize_t pread64(int fd, void* data, size_t size, off64_t at) {
+    static ssize_t (*real)(int, void*, size_t, off64_t);
+    if (real == NULL) real = next("pread64");
+    if (read_ms > 0 && lies_below_prefix(fd)) usleep((useconds_t)read_ms * 1000);
+    return real(fd, data, size, at);
+}
+ssize_t pread(int fd, void* data, size_t size, off_t at) { return pread64(fd, data, size, at); }
 
 ssize_t writev(int fd, const struct iovec* parts, int count) {
     static ssize_t (*real)(int, const struct iovec*, int);

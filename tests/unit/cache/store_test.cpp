@@ -192,7 +192,7 @@ TEST_CASE("the copier becomes nobody, copies, and says what it was") {
     }
     ::close(ends[1]);
     const std::array fds{from.get(), to.get()};
-    REQUIRE(send_with_descriptors(ours.get(), encode_copy_request(3), fds).ok());
+    REQUIRE(send_with_descriptors(ours.get(), encode_copy_order({.size = 3}), fds).ok());
     const auto answer = receive_with_descriptors(ours.get());
     REQUIRE(answer);
     const auto content = decode_copy_answer(answer->message);

@@ -35,7 +35,16 @@ std::vector<TreeMessage> every_kind() {
             TellMessage{true},
             DirectMessage{},
             ExamineMessage{PushMode::compare, "1;wd,/a/b,/images/b", some_bytes(9)},
-            ExaminedMessage{"/images/b: No space left on device", 7, "00ff"}};
+            ExaminedMessage{"/images/b: No space left on device", 7, "00ff"},
+            LeaseMessage{{.uid = 2001, .stamp = {std::byte{3}, std::byte{4}}}, false},
+            LeasedMessage{"n2", "10.0.0.3"},
+            HeldMessage{true},
+            FetchMessage{{.uid = 2001, .stamp = {std::byte{3}, std::byte{4}}}},
+            FoundMessage{.bytes = 1U << 20U,
+                         .content = {.key = {std::byte{5}}, .sum = {std::byte{6}}},
+                         .key = {std::byte{7}},
+                         .nonce_base = {std::byte{8}}},
+            TakeMessage{}};
 }
 
 StagePlan some_plan() {

@@ -1,0 +1,35 @@
+#include "stager/cache/keeper_choice.h"
+
+#include "transport/base/checksum.h"
+#include "transport/base/codec.h"
+#include "transport/base/invariant.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+Digest128 draw(const std::string& node, Bytes of) {
+    ByteWriter writer;
+    writer.text(node).raw(of);
+    return xxh3_128(writer.view());
+}
+
+}  // namespace
+
+std::vector<std::string> draw_keepers(std::vector<std::string> nodes) {
+    std::ranges::sort(nodes, {}, [](const std::string& node) { return draw(node, {}); });
+    nodes.resize(std::min(nodes.size(), kKeepersMax));
+    return nodes;
+}
+
+std::size_t keeper_of(const std::vector<std::string>& keepers, const LeasedFile& file) {
+    invariant(!keepers.empty(), "there is a keeper");
+    ByteWriter name;
+    name.u32(file.uid).raw(file.stamp);
+    const auto least = std::ranges::min_element(
+        keepers, {}, [&](const std::string& node) { return draw(node, name.view()); });
+    return static_cast<std::size_t>(least - keepers.begin());
+}
+
+}  // namespace stage

@@ -1,0 +1,125 @@
+#include "stager/cache/sealed_copy.h"
+
+#include "stager/files/disk_io.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+Error said_errno(std::string_view doing) {
+    return Error::from_errno(Blame::node, doing);
+}
+
+Status make_patient(int socket) {
+    const timeval silence{.tv_sec = kSealedSilenceMax.count(), .tv_usec = 0};
+    const int flags = ::fcntl(socket, F_GETFL);
+    const bool is_ready =
+        flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0 &&
+        ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof silence) == 0 &&
+        ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence) == 0;
+    return is_ready ? Status{} : Status{said_errno("the connection to the other node")};
+}
+
+Status send_all(int socket, Bytes bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            return said_errno("sending to the other node");
+        }
+        bytes = bytes.subspan(sent > 0 ? static_cast<std::size_t>(sent) : 0);
+    }
+    return {};
+}
+
+Status receive_all(int socket, MutableBytes room) {
+    while (!room.empty()) {
+        const ssize_t got = ::recv(socket, room.data(), room.size(), 0);
+        if (got == 0) {
+            return Error{Blame::node, "the other node ended before the file did"};
+        }
+        if (got < 0 && errno != EINTR) {
+            return said_errno("receiving from the other node");
+        }
+        room = room.subspan(got > 0 ? static_cast<std::size_t>(got) : 0);
+    }
+    return {};
+}
+
+std::size_t length_at(std::uint64_t at, std::uint64_t size) {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at));
+}
+
+/// One frame, which holds exactly so many bytes.
+Result<std::vector<std::byte>> receive_frame(int socket,
+                                             std::size_t length,
+                                             FrameOpener& opener) {
+    std::vector<std::byte> frame(kFrameHeader + length + kFrameTag);
+    const MutableBytes header = MutableBytes{frame}.first(kFrameHeader);
+    if (Status got = receive_all(socket, header); !got) {
+        return std::move(got).error();
+    }
+    const auto whole = FrameOpener::whole_length(header);
+    if (!whole || *whole != frame.size()) {
+        return Error{Blame::node, "the other node sends something else"};
+    }
+    if (Status got = receive_all(socket, MutableBytes{frame}.subspan(kFrameHeader)); !got) {
+        return std::move(got).error();
+    }
+    return opener.open(frame);
+}
+
+}  // namespace
+
+Status send_sealed(int file, int socket, std::uint64_t size, const DirectionKey& key) {
+    if (Status ready = make_patient(socket); !ready) {
+        return ready;
+    }
+    FrameSealer sealer{key};
+    std::vector<std::byte> room(kBlockBytes);
+    std::vector<std::byte> frame;
+    for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
+        const MutableBytes block = MutableBytes{room}.first(length_at(at, size));
+        if (read_fully(file, block, at) != static_cast<std::int64_t>(block.size())) {
+            return Error{Blame::node, "the entry can't be read, or is shorter than it was"};
+        }
+        frame.clear();
+        sealer.seal(block, frame);
+        if (Status sent = send_all(socket, frame); !sent) {
+            return sent;
+        }
+    }
+    return {};
+}
+
+Result<Content> receive_sealed(int socket,
+                               int file,
+                               std::uint64_t size,
+                               const DirectionKey& key) {
+    if (Status ready = make_patient(socket); !ready) {
+        return std::move(ready).error();
+    }
+    FrameOpener opener{key};
+    ContentHasher hasher;
+    for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
+        const auto block = receive_frame(socket, length_at(at, size), opener);
+        if (!block) {
+            return block.error();
+        }
+        hasher.add(*block);
+        if (!write_fully(file, *block, at)) {
+            return said_errno("writing its copy");
+        }
+    }
+    if (::fdatasync(file) != 0) {
+        return said_errno("writing its copy");
+    }
+    return hasher.content();
+}
+
+}  // namespace stage

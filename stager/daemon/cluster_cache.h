@@ -1,0 +1,73 @@
+// Does another node have this file, or read it just now?
+//
+// A talk a file, in three steps: who its keeper is (keepers.h); a lease of the keeper, who says
+// "read it" or where it lies (lease_keeper.h); and if it lies somewhere, fetching it from there
+// (lender.h) into this node's cache. Whoever can't be reached, is silent or ends in between
+// makes this node read for itself: what goes wrong costs time, never bytes.
+#pragma once
+
+#include "stager/daemon/cache_peers.h"
+#include "stager/daemon/driven_link.h"
+#include "stager/daemon/keepers.h"
+#include "stager/daemon/tree_message.h"
+
+#include <list>
+#include <map>
+#include <memory>
+
+namespace stage {
+
+class ClusterCache final : public CachePeers {
+  public:
+    /// `services` outlives it.
+    explicit ClusterCache(Services& services);
+    ClusterCache(const ClusterCache&) = delete;
+    ClusterCache& operator=(const ClusterCache&) = delete;
+    ~ClusterCache() override;
+
+    void ask(const LeasedFile& file, bool may_wait) override;
+    void missed(const LeasedFile& file) override;
+    void settle(const LeasedFile& file, bool is_here) override;
+
+  private:
+    enum class Phase : unsigned char {
+        looking,   ///< For its keeper.
+        waiting,   ///< For the keeper's word.
+        fetching,  ///< From the holder.
+        reading,   ///< This node does; the lease is its.
+    };
+    struct Talk {
+        Phase phase = Phase::looking;
+        bool may_wait = true;
+        std::unique_ptr<DrivenLink> keeper;
+        std::unique_ptr<DrivenLink> holder;
+        std::unique_ptr<Alarm> pulse;
+        std::unique_ptr<Alarm> silence;         ///< Of the keeper.
+        std::unique_ptr<Alarm> holder_silence;  ///< Until it says FOUND.
+    };
+    using Talks = std::map<LeasedFile, Talk>;
+
+    void on_keepers();
+    void begin(const LeasedFile& file, Talk& talk);
+    void pulse(const LeasedFile& file);
+    void on_keeper(const LeasedFile& file);
+    [[nodiscard]] bool take_frame(const LeasedFile& file);
+    void on_keeper_gone(const LeasedFile& file);
+    void on_word(const LeasedFile& file, Talk& talk, const LeasedMessage& word);
+    void begin_fetching(const LeasedFile& file, Talk& talk, const LeasedMessage& word);
+    void on_holder(const LeasedFile& file);
+    void on_found(const LeasedFile& file, Talk& talk, const FoundMessage& found);
+    void hear(Talk& talk);
+    [[nodiscard]] Duration patience() const;
+    void read(const LeasedFile& file);
+    void drop(Talks::iterator talk);
+    void bury(std::unique_ptr<DrivenLink> link);
+    void let_end(std::unique_ptr<DrivenLink> link);
+
+    Services& services_;
+    Keepers keepers_;
+    Talks talks_;
+    std::list<std::unique_ptr<DrivenLink>> ending_;  ///< Until they have said their last.
+};
+
+}  // namespace stage

@@ -1,0 +1,55 @@
+#include "stager/daemon/keepers.h"
+
+#include "stager/cache/keeper_choice.h"
+
+namespace stage {
+
+void Keepers::prepare() {
+    if (asker_.is_busy()) {
+        return;
+    }
+    if (fresh_until_ && services_.loop.now() < *fresh_until_) {
+        services_.loop.defer([this] { on_known_(); });
+        return;
+    }
+    asker_.ask(
+        KeepersQuestion{},
+        [this](const Result<SlurmAnswer>& answer) { on_answer(answer); },
+        services_.config.connect_timeout);
+}
+
+void Keepers::on_answer(const Result<SlurmAnswer>& answer) {
+    const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    const Instant now = services_.loop.now();
+    fresh_until_ = now + (nodes != nullptr ? kKeepersAge : kSilentKeeper);
+    if (nodes != nullptr) {
+        nodes_ = *nodes;
+        names_.clear();
+        for (const SlurmNode& node : nodes_) {
+            names_.push_back(node.name);
+        }
+        silent_until_.clear();
+    } else if (!answer) {
+        services_.log.info("other nodes' caches are not asked",
+                           {{"why", answer.error().sentence()}});
+    }
+    on_known_();
+}
+
+const SlurmNode* Keepers::keeper_of(const LeasedFile& file) const {
+    if (nodes_.size() < 2) {
+        return nullptr;
+    }
+    const SlurmNode& keeper = nodes_[stage::keeper_of(names_, file)];
+    const auto silent = silent_until_.find(keeper.name);
+    const bool is_silent =
+        silent != silent_until_.end() && services_.loop.now() < silent->second;
+    return is_silent ? nullptr : &keeper;
+}
+
+/// Only keepers' names come here, so there are few.
+void Keepers::on_silent(const std::string& node) {
+    silent_until_[node] = services_.loop.now() + kSilentKeeper;
+}
+
+}  // namespace stage

@@ -1,0 +1,48 @@
+// Which nodes keep the leases of this cluster's files?
+//
+// Slurm knows; it is asked at most once in kKeepersAge, and not again for a while when it is
+// silent. A keeper that did not answer isn't asked for as long either: a node that is down
+// costs one stage its patience, not each.
+#pragma once
+
+#include "stager/cache/leases.h"
+#include "stager/daemon/services.h"
+#include "stager/daemon/slurm_asker.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+inline constexpr Duration kKeepersAge = std::chrono::minutes{5};
+inline constexpr Duration kSilentKeeper = std::chrono::seconds{30};
+
+class Keepers {
+  public:
+    using OnKnown = std::function<void()>;
+
+    /// `services` outlives it. `on_known` comes, from the loop, after each prepare().
+    Keepers(Services& services, OnKnown on_known)
+        : services_{services}, on_known_{std::move(on_known)}, asker_{services} {}
+
+    /// Asks Slurm unless it has been asked.
+    void prepare();
+    /// Nobody where it isn't known, is silent, or is the only node that there is.
+    [[nodiscard]] const SlurmNode* keeper_of(const LeasedFile& file) const;
+    void on_silent(const std::string& node);
+
+  private:
+    void on_answer(const Result<SlurmAnswer>& answer);
+
+    Services& services_;
+    OnKnown on_known_;
+    SlurmAsker asker_;
+    std::vector<SlurmNode> nodes_;
+    std::vector<std::string> names_;  ///< Theirs.
+    std::map<std::string, Instant> silent_until_;
+    std::optional<Instant> fresh_until_;
+};
+
+}  // namespace stage

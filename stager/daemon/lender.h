@@ -1,0 +1,52 @@
+// Another node wants a file that this one's cache may hold: how does it get it?
+//
+// FETCH came in; FOUND says what there is and draws a key; on TAKE the connection goes to a
+// process of its own, which becomes nobody and sends the file (cache/copier.h). The daemon
+// reads none of it.
+#pragma once
+
+#include "stager/cache/copier.h"
+#include "stager/daemon/driven_link.h"
+#include "stager/daemon/services.h"
+#include "stager/daemon/tree_message.h"
+
+#include <map>
+#include <memory>
+
+namespace stage {
+
+/// Files on their way to other nodes at one time; one more is told that there is nothing.
+inline constexpr std::size_t kLoansMax = 16;
+
+class Lender {
+  public:
+    /// `services` outlives it.
+    explicit Lender(Services& services) : services_{services} {}
+    Lender(const Lender&) = delete;
+    Lender& operator=(const Lender&) = delete;
+    ~Lender();
+
+    void on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLink> link);
+
+  private:
+    struct Loan {
+        std::unique_ptr<DrivenLink> link;
+        CopyOrder order;
+        UniqueFd file;
+        UniqueFd copier;  ///< Once it sends.
+        pid_t pid = -1;
+        std::unique_ptr<Alarm> limit;
+    };
+    using Loans = std::map<std::uint64_t, Loan>;
+
+    void on_change(std::uint64_t id);
+    void on_take(std::uint64_t id);
+    [[nodiscard]] Status begin_sending(std::uint64_t id, Loan& loan, UniqueFd socket);
+    void remove(std::uint64_t id);
+
+    Services& services_;
+    Loans loans_;
+    std::uint64_t last_ = 0;
+};
+
+}  // namespace stage

@@ -1,0 +1,151 @@
+#include "stager/daemon/slurm_nodes.h"
+
+#include "stager/cache/keeper_choice.h"
+#include "stager/daemon/slurm_releases.h"
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kNameMax = 255;
+
+struct NodesFree {
+    void operator()(node_info_msg_t* nodes) const { ::slurm_free_node_info_msg(nodes); }
+};
+struct AddressesFree {
+    void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
+};
+struct MallocFree {
+    void operator()(char* text) const { std::free(text); }  // NOLINT: libslurm's malloc
+};
+
+/// NodeAddr may be a name: then it is looked up here, where that may take its time.
+Result<std::string> numeric(const std::string& node, const std::string& address) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const int failed = ::getaddrinfo(address.c_str(), nullptr, &hints, &list);
+    const std::unique_ptr<addrinfo, AddressesFree> found{list};
+    std::array<char, NI_MAXHOST> text{};
+    if (failed != 0 || ::getnameinfo(found->ai_addr,
+                                     found->ai_addrlen,
+                                     text.data(),
+                                     text.size(),
+                                     nullptr,
+                                     0,
+                                     NI_NUMERICHOST) != 0) {
+        return Error{Blame::node,
+                     "node " + node + ": its NodeAddr " + address + " has no address (" +
+                         ::gai_strerror(failed) + ")"};
+    }
+    return std::string{text.data()};
+}
+
+std::string text_or_empty(const char* text) {
+    return text == nullptr ? std::string{} : text;
+}
+
+/// It will hardly answer.
+bool is_away(const node_info_t& node) {
+    const std::uint32_t base = node.node_state & NODE_STATE_BASE;
+    return base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE ||
+           (node.node_state & (NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN)) != 0;
+}
+
+/// The cluster's nodes with their NodeAddr, or those of them that aren't away.
+Result<std::unordered_map<std::string, std::string>> load_nodes(bool may_be_away) {
+    node_info_msg_t* loaded = nullptr;
+    if (::slurm_load_node(0, &loaded, SHOW_ALL) != SLURM_SUCCESS) {
+        return no_slurm_answer("the addresses of nodes");
+    }
+    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
+    std::unordered_map<std::string, std::string> addresses;
+    for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
+        const node_info_t& node = nodes->node_array[i];
+        if (may_be_away || !is_away(node)) {
+            addresses[text_or_empty(node.name)] = text_or_empty(node.node_addr);
+        }
+    }
+    return addresses;
+}
+
+/// One without an address, where that may be, has an empty one.
+Result<SlurmAnswer> with_addresses(
+    const std::vector<std::string>& names,
+    const std::unordered_map<std::string, std::string>& addresses,
+    bool may_miss) {
+    std::vector<SlurmNode> resolved;
+    for (const std::string& name : names) {
+        const auto found = addresses.find(name);
+        const std::string given = found == addresses.end() ? std::string{} : found->second;
+        auto address = numeric(name, given.empty() ? name : given);
+        if (!address && !may_miss) {
+            return std::move(address).error();
+        }
+        resolved.push_back({.name = name, .address = address ? std::move(*address) : ""});
+    }
+    return SlurmAnswer{std::move(resolved)};
+}
+
+}  // namespace
+
+Error no_slurm_answer(std::string_view asked) {
+    return {
+        Blame::node,
+        "slurmctld does not tell " + std::string{asked} + " (" + ::slurm_strerror(errno) + ")"};
+}
+
+Result<std::vector<std::string>> expand_nodes(const std::string& list) {
+    const std::unique_ptr<hostlist, HostlistFree> hosts{::slurm_hostlist_create(list.c_str())};
+    if (hosts == nullptr) {
+        return Error{Blame::internal, "this is no list of nodes: " + list.substr(0, kNameMax)};
+    }
+    const int count = ::slurm_hostlist_count(hosts.get());
+    if (count < 1 || static_cast<std::size_t>(count) > kNodesMax) {
+        return Error{Blame::internal, "a list of " + std::to_string(count) + " nodes"};
+    }
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+        const std::unique_ptr<char, MallocFree> name{::slurm_hostlist_shift(hosts.get())};
+        if (name == nullptr) {
+            return Error{Blame::internal, "a list of nodes ends early"};
+        }
+        names.emplace_back(name.get());
+    }
+    return names;
+}
+
+Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question) {
+    const auto names = expand_nodes(question.node_list);
+    if (!names) {
+        return names.error();
+    }
+    const auto addresses = load_nodes(true);
+    return addresses ? with_addresses(*names, *addresses, question.may_miss)
+                     : Result<SlurmAnswer>{addresses.error()};
+}
+
+Result<SlurmAnswer> find_keepers() {
+    const auto addresses = load_nodes(false);
+    if (!addresses) {
+        return addresses.error();
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, address] : *addresses) {
+        names.push_back(name);
+    }
+    return with_addresses(draw_keepers(std::move(names)), *addresses, true);
+}
+
+}  // namespace stage

@@ -1,0 +1,131 @@
+#include "stager/cache/node_leases.h"
+
+#include "stager/cache/keeper_choice.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace stage;
+
+namespace {
+
+using Words = NodeLeases::Words;
+
+LeasedFile file(unsigned number, std::uint32_t uid = 7) {
+    return {.uid = uid,
+            .stamp = {static_cast<std::byte>(number), static_cast<std::byte>(number >> 8U)}};
+}
+NodeLeases::Place node(unsigned number) {
+    return {.node = "n" + std::to_string(number),
+            .address = "10.0.0." + std::to_string(number)};
+}
+NodeLeases::Word reads(NodeLeases::Asker asker) {
+    return {.to = asker, .holder = {}};
+}
+NodeLeases::Word fetches(NodeLeases::Asker asker, unsigned from) {
+    return {.to = asker, .holder = node(from)};
+}
+
+}  // namespace
+
+TEST_CASE("the first node reads, the others fetch, and give it on") {
+    NodeLeases leases;
+    CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
+    for (const unsigned other : {2U, 3U, 4U, 5U}) {
+        CHECK(leases.ask(other, node(other), file(1), true).empty());
+    }
+    CHECK(leases.ask(6, node(6), file(1, 8), true) == Words{reads(6)});  // Another user's.
+    CHECK(leases.held(1) == Words{fetches(2, 1), fetches(3, 1)});
+    CHECK(leases.leave(1).empty());
+    CHECK(leases.held(2) == Words{fetches(4, 2), fetches(5, 1)});
+    CHECK(leases.leave(2).empty());
+    for (const NodeLeases::Asker other : {3U, 4U, 5U}) {
+        CHECK(leases.held(other).empty());
+        CHECK(leases.leave(other).empty());
+    }
+    // Whoever comes later finds it as well.
+    CHECK(leases.ask(9, node(9), file(1), true).size() == 1);
+    CHECK(leases.files() == 2);
+}
+
+TEST_CASE("where the reading node leaves the next one reads") {
+    NodeLeases leases;
+    CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
+    CHECK(leases.ask(2, node(2), file(1), true).empty());
+    CHECK(leases.ask(3, node(3), file(1), true).empty());
+    CHECK(leases.leave(2).empty());
+    CHECK(leases.leave(1) == Words{reads(3)});
+    CHECK(leases.leave(3).empty());
+    CHECK(leases.files() == 0);
+}
+
+TEST_CASE("who finds nothing where it was sent is sent elsewhere, or reads") {
+    NodeLeases leases;
+    CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
+    CHECK(leases.held(1).empty());
+    CHECK(leases.ask(2, node(2), file(1), true) == Words{fetches(2, 1)});
+    CHECK(leases.held(2).empty());
+    CHECK(leases.ask(3, node(3), file(1), true) == Words{fetches(3, 1)});
+    CHECK(leases.missed(3) == Words{fetches(3, 2)});
+    CHECK(leases.missed(3) == Words{reads(3)});
+    CHECK(leases.missed(3).empty());  // It reads.
+    CHECK(leases.ask(4, node(4), file(1), true).empty());
+    CHECK(leases.held(3) == Words{fetches(4, 3)});
+    // A node that held it and asks again has lost it.
+    CHECK(leases.ask(5, node(3), file(1), true) == Words{reads(5)});
+    CHECK(leases.held(4).empty());
+    CHECK(leases.ask(6, node(6), file(1), true) == Words{fetches(6, 4)});
+}
+
+TEST_CASE("a node that others wait for never waits for a reader") {
+    NodeLeases leases;
+    CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
+    CHECK(leases.ask(2, node(2), file(2), true) == Words{reads(2)});
+    CHECK(leases.ask(3, node(1), file(2), false) == Words{reads(3)});
+    CHECK(leases.ask(4, node(2), file(1), false) == Words{reads(4)});
+    CHECK(leases.leave(3).empty());  // It held nothing that others could have.
+    CHECK(leases.ask(5, node(5), file(2), true).empty());
+    CHECK(leases.held(2) == Words{fetches(5, 2)});
+    CHECK(leases.held(4).empty());  // What is read twice is here all the same.
+    CHECK(leases.ask(6, node(6), file(1), false) == Words{fetches(6, 2)});
+}
+
+TEST_CASE("a keeper's table is bounded, and forgets what lies idle first") {
+    NodeLeases leases;
+    constexpr NodeLeases::Asker kMore = kLeasedFilesMax + 1;
+    for (unsigned number = 0; number < kLeasedFilesMax; ++number) {
+        CHECK(leases.ask(number + 1, node(1), file(number), true).size() == 1);
+    }
+    CHECK(leases.ask(kMore, node(2), file(60'000), true) == Words{reads(kMore)});
+    CHECK(leases.files() == kLeasedFilesMax);
+    CHECK(leases.held(1).empty());  // Only who holds file 0 is known now, nobody uses it.
+    CHECK(leases.leave(1).empty());
+    CHECK(leases.ask(kMore, node(2), file(60'001), true) == Words{reads(kMore)});
+    CHECK(leases.files() == kLeasedFilesMax);
+    CHECK(leases.ask(kMore + 1, node(3), file(60'001), true).empty());  // It is leased.
+    CHECK(leases.ask(kMore + 2, node(3), file(0), true) == Words{reads(kMore + 2)});
+}
+
+TEST_CASE("all nodes draw the same keeper, whatever order they know the nodes in") {
+    std::vector<std::string> nodes;
+    for (unsigned number = 0; number < 200; ++number) {
+        nodes.push_back(node(number).node);
+    }
+    const std::vector<std::string> keepers = draw_keepers(nodes);
+    REQUIRE(keepers.size() == kKeepersMax);
+    std::ranges::reverse(nodes);
+    CHECK(draw_keepers(nodes) == keepers);
+    std::set<std::size_t> drawn;
+    for (unsigned number = 0; number < 1000; ++number) {
+        drawn.insert(keeper_of(keepers, file(number)));
+    }
+    CHECK(drawn.size() == kKeepersMax);
+    // A keeper that goes takes only its own files with it.
+    std::vector<std::string> fewer{keepers.begin(), keepers.end() - 1};
+    for (unsigned number = 0; number < 1000; ++number) {
+        const std::size_t before = keeper_of(keepers, file(number));
+        CHECK((before == kKeepersMax - 1 || keeper_of(fewer, file(number)) == before));
+    }
+}

@@ -1,0 +1,98 @@
+// Does a file come whole from one node's cache to another's, or not at all?
+#include "stager/cache/sealed_copy.h"
+
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+using namespace stage;
+
+namespace {
+
+DirectionKey key_of(unsigned number) {
+    DirectionKey key;
+    key.key[0] = static_cast<std::byte>(number);
+    return key;
+}
+
+/// A file, its copy, and a connection between them.
+struct CopyWorld {
+    CopyWorld(const std::string& text) : size{text.size()} {
+        file.reset(::open(scratch.write("file", text).c_str(), O_RDONLY | O_CLOEXEC));
+        copy.reset(::open(scratch.write("copy", "").c_str(), O_RDWR | O_CLOEXEC));
+        std::array<int, 2> ends{};
+        REQUIRE(::socketpair(
+                    AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
+        near.reset(ends[0]);
+        far.reset(ends[1]);
+    }
+    /// Sends what the file has, and hangs up.
+    Status send(const DirectionKey& key) {
+        const Status sent = send_sealed(file.get(), near.get(), size, key);
+        near.reset();
+        return sent;
+    }
+    Result<Content> receive(const DirectionKey& key, std::uint64_t bytes) const {
+        return receive_sealed(far.get(), copy.get(), bytes, key);
+    }
+
+    test::Scratch scratch;
+    std::uint64_t size;
+    UniqueFd file;
+    UniqueFd copy;
+    UniqueFd near;
+    UniqueFd far;
+};
+
+Content content_of(const std::string& text) {
+    ContentHasher hasher;
+    const Bytes bytes = std::as_bytes(std::span{text});
+    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+        hasher.add(bytes.subspan(at, std::min<std::size_t>(kBlockBytes, bytes.size() - at)));
+    }
+    return hasher.content();
+}
+
+}  // namespace
+
+TEST_CASE("a file goes from cache to cache block by block, and is named by what arrived") {
+    const std::string text(2 * kBlockBytes + 12'345, 'x');
+    CopyWorld world{text};
+    Status sent;
+    std::thread sender{[&] { sent = world.send(key_of(1)); }};
+    const auto content = world.receive(key_of(1), text.size());
+    sender.join();
+    CHECK(sent);
+    REQUIRE(content);
+    CHECK(*content == content_of(text));
+    CHECK(test::content_of(world.scratch.path("copy")) == text);
+}
+
+TEST_CASE("what was sealed with another key, or has another length, is refused") {
+    CopyWorld world{"some text"};
+    REQUIRE(world.send(key_of(1)));
+    CHECK_FALSE(world.receive(key_of(2), 9));
+    CopyWorld longer{"some text"};
+    REQUIRE(longer.send(key_of(1)));
+    CHECK_FALSE(longer.receive(key_of(1), 10));
+    CopyWorld shorter{"some text"};
+    REQUIRE(shorter.send(key_of(1)));
+    CHECK_FALSE(shorter.receive(key_of(1), 8));
+}
+
+TEST_CASE("a sender that ends in the middle leaves an error, not a file") {
+    const std::string text(100, 'x');
+    CopyWorld world{text};
+    world.size = kBlockBytes + 1;  // An entry that has become shorter.
+    CHECK_FALSE(world.send(key_of(1)));
+    const auto content = world.receive(key_of(1), kBlockBytes + 1);
+    REQUIRE_FALSE(content);
+    CHECK_THAT(content.error().sentence(), Catch::Contains("ended before the file did"));
+}
