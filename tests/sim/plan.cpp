@@ -282,7 +282,7 @@ Plan draw_plan(std::uint64_t seed) {
     plan.manifest_blocks = 1 + static_cast<std::uint32_t>(prng.below(2));
     plan.resident_blocks =
         prng.below(3) == 0 ? 2 + static_cast<std::uint32_t>(prng.below(10)) : 64;
-    plan.descriptors_max = seed % 5 == 0 ? 16 : plan.descriptors_max;
+    plan.descriptors_max = seed % 5 == 0 ? 4 : plan.descriptors_max;
     draw_network(prng, plan);
     const bool may_fail = prng.below(3) == 0;
     for (std::uint16_t rank = 0; rank < plan.members; ++rank) {

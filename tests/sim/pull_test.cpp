@@ -73,6 +73,25 @@ TEST_CASE("where cores are few and links slow, repairs don't collapse", "[scenar
     }
 }
 
+// Who keeps the descriptors of four blocks only asks for four at a time, and peers that hold
+// them long since have none either: only the source has. (With all of them asked first, each
+// time, it took four times as long.)
+TEST_CASE("seed 32981: who had a descriptor is asked for the next ones, too", "[scenario]") {
+    Plan plan = draw_plan(32981);
+    plan.descriptors_max = 4;
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+// A slow stream must not slow the pulls that it waits for: a request that is refused costs no
+// credit. (With the window closed until a block was pulled these took 19 s.)
+TEST_CASE("seed 31311: pulls that are refused leave room for others", "[scenario]") {
+    Plan plan = draw_plan(31311);
+    plan.descriptors_max = 4;
+    const Ran ran{plan};
+    ran.all_released();
+}
+
 TEST_CASE("pulls on slow links", "[.pulls]") {
     std::printf("%6s %5s %6s %9s | %8s %8s %9s\n",
                 "Mbit/s",

@@ -15,14 +15,20 @@ void DescriptorPull::on_describe(Rank from) {
     if (asked_ && asked_->peer == from) {
         asked_.reset();
         failures_ = 0;
+        helper_ = from;
     }
 }
 
 void DescriptorPull::on_lacking(Rank from, std::uint32_t id) {
     if (asked_ && asked_->peer == from && asked_->id == id) {
-        asked_.reset();
-        ++failures_;
+        on_failure();
     }
+}
+
+void DescriptorPull::on_failure() {
+    asked_.reset();
+    helper_.reset();
+    ++failures_;
 }
 
 void DescriptorPull::poll(Instant now,
@@ -37,8 +43,7 @@ void DescriptorPull::poll(Instant now,
     }
     if (asked_ && now >= asked_->expires_at) {
         puller.peers().on_timeout(now, asked_->peer);
-        asked_.reset();
-        ++failures_;
+        on_failure();
         ask_after_ = now;
     }
     below = std::min(below, table.horizon());
@@ -58,8 +63,9 @@ void DescriptorPull::poll(Instant now,
         block = table.first_unknown(block, below);
     }
     const bool ask_source = failures_ >= limits_.failures_before_source;
-    const Rank peer =
-        ask_source ? puller.peers().source() : puller.peers().draw(now, {}, false);
+    const Rank peer = helper_      ? *helper_
+                      : ask_source ? puller.peers().source()
+                                   : puller.peers().draw(now, {}, false);
     body.id = puller.draw_id();
     const Duration timeout = puller.round_trip().timeout(failures_);
     asked_ = {.id = body.id, .peer = peer, .sent_at = now, .expires_at = now + timeout};

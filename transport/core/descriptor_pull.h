@@ -1,7 +1,8 @@
 // How does a member learn the descriptors that it did not hear?
 //
-// One request at a time, for the first few gaps, to one peer after the other; the source if
-// nobody else answers. A peer answers with what it has from there on.
+// One request at a time, for the first few gaps, to one peer after the other until one answers,
+// then to that; the source if nobody else does (who holds a block long since knows its
+// descriptor no more). A peer answers with what it has from there on.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -37,8 +38,11 @@ class DescriptorPull {
         Instant expires_at{};
     };
 
+    void on_failure();
+
     RepairLimits limits_;
     std::optional<Asked> asked_;
+    std::optional<Rank> helper_;  ///< It answered the last time.
     std::uint32_t failures_ = 0;
     Instant ask_after_ = kLongAgo;
     bool is_wanting_ = false;

@@ -201,6 +201,7 @@ void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, Ch
         }
     }
     OpenBlock* open = map.find(found->block);
+    pacer_.grant(std::uint64_t{refused.left} * packet_bytes_);  // It won't come.
     if (open != nullptr && refused.left > 0) {
         give_back(refused, *open);
         fail(now, refused, *open, false);

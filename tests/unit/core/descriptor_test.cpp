@@ -107,6 +107,31 @@ TEST_CASE("missing descriptors are asked of one peer after the other, at last of
     CHECK(last == rank(0));
 }
 
+TEST_CASE("who had descriptors is asked for the next ones, until it has none") {
+    Prng prng{1};
+    Puller puller{config_of(1, 40), {}, prng};
+    DescriptorTable table{200, 200};
+    DescriptorPull pull{RepairLimits{}};
+    ControlQueue out{10};
+    Instant now = kStart;
+    pull.poll(now, table, 100, puller, out);
+    const Rank helper = drained(out).at(0).to.peer;
+    for (unsigned i = 0; i < 3; ++i) {
+        pull.on_describe(helper);
+        table.learn(block(i), raw_block(1));
+        pull.poll(now, table, 100, puller, out);
+        const auto next = drained(out);
+        REQUIRE(next.size() == 1);
+        CHECK(next[0].to.peer == helper);
+        if (i == 2) {
+            pull.on_lacking(helper, wire::read_request(next[0].body)->id);
+        }
+    }
+    now += seconds{1};
+    pull.poll(now, table, 100, puller, out);
+    CHECK(drained(out).at(0).to.peer != helper);
+}
+
 TEST_CASE("what lies beyond the horizon is not asked for yet") {
     Prng prng{1};
     Puller puller{config_of(1, 4), {}, prng};
