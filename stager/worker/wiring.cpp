@@ -1,5 +1,6 @@
 #include "stager/worker/wiring.h"
 
+#include "transport/seal/algorithms.h"
 #include "transport/udp/sockets.h"
 
 #include <sys/random.h>
@@ -59,6 +60,8 @@ Result<Wired> wire_up(Directory& directory,
     if (Status published = directory.publish(own); !published) {
         return std::move(published).error();
     }
+    // While the others come: once the group is wired up everybody waits for this.
+    static_cast<void>(seal::algorithms());
     Result<CardTable> cards =
         directory.collect({.longest = longest, .interrupt_fd = interrupts.descriptor()});
     if (!cards) {

@@ -81,7 +81,9 @@ class Member {
           seal_{keys_of(config)},
           config_{core_config(config, seal_.tag_bytes())},
           blocks_{kResidentBlocks + kLeavingBlocks},
-          outbox_{driver_, seal_, blocks_, config_} {}
+          outbox_{driver_, seal_, blocks_, config_} {
+        seal_.prepare(config.source);
+    }
 
     [[nodiscard]] const core::CoreConfig& core() const { return config_; }
 

@@ -2,6 +2,7 @@
 
 #include "transport/base/codec.h"
 #include "transport/base/invariant.h"
+#include "transport/seal/algorithms.h"
 #include "transport/wire/packet.h"
 
 #include <isa-l/crc.h>
@@ -56,7 +57,7 @@ PacketCipher::PacketCipher(Protection protection, const PacketKey& key, Directio
     context_.reset(EVP_CIPHER_CTX_new());
     const int encrypting = direction == Direction::seal ? 1 : 0;
     const bool ready = context_ && EVP_CipherInit_ex(context_.get(),
-                                                     EVP_aes_128_gcm(),
+                                                     algorithms().aes_128_gcm.get(),
                                                      nullptr,
                                                      octets(Bytes{key_.key}),
                                                      nullptr,

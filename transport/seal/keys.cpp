@@ -2,6 +2,7 @@
 
 #include "transport/base/codec.h"
 #include "transport/base/invariant.h"
+#include "transport/seal/algorithms.h"
 
 #include <openssl/core_names.h>
 #include <openssl/kdf.h>
@@ -22,9 +23,8 @@ struct KdfContextDeleter {
 
 /// HKDF-SHA256, extract and expand, into `out`.
 void hkdf(Bytes secret, Bytes salt, Bytes info, MutableBytes out) {
-    EVP_KDF* algorithm = EVP_KDF_fetch(nullptr, "HKDF", nullptr);
-    const std::unique_ptr<EVP_KDF_CTX, KdfContextDeleter> context{EVP_KDF_CTX_new(algorithm)};
-    EVP_KDF_free(algorithm);
+    const std::unique_ptr<EVP_KDF_CTX, KdfContextDeleter> context{
+        EVP_KDF_CTX_new(algorithms().hkdf.get())};
     // OpenSSL's parameters take no const pointers, yet only read these.
     const auto octets = [](const char* name, Bytes bytes) {
         void* data = const_cast<std::byte*>(bytes.data());

@@ -18,6 +18,14 @@ PacketKey SessionSeal::key_of(Rank rank, std::uint32_t epoch) const {
     return derive(keys_.group, keys_.session, sender);
 }
 
+void SessionSeal::prepare(Rank sender) {
+    own_cipher_.emplace(keys_.protection, key_of(keys_.own, 0), PacketCipher::Direction::seal);
+    if (sender != keys_.own && keys_.protection != Protection::none) {
+        senders_[sender].cipher.emplace(
+            keys_.protection, key_of(sender, 0), PacketCipher::Direction::open);
+    }
+}
+
 void SessionSeal::seal(
     std::uint64_t packet_number, Bytes header, Bytes body, MutableBytes out, MutableBytes tag) {
     const std::uint32_t epoch = epoch_of(packet_number);

@@ -56,6 +56,10 @@ class SessionSeal {
   public:
     explicit SessionSeal(SessionKeys keys);
 
+    /// Makes the own key and that of `sender`, from whom most will come, before a packet waits
+    /// for them.
+    void prepare(Rank sender);
+
     /// The next packet number: each is given once.
     [[nodiscard]] std::uint64_t take_number() { return next_number_++; }
 

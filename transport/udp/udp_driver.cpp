@@ -76,7 +76,9 @@ SocketMemory memory_of(int socket) {
 }  // namespace
 
 struct UdpDriver::Slot {
-    std::unique_ptr<std::byte[]> bytes = std::make_unique<std::byte[]>(kSlotBytes);
+    /// Its pages are taken as packets need them: few do in a small broadcast.
+    std::unique_ptr<std::byte[]> bytes =
+        std::make_unique_for_overwrite<std::byte[]>(kSlotBytes);
     alignas(cmsghdr)
         std::array<std::byte,
                    CMSG_SPACE(sizeof(int)) * 2 + CMSG_SPACE(sizeof(timespec))> control{};

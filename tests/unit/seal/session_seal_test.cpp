@@ -64,6 +64,7 @@ const std::vector<std::byte> kReady = unhex("1122334455667788000000fa");
 
 // Golden packets, made by another implementation of AES-GCM and HKDF.
 TEST_CASE("a sealed packet has its bytes under each protection") {
+    const bool is_prepared = GENERATE(false, true);
     const std::pair<Protection, const char*> golden[] = {
         {Protection::encrypt,
          "14004041424300070000000000002345679e7a43bf998a69832a15e7bfd1a6d75c875077f232301a"},
@@ -74,9 +75,13 @@ TEST_CASE("a sealed packet has its bytes under each protection") {
     for (const auto& [protection, text] : golden) {
         CAPTURE(to_string(protection));
         SessionSeal sender{keys_of(7, protection)};
+        SessionSeal receiver{keys_of(1, protection)};
+        if (is_prepared) {  // The keys are the same.
+            sender.prepare(Rank{7});
+            receiver.prepare(Rank{7});
+        }
         auto packet = packet_of(sender, header_of(PacketType::ready, 7, 0x2345), kReady);
         CHECK(hex(packet) == text);
-        SessionSeal receiver{keys_of(1, protection)};
         const auto opened = receiver.open(packet);
         REQUIRE(opened);
         CHECK(hex(opened->body) == hex(kReady));

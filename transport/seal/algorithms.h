@@ -1,0 +1,29 @@
+// Which algorithms of OpenSSL seal packets?
+//
+// They are looked up by name, which takes longer than a small file takes to seal: so once in a
+// process, and when the caller has time for it.
+#pragma once
+
+#include <memory>
+
+struct evp_cipher_st;
+struct evp_kdf_st;
+
+namespace stage::seal {
+
+struct CipherFree {
+    void operator()(evp_cipher_st* cipher) const;
+};
+struct KdfFree {
+    void operator()(evp_kdf_st* kdf) const;
+};
+
+struct Algorithms {
+    std::unique_ptr<evp_cipher_st, CipherFree> aes_128_gcm;
+    std::unique_ptr<evp_kdf_st, KdfFree> hkdf;
+};
+
+/// The first call looks them up, later ones only give them.
+[[nodiscard]] const Algorithms& algorithms();
+
+}  // namespace stage::seal
