@@ -1,6 +1,6 @@
 // What does run/ ask of a fabric?
 //
-// Four calls that move whole packets, sealed already, and never block. A driver knows sockets
+// A few calls that move whole packets, sealed already, and never block. A driver knows sockets
 // or queue pairs; it knows no protocol, no key, no clock. A new fabric implements this class
 // and nothing else. Two rules:
 //
@@ -77,6 +77,10 @@ class Driver {
     /// All of the train, or none of it. An error ends the session: a lost route, a closed
     /// interface. What merely loses packets is no error.
     virtual Result<Sent> send(const Train& train) = 0;
+
+    /// So many of them, from the front, as the fabric takes now; where it can, by one call, so
+    /// that whoever wakes up for the first finds all of them. Else as by send().
+    virtual Result<std::size_t> send_together(std::span<const Train> trains);
 
     /// Descriptors to wait for: readable always, writable while a train was refused.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;

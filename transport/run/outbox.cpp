@@ -3,12 +3,14 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace stage {
 namespace {
 
 constexpr std::size_t kTrainBytesMax = 65000;  ///< Below UDP's 65,507.
+constexpr std::size_t kTogetherMax = 16;       ///< Trains in one call.
 
 }  // namespace
 
@@ -18,7 +20,7 @@ Outbox::Outbox(Driver& driver,
                const core::CoreConfig& config)
     : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config} {
     use_chunks_of(config.chunk_bytes);
-    train_.reserve(kTrainBytesMax + packet_bytes_max());
+    room_.reserve(kTrainBytesMax + packet_bytes_max());
     pieces_.reserve(kTrainPiecesMax);
 }
 
@@ -45,20 +47,24 @@ void Outbox::add(core::SendBatch&& batch, std::uint16_t chunk_bytes) {
 
 Result<Sent> Outbox::flush() {
     while (!is_empty()) {
-        if (train_.empty()) {
-            build_train();
+        if (trains_.empty()) {
+            build_trains();
         }
-        const Train train{.target = target_,
-                          .pieces = pieces_,
-                          .bytes = train_bytes_,
-                          .packet_bytes = packet_bytes_};
-        auto sent = driver_.send(train);
-        if (!sent || *sent == Sent::would_block) {
-            return sent;
+        std::array<Train, kTogetherMax> trains;
+        std::ranges::transform(trains_, trains.begin(), [this](const Sealed& one) {
+            return Train{.target = one.target,
+                         .pieces = std::span{pieces_}.subspan(one.first_piece, one.pieces),
+                         .bytes = one.bytes,
+                         .packet_bytes = one.packet_bytes};
+        });
+        const auto sent = driver_.send_together(std::span{trains}.first(trains_.size()));
+        if (!sent) {
+            return sent.error();
         }
-        train_.clear();
-        pieces_.clear();
-        train_bytes_ = 0;
+        trains_.erase(trains_.begin(), trains_.begin() + static_cast<std::ptrdiff_t>(*sent));
+        if (!trains_.empty()) {
+            return Sent::would_block;
+        }
     }
     return Sent::all;
 }
@@ -67,28 +73,54 @@ bool Outbox::needs(BlockIndex block) const {
     const auto is_of_it = [block](const core::Send& send) {
         return send.type == wire::PacketType::data && send.block == block;
     };
-    return (!train_.empty() && block_of_train_ == block) ||
+    return std::ranges::any_of(trains_,
+                               [block](const Sealed& one) { return one.block == block; }) ||
            std::ranges::any_of(queue_, is_of_it);
+}
+
+/// What the next train takes of the room, at most.
+std::size_t Outbox::next_bytes_max() const {
+    const core::Send& send = queue_.front();
+    const std::size_t around = wire::kHeaderBytes + seal_.tag_bytes();
+    if (send.type != wire::PacketType::data) {
+        return send.count * (around + send.body.size());
+    }
+    const std::size_t packets =
+        std::min<std::size_t>(send.count - sent_of_front_, train_packets_max_);
+    const bool is_copied = seal_.protection() == seal::Protection::encrypt;
+    return packets * (is_copied ? packet_bytes_max() : around);
+}
+
+void Outbox::build_trains() {
+    room_.clear();
+    pieces_.clear();
+    do {
+        build_train();
+    } while (!queue_.empty() && trains_.size() < kTogetherMax && next_bytes_max() <= room());
 }
 
 /// The front entry, or as many of its packets as one train takes.
 void Outbox::build_train() {
     const core::Send& send = queue_.front();
-    target_ = {.to_group = send.to.to_group, .peer = send.to.peer};
-    block_of_train_.reset();
+    trains_.push_back({.target = {.to_group = send.to.to_group, .peer = send.to.peer},
+                       .block = {},
+                       .first_piece = pieces_.size()});
+    Sealed& train = trains_.back();
     if (send.type != wire::PacketType::data) {
-        write_packet(send, 0, send.body);
-        packet_bytes_ = static_cast<std::uint16_t>(train_bytes_);
+        for (std::uint16_t copy = 0; copy < send.count; ++copy) {
+            write_packet(send, copy, send.body);
+        }
+        train.packet_bytes = static_cast<std::uint16_t>(train.bytes / send.count);
         queue_.pop_front();
         return;
     }
-    block_of_train_ = send.block;
+    train.block = send.block;
     const auto end = static_cast<std::uint16_t>(
         std::min<std::size_t>(send.count, sent_of_front_ + train_packets_max_));
     for (std::uint16_t index = sent_of_front_; index < end; ++index) {
         write_packet(send, index, payload(send, index));
         if (index == sent_of_front_) {
-            packet_bytes_ = static_cast<std::uint16_t>(train_bytes_);
+            train.packet_bytes = static_cast<std::uint16_t>(train.bytes);
         }
     }
     sent_of_front_ = end;
@@ -121,12 +153,11 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
     // A control packet's body goes with its Send: it is copied, as what is sealed is.
     const bool is_copied = seal_.protection() == seal::Protection::encrypt || !header.is_data();
     const std::size_t room_bytes = is_copied ? body.size() : 0;
-    const std::size_t start = train_.size();
+    const std::size_t start = room_.size();
     const std::size_t tag = seal_.tag_bytes();
-    invariant(start + wire::kHeaderBytes + room_bytes + tag <= train_.capacity(),
-              "a train's room never moves");
-    train_.resize(start + wire::kHeaderBytes + room_bytes + tag);
-    const MutableBytes packet = MutableBytes{train_}.subspan(start);
+    invariant(wire::kHeaderBytes + room_bytes + tag <= room(), "a train's room never moves");
+    room_.resize(start + wire::kHeaderBytes + room_bytes + tag);
+    const MutableBytes packet = MutableBytes{room_}.subspan(start);
     const MutableBytes head = packet.first(wire::kHeaderBytes);
     const MutableBytes room = packet.subspan(wire::kHeaderBytes, room_bytes);
     wire::write_header(header, head);
@@ -140,13 +171,15 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
     add_piece(packet.last(tag));
 }
 
-/// What follows the last piece in memory lengthens it.
+/// What follows the train's last piece in memory lengthens it.
 void Outbox::add_piece(Bytes piece) {
-    train_bytes_ += piece.size();
-    if (!pieces_.empty() && pieces_.back().data() + pieces_.back().size() == piece.data()) {
+    Sealed& train = trains_.back();
+    train.bytes += piece.size();
+    if (train.pieces > 0 && pieces_.back().data() + pieces_.back().size() == piece.data()) {
         pieces_.back() = {pieces_.back().data(), pieces_.back().size() + piece.size()};
     } else {
         pieces_.push_back(piece);
+        ++train.pieces;
     }
 }
 

@@ -1,10 +1,10 @@
 // How do a core's sends become sealed trains?
 //
-// Each Send becomes a train. Under encrypt header, sealed payload and tag are written into one
-// buffer, straight from the block's; otherwise only headers and tags are, and the payloads are
-// pieces of the block's own buffer, which the kernel gathers. A train that the driver refuses
-// stays as it is, numbers and all, and is offered again: a packet number is never used twice,
-// so nothing is ever sealed again.
+// Each Send becomes a train, and small trains leave together. Under encrypt header, sealed
+// payload and tag are written into one buffer, straight from the block's; otherwise only
+// headers and tags are, and the payloads are pieces of the block's own buffer, which the kernel
+// gathers. A train that the driver refuses stays as it is, numbers and all, and is offered
+// again: a packet number is never used twice, so nothing is ever sealed again.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -33,13 +33,26 @@ class Outbox {
 
     /// Sends what is queued, as far as the driver takes it.
     Result<Sent> flush();
-    [[nodiscard]] bool is_empty() const { return queue_.empty() && train_.empty(); }
+    [[nodiscard]] bool is_empty() const { return queue_.empty() && trains_.empty(); }
     /// What is queued or was refused is still to be cut from this block, or lies in it.
     [[nodiscard]] bool needs(BlockIndex block) const;
 
   private:
+    /// Sealed, refused or about to be sent.
+    struct Sealed {
+        TrainTarget target;
+        std::optional<BlockIndex> block;  ///< Where its DATA lie.
+        std::size_t first_piece = 0;
+        std::size_t pieces = 0;
+        std::size_t bytes = 0;
+        std::uint16_t packet_bytes = 0;
+    };
+
     [[nodiscard]] std::size_t packet_bytes_max() const;
+    [[nodiscard]] std::size_t room() const { return room_.capacity() - room_.size(); }
     void use_chunks_of(std::uint16_t bytes);
+    [[nodiscard]] std::size_t next_bytes_max() const;
+    void build_trains();
     void build_train();
     void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
     void add_piece(Bytes piece);
@@ -56,13 +69,9 @@ class Outbox {
     std::uint16_t sent_of_front_ =
         0;  ///< Packets of the front entry that left in earlier trains.
 
-    /// Sealed, refused or about to be sent; empty if none. Its room never moves.
-    std::vector<std::byte> train_;
-    std::vector<Bytes> pieces_;  ///< Of train_ and of blocks, as they leave.
-    std::size_t train_bytes_ = 0;
-    TrainTarget target_;
-    std::optional<BlockIndex> block_of_train_;  ///< Where its DATA lie.
-    std::uint16_t packet_bytes_ = 0;
+    std::vector<std::byte> room_;  ///< What of the trains is no block's own; never moves.
+    std::vector<Bytes> pieces_;    ///< Of room_ and of blocks, as they leave.
+    std::deque<Sealed> trains_;
 };
 
 }  // namespace stage

@@ -50,6 +50,36 @@ class PieceCutter {
     Bytes rest_;
 };
 
+std::size_t packets_of(const Train& train) {
+    return (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
+}
+
+/// What the kernel needs to be told of a train, as long as it is being sent.
+struct Envelope {
+    std::vector<iovec> pieces;
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+
+    msghdr seal(const Train& train, const SocketAddress& target) {
+        pieces.resize(train.pieces.size());
+        std::ranges::transform(train.pieces, pieces.begin(), to_iovec);
+        msghdr message{};
+        message.msg_name = const_cast<sockaddr*>(target.get());
+        message.msg_namelen = target.length;
+        message.msg_iov = pieces.data();
+        message.msg_iovlen = pieces.size();
+        if (packets_of(train) > 1) {
+            message.msg_control = control.data();
+            message.msg_controllen = control.size();
+            cmsghdr* segment = CMSG_FIRSTHDR(&message);
+            segment->cmsg_level = IPPROTO_UDP;
+            segment->cmsg_type = UDP_SEGMENT;
+            segment->cmsg_len = CMSG_LEN(sizeof train.packet_bytes);
+            std::memcpy(CMSG_DATA(segment), &train.packet_bytes, sizeof train.packet_bytes);
+        }
+        return message;
+    }
+};
+
 bool is_full(int cause) {
     return cause == EAGAIN || cause == EINTR;
 }
@@ -211,38 +241,55 @@ void UdpDriver::split(const Slot& slot,
     }
 }
 
+const SocketAddress& UdpDriver::target_of(const Train& train) const {
+    return train.target.to_group ? group_target_ : member_targets_[train.target.peer.index()];
+}
+
+void UdpDriver::count_sent(const Train& train) {
+    counters_.packets_sent += packets_of(train);
+    counters_.bytes_sent += train.bytes;
+}
+
 Result<Sent> UdpDriver::send(const Train& train) {
     invariant(train.packet_bytes > 0 && train.bytes > 0, "a train has packets");
     invariant(train.pieces.size() <= kTrainPiecesMax, "a train's pieces are counted");
-    const SocketAddress& target =
-        train.target.to_group ? group_target_ : member_targets_[train.target.peer.index()];
-    const std::size_t packets = (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
-    invariant(packets <= kTrainPacketsMax, "a train has at most 64 packets");
-    const bool segmented = can_segment_ && packets > 1;
+    invariant(packets_of(train) <= kTrainPacketsMax, "a train has at most 64 packets");
+    const SocketAddress& target = target_of(train);
+    const bool segmented = can_segment_ && packets_of(train) > 1;
     auto sent = segmented ? send_segmented(train, target) : send_singly(train, target);
     if (sent && *sent == Sent::all) {
-        counters_.packets_sent += packets;
-        counters_.bytes_sent += train.bytes;
+        count_sent(train);
     }
     return sent;
 }
 
+/// By one system call. What it refuses is tried, and judged, alone; then the others again.
+Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
+    if (trains.size() < 2 || !can_segment_) {
+        return Driver::send_together(trains);
+    }
+    std::vector<Envelope> envelopes(trains.size());
+    std::vector<mmsghdr> messages(trains.size());
+    for (std::size_t i = 0; i < trains.size(); ++i) {
+        messages[i].msg_hdr = envelopes[i].seal(trains[i], target_of(trains[i]));
+    }
+    ++counters_.send_calls;
+    const int got = ::sendmmsg(endpoints_.peer.get(),
+                               messages.data(),
+                               static_cast<unsigned>(messages.size()),
+                               MSG_DONTWAIT | MSG_NOSIGNAL);
+    const auto sent = static_cast<std::size_t>(std::max(got, 0));
+    std::ranges::for_each(trains.first(sent), [this](const Train& one) { count_sent(one); });
+    if (sent == trains.size()) {
+        return sent;
+    }
+    const auto rest = Driver::send_together(trains.subspan(sent));
+    return rest ? Result<std::size_t>{sent + *rest} : rest;
+}
+
 Result<Sent> UdpDriver::send_segmented(const Train& train, const SocketAddress& target) {
-    std::array<iovec, kTrainPiecesMax> pieces{};
-    std::ranges::transform(train.pieces, pieces.begin(), to_iovec);
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
-    msghdr message{};
-    message.msg_name = const_cast<sockaddr*>(target.get());
-    message.msg_namelen = target.length;
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = train.pieces.size();
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* segment = CMSG_FIRSTHDR(&message);
-    segment->cmsg_level = IPPROTO_UDP;
-    segment->cmsg_type = UDP_SEGMENT;
-    segment->cmsg_len = CMSG_LEN(sizeof train.packet_bytes);
-    std::memcpy(CMSG_DATA(segment), &train.packet_bytes, sizeof train.packet_bytes);
+    Envelope envelope;
+    const msghdr message = envelope.seal(train, target);
     ++counters_.send_calls;
     if (::sendmsg(endpoints_.peer.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
         return Sent::all;

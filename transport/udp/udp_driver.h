@@ -33,6 +33,7 @@ class UdpDriver final : public Driver {
 
     Status receive(std::vector<ReceivedPacket>& packets) override;
     Result<Sent> send(const Train& train) override;
+    Result<std::size_t> send_together(std::span<const Train> trains) override;
     [[nodiscard]] std::vector<int> descriptors() const override;
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "udp"; }
@@ -47,6 +48,8 @@ class UdpDriver final : public Driver {
                bool is_group,
                std::vector<ReceivedPacket>& packets);
     void look_at(bool is_group);
+    [[nodiscard]] const SocketAddress& target_of(const Train& train) const;
+    void count_sent(const Train& train);
     Result<Sent> send_segmented(const Train& train, const SocketAddress& target);
     Result<Sent> send_singly(const Train& train, const SocketAddress& target);
     Result<Sent> refused(const Train& train, const char* doing);

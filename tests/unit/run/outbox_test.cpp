@@ -19,8 +19,10 @@ class Recorder final : public Driver {
   public:
     Status receive(std::vector<ReceivedPacket>&) override { return {}; }
     Result<Sent> send(const Train& train) override {
-        if (refusals > 0) {
-            --refusals;
+        const bool is_full = takes > 0 && trains % (takes + 1) == takes;
+        if (refusals > 0 || is_full) {
+            refusals -= refusals > 0 ? 1 : 0;
+            trains += is_full ? 1 : 0;
             return Sent::would_block;
         }
         std::vector<std::byte> whole;
@@ -48,6 +50,7 @@ class Recorder final : public Driver {
     Bytes block;         ///< Whose bytes should leave without a copy.
     bool copied = true;  ///< No piece was one of `block`.
     int refusals = 0;
+    int takes = 0;  ///< After so many trains one is refused; 0: none.
     int trains = 0;
     std::vector<std::vector<std::byte>> packets;
 
@@ -150,6 +153,64 @@ TEST_CASE("a block is needed until its last train has left") {
     CHECK(outbox.needs(kBlock));
     REQUIRE(outbox.flush());
     CHECK_FALSE(outbox.needs(kBlock));
+}
+
+TEST_CASE("copies of a control packet are one train, each under its own number") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    BlockStore blocks{1};
+    Outbox outbox{driver, sealer, blocks, config()};
+    core::Send send;
+    send.type = wire::PacketType::end;
+    send.to.to_group = true;
+    send.packet_number = 7;
+    send.count = 3;
+    send.body = {std::byte{1}, std::byte{2}};
+    core::SendBatch batch;
+    batch.sends = {send};
+    outbox.add(std::move(batch), config().chunk_bytes);
+    REQUIRE(outbox.flush());
+    CHECK(driver.trains == 1);
+    REQUIRE(driver.packets.size() == 3);
+    for (std::uint64_t copy = 0; copy < 3; ++copy) {
+        const auto opened = opener.open(driver.packets[copy]);
+        REQUIRE(opened);
+        CHECK(opened->header.packet_number == 7 + copy);
+        CHECK(std::ranges::equal(opened->body, send.body));
+    }
+}
+
+TEST_CASE("what the driver refused in the middle leaves later, once and in order") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    BlockStore blocks{1};
+    Outbox outbox{driver, sealer, blocks, config()};
+    core::SendBatch batch;
+    for (std::uint64_t number = 1; number <= 40; ++number) {
+        core::Send send;
+        send.type = wire::PacketType::end;
+        send.to.to_group = true;
+        send.packet_number = number;
+        send.body.assign(number, std::byte{9});
+        batch.sends.push_back(send);
+    }
+    outbox.add(std::move(batch), config().chunk_bytes);
+    driver.takes = 5;  // At a time.
+    int flushes = 0;
+    while (!outbox.is_empty()) {
+        REQUIRE(outbox.flush());
+        ++flushes;
+    }
+    CHECK(flushes > 5);
+    REQUIRE(driver.packets.size() == 40);
+    for (std::uint64_t number = 1; number <= 40; ++number) {
+        const auto opened = opener.open(driver.packets[number - 1]);
+        REQUIRE(opened);
+        CHECK(opened->header.packet_number == number);
+        CHECK(opened->body.size() == number);
+    }
 }
 
 TEST_CASE("a long run is cut into trains that fit one system call") {

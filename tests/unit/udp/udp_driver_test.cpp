@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 
 namespace stage {
 namespace {
@@ -104,6 +105,43 @@ TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
     CHECK(std::ranges::equal(heard, bytes));
     CHECK(receiver.counters().packets_received == 21);
     CHECK(receiver.counters().socket_bytes_max > 0);
+}
+
+TEST_CASE("trains that leave together arrive as if each had left alone") {
+    Pair pair = open_pair();
+    const int without_checksums = GENERATE(0, 1);
+    REQUIRE(::setsockopt(pair.sockets[0].get(),
+                         SOL_SOCKET,
+                         SO_NO_CHECK,
+                         &without_checksums,
+                         sizeof without_checksums) == 0);
+    udp::UdpDriver sender{endpoints_of(pair, 0)};
+    udp::UdpDriver receiver{endpoints_of(pair, 1)};
+    const std::vector<std::byte> bytes(3 * 1400 + 333, std::byte{5});
+    const Bytes all{bytes};
+    const Bytes small = all.first(40);
+    const TrainTarget target{.to_group = false, .peer = Rank{1}};
+    const std::array trains{
+        Train{.target = target, .pieces = {&small, 1}, .bytes = 40, .packet_bytes = 40},
+        Train{
+            .target = target, .pieces = {&all, 1}, .bytes = bytes.size(), .packet_bytes = 1400},
+        Train{.target = target, .pieces = {&small, 1}, .bytes = 40, .packet_bytes = 40}};
+    const auto sent = sender.send_together(trains);
+    REQUIRE(sent);
+    CHECK(*sent == 3);
+    CHECK(sender.counters().packets_sent == 6);
+    CHECK(sender.counters().bytes_sent == bytes.size() + 80);
+    std::vector<std::size_t> sizes;
+    while (sizes.size() < 6) {
+        pollfd wait{.fd = receiver.descriptors()[0], .events = POLLIN, .revents = 0};
+        REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+        std::vector<ReceivedPacket> received;
+        REQUIRE(receiver.receive(received));
+        for (const ReceivedPacket& packet : received) {
+            sizes.push_back(packet.bytes.size());
+        }
+    }
+    CHECK(sizes == std::vector<std::size_t>{40, 1400, 1400, 1400, 333, 40});
 }
 
 int number_of(const UniqueFd& socket, int level, int option) {

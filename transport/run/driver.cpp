@@ -1,0 +1,20 @@
+#include "transport/run/driver.h"
+
+namespace stage {
+
+Result<std::size_t> Driver::send_together(std::span<const Train> trains) {
+    std::size_t sent = 0;
+    while (sent < trains.size()) {
+        const auto left = send(trains[sent]);
+        if (!left) {
+            return left.error();
+        }
+        if (*left == Sent::would_block) {
+            break;
+        }
+        ++sent;
+    }
+    return sent;
+}
+
+}  // namespace stage
