@@ -15,28 +15,32 @@ NODES = int(os.environ["NODES"])
 
 
 class Hosts:
-    def __init__(self, work):
+    def __init__(self, work, receivers=NODES):
         self.work = work
+        self.receivers = receivers
         self.pids = open(f"{work}/pids").read().split()
+        self.file = f"{work}/hosts.{receivers}"
+        with open(f"{work}/hosts") as every, open(self.file, "w") as ours:
+            ours.writelines(every.readlines()[:receivers + 1])
 
     def copy(self, rank):
         return f"{self.work}/copy.{rank}"
 
     def remove_copies(self):
-        for rank in range(1, NODES + 1):
+        for rank in range(1, self.receivers + 1):
             shutil.rmtree(self.copy(rank), ignore_errors=True)
             if os.path.exists(self.copy(rank)):
                 os.unlink(self.copy(rank))
 
     def command(self, rank, source, *options):
         part = f"--source={source}" if rank == 0 else f"--dest={self.copy(rank)}"
-        return ["nsenter", f"--target={self.pids[rank]}", "--net", os.environ["WORKER"], f"--hosts={self.work}/hosts",
+        return ["nsenter", f"--target={self.pids[rank]}", "--net", os.environ["WORKER"], f"--hosts={self.file}",
                 f"--rank={rank}", f"--key-file={self.work}/key", part, "--interface=eth0", *options]
 
     def run(self, source, *options, before=None):
         """What each member said, the source's first; whoever failed ends the program. `before`: in each of them."""
         members = [subprocess.Popen(self.command(rank, source, *options), stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True, preexec_fn=before) for rank in range(NODES + 1)]
+                                    stderr=subprocess.PIPE, text=True, preexec_fn=before) for rank in range(self.receivers + 1)]
         said = []
         for rank, member in enumerate(members):
             out, err = member.communicate()
