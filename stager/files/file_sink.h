@@ -78,6 +78,9 @@ class FileSink final : public BlockSink {
     /// that stands at its destination, or whose bytes are `cached`. What is not that content is
     /// not held. After expect().
     [[nodiscard]] Status fill(const Cached& cached);
+    /// A block of a file that fill() found: its bytes and their leaf; nothing if it is of
+    /// another file, or no more what it was.
+    [[nodiscard]] std::optional<Digest128> read_filled(BlockIndex block, MutableBytes room);
     /// Nothing is needed but finish().
     [[nodiscard]] bool holds_all() const { return manifest_ && missing_ == 0; }
     /// That came from fill(), bytes.
@@ -112,6 +115,7 @@ class FileSink final : public BlockSink {
         bool is_optional = false;
         bool is_temporary = false;
         bool is_outside = false;  ///< Of the list directory.
+        bool is_filled = false;   ///< By fill(), whole.
     };
 
     [[nodiscard]] Result<Placing> gather_manifest(BlockIndex block, Bytes bytes);

@@ -89,7 +89,19 @@ Result<bool> FileSink::fill_from(std::size_t index,
         return false;
     }
     bytes_filled_ += entry.size;
+    places_[index].is_filled = true;
     return true;
+}
+
+std::optional<Digest128> FileSink::read_filled(BlockIndex block, MutableBytes room) {
+    const auto place = manifest_ ? find_block(*manifest_, block) : std::nullopt;
+    if (!place || !places_[place->entry].is_filled) {
+        return std::nullopt;
+    }
+    const MutableBytes bytes = room.first(place->length);
+    const Digest128 leaf = leaves_[block.index() - first_file_block_];
+    const bool is_same = read_back(block, 0, bytes).ok() && xxh3_128(bytes) == leaf;
+    return is_same ? std::optional{leaf} : std::nullopt;
 }
 
 void FileSink::hold_nothing_of(const ManifestEntry& entry) {

@@ -1,10 +1,15 @@
 #include "stager/files/source_and_sink.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace stage {
 
 Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
+    if (const auto leaf = sink_.read_filled(block, room)) {
+        next_ = std::max(next_, block.value() + 1);
+        return SourceBlock{.length = source_.block_length(block), .leaf = *leaf};
+    }
     Result<SourceBlock> got = source_.read(block, room);
     if (!got || block.value() < next_) {
         return got;

@@ -140,7 +140,7 @@ std::uint64_t Work::bytes_expected() const {
 }
 
 std::string Work::digest() const {
-    if (files_ && (files_->bytes_read() > 0 || !sink_)) {
+    if (files_ && !(sink_ && sink_->holds_all())) {
         return files_->digest();
     }
     return sink_ ? sink_->digest() : std::string{};

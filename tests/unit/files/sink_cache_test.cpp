@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <span>
 
 using namespace stage;
@@ -187,4 +188,38 @@ TEST_CASE("a file that the cache has not comes with the others") {
     REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
     CHECK(content_of(to.path("a")) == bytes);
     CHECK(content_of(to.path("b")) == "bbb");
+}
+
+TEST_CASE("a source whose node has the file sends it from there, and does not read it") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(kBlockBytes + 9);
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", bytes), .root = to.path(), .below = "a"},
+        {.source = from.write("b", "bbb"), .root = to.path(), .below = "b"}};
+    const Offer offer{wishes, content_of_bytes_in(bytes)};
+    Filled filled{wishes, offer, from.write("cached", bytes)};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    SourceAndSink both{**source, filled.sink};
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
+        const auto read = both.read(BlockIndex{block}, room);
+        REQUIRE(read);
+        const Bytes sent = Bytes{room}.first(read->length);
+        CHECK(std::ranges::equal(sent, offer.blocks[block]));
+        CHECK(read->leaf == xxh3_128(sent));
+    }
+    CHECK((*source)->bytes_read() == 3);
+    // What its user has done to the copy meanwhile is nobody else's: then the file is read.
+    const std::vector<std::string> names = to.names();
+    for (const std::string& name : names) {
+        if (content_of(to.path(name)) == bytes) {
+            to.write(name, std::string(bytes.size(), 'x'));
+        }
+    }
+    const auto again = both.read(BlockIndex{1}, room);
+    REQUIRE(again);
+    CHECK(std::ranges::equal(Bytes{room}.first(again->length), offer.blocks[1]));
+    CHECK((*source)->bytes_read() == 3 + kBlockBytes);
 }
