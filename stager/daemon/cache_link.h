@@ -22,6 +22,8 @@ class CacheLink {
     CacheLink& operator=(const CacheLink&) = delete;
     ~CacheLink() { cache_.leave(member_); }
 
+    /// Another worker is about to come.
+    void begin_anew() { cache_.begin_anew(member_); }
     /// What is for the cache; the rest is left alone.
     void on_message(const FromWorker& message, StrangerFd file) {
         if (const auto* ask = std::get_if<WorkerAsk>(&message)) {

@@ -68,6 +68,8 @@ class NodeCache {
     [[nodiscard]] Member enter() { return ++last_member_; }
     /// Nothing more comes of it.
     void leave(Member member);
+    /// Its worker has gone and another begins: nobody waits for the last answer.
+    void begin_anew(Member member) { waiting_.erase(member); }
 
     /// The reply comes at once, or when another stage has read the file. Who asks for the next
     /// one before that (its patience has ended) reads that itself.

@@ -27,6 +27,7 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
       cache_link_{services.cache,
                   order_.request.uid,
                   [this](const ToWorker& told, int file) {
+                      watch_connect(true);
                       if (worker_) {
                           worker_->send(told, file);
                       }
@@ -123,10 +124,12 @@ void NodeRun::on_host_message(FromHost message) {
     if (auto* env = std::get_if<HostEnv>(&message)) {
         if (phase_ == Phase::preparing) {
             start_worker(std::move(env->variables));
-            host_alarm_.set(services_.loop.now() + kHostConnectMax);
+            waits_for_connect_ = true;
+            watch_connect(true);
         }
     } else if (std::holds_alternative<HostConnected>(message)) {
-        host_alarm_.set(std::nullopt);
+        watch_connect(false);
+        waits_for_connect_ = false;
     } else if (auto* fence = std::get_if<HostFenceUp>(&message)) {
         part_left_ = true;
         owner_.on_fence_part(fence->sequence, std::move(fence->data));
@@ -138,6 +141,14 @@ void NodeRun::on_host_message(FromHost message) {
         drop_host();
     } else if (const auto* failed = std::get_if<HostFailed>(&message)) {
         replace_host(failed->sentence);
+    }
+}
+
+/// Not while the worker waits for the node's cache, which may take as long as another reads.
+void NodeRun::watch_connect(bool is_due) {
+    if (waits_for_connect_) {
+        host_alarm_.set(is_due ? std::optional{services_.loop.now() + kHostConnectMax}
+                               : std::nullopt);
     }
 }
 
@@ -199,6 +210,7 @@ void NodeRun::restart_worker() {
 }
 
 void NodeRun::drop_host() {
+    waits_for_connect_ = false;
     host_alarm_.set(std::nullopt);
     if (host_) {
         // Not from within its own callback.
@@ -224,10 +236,14 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
         {.on_started = [this] { owner_.on_started(); },
          .on_message =
              [this](FromWorker message, StrangerFd file) {
+                 if (std::holds_alternative<WorkerAsk>(message)) {
+                     watch_connect(false);  // The answer watches again.
+                 }
                  cache_link_.on_message(message, std::move(file));
                  on_worker_message(std::move(message));
              },
          .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
+    cache_link_.begin_anew();
     group_socket_.reset();  // The worker alone listens.
     unicast_socket_.reset();
     if (!worker) {

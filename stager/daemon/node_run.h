@@ -66,6 +66,7 @@ class NodeRun {
   private:
     enum class Phase : unsigned char { preparing, wiring, wired, over };
 
+    void watch_connect(bool is_due);
     void make_directory(int root);
     void open_sockets();
     void take_host();
@@ -96,7 +97,8 @@ class NodeRun {
     HostPool::HostPointer host_;
     bool waits_for_host_ = false;
     bool host_replaced_ = false;
-    bool part_left_ = false;  ///< This node's card is with the others: no second start.
+    bool waits_for_connect_ = false;  ///< The worker is to connect to its host.
+    bool part_left_ = false;          ///< This node's card is with the others: no second start.
     Alarm host_alarm_;
 
     std::unique_ptr<WorkerProcess> worker_;

@@ -95,7 +95,8 @@ Result<StagePlan> Planner::complete(const StageRequest& request,
         return Error{Blame::internal, "Slurm counts other nodes in " + request.node_list};
     }
     StagePlan plan = draw_plan(services_.config, request);
-    plan.cards_follow = names.size() >= kCardsFollowFrom;
+    // Who is alone needs no cards at all, and no PMIx host that would wait for it.
+    plan.cards_follow = names.size() == 1 || names.size() >= kCardsFollowFrom;
     for (std::size_t rank = 0; rank < names.size(); ++rank) {
         if (nodes->at(rank).name != names[rank]) {
             return Error{Blame::internal, "Slurm orders other nodes in " + request.node_list};

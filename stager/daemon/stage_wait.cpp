@@ -66,6 +66,7 @@ void Stage::await_plan() {
             return;
         }
         make_group(*plan, Rank{0}, *times_.announced + time_limit() - cushion());
+        follow_group();  // The others begin now, however long the worker here takes.
         apply(StageEvent::plan);
         watch_.start();
     });

@@ -61,9 +61,9 @@ keeper_of() {
 # A node does not ask a keeper again for a while that was silent once; the next test shall find it asking.
 forget_silence() { restart_daemon "$1"; }
 
-# slow_reader NODE NAME: a job there reads the file, for seconds; READER is its id.
+# slow_reader NODE NAME [MS]: a job there reads the file, for seconds; READER is its id.
 slow_reader() {
-  fault "$1" 'read 700 /home/alice/'
+  fault "$1" "read ${3:-700} /home/alice/"
   submit -N1 -n1 --no-requeue -w "$1" "--stage-file=$2" job.sh
   READER=$JOB
   wait_for 20 asked 1
@@ -96,6 +96,21 @@ waiting_on() {
   [ "$sum" = 6000001 ]
   [ "$(daemon_logs | grep -c "fetching a file of another node's cache")" = 3 ]
   for node in "${NODES[@]}"; do kept "$node" 6000001; done
+}
+
+@test "two jobs of two nodes each read the source once" {
+  old_input data 7000011
+  script "srun /srv/rank.sh"
+  submit -N2 -n2 -w n0,n1 --stage-file=data job.sh
+  local one=$JOB out=$OUT
+  submit -N2 -n2 -w n2,n3 --stage-file=data job.sh
+  wait_job "$one" COMPLETED
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$out" data on n0 n1
+  staged_everywhere "$OUT" data on n2 n3
+  local sum
+  sum=$(($(explain "$one" n0 | jq .bytes_read) + $(explain "$JOB" n2 | jq .bytes_read)))
+  [ "$sum" = 7000011 ]
 }
 
 @test "a job of another node, later, reads nothing" {
@@ -153,12 +168,15 @@ waiting_on() {
 @test "who waits for a slow reader has its bytes, and reads nothing" {
   old_input data 8000010
   script "srun /srv/rank.sh"
-  slow_reader n0 data
-  waiting_on n1 data 2
+  # Longer than a PMIx host waits for its worker.
+  slow_reader n0 data 950
+  submit -N2 -n2 -w n1,n2 --stage-file=data job.sh
   wait_job "$JOB" COMPLETED
-  staged_everywhere "$OUT" data on n1
-  [ "$(read_by "$JOB")" = 0 ]
+  staged_everywhere "$OUT" data on n1 n2
+  [ "$(explain "$JOB" n1 | jq .bytes_read)" = 0 ]
+  said_by n1 'fetching a file of another node'
   wait_job "$READER" COMPLETED
+  run ! grep 'PMIx host was lost' <(daemon_logs)
 }
 
 @test "the keeper's daemon is killed while a node waits: that one reads" {
