@@ -91,6 +91,7 @@ void Canvass::finish(std::size_t index, const Result<ExaminedMessage>& answer) {
     }
     // It lives a moment longer, as this may be its own callback, and must not speak again.
     talk->second.silence->set(std::nullopt);
+    talk->second.link->set_on_change([] {});
     services_.loop.defer([gone = std::make_shared<Talk>(std::move(talk->second))] {});
     talks_.erase(talk);
     on_answer_(index, answer);

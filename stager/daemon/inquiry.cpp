@@ -25,7 +25,16 @@ void Inquiry::on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer
         finish(Said::nothing, answer ? "it has no address" : answer.error().sentence());
         return;
     }
-    const auto address = Address::parse(nodes->front().address, services_.config.port);
+    connect(key, nodes->front());
+}
+
+void Inquiry::ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer) {
+    on_answer_ = std::move(on_answer);
+    connect(key, node);
+}
+
+void Inquiry::connect(const StageKey& key, const SlurmNode& node) {
+    const auto address = Address::parse(node.address, services_.config.port);
     if (!address) {
         finish(Said::nothing, address.error().sentence());
         return;
@@ -33,8 +42,7 @@ void Inquiry::on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer
     const Instant now = services_.loop.now();
     link_ = std::make_unique<DrivenLink>(
         services_.loop,
-        Link::connect(
-            services_.links, services_.credentials, nodes->front().name, *address, now),
+        Link::connect(services_.links, services_.credentials, node.name, *address, now),
         [this] { on_change(); });
     link_->send(encode(AskMessage{key}));
     alarm_.set(now + 2 * services_.config.connect_timeout);
@@ -55,6 +63,7 @@ void Inquiry::on_change() {
 void Inquiry::finish(Said said, const std::string& why) {
     alarm_.set(std::nullopt);
     if (link_) {
+        link_->set_on_change([] {});  // Its end is told apart from the answer before it.
         services_.loop.defer([link = std::shared_ptr<DrivenLink>{std::move(link_)}] {});
         link_.reset();
     }

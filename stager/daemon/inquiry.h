@@ -29,9 +29,12 @@ class Inquiry {
 
     /// Asks the daemon of `node`. `on_answer` comes once, later.
     void ask(const StageKey& key, const std::string& node, OnAnswer on_answer);
+    /// The same, where the address is known. It may destroy this.
+    void ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer);
 
   private:
     void on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer);
+    void connect(const StageKey& key, const SlurmNode& node);
     void on_change();
     void finish(Said said, const std::string& why);
 

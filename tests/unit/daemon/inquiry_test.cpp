@@ -1,0 +1,37 @@
+// Does a node that waits for the job's first one hear why, once, and live on?
+#include "stager/daemon/inquiry.h"
+
+#include "tests/unit/daemon/false_node.h"
+#include "tests/unit/daemon/services_world.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage {
+
+// The answer and the end of the link come in one read, and the stage that asked is gone then.
+TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
+    ServicesWorld world;
+    FalseNode first{world, {TellMessage{.is_announced = true}}};
+    world.config.port = first.port();
+    for (const bool is_gone : {false, true}) {
+        CAPTURE(is_gone);
+        auto inquiry = std::make_unique<Inquiry>(*world.services);
+        int answers = 0;
+        inquiry->ask({.job_id = 7, .step_id = 0},
+                     SlurmNode{.name = "n3", .address = "127.0.0.1"},
+                     [&](Inquiry::Said said, const std::string&) {
+                         CHECK(said == Inquiry::Said::announced);
+                         ++answers;
+                         if (is_gone) {
+                             inquiry.reset();
+                         }
+                     });
+        world.run_until([&] { return answers > 0; });
+        bool has_ended = false;
+        world.loop().after(std::chrono::milliseconds{20}, [&] { has_ended = true; });
+        world.run_until([&] { return has_ended; });
+        CHECK(answers == 1);
+    }
+}
+
+}  // namespace stage
