@@ -14,13 +14,26 @@ Leases::Holder Leases::holder_of(const LeasedFile& file) const {
     return found == leases_.end() ? 0 : found->second.holder;
 }
 
+bool Leases::has_room_for(std::uint32_t uid) const {
+    std::size_t of_user = 0;
+    for (auto one = leases_.lower_bound({.uid = uid, .stamp = {}});
+         one != leases_.end() && one->first.uid == uid;
+         ++one) {
+        ++of_user;
+    }
+    return leases_.size() < kLeasesMax && of_user < kLeasesOfUserMax;
+}
+
 bool Leases::may_read(Holder asker, const LeasedFile& file) {
     const auto found = leases_.find(file);
     if (found == leases_.end()) {
-        leases_[file].holder = asker;
+        if (has_room_for(file.uid)) {
+            leases_[file].holder = asker;
+        }
         return true;
     }
-    if (found->second.holder == asker || holds_any(asker)) {
+    if (found->second.holder == asker || found->second.vain_readers >= kVainReadersMax ||
+        holds_any(asker)) {
         return true;
     }
     found->second.waiting.push_back(asker);
@@ -35,27 +48,37 @@ void Leases::keep(Holder holder, const LeasedFile& file) {
     }
 }
 
+/// To the next one, who is to read, or to all that wait; the first of them is the holder.
+std::vector<Leases::Holder> Leases::pass_on(const LeasedFile& file, bool to_all) {
+    Lease& lease = leases_.at(file);
+    if (lease.waiting.empty()) {
+        leases_.erase(file);
+        return {};
+    }
+    const auto end = to_all ? lease.waiting.end() : lease.waiting.begin() + 1;
+    std::vector<Holder> told{lease.waiting.begin(), end};
+    lease.waiting.erase(lease.waiting.begin(), end);
+    lease.holder = told.front();
+    lease.is_kept = false;
+    return told;
+}
+
 std::vector<Leases::Holder> Leases::settle(const LeasedFile& file, bool is_known) {
     const auto found = leases_.find(file);
     if (found == leases_.end()) {
         return {};
     }
     Lease& lease = found->second;
-    std::vector<Holder> told;
     if (is_known) {
-        told.assign(lease.waiting.begin(), lease.waiting.end());
-    } else if (!lease.waiting.empty()) {
-        told.push_back(lease.waiting.front());
-        lease.holder = lease.waiting.front();
-        lease.waiting.pop_front();
-        lease.is_kept = false;
+        std::vector<Holder> told{lease.waiting.begin(), lease.waiting.end()};
+        leases_.erase(found);
         return told;
     }
-    leases_.erase(found);
-    return told;
+    // What can't be kept (CacheSize has no room) would else be read by one after the other.
+    return pass_on(file, ++lease.vain_readers >= kVainReadersMax);
 }
 
-std::vector<Leases::Next> Leases::leave(Holder holder) {
+std::vector<Leases::Next> Leases::leave(Holder holder, const std::set<LeasedFile>& undecided) {
     std::vector<LeasedFile> ended;
     for (auto& [file, lease] : leases_) {
         std::erase(lease.waiting, holder);
@@ -65,7 +88,8 @@ std::vector<Leases::Next> Leases::leave(Holder holder) {
     }
     std::vector<Next> next;
     for (const LeasedFile& file : ended) {
-        for (const Holder reader : settle(file, false)) {
+        const bool is_early = undecided.contains(file);
+        for (const Holder reader : is_early ? pass_on(file, false) : settle(file, false)) {
             next.push_back({.file = file, .reader = reader});
         }
     }

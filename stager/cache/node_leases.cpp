@@ -76,6 +76,7 @@ NodeLeases::Words NodeLeases::held(Asker asker) {
     File& file = files_[name];
     release(asker, guest, file);
     file.used = ++uses_;
+    file.vain_readers = 0;
     const bool is_known = std::ranges::any_of(file.holders, [&](const Holder& holder) {
         return holder.place.node == guest.own.node;
     });
@@ -112,6 +113,9 @@ NodeLeases::Words NodeLeases::leave(Asker asker) {
     if (file == files_.end()) {
         return {};
     }
+    if (guest.state == State::reading && file->second.reader == asker) {
+        ++file->second.vain_readers;
+    }
     release(asker, guest, file->second);
     return go_on(guest.file);
 }
@@ -133,7 +137,8 @@ bool NodeLeases::tell(Asker asker, File& file, Words& words) {
         return true;
     }
     const bool is_free = file.reader == 0;
-    if (!file.holders.empty() || (!is_free && guest.may_wait)) {
+    const bool may_wait = guest.may_wait && file.vain_readers < kVainReadersMax;
+    if (!file.holders.empty() || (!is_free && may_wait)) {
         return false;
     }
     guest.state = is_free ? State::reading : State::done;

@@ -4,6 +4,8 @@
 // asks reads; the others wait until it holds the file in its cache, and are sent there. Each
 // that has fetched it gives it on to two more at a time, so that many nodes have it after a few
 // rounds. Whoever leaves, or finds nothing where it was sent, makes place for the next one.
+// Where reader after reader leaves without holding it nobody waits for the next: it may be a
+// file that no cache has room for.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -71,6 +73,7 @@ class NodeLeases {
         std::vector<Holder> holders;
         std::deque<Asker> waiting;
         std::size_t fetching = 0;
+        unsigned vain_readers = 0;  ///< Since somebody held it.
         std::uint64_t used = 0;
     };
 

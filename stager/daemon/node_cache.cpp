@@ -143,7 +143,7 @@ void NodeCache::leave(Member member) {
         shelf_.leave(key);
     }
     used_.erase(member);
-    for (const Leases::Next& next : leases_.leave(member)) {
+    for (const Leases::Next& next : leases_.leave(member, undecided_)) {
         if (!undecided_.contains(next.file)) {
             tell(next.reader, next.file);
         }

@@ -69,3 +69,45 @@ TEST_CASE("what others wait for may be brought by a stage that did not ask") {
     CHECK(leases.settle(file(1), true) == Holders{1});
     CHECK(leases.empty());
 }
+
+TEST_CASE("what two have read in vain all that wait read at once") {
+    Leases leases;
+    CHECK(leases.may_read(1, file(1)));
+    for (const Leases::Holder other : {2U, 3U, 4U, 5U}) {
+        CHECK_FALSE(leases.may_read(other, file(1)));
+    }
+    CHECK(leases.leave(1, {file(1)}).size() == 1);  // It had not been told to read.
+    leases.keep(2, file(1));
+    CHECK(leases.settle(file(1), false) == Holders{3});  // CacheSize has no room, say.
+    const auto next = leases.leave(3);
+    REQUIRE(next.size() == 2);
+    CHECK(next[0].reader == 4);
+    CHECK(next[1].reader == 5);
+    CHECK(leases.holder_of(file(1)) == 4);
+    CHECK(leases.may_read(6, file(1)));
+    CHECK(leases.leave(6).empty());
+    CHECK(leases.leave(4).empty());
+    CHECK(leases.empty());
+}
+
+TEST_CASE("a user's leases are bounded, and those of all") {
+    Leases leases;
+    const auto take = [&leases](std::uint32_t uid) {
+        for (unsigned number = 0; number < kLeasesOfUserMax; ++number) {
+            const LeasedFile one{.uid = uid, .stamp = {static_cast<std::byte>(number)}};
+            CHECK(leases.may_read(1, one));
+            CHECK(leases.holder_of(one) == 1);
+        }
+    };
+    const LeasedFile more{.uid = 7, .stamp = {std::byte{0}, std::byte{1}}};
+    take(7);
+    CHECK(leases.may_read(1, more));  // Without a lease: nobody waits for it.
+    CHECK(leases.holder_of(more) == 0);
+    CHECK_FALSE(leases.may_read(2, file(1)));
+    for (std::uint32_t uid = 8; uid < 7 + kLeasesMax / kLeasesOfUserMax; ++uid) {
+        take(uid);
+    }
+    CHECK(leases.may_read(3, file(1, 6)));
+    CHECK(leases.holder_of(file(1, 6)) == 0);
+    CHECK(leases.leave(1).size() == 1);
+}

@@ -61,6 +61,24 @@ TEST_CASE("where the reading node leaves the next one reads") {
     CHECK(leases.files() == 0);
 }
 
+TEST_CASE("nodes do not wait for one reader after the other who has nothing to give on") {
+    NodeLeases leases;
+    CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
+    for (const unsigned other : {2U, 3U, 4U}) {
+        CHECK(leases.ask(other, node(other), file(1), true).empty());
+    }
+    CHECK(leases.leave(1) == Words{reads(2)});
+    CHECK(leases.leave(2) == Words{reads(3), reads(4)});
+    CHECK(leases.ask(5, node(5), file(1), true) == Words{reads(5)});
+    CHECK(leases.held(4).empty());  // It can be kept after all.
+    CHECK(leases.ask(6, node(6), file(1), true) == Words{fetches(6, 4)});
+    for (const NodeLeases::Asker other : {3U, 4U, 5U, 6U}) {
+        CHECK(leases.leave(other).empty());
+    }
+    CHECK(leases.ask(7, node(4), file(1), true) == Words{reads(7)});
+    CHECK(leases.ask(8, node(8), file(1), true).empty());
+}
+
 TEST_CASE("who finds nothing where it was sent is sent elsewhere, or reads") {
     NodeLeases leases;
     CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
