@@ -5,12 +5,22 @@ namespace {
 
 /// For what the daemon knows at once.
 constexpr std::chrono::milliseconds kAnswerPatience = std::chrono::seconds{10};
+/// Less than that is the rounding of a wait that has ended.
+constexpr std::chrono::milliseconds kLeastPatience{10};
 
 }  // namespace
 
 KnownContent known_content(ControlSocket& control, std::chrono::milliseconds longest) {
-    return [&control, longest](const SourceStamp& stamp) -> std::optional<Content> {
-        const Result<ControlSocket::Told> told = control.ask(stamp, longest);
+    using Clock = std::chrono::steady_clock;
+    return [&control, left = Clock::duration{longest}](
+               const SourceStamp& stamp) mutable -> std::optional<Content> {
+        if (left < kLeastPatience) {
+            return std::nullopt;
+        }
+        const Clock::time_point begun = Clock::now();
+        const Result<ControlSocket::Told> told =
+            control.ask(stamp, std::chrono::ceil<std::chrono::milliseconds>(left));
+        left -= Clock::now() - begun;
         return told ? content_of_bytes(told->content) : std::nullopt;
     };
 }

@@ -13,7 +13,7 @@
 namespace stage {
 
 /// `control` outlives it. Another stage of this node may be reading the file just now: then it
-/// is waited for, at most so long.
+/// is waited for, at most so long for all files together; what comes then is read.
 [[nodiscard]] KnownContent known_content(ControlSocket& control,
                                          std::chrono::milliseconds longest);
 

@@ -71,6 +71,7 @@ class WorkerProcess {
             }
             const auto message = decode_from_worker(received->message);
             REQUIRE(message);
+            asks += std::holds_alternative<WorkerAsk>(*message) ? 1U : 0U;
             if (const auto* wanted = std::get_if<Message>(&*message)) {
                 return *wanted;
             }
@@ -83,6 +84,8 @@ class WorkerProcess {
         REQUIRE(::waitpid(std::exchange(pid_, -1), &status, 0) > 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
+
+    mutable std::size_t asks = 0;  ///< That next() has seen.
 
   private:
     [[noreturn]] static void run(int control) {
@@ -178,6 +181,20 @@ TEST_CASE("a worker takes what the cache has, reads nothing, and offers what it 
     CHECK(std::ranges::equal(kept->stamp, about_file->about));
     CHECK(kept->sum == hasher.content().sum);
     CHECK(kept->bytes == bytes.size());
+}
+
+TEST_CASE("a worker waits for the cache once, whatever the number of its files") {
+    const Scratch stage;
+    WorkerSetup setup = setup_for(stage, {"/usr/bin/true", "/usr/bin/false"});
+    setup.may_cache = true;
+    setup.stage_timeout = std::chrono::seconds{6};  // Of which half is for that.
+    WorkerProcess worker;
+    worker.send(setup);
+    REQUIRE(worker.next<WorkerAsk>());  // Which is never answered.
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK(outcome->state == VerdictState::ok);
+    CHECK(worker.asks == 1);
 }
 
 TEST_CASE("a stage of one node puts its files in place and says where") {
