@@ -1,5 +1,6 @@
 #include "stager/cache/sealed_copy.h"
 
+#include "stager/cache/copier.h"
 #include "stager/files/disk_io.h"
 
 #include <fcntl.h>
@@ -26,8 +27,30 @@ Status make_patient(int socket) {
     return is_ready ? Status{} : Status{said_errno("the connection to the other node")};
 }
 
-Status send_all(int socket, Bytes bytes) {
+/// How long what has been done by now may have taken.
+class Pace {
+  public:
+    explicit Pace(const SealedClock& clock) : clock_{clock}, begun_{clock()} {}
+
+    /// Blocks are counted once they are whole.
+    void reach(std::uint64_t at) { at_ = at; }
+    [[nodiscard]] Status check() const {
+        return clock_() - begun_ <= copy_max(at_)
+                   ? Status{}
+                   : Status{Error{Blame::node, "the other node is too slow"}};
+    }
+
+  private:
+    const SealedClock& clock_;
+    std::chrono::steady_clock::time_point begun_;
+    std::uint64_t at_ = 0;
+};
+
+Status send_all(int socket, Bytes bytes, const Pace& pace) {
     while (!bytes.empty()) {
+        if (Status fast = pace.check(); !fast) {
+            return fast;
+        }
         const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent < 0 && errno != EINTR) {
             return said_errno("sending to the other node");
@@ -37,8 +60,11 @@ Status send_all(int socket, Bytes bytes) {
     return {};
 }
 
-Status receive_all(int socket, MutableBytes room) {
+Status receive_all(int socket, MutableBytes room, const Pace& pace) {
     while (!room.empty()) {
+        if (Status fast = pace.check(); !fast) {
+            return fast;
+        }
         const ssize_t got = ::recv(socket, room.data(), room.size(), 0);
         if (got == 0) {
             return Error{Blame::node, "the other node ended before the file did"};
@@ -58,17 +84,19 @@ std::size_t length_at(std::uint64_t at, std::uint64_t size) {
 /// One frame, which holds exactly so many bytes.
 Result<std::vector<std::byte>> receive_frame(int socket,
                                              std::size_t length,
-                                             FrameOpener& opener) {
+                                             FrameOpener& opener,
+                                             const Pace& pace) {
     std::vector<std::byte> frame(kFrameHeader + length + kFrameTag);
     const MutableBytes header = MutableBytes{frame}.first(kFrameHeader);
-    if (Status got = receive_all(socket, header); !got) {
+    if (Status got = receive_all(socket, header, pace); !got) {
         return std::move(got).error();
     }
     const auto whole = FrameOpener::whole_length(header);
     if (!whole || *whole != frame.size()) {
         return Error{Blame::node, "the other node sends something else"};
     }
-    if (Status got = receive_all(socket, MutableBytes{frame}.subspan(kFrameHeader)); !got) {
+    if (Status got = receive_all(socket, MutableBytes{frame}.subspan(kFrameHeader), pace);
+        !got) {
         return std::move(got).error();
     }
     return opener.open(frame);
@@ -76,11 +104,16 @@ Result<std::vector<std::byte>> receive_frame(int socket,
 
 }  // namespace
 
-Status send_sealed(int file, int socket, std::uint64_t size, const DirectionKey& key) {
+Status send_sealed(int file,
+                   int socket,
+                   std::uint64_t size,
+                   const DirectionKey& key,
+                   const SealedClock& clock) {
     if (Status ready = make_patient(socket); !ready) {
         return ready;
     }
     FrameSealer sealer{key};
+    Pace pace{clock};
     std::vector<std::byte> room(kBlockBytes);
     std::vector<std::byte> frame;
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
@@ -88,9 +121,10 @@ Status send_sealed(int file, int socket, std::uint64_t size, const DirectionKey&
         if (read_fully(file, block, at) != static_cast<std::int64_t>(block.size())) {
             return Error{Blame::node, "the entry can't be read, or is shorter than it was"};
         }
+        pace.reach(at);
         frame.clear();
         sealer.seal(block, frame);
-        if (Status sent = send_all(socket, frame); !sent) {
+        if (Status sent = send_all(socket, frame, pace); !sent) {
             return sent;
         }
     }
@@ -100,14 +134,17 @@ Status send_sealed(int file, int socket, std::uint64_t size, const DirectionKey&
 Result<Content> receive_sealed(int socket,
                                int file,
                                std::uint64_t size,
-                               const DirectionKey& key) {
+                               const DirectionKey& key,
+                               const SealedClock& clock) {
     if (Status ready = make_patient(socket); !ready) {
         return std::move(ready).error();
     }
     FrameOpener opener{key};
     ContentHasher hasher;
+    Pace pace{clock};
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
-        const auto block = receive_frame(socket, length_at(at, size), opener);
+        pace.reach(at);
+        const auto block = receive_frame(socket, length_at(at, size), opener, pace);
         if (!block) {
             return block.error();
         }

@@ -10,19 +10,27 @@
 #include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
 
+#include <functional>
+
 namespace stage {
 
 /// A peer that takes or gives nothing for so long has gone.
 inline constexpr std::chrono::seconds kSealedSilenceMax{10};
+using SealedClock = std::function<std::chrono::steady_clock::time_point()>;
 
-/// Both block. `file` is read from its beginning, or written and brought to the disk.
+/// Both block. `file` is read from its beginning, or written and brought to the disk. A peer
+/// with which less is done at any time than copy_max() asks for is given up: else one that
+/// gives a byte now and then would hold its place for as long as a large file may take.
 [[nodiscard]] Status send_sealed(int file,
                                  int socket,
                                  std::uint64_t size,
-                                 const DirectionKey& key);
-[[nodiscard]] Result<Content> receive_sealed(int socket,
-                                             int file,
-                                             std::uint64_t size,
-                                             const DirectionKey& key);
+                                 const DirectionKey& key,
+                                 const SealedClock& clock = std::chrono::steady_clock::now);
+[[nodiscard]] Result<Content> receive_sealed(
+    int socket,
+    int file,
+    std::uint64_t size,
+    const DirectionKey& key,
+    const SealedClock& clock = std::chrono::steady_clock::now);
 
 }  // namespace stage

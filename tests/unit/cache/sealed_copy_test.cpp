@@ -96,3 +96,32 @@ TEST_CASE("a sender that ends in the middle leaves an error, not a file") {
     REQUIRE_FALSE(content);
     CHECK_THAT(content.error().sentence(), Catch::Contains("ended before the file did"));
 }
+
+TEST_CASE("a peer that is never silent but far too slow is given up") {
+    // Each look at the clock is as much later as one frame may take, and no more.
+    std::chrono::steady_clock::time_point now{};
+    const SealedClock leaping = [&now] { return now += std::chrono::seconds{15}; };
+    const std::string text(8 * kBlockBytes, 'x');
+    CopyWorld slow{text};
+    Status sent;
+    std::thread sender{[&] { sent = slow.send(key_of(1)); }};
+    const auto content =
+        receive_sealed(slow.far.get(), slow.copy.get(), text.size(), key_of(1), leaping);
+    slow.far.reset();
+    sender.join();
+    REQUIRE_FALSE(content);
+    CHECK_THAT(content.error().sentence(), Catch::Contains("too slow"));
+    CHECK_FALSE(sent);
+    CopyWorld taker{text};
+    std::thread drain{[&] {
+        std::array<char, 4096> room{};
+        while (::read(taker.far.get(), room.data(), room.size()) != 0) {
+        }
+    }};
+    const Status given =
+        send_sealed(taker.file.get(), taker.near.get(), text.size(), key_of(1), leaping);
+    taker.near.reset();
+    drain.join();
+    REQUIRE_FALSE(given);
+    CHECK_THAT(given.error().sentence(), Catch::Contains("too slow"));
+}
