@@ -188,8 +188,14 @@ void NodeCache::keep(Member member,
     begin_copies();
 }
 
+/// What other nodes send: they may be slow, and what is kept here doesn't wait for them.
+std::size_t NodeCache::fetches() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        copying_, [](const auto& one) { return one.second.job.promised.has_value(); }));
+}
+
 void NodeCache::begin_copies() {
-    while (!jobs_.empty() && copying_.size() < kCopiesAtOnce) {
+    while (!jobs_.empty() && copying_.size() - fetches() < kCopiesAtOnce) {
         Job job = std::move(jobs_.front());
         jobs_.pop_front();
         const LeasedFile file = job.file;

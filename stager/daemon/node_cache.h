@@ -126,6 +126,7 @@ class NodeCache {
     void settle(const LeasedFile& file, bool is_known);
     void ask_peers(Member member, const LeasedFile& file, bool may_wait);
     void release_peers();
+    [[nodiscard]] std::size_t fetches() const;
     void begin_copies();
     [[nodiscard]] Status begin_copy(Job& job);
     [[nodiscard]] Status make_room(std::uint64_t bytes);

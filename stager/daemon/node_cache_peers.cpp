@@ -5,6 +5,11 @@
 #include <vector>
 
 namespace stage {
+namespace {
+
+constexpr std::size_t kFetchesAtOnce = 16;  ///< Each is a process.
+
+}  // namespace
 
 void NodeCache::set_peers(CachePeers* peers) {
     peers_ = peers;
@@ -47,6 +52,9 @@ Status NodeCache::take_in(const LeasedFile& file,
                           UniqueFd socket) {
     if (!is_on()) {
         return Error{Blame::node, "the node cache is off"};
+    }
+    if (fetches() >= kFetchesAtOnce) {
+        return Error{Blame::node, "too many files come from other nodes already"};
     }
     Job job{.file = file,
             .sum = content.sum,

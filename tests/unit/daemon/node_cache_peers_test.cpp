@@ -1,0 +1,172 @@
+// What does a node's cache make of the other nodes'?
+#include "stager/cache/sealed_copy.h"
+#include "tests/unit/daemon/cache_world.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/socket.h>
+
+#include <array>
+
+using namespace stage;
+
+namespace {
+
+/// Other nodes, as a test wants them.
+class FalsePeers final : public CachePeers {
+  public:
+    void ask(const LeasedFile& file, bool may_wait) override {
+        said.push_back((may_wait ? "ask " : "ask now ") + number(file));
+    }
+    void missed(const LeasedFile& file) override { said.push_back("missed " + number(file)); }
+    void settle(const LeasedFile& file, bool is_here) override {
+        said.push_back((is_here ? "here " : "gone ") + number(file));
+    }
+    /// What was said since the last look.
+    std::vector<std::string> take() { return std::exchange(said, {}); }
+
+    std::vector<std::string> said;
+
+  private:
+    static std::string number(const LeasedFile& file) {
+        return std::to_string(std::to_integer<unsigned>(file.stamp[0]));
+    }
+};
+using Said = std::vector<std::string>;
+
+Content content_of_text(const std::string& text) {
+    ContentHasher hasher;
+    hasher.add(std::as_bytes(std::span{text}));
+    return hasher.content();
+}
+
+/// Another node sends this text, and promises that.
+Status send_in(NodeCache& cache,
+               const LeasedFile& file,
+               const std::string& text,
+               const std::string& promised) {
+    const test::Scratch scratch;
+    const UniqueFd entry{::open(scratch.write("entry", text).c_str(), O_RDONLY | O_CLOEXEC)};
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    const UniqueFd far{ends[0]};
+    UniqueFd near{ends[1]};
+    CopyOrder order{.way = CopyWay::receive, .size = text.size()};
+    order.key.key[3] = std::byte{9};
+    REQUIRE(send_sealed(entry.get(), far.get(), text.size(), order.key));
+    return cache.take_in(file, content_of_text(promised), order, std::move(near));
+}
+
+}  // namespace
+TEST_CASE("one stage of a node asks the other nodes, and all are told what comes of it") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    FalsePeers peers;
+    cache.set_peers(&peers);
+    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
+    std::vector<bool> told;
+    const auto on_told = [&](const WorkerTold& answer, int) {
+        told.push_back(!answer.content.empty());
+    };
+    const auto one = cache.enter();
+    const auto two = cache.enter();
+    cache.ask(one, kAlice, about(stamp(1)), on_told);
+    cache.ask(two, kAlice, about(stamp(1)), on_told);
+    CHECK(told.empty());
+    CHECK(peers.take() == Said{"ask 1"});
+    // What was promised does not come: the peers are asked again, nobody has heard anything.
+    REQUIRE(send_in(cache, file, "texx", "text"));
+    world.run_until([&] { return !peers.said.empty(); });
+    CHECK(peers.take() == Said{"missed 1"});
+    CHECK(told.empty());
+    REQUIRE(send_in(cache, file, "text", "text"));
+    world.run_until([&] { return told.size() == 2; });
+    CHECK(told == std::vector{true, true});
+    CHECK(peers.take() == Said{"here 1"});
+    CHECK(world.counters.cache_fetched == 1);
+    CHECK(world.told(one, kAlice, stamp(1)) == "text");
+    CHECK(peers.take().empty());
+    cache.set_peers(nullptr);
+}
+
+TEST_CASE("nodes that send slowly hold up nothing but their own files, and are few") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    FalsePeers peers;
+    cache.set_peers(&peers);
+    const auto waits = cache.enter();
+    cache.ask(waits, kAlice, about(stamp(1)), [](const WorkerTold&, int) {});
+    std::vector<UniqueFd> silent;
+    const auto begin = [&](unsigned number) {
+        std::array<int, 2> ends{};
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+        silent.emplace_back(ends[0]);
+        const CopyOrder order{.way = CopyWay::receive, .size = 4, .key = {}};
+        return cache.take_in({.uid = kAlice, .stamp = stamp(number)},
+                             content_of_text("text"),
+                             order,
+                             UniqueFd{ends[1]});
+    };
+    unsigned number = 1;
+    while (number < 100 && begin(number)) {
+        ++number;
+    }
+    CHECK(number > 2);
+    CHECK(number < 100);
+    peers.take();
+    world.keep(cache.enter(), kAlice, stamp(200), "kept", "kept");
+    world.run_until([&] { return world.counters.cache_kept == 1; });
+    CHECK(peers.take().empty());  // None of them has given up by then.
+    cache.set_peers(nullptr);
+}
+
+TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is kept") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1000};
+    NodeCache& cache = world.cache();
+    FalsePeers peers;
+    cache.set_peers(&peers);
+    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
+    std::vector<bool> told;
+    const auto on_told = [&](const WorkerTold& answer, int) {
+        told.push_back(!answer.content.empty());
+    };
+    const auto one = cache.enter();
+    const auto two = cache.enter();
+    cache.ask(one, kAlice, about(stamp(1)), on_told);
+    cache.ask(two, kAlice, about(stamp(1)), on_told);
+    cache.leave(one);  // While the peers are asked: the next one takes its place.
+    CHECK(told.empty());
+    cache.on_turn(file);
+    CHECK(told == std::vector{false});
+    cache.on_turn(file);
+    // Others may wait for it now, so it waits for nobody.
+    cache.ask(two, kAlice, about(stamp(2)), on_told);
+    CHECK(peers.take() == Said{"ask 1", "ask now 2"});
+    cache.on_turn({.uid = kAlice, .stamp = stamp(2)});
+    CHECK(told == std::vector{false, false});
+    world.keep(two, kAlice, stamp(1), "text", "text");
+    world.run_until([&] { return !peers.said.empty(); });
+    CHECK(peers.take() == Said{"here 1"});
+    cache.leave(two);
+    CHECK(peers.take() == Said{"gone 2"});
+    // Another node is lent what its user has here.
+    const auto lent = cache.lend(file);
+    REQUIRE(lent);
+    CHECK(lent->content == content_of_text("text"));
+    CHECK(lent->bytes == 4);
+    CHECK_FALSE(cache.lend({.uid = kBob, .stamp = stamp(1)}));
+    CHECK_FALSE(cache.lend({.uid = kAlice, .stamp = stamp(2)}));
+    cache.set_peers(nullptr);
+}
