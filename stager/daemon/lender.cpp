@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -25,6 +26,10 @@ Lender::~Lender() {
 }
 
 void Lender::on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
+    if (loans_.size() >= kFetchersMax) {
+        return;  // It hangs up on them.
+    }
+    const bool is_busy = lent() >= kLoansMax;
     const std::uint64_t id = ++last_;
     Loan& loan = loans_[id];
     loan.link = std::move(link);
@@ -32,7 +37,7 @@ void Lender::on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLink> l
     loan.limit = std::make_unique<Alarm>(services_.loop, [this, id] { remove(id); });
     loan.limit->set(services_.loop.now() + kTakeMax);
     FoundMessage found;
-    auto lent = loans_.size() <= kLoansMax ? services_.cache.lend(message.file) : std::nullopt;
+    auto lent = is_busy ? std::nullopt : services_.cache.lend(message.file);
     if (!lent) {
         loan.link->send(encode(TreeMessage{found}));
         loan.link->finish();
@@ -48,6 +53,12 @@ void Lender::on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLink> l
     loan.order.key.nonce_base = found.nonce_base;
     loan.file = std::move(lent->file);
     loan.link->send(encode(TreeMessage{found}));
+}
+
+/// Who has been told that there is nothing, and has not hung up yet, takes nobody's place.
+std::size_t Lender::lent() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        loans_, [](const auto& one) { return one.second.file || one.second.copier; }));
 }
 
 void Lender::on_change(std::uint64_t id) {

@@ -18,6 +18,9 @@ namespace stage {
 /// Files on their way to other nodes at one time; one more is told that there is nothing.
 inline constexpr std::size_t kLoansMax = 16;
 
+/// Whoever has asked, until it has hung up; one more is hung up on.
+inline constexpr std::size_t kFetchersMax = 256;
+
 class Lender {
   public:
     /// `services` outlives it.
@@ -39,6 +42,7 @@ class Lender {
     };
     using Loans = std::map<std::uint64_t, Loan>;
 
+    [[nodiscard]] std::size_t lent() const;
     void on_change(std::uint64_t id);
     void on_take(std::uint64_t id);
     [[nodiscard]] Status begin_sending(std::uint64_t id, Loan& loan, UniqueFd socket);
