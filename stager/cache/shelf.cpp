@@ -46,10 +46,10 @@ void Shelf::remove(const ShelfKey& key) {
         return;
     }
     bytes_ -= found->second.bytes;
+    for (const SourceStamp& stamp : found->second.stamps) {
+        stamps_.erase({key.uid, stamp});
+    }
     entries_.erase(found);
-    std::erase_if(stamps_, [&key](const auto& known) {
-        return known.first.first == key.uid && known.second == key.content;
-    });
 }
 
 void Shelf::use(const ShelfKey& key, std::int64_t now) {
@@ -66,9 +66,29 @@ void Shelf::leave(const ShelfKey& key) {
     }
 }
 
-void Shelf::learn(std::uint32_t uid, const SourceStamp& stamp, const Content& content) {
-    invariant(has({uid, content}), "what is known of a file is here");
+std::optional<SourceStamp> Shelf::learn(std::uint32_t uid,
+                                        const SourceStamp& stamp,
+                                        const Content& content) {
+    const auto found = entries_.find({uid, content});
+    invariant(found != entries_.end(), "what is known of a file is here");
+    if (const auto before = find(uid, stamp)) {
+        std::erase(entries_.at({uid, *before}).stamps, stamp);
+    }
+    std::vector<SourceStamp>& stamps = found->second.stamps;
+    stamps.push_back(stamp);
     stamps_[{uid, stamp}] = content;
+    if (stamps.size() <= kStampsOfEntryMax) {
+        return std::nullopt;
+    }
+    const SourceStamp oldest = stamps.front();
+    stamps.erase(stamps.begin());
+    stamps_.erase({uid, oldest});
+    return oldest;
+}
+
+std::vector<SourceStamp> Shelf::stamps_of(const ShelfKey& key) const {
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? std::vector<SourceStamp>{} : found->second.stamps;
 }
 
 std::optional<Content> Shelf::find(std::uint32_t uid, const SourceStamp& stamp) const {

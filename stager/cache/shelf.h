@@ -18,6 +18,10 @@
 
 namespace stage {
 
+/// Files that are known to have one content; the one that was learnt first is forgotten first.
+/// (Whoever keeps the same bytes under ever new names fills no directory.)
+inline constexpr std::size_t kStampsOfEntryMax = 64;
+
 /// Nobody sees another user's entries.
 struct ShelfKey {
     std::uint32_t uid = 0;
@@ -30,8 +34,9 @@ class Shelf {
   public:
     struct Entry {
         std::uint64_t bytes = 0;
-        std::int64_t used_at = 0;  ///< Seconds since 1970.
-        std::uint32_t users = 0;   ///< Stages.
+        std::int64_t used_at = 0;           ///< Seconds since 1970.
+        std::uint32_t users = 0;            ///< Stages.
+        std::vector<SourceStamp> stamps{};  ///< Of files that have that content.
     };
 
     void set_quota(std::uint64_t bytes) { quota_ = bytes; }
@@ -57,8 +62,13 @@ class Shelf {
     /// Ignored if the entry has gone.
     void leave(const ShelfKey& key);
 
-    /// This user's file has that content. Requires that the entry is here.
-    void learn(std::uint32_t uid, const SourceStamp& stamp, const Content& content);
+    /// This user's file has that content. Requires that the entry is here. The file that is
+    /// forgotten for it, if any is.
+    [[nodiscard]] std::optional<SourceStamp> learn(std::uint32_t uid,
+                                                   const SourceStamp& stamp,
+                                                   const Content& content);
+    /// Of which files that content is known.
+    [[nodiscard]] std::vector<SourceStamp> stamps_of(const ShelfKey& key) const;
     [[nodiscard]] std::optional<Content> find(std::uint32_t uid,
                                               const SourceStamp& stamp) const;
 

@@ -162,7 +162,9 @@ void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
     for (const std::string& name : links) {
         const auto content = content_behind(directory.get(), name);
         if (content && shelf.has({uid, *content})) {
-            shelf.learn(uid, *stamp_of_name(name), *content);
+            if (const auto old = shelf.learn(uid, *stamp_of_name(name), *content)) {
+                take_away(directory.get(), stamp_name(*old));
+            }
         } else {
             take_away(directory.get(), name);
         }
@@ -238,6 +240,18 @@ void CacheStore::remove(const ShelfKey& key) {
         }
     }
     take_away(directory.get(), entry_name(key.content));
+}
+
+void CacheStore::remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps) {
+    const UniqueFd directory = user_directory(key.uid);
+    for (const SourceStamp& stamp : stamps) {
+        take_away(directory.get(), stamp_name(stamp));
+    }
+    take_away(directory.get(), entry_name(key.content));
+}
+
+void CacheStore::forget(std::uint32_t uid, const SourceStamp& stamp) {
+    take_away(user_directory(uid).get(), stamp_name(stamp));
 }
 
 void CacheStore::remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content) {

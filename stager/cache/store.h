@@ -52,6 +52,9 @@ class CacheStore {
     [[nodiscard]] UniqueFd open(const ShelfKey& key) const;
     static void mark_used(const UniqueFd& entry);
     void remove(const ShelfKey& key);
+    /// As that, for who knows which files it is known of: nothing is searched.
+    void remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps);
+    void forget(std::uint32_t uid, const SourceStamp& stamp);
     void remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content);
 
   private:

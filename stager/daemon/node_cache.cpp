@@ -131,8 +131,8 @@ void NodeCache::answer_content(Member member,
 
 void NodeCache::drop(const ShelfKey& key) {
     if (store_ && shelf_.has(key)) {
+        store_->remove(key, shelf_.stamps_of(key));
         shelf_.remove(key);
-        store_->remove(key);
     }
 }
 
@@ -316,7 +316,9 @@ Status NodeCache::take_over(const Copying& copying, const Content& content) {
         shelf_.put(key, copying.job.bytes, seconds_now());
         ++(copying.job.promised ? around_.counters.cache_fetched : around_.counters.cache_kept);
     }
-    shelf_.learn(key.uid, copying.job.file.stamp, content);
+    if (const auto old = shelf_.learn(key.uid, copying.job.file.stamp, content)) {
+        store_->forget(key.uid, *old);
+    }
     store_->remember(key.uid, copying.job.file.stamp, content);
     return {};
 }

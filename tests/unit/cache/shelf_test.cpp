@@ -65,7 +65,7 @@ TEST_CASE("a user finds the own files only, and forgets what has gone") {
     shelf.set_quota(100);
     shelf.put(entry(1), 10, 1);
     shelf.put(entry(1, 8), 10, 1);
-    shelf.learn(7, stamp(5), content(1));
+    CHECK_FALSE(shelf.learn(7, stamp(5), content(1)));
     CHECK(shelf.find(7, stamp(5)) == content(1));
     CHECK_FALSE(shelf.find(8, stamp(5)));
     CHECK_FALSE(shelf.find(7, stamp(6)));
@@ -76,4 +76,22 @@ TEST_CASE("a user finds the own files only, and forgets what has gone") {
     shelf.leave(entry(1));
     shelf.remove(entry(1));
     CHECK(shelf.bytes() == 10);
+}
+
+TEST_CASE("of one content so many files are known, the first learnt goes first") {
+    Shelf shelf;
+    shelf.put(entry(1), 3, 1);
+    shelf.put(entry(2), 3, 1);
+    for (unsigned number = 1; number <= kStampsOfEntryMax; ++number) {
+        CHECK_FALSE(shelf.learn(7, stamp(number), content(1)));
+    }
+    CHECK_FALSE(shelf.learn(7, stamp(2), content(1)));  // Again: the last now.
+    CHECK(shelf.learn(7, stamp(100), content(1)) == stamp(1));
+    CHECK_FALSE(shelf.find(7, stamp(1)));
+    CHECK_FALSE(shelf.learn(7, stamp(3), content(2)));  // It has another content now.
+    CHECK(shelf.stamps_of(entry(1)).size() == kStampsOfEntryMax - 1);
+    shelf.remove(entry(1));
+    CHECK_FALSE(shelf.find(7, stamp(2)));
+    CHECK_FALSE(shelf.find(7, stamp(100)));
+    CHECK(shelf.find(7, stamp(3)) == content(2));
 }

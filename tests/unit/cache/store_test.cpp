@@ -71,6 +71,20 @@ TEST_CASE("an entry is found again after a restart, with what is known of files"
     CHECK_FALSE(again.open(key));
 }
 
+TEST_CASE("an entry goes with the files that it is known of, and no other is looked at") {
+    const Scratch scratch;
+    const Scratch from;
+    CacheStore store{directory_of(scratch)};
+    const ShelfKey key = put(store, from.write("a", "abc"), 3);
+    store.remember(7, stamp(1), key.content);
+    store.remember(7, stamp(2), key.content);
+    store.remember(7, stamp(3), key.content);
+    store.forget(7, stamp(2));
+    CHECK(scratch.names().size() == 3);
+    store.remove(key, {stamp(1)});
+    CHECK(scratch.names().size() == 1);
+}
+
 TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
     const Scratch scratch;
     const Scratch from;
