@@ -11,6 +11,11 @@ namespace {
 
 /// From hanging up to its end.
 constexpr Duration kLeaveMax = std::chrono::seconds{2};
+/// Messages that are taken per call: a worker that talks without end leaves the loop time for
+/// others.
+constexpr int kMessagesAtOnce = 64;
+/// More than its socket holds.
+constexpr int kLastWordsMax = 4096;
 
 }  // namespace
 
@@ -102,7 +107,7 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
     }
     ended_ = true;
     const std::weak_ptr<bool> alive{alive_};
-    on_readable();  // Its last words.
+    take_messages(kLastWordsMax);
     if (!alive.expired()) {
         kill_alarm_.set(std::nullopt);
     }
@@ -126,8 +131,12 @@ void WorkerProcess::hang_up() {
 }
 
 void WorkerProcess::on_readable() {
+    take_messages(kMessagesAtOnce);
+}
+
+void WorkerProcess::take_messages(int most) {
     const std::weak_ptr<bool> alive{alive_};
-    while (!alive.expired() && socket_) {
+    for (int taken = 0; taken < most && !alive.expired() && socket_; ++taken) {
         auto received = receive_from_peer(socket_.get(), kMaxFromWorker);
         if (received && received->kind == PeerMessage::Kind::nothing_yet) {
             return;

@@ -53,6 +53,7 @@ class WorkerProcess {
   private:
     void on_event(const SpawnEvent& event);
     void on_readable();
+    void take_messages(int most);
     [[nodiscard]] bool may_bring_file(const FromWorker& message);
     void hang_up();
     void kill();
