@@ -3,6 +3,7 @@
 #include "transport/base/codec.h"
 
 #include <openssl/sha.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <span>
@@ -39,6 +40,30 @@ std::optional<SourceStamp> stamp_of(const std::string& path,
              bytes.size(),
              reinterpret_cast<unsigned char*>(stamp.data()));
     return stamp;
+}
+
+bool tells_changes(std::uint64_t type) {
+    // linux/magic.h has not all of them.
+    constexpr std::array<std::uint64_t, 11> kSilent{
+        0x73717368,  // squashfs
+        0xe0f5e1e2,  // EROFS
+        0x9660,      // ISO 9660
+        0x15013346,  // UDF
+        0x28cd3d45,  // cramfs
+        0x7275,      // romfs
+        0x4d44,      // FAT
+        0x2011bab0,  // exFAT
+        0x5346544e,  // NTFS
+        0x7366746e,  // NTFS3
+        0x65735546,  // FUSE
+    };
+    return std::ranges::find(kSilent, type) == kSilent.end();
+}
+
+bool tells_changes_of(int fd) {
+    struct statfs about {};
+    return ::fstatfs(fd, &about) == 0 &&
+           tells_changes(static_cast<std::uint32_t>(about.f_type));
 }
 
 }  // namespace stage

@@ -22,6 +22,13 @@ using SourceStamp = std::array<std::byte, 32>;  ///< SHA-256.
 /// Younger changes may share their time with the next one.
 inline constexpr std::chrono::seconds kStampAgeMin{2};
 
+/// Does a file system of this type (statfs(2), f_type) tell when a file was changed? An image's
+/// ctime is its mtime, or a constant: two versions of it may agree in all that a stamp has. So
+/// may what a user's own file system (FUSE) says.
+[[nodiscard]] bool tells_changes(std::uint64_t type);
+/// The same of the file system that an open file is on.
+[[nodiscard]] bool tells_changes_of(int fd);
+
 /// `status`: of the open file. `now`: the time of day, as the file's times.
 [[nodiscard]] std::optional<SourceStamp> stamp_of(const std::string& path,
                                                   const struct stat& status,

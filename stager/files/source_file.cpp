@@ -59,7 +59,8 @@ SourceFile::SourceFile(std::string path, UniqueFd fd, const struct stat& status)
     : path_{std::move(path)},
       fd_{std::move(fd)},
       identity_{identity_of(status)},
-      stamp_{stamp_of(path_, status, time_of_day())} {
+      stamp_{tells_changes_of(fd_.get()) ? stamp_of(path_, status, time_of_day())
+                                         : std::nullopt} {
     constexpr std::int64_t kStatBlockBytes = 512;
     node_.kind = TreeKind::file;
     node_.size = static_cast<std::uint64_t>(status.st_size);
