@@ -21,6 +21,12 @@ bool check(Bytes body, Read read) {
     });
 }
 
+/// Behind an OFFER anything may follow.
+bool check_padded(Bytes body) {
+    const auto offer = wire::read_offer(body);
+    return offer && check(body.first(wire::write(*offer).size()), wire::read_offer);
+}
+
 template <class Body>
 FuzzSeed seed_of(const char* name, PacketType type, const Body& body) {
     return {name, chosen(static_cast<std::uint8_t>(type), wire::write(body))};
@@ -37,8 +43,7 @@ bool fuzz_one(Bytes input) {
         case PacketType::describe:
             return check(body, wire::read_describe);
         case PacketType::offer:
-            return check(body.first(std::min(body.size(), wire::kOfferBytes)),
-                         wire::read_offer);
+            return check_padded(body);
         case PacketType::ready:
             return check(body, wire::read_ready);
         case PacketType::request:
@@ -72,7 +77,9 @@ std::vector<FuzzSeed> fuzz_seeds() {
                             .chunk_bytes = 1400,
                             .source_time_us = 12'345'678,
                             .parities = 8,
-                            .features = 1};
+                            .features = 1,
+                            .awaited = {{.first = Rank{2}, .last = Rank{5}}},
+                            .descriptors = describe.descriptors};
     const std::vector<wire::ChunkRun> runs{{.block = BlockIndex{1}, .first = 0, .count = 0},
                                            {.block = BlockIndex{2}, .first = 3, .count = 4}};
     const wire::Report report{.mark = 900,

@@ -3,6 +3,7 @@
 // and apart from what a receiver without loss needs; and what the source sent for it.
 #include "tests/sim/environment.h"
 #include "tests/sim/world.h"
+#include "transport/core/limits.h"
 
 #include <catch2/catch.hpp>
 
@@ -88,6 +89,53 @@ TEST_CASE("a small file needs no question: a round trip after its last packet al
             CHECK(row.sent <= 4U + (loss > 20'000 ? 16U : 8U) + receivers / 500U);
         }
     }
+}
+
+TEST_CASE("a small file takes as long for many as for few, and as few packets") {
+    for (const auto receivers : {32, 256, 16384}) {
+        const Plan plan = small_plan(static_cast<std::uint16_t>(receivers), 4096, 0);
+        World world{plan};
+        world.run();
+        CHECK(world.complaints().empty());
+        REQUIRE(world.all_released());
+        CAPTURE(receivers, world.held_after().count());
+        // From the start of all: one way, and the disk.
+        CHECK(world.held_after() <= kRoundTrip);
+        const Host& source = world.host(plan.source);
+        CHECK(source.data_sent() == 4 + 8);
+        const auto heard = [&](wire::PacketType type) {
+            return source.heard()[static_cast<std::size_t>(type)];
+        };
+        // Up the tree, no more than its children are; nobody needs to say READY.
+        CHECK(heard(wire::PacketType::done) <= 64);
+        CHECK(heard(wire::PacketType::report) == 0);
+        CHECK(heard(wire::PacketType::request) == 0);
+        const Duration wait = std::min(core::EndingLimits{}.ready_jitter * plan.members,
+                                       core::EndingLimits{}.ready_jitter_max);
+        const auto early =
+            static_cast<std::uint64_t>(receivers * kRoundTrip.count() / wait.count());
+        CHECK(heard(wire::PacketType::ready) <= early);  // calls, before the offer came
+    }
+}
+
+TEST_CASE("who is late for a small file calls, and holds it two round trips later") {
+    Plan plan = small_plan(32, 4096, 0);
+    for (const auto late : {7, 8, 31}) {
+        plan.member[static_cast<std::size_t>(late)].start_at = milliseconds{5} * late;
+    }
+    World world{plan};
+    world.run();
+    CHECK(world.complaints().empty());
+    REQUIRE(world.all_released());
+    CHECK(world.held_after(1) <= kRoundTrip);  // Nobody waits for them.
+    const Duration wait = core::EndingLimits{}.ready_jitter * plan.members;
+    for (const auto late : {7, 8, 31}) {
+        const Duration after = world.held_after(static_cast<std::uint16_t>(late)) -
+                               plan.member[static_cast<std::size_t>(late)].start_at;
+        CAPTURE(late, after.count());
+        CHECK(after <= wait + 2 * kRoundTrip);
+    }
+    CHECK(world.host(plan.source).data_sent() == 12 + 3 * 4);
 }
 
 TEST_CASE("more lost than parities make good is pulled") {

@@ -110,7 +110,7 @@ struct Destination {
 
 /// One or more packets to one destination. DATA: chunks first .. first+count-1 of a resident
 /// block, numbered packet_number .. +count-1, each chunk_bytes long but the block's last: one
-/// segmented send. Control: `body`, and count is 1.
+/// segmented send. Control: `body`, so often.
 struct Send {
     wire::PacketType type = wire::PacketType::data;
     std::uint8_t flags = 0;

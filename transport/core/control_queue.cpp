@@ -10,7 +10,8 @@ namespace stage::core {
 void ControlQueue::push(wire::PacketType type,
                         Destination to,
                         std::vector<std::byte> body,
-                        std::uint8_t flags) {
+                        std::uint8_t flags,
+                        std::uint16_t copies) {
     invariant(body.size() <= wire::kMaxBodyBytes || type == wire::PacketType::offer,
               "a control packet fits the smallest MTU");
     if (queue_.size() >= packets_max_) {
@@ -22,6 +23,7 @@ void ControlQueue::push(wire::PacketType type,
     send.flags = flags;
     send.to = to;
     send.body = std::move(body);
+    send.count = copies;
     queue_.push_back(std::move(send));
 }
 
@@ -30,10 +32,10 @@ std::uint64_t ControlQueue::drain(SendBatch& batch, Numbering& numbers) {
     while (!queue_.empty() && !batch.full()) {
         Send send = std::move(queue_.front());
         queue_.pop_front();
-        send.packet_number = numbers.take(1);
-        bytes += send.body.size() + kWireOverheadBytes;
+        send.packet_number = numbers.take(send.count);
+        bytes += send.count * (send.body.size() + kWireOverheadBytes);
+        batch.packets += send.count;
         batch.sends.push_back(std::move(send));
-        ++batch.packets;
     }
     return bytes;
 }

@@ -34,9 +34,13 @@ class ControlQueue {
     void push(wire::PacketType type,
               Destination to,
               std::vector<std::byte> body,
-              std::uint8_t flags = 0);
-    void push_group(wire::PacketType type, std::vector<std::byte> body) {
-        push(type, {.to_group = true, .peer = {}}, std::move(body));
+              std::uint8_t flags = 0,
+              std::uint16_t copies = 1);
+    /// `copies`: so often at once, each under its own number.
+    void push_group(wire::PacketType type,
+                    std::vector<std::byte> body,
+                    std::uint16_t copies = 1) {
+        push(type, {.to_group = true, .peer = {}}, std::move(body), 0, copies);
     }
     void push_peer(wire::PacketType type,
                    Rank peer,

@@ -24,7 +24,8 @@ FirstPass::FirstPass(const CoreConfig& config,
       load_ahead_{std::clamp(config.resident_blocks / 2U, 1U, limits.load_ahead_max)},
       descriptors_{descriptors},
       residence_{residence},
-      since_announced_{kAnnounceEveryChunks},
+      announced_below_{goes_with_offers(config, shape, limits.parity) ? shape.blocks : 0},
+      since_announced_{announced_below_ > 0 ? 0 : kAnnounceEveryChunks},
       parities_{config, shape, limits, descriptors, residence} {
 }
 

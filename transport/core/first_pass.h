@@ -87,7 +87,7 @@ class FirstPass {
     std::uint32_t loaded_count_ = 0;
     std::deque<bool> loaded_;  ///< From the cursor's block on.
     Position cursor_;
-    std::uint32_t announced_below_ = 0;
+    std::uint32_t announced_below_;
     std::uint32_t since_announced_;  ///< Chunks.
     std::uint64_t last_packet_ = 0;
     ParityPass parities_;

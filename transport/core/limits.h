@@ -86,6 +86,10 @@ struct ParityLimits {
     std::uint8_t parities_many = 16;      ///< or, where more than
     std::uint32_t few_loss_ppm = 20'000;  ///< this is lost, so many;
     std::uint32_t describe_every = 3;     ///< and a DESCRIBE after so many.
+    /// Of no more packets: to send it costs hardly more than to offer it.
+    std::uint32_t offered_symbols_max = 16;
+    std::uint16_t offers_few = 2;   ///< So often at once, where parities_few travel,
+    std::uint16_t offers_many = 3;  ///< or parities_many.
 };
 
 struct FeedbackLimits {
@@ -134,10 +138,16 @@ struct EndingLimits {
     Duration alive_first = std::chrono::milliseconds{2};  ///< Silence before the source speaks.
     Duration end_first = std::chrono::microseconds{200};  ///< END repeated after this,
     std::uint32_t end_even = 6;                           ///< so often; then it doubles,
+    /// (or after this at first, and doubling, where parities make good what is lost,)
+    Duration end_first_coded = std::chrono::milliseconds{10};
     Duration end_max = std::chrono::milliseconds{500};    ///< up to this.
     Duration offer_first = std::chrono::milliseconds{2};  ///< OFFER repeated after this,
     std::uint32_t offer_even = 5;                         ///< so often; then it doubles,
     Duration offer_max = std::chrono::milliseconds{250};  ///< up to this.
+    /// Who hears no offer calls for one, again after this and then more rarely;
+    Duration call_first = std::chrono::milliseconds{5};
+    /// so long after the first offer, then twice as long, up to offer_first.
+    Duration call_least = std::chrono::microseconds{250};
     /// Whoever hasn't answered offers of the full packet's size by then may be behind a path
     /// that drops them: smaller packets for all.
     Duration path_patience = std::chrono::milliseconds{400};

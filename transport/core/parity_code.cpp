@@ -36,18 +36,40 @@ std::uint16_t ParityCode::symbol_bytes() const {
                : static_cast<std::uint16_t>(std::min<std::uint32_t>(*longest, chunk_bytes));
 }
 
+namespace {
+
+/// Each block may end in a short chunk.
+std::uint64_t symbols_most(const CoreConfig& config, const ObjectShape& shape) {
+    return shape.object_bytes / config.chunk_bytes + shape.blocks;
+}
+
+}  // namespace
+
 std::uint8_t parities_for(const CoreConfig& config,
                           const ObjectShape& shape,
                           const ParityLimits& limits) {
-    // Each block may end in a short chunk.
-    const std::uint64_t symbols_most = shape.object_bytes / config.chunk_bytes + shape.blocks;
-    if (symbols_most > limits.symbols_max || shape.blocks > limits.coded_blocks_max ||
+    if (symbols_most(config, shape) > limits.symbols_max ||
+        shape.blocks > limits.coded_blocks_max ||
         !has_room_for_parities(config, shape.blocks)) {
         return 0;
     }
     const bool is_few =
         config.loss_remembered_ppm.value_or(kUnknownLossPpm) <= limits.few_loss_ppm;
     return is_few ? limits.parities_few : limits.parities_many;
+}
+
+bool may_go_with_offers(const CoreConfig& config,
+                        const ObjectShape& shape,
+                        const ParityLimits& limits) {
+    return parities_for(config, shape, limits) > 0 && !config.holds_already &&
+           symbols_most(config, shape) <= limits.offered_symbols_max;
+}
+
+bool goes_with_offers(const CoreConfig& config,
+                      const ObjectShape& shape,
+                      const ParityLimits& limits) {
+    return config.readiness_policy == ReadinessPolicy::none &&
+           may_go_with_offers(config, shape, limits);
 }
 
 /// With the window of the first pass below: nothing of the object may wait for a report.

@@ -45,6 +45,15 @@ struct ParityCode {
                                         const ObjectShape& shape,
                                         const ParityLimits& limits);
 
+/// Is it so small that it may go out with its offers, whether anybody is ready or not?
+[[nodiscard]] bool may_go_with_offers(const CoreConfig& config,
+                                      const ObjectShape& shape,
+                                      const ParityLimits& limits);
+/// Does it? Where there is no fence.
+[[nodiscard]] bool goes_with_offers(const CoreConfig& config,
+                                    const ObjectShape& shape,
+                                    const ParityLimits& limits);
+
 /// A member with this much room can hold such an object and its parities together.
 [[nodiscard]] bool has_room_for_parities(const CoreConfig& config, std::uint32_t blocks);
 

@@ -8,6 +8,13 @@
 
 namespace stage::core {
 
+namespace {
+
+/// The offer had the descriptors.
+constexpr std::uint32_t kNever = ~0U;
+
+}  // namespace
+
 ParityPass::ParityPass(const CoreConfig& config,
                        const ObjectShape& shape,
                        const Limits& limits,
@@ -15,7 +22,9 @@ ParityPass::ParityPass(const CoreConfig& config,
                        Residence& residence)
     : chunk_bytes_{config.chunk_bytes},
       blocks_{shape.blocks},
-      describe_every_{limits.parity.describe_every},
+      describe_every_{goes_with_offers(config, shape, limits.parity)
+                          ? kNever
+                          : limits.parity.describe_every},
       descriptors_{descriptors},
       residence_{residence},
       parities_{parities_for(config, shape, limits.parity)} {
@@ -56,7 +65,9 @@ std::uint64_t ParityPass::fill(Instant now,
         }
         // The first of them follow the chunks; the last one is the end, so nothing follows it.
         const std::uint32_t since = next_ - std::uint32_t{described_};
-        if (since >= describe_every_ || (next_ + 1U == parities_ && since > 0)) {
+        if (describe_every_ == kNever) {
+            send(std::min<std::uint32_t>(room, parities_ - next_), batch, pacer, numbers);
+        } else if (since >= describe_every_ || (next_ + 1U == parities_ && since > 0)) {
             describe(batch, pacer, numbers);
         } else {
             const bool is_last = next_ + 1U == parities_;

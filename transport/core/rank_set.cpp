@@ -56,6 +56,23 @@ std::optional<Rank> RankSet::first_absent() const {
     return std::nullopt;
 }
 
+std::vector<wire::RankRun> RankSet::absent(std::size_t runs_max) const {
+    std::vector<wire::RankRun> found;
+    for (std::uint32_t value = 0; value < members_; ++value) {
+        const Rank rank{static_cast<std::uint16_t>(value)};
+        if (has(rank)) {
+            continue;
+        }
+        const bool is_next = !found.empty() && found.back().last.value() + 1U == value;
+        if (is_next || found.size() == runs_max) {
+            found.back().last = rank;
+        } else {
+            found.push_back({.first = rank, .last = rank});
+        }
+    }
+    return found;
+}
+
 std::vector<wire::RankRun> RankSet::runs(std::size_t runs_max, const RankSet& except) const {
     std::vector<wire::RankRun> found;
     for (std::uint32_t value = 0; value < members_; ++value) {

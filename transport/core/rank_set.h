@@ -35,6 +35,9 @@ class RankSet {
     [[nodiscard]] bool covers(const RankSet& other) const;
     /// The lowest rank that is not here.
     [[nodiscard]] std::optional<Rank> first_absent() const;
+    /// All that are not here, in at most `runs_max` runs; where these are too few, some who are
+    /// here are among them.
+    [[nodiscard]] std::vector<wire::RankRun> absent(std::size_t runs_max) const;
 
     /// The first `runs_max` runs of what is here and not in `except`.
     [[nodiscard]] std::vector<wire::RankRun> runs(std::size_t runs_max,

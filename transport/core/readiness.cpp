@@ -1,28 +1,48 @@
 #include "transport/core/readiness.h"
 
+#include "transport/core/parity_code.h"
+
 #include <algorithm>
 
 namespace stage::core {
+namespace {
+
+/// Behind the offer of an object that goes with it nobody waits for the answers, and soon there
+/// are DONEs: these need time to come up their tree.
+Repeater::Plan offer_plan(const CoreConfig& config,
+                          const ObjectShape& shape,
+                          const Limits& limits) {
+    const EndingLimits& ending = limits.ending;
+    const bool is_calm = goes_with_offers(config, shape, limits.parity);
+    return {.first = is_calm ? ending.offer_max : ending.offer_first,
+            .max = ending.offer_max,
+            .even = is_calm ? 1U : ending.offer_even};
+}
+
+}  // namespace
 
 Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const Limits& limits)
     : config_{config},
       shape_{shape},
       parities_{parities_for(config, shape, limits.parity)},
+      is_small_{core::goes_with_offers(config, shape, limits.parity)},
       path_patience_{limits.ending.path_patience},
+      parity_{limits.parity},
+      call_least_{limits.ending.call_least},
+      call_gap_{limits.ending.call_least},
+      call_gap_max_{limits.ending.offer_first},
       ready_{config.members},
       holders_{config.members},
-      offers_{{.first = limits.ending.offer_first,
-               .max = limits.ending.offer_max,
-               .even = limits.ending.offer_even}},
+      offers_{offer_plan(config, shape, limits)},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
                    .max = limits.repair.timeout_max}} {
     ready_.add(config.own);
 }
 
-void Readiness::start(Instant now) {
+void Readiness::start(Instant now, Duration wait) {
     started_at_ = now;
-    offers_.start(now);
+    offers_.start(now + wait);
 }
 
 void Readiness::start_again(Instant now, const Readiness& before) {
@@ -46,13 +66,33 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
                            .chunk_bytes = config_.chunk_bytes,
                            .source_time_us = time_us(now),
                            .parities = parities_,
-                           .features = 0};
+                           .features = 0,
+                           .awaited = awaited(),
+                           .descriptors = descriptors_};
     std::vector<std::byte> packet = wire::write(body);
     packet.resize(std::max<std::size_t>(packet.size(), config_.chunk_bytes));
     return packet;
 }
 
+/// Once all have answered nobody is: the source's own rank says so.
+std::vector<wire::RankRun> Readiness::awaited() const {
+    return is_complete()
+               ? std::vector<wire::RankRun>{{.first = config_.own, .last = config_.own}}
+               : ready_.absent(wire::kMaxAwaitedRuns);
+}
+
+/// It is here, and heard no offer: the next one need not come late, nor for each who calls. Who
+/// called just when the last one left hears that.
+void Readiness::on_call(Instant now, Rank from) {
+    if (!ready_.has(from) && now >= offered_at_ + call_least_) {
+        offers_.hasten(offered_at_ + call_gap_);
+    }
+}
+
 void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool holds) {
+    if (body.source_time_us == 0) {
+        return on_call(now, from);
+    }
     if (body.source_time_us < counts_from_us_) {
         return;
     }
@@ -62,7 +102,7 @@ void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool h
     }
     const std::uint64_t now_us = time_us(now);
     const std::uint64_t spent_us = body.source_time_us + body.hold_us;
-    if (body.source_time_us > 0 && spent_us <= now_us) {
+    if (spent_us <= now_us) {
         round_trip_.on_sample(std::chrono::microseconds{now_us - spent_us});
     }
     if (is_complete()) {
@@ -70,10 +110,37 @@ void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool h
     }
 }
 
-void Readiness::poll(Instant now, ControlQueue& out) {
-    if (offers_.is_due(now)) {
-        out.push_group(wire::PacketType::offer, offer(now));
+void Readiness::on_done(const std::vector<wire::RankRun>& ranks) {
+    ready_.add(ranks);
+    if (is_complete()) {
+        offers_.stop();
     }
+}
+
+void Readiness::add(Instant now, const DescriptorTable& descriptors) {
+    for (std::uint32_t block = 0; block < shape_.blocks; ++block) {
+        descriptors_.push_back(descriptors.at(BlockIndex{block}));
+    }
+    offers_.start(now);
+}
+
+bool Readiness::poll(Instant now, ControlQueue& out) {
+    if (!offers_.is_due(now)) {
+        return false;
+    }
+    if (is_complete()) {
+        offers_.stop();  // All answered while it was read.
+    }
+    has_told_all_ = goes_with_offers();
+    if (offered_at_ != Instant{}) {
+        call_gap_ = std::min(2 * call_gap_, call_gap_max_);
+    }
+    offered_at_ = now;
+    // Who loses it loses all that comes behind it.
+    const bool is_few = parities_ <= parity_.parities_few;
+    const std::uint16_t copies = is_few ? parity_.offers_few : parity_.offers_many;
+    out.push_group(wire::PacketType::offer, offer(now), goes_with_offers() ? copies : 1);
+    return true;
 }
 
 std::optional<Accusation> Readiness::accuse(Instant now) const {
@@ -92,7 +159,7 @@ std::optional<Accusation> Readiness::accuse(Instant now) const {
 }
 
 std::optional<Instant> Readiness::deadline() const {
-    return is_complete() ? std::nullopt
+    return is_complete() ? offers_.deadline()
                          : earlier(offers_.deadline(), started_at_ + config_.ready_timeout);
 }
 

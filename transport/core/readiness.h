@@ -2,12 +2,13 @@
 //
 // The source offers the object again and again until each member has answered an offer that
 // came by multicast. Then a datagram has gone both ways for everyone, before any data is sent.
-// Whoever has not answered in time is named. (Where the site wants no fence, data goes out
-// beside the offers.)
+// An offer names who has not answered yet; who starts late calls for one. Whoever has not
+// answered in time is named. (Where the site wants no fence, data goes out beside the offers.)
 #pragma once
 
 #include "transport/core/contract.h"
 #include "transport/core/control_queue.h"
+#include "transport/core/descriptor_table.h"
 #include "transport/core/limits.h"
 #include "transport/core/member_watch.h"
 #include "transport/core/object_shape.h"
@@ -23,17 +24,25 @@ class Readiness {
   public:
     Readiness(const CoreConfig& config, const ObjectShape& shape, const Limits& limits);
 
-    void start(Instant now);
+    /// The first offer leaves after `wait`, or with what is added before.
+    void start(Instant now, Duration wait);
+    /// Of all blocks of an object that goes with its offers: the next leaves now. Once.
+    void add(Instant now, const DescriptorTable& descriptors);
+    [[nodiscard]] bool goes_with_offers() const { return !descriptors_.empty(); }
     /// Offers smaller packets from now on: only answers to these count. `before` has waited
     /// since its own start.
     void start_again(Instant now, const Readiness& before);
     void on_ready(Instant now, Rank from, const wire::Ready& body, bool holds);
+    /// These hold what goes with the offers: they need none.
+    void on_done(const std::vector<wire::RankRun>& ranks);
 
-    void poll(Instant now, ControlQueue& out);
+    /// True if the object was offered.
+    bool poll(Instant now, ControlQueue& out);
     [[nodiscard]] bool is_complete() const { return ready_.is_full(); }
     /// Data may be sent.
     [[nodiscard]] bool may_begin() const {
-        return is_complete() || config_.readiness_policy == ReadinessPolicy::none;
+        const bool is_fenced = config_.readiness_policy != ReadinessPolicy::none;
+        return is_small_ ? has_told_all_ : (is_complete() || !is_fenced);
     }
     /// The time is over and somebody has not answered.
     [[nodiscard]] std::optional<Accusation> accuse(Instant now) const;
@@ -50,17 +59,27 @@ class Readiness {
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
 
   private:
+    void on_call(Instant now, Rank from);
+    [[nodiscard]] std::vector<wire::RankRun> awaited() const;
     [[nodiscard]] std::uint64_t time_us(Instant now) const;
 
     CoreConfig config_;
     ObjectShape shape_;
     std::uint8_t parities_;
+    bool is_small_;              ///< It goes with the offers,
+    bool has_told_all_ = false;  ///< the first of which has left.
+    std::vector<wire::Descriptor> descriptors_;
     Duration path_patience_;
+    ParityLimits parity_;
+    Duration call_least_;
+    Duration call_gap_;  ///< From an offer to one that is called for.
+    Duration call_gap_max_;
     RankSet ready_;
     RankSet holders_;
     Repeater offers_;
     RoundTrip round_trip_;
     Instant started_at_{};
+    Instant offered_at_{};
     std::uint64_t counts_from_us_ = 0;  ///< Answers to earlier offers are of no use.
 };
 

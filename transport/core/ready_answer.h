@@ -1,8 +1,9 @@
 // When does a member answer an offer?
 //
-// Once for each offer that it hears from the group, after a short random wait in a large group,
-// so that the source isn't drowned. The answer proves that the source's datagrams reach this
-// member by multicast, and its own reach the source. It also says if this member needs nothing.
+// Once for each offer that it hears from the group and that asks it, after a short random wait
+// in a large group, so that the source isn't drowned. The answer proves that the source's
+// datagrams reach this member by multicast, and its own reach the source. It also says if this
+// member needs nothing.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -14,23 +15,42 @@
 
 namespace stage::core {
 
+/// Before a word to the source that a whole group may want to say at once.
+[[nodiscard]] inline Duration answer_wait(const CoreConfig& config,
+                                          const EndingLimits& limits,
+                                          Prng& prng) {
+    const Duration spread =
+        std::min<Duration>(limits.ready_jitter * config.members, limits.ready_jitter_max);
+    return Duration{static_cast<Duration::rep>(
+        prng.below(static_cast<std::uint64_t>(std::max<Duration::rep>(spread.count(), 1))))};
+}
+
 class ReadyAnswer {
   public:
     ReadyAnswer(const CoreConfig& config, const EndingLimits& limits, Prng& prng)
-        : source_{config.source},
-          spread_{std::min(limits.ready_jitter * config.members, limits.ready_jitter_max)},
+        : config_{config},
+          limits_{limits},
           flags_{config.holds_already ? std::uint8_t{wire::kFlagHolds} : std::uint8_t{0}},
           prng_{prng} {}
 
-    void on_offer(Instant now, const wire::Offer& offer) {
-        const auto wait = prng_.below(
-            static_cast<std::uint64_t>(std::max<Duration::rep>(spread_.count(), 1)));
+    /// `soon`: the object comes with the offer, and DONE may say as much before long.
+    void on_offer(Instant now, const wire::Offer& offer, bool soon) {
+        if (!is_asked(offer)) {
+            return;
+        }
         if (!answer_at_) {
-            answer_at_ = now + Duration{static_cast<Duration::rep>(wait)};
+            const bool is_few = config_.members <= limits_.confirming_members_max;
+            const Duration spread = is_few ? Duration{} : answer_wait(config_, limits_, prng_);
+            const Duration patience =
+                std::min<Duration>(limits_.offer_max, config_.ready_timeout / 4);
+            answer_at_ = now + spread + (soon ? patience : Duration{});
         }
         heard_at_ = now;
         source_time_us_ = offer.source_time_us;
     }
+
+    /// DONE says it.
+    void stop() { answer_at_.reset(); }
 
     void poll(Instant now, ControlQueue& out) {
         if (!answer_at_ || now < *answer_at_) {
@@ -40,14 +60,22 @@ class ReadyAnswer {
         const wire::Ready body{
             .source_time_us = source_time_us_,
             .hold_us = static_cast<std::uint32_t>((now - heard_at_).count() / 1000)};
-        out.push_peer(wire::PacketType::ready, source_, wire::write(body), flags_);
+        out.push_peer(wire::PacketType::ready, config_.source, wire::write(body), flags_);
     }
 
     [[nodiscard]] std::optional<Instant> deadline() const { return answer_at_; }
 
   private:
-    Rank source_;
-    Duration spread_;
+    /// Who has answered already is asked no more.
+    [[nodiscard]] bool is_asked(const wire::Offer& offer) const {
+        return offer.awaited.empty() ||
+               std::ranges::any_of(offer.awaited, [this](const wire::RankRun& run) {
+                   return run.first <= config_.own && config_.own <= run.last;
+               });
+    }
+
+    CoreConfig config_;
+    EndingLimits limits_;
     std::uint8_t flags_;
     Prng& prng_;
     std::optional<Instant> answer_at_;

@@ -28,6 +28,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
       puller{config, limits, prng},
       descriptor_pull{limits.repair},
       parities{config},
+      call{config, limits.ending, prng},
       ready{config, limits.ending, prng},
       reporter{config, limits.feedback, prng},
       done{config, limits.ending},
@@ -80,6 +81,9 @@ void Receiver::Parts::on_held(Instant now) {
     } else {
         reporter.stop();
     }
+    if (comes_with_offers) {
+        ready.stop();
+    }
 }
 
 void Receiver::Parts::on_loaded(const Completion& completed) {
@@ -92,12 +96,16 @@ void Receiver::Parts::work(Instant now) {
     if (!is_started) {
         is_started = true;
         source_heard = now;
+        if (!intake.has_begun()) {
+            call.start(now);
+        }
     }
     if (!is_over()) {
         watch_source(now);
         watch_disk(now);
     }
     if (!is_over()) {
+        call.poll(now, control);
         done.poll(now, control);  // Children may hold it before the first offer came here.
     }
     if (!is_over() && intake.has_begun()) {
@@ -218,6 +226,7 @@ void Receiver::Parts::fail(Instant now, Rank culprit, Error why) {
 
 void Receiver::Parts::stop() {
     server.clear();
+    call.stop();
     done.stop();
     reporter.stop();
 }
@@ -330,7 +339,7 @@ std::optional<Instant> Receiver::deadline() const {
         return kLongAgo;
     }
     auto first = earlier(parts.ending.deadline(), parts.source_deadline());
-    first = earlier(first, parts.done.deadline());
+    first = earlier(first, earlier(parts.call.deadline(), parts.done.deadline()));
     if (parts.may_answer()) {
         first = earlier(first, parts.ready.deadline());
     }

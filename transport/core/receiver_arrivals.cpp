@@ -14,6 +14,9 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
         // (An OFFER may come long before the stream: it is no part of it.)
         if (datagram.to_group && datagram.header.type != PacketType::offer) {
             reporter.on_packet(now, datagram);
+            if (!intake.has_begun()) {
+                call.on_stream(now + limits.ending.call_least);
+            }
         }
     }
     switch (datagram.header.type) {
@@ -59,6 +62,9 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
                                (header.flags & wire::kFlagRepeat) == 0;
     if (is_first_pass) {
         on_first_pass(now, datagram);
+    }
+    if (!is_first_pass && parities.is_expected() && datagram.to_group) {
+        on_end(now);  // It was late for the first pass, or most were.
     }
     if (is_first_pass && parities.is_parity(header)) {
         parities.on_parity(datagram, intake);
@@ -129,8 +135,13 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
                       " bytes (its MTU) and " + std::to_string(kBlocksMax) + " blocks"});
             return;
         }
+        call.on_offer();
         intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
         parities.begin(offer->blocks, offer->parities);
+        comes_with_offers = !offer->descriptors.empty() && !config.holds_already;
+        if (comes_with_offers) {
+            reporter.be_rare();
+        }
         object_bytes = offer->object_bytes;
         if (outcome.phase == Phase::wiring) {
             outcome.phase = Phase::moving;
@@ -139,8 +150,11 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
             order_finish();
         }
     }
+    if (!offer->descriptors.empty() && !config.holds_already) {
+        intake.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
+    }
     if (offer->chunk_bytes == config.chunk_bytes) {
-        ready.on_offer(now, *offer);
+        ready.on_offer(now, *offer, comes_with_offers);
     }
 }
 

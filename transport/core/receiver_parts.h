@@ -10,6 +10,7 @@
 #include "transport/core/frontier.h"
 #include "transport/core/intake.h"
 #include "transport/core/member_ending.h"
+#include "transport/core/offer_call.h"
 #include "transport/core/puller.h"
 #include "transport/core/ready_answer.h"
 #include "transport/core/receiver.h"
@@ -73,6 +74,7 @@ struct Receiver::Parts {
     DescriptorPull descriptor_pull;
     Frontier frontier;
     Reconstruction parities;
+    OfferCall call;
     ReadyAnswer ready;
     Reporter reporter;
     DoneReporter done;
@@ -81,6 +83,7 @@ struct Receiver::Parts {
 
     bool is_started = false;
     bool is_finishing = false;
+    bool comes_with_offers = false;  ///< The object is so small that it does.
     Instant source_heard{};
     std::uint64_t object_bytes = 0;       ///< As offered.
     std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent,

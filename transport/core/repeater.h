@@ -31,6 +31,12 @@ class Repeater {
         even_left_ = plan_.even;
     }
     void stop() { next_.reset(); }
+    /// The next time, of a running one, is no later than this.
+    void hasten(Instant at) {
+        if (next_) {
+            next_ = std::min(*next_, at);
+        }
+    }
 
     [[nodiscard]] bool is_running() const { return next_.has_value(); }
     [[nodiscard]] std::optional<Instant> deadline() const { return next_; }

@@ -1,7 +1,6 @@
 #include "transport/core/sender.h"
 
 #include "transport/base/invariant.h"
-#include "transport/core/member_ending.h"
 #include "transport/core/reporter.h"
 #include "transport/core/sender_parts.h"
 #include "transport/core/timeouts.h"
@@ -13,8 +12,6 @@
 namespace stage::core {
 namespace {
 
-/// So many who may not hear the group are told the end one by one.
-constexpr std::uint32_t kToldAlone = 64;
 /// The source is never silent for longer than this part of a stall_timeout, nor than a second.
 constexpr int kAlivePart = 8;
 constexpr Duration kAliveMax = std::chrono::seconds{1};
@@ -23,13 +20,30 @@ Duration alive_every(const CoreConfig& config) {
     return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
 }
 
-/// Without a fence nobody waits to see which packets pass: the smaller ones do.
-CoreConfig first_config(CoreConfig config) {
-    if (config.readiness_policy == ReadinessPolicy::none && config.chunk_bytes_careful > 0) {
-        config.chunk_bytes = config.chunk_bytes_careful;
-        config.chunk_bytes_careful = 0;
+/// Without a fence nobody waits to see which packets pass: the smaller ones do. A small object
+/// never waits: it costs no more than the offers do.
+CoreConfig first_config(const CoreConfig& given,
+                        const ObjectShape& shape,
+                        const Limits& limits) {
+    CoreConfig config = given;
+    if (config.chunk_bytes_careful > 0) {
+        config.chunk_bytes = std::exchange(config.chunk_bytes_careful, std::uint16_t{0});
     }
-    return config;
+    if (may_go_with_offers(config, shape, limits.parity)) {
+        config.readiness_policy = ReadinessPolicy::none;
+    }
+    return config.readiness_policy == ReadinessPolicy::none ? config : given;
+}
+
+/// Hardly anybody misses more than parities make good: few need to hear an END soon.
+Repeater::Plan end_plan(const CoreConfig& config,
+                        const ObjectShape& shape,
+                        const Limits& limits) {
+    const EndingLimits& ending = limits.ending;
+    const bool is_coded = parities_for(config, shape, limits.parity) > 0;
+    return {.first = is_coded ? ending.end_first_coded : ending.end_first,
+            .max = std::min(ending.end_max, alive_every(config)),
+            .even = is_coded ? 1U : ending.end_even};
 }
 
 std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
@@ -40,9 +54,10 @@ std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
 }  // namespace
 
 Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const Limits& limits_)
-    : config{first_config(with_default_timeouts(given))},
+    : config{first_config(with_default_timeouts(given), shape_, limits_)},
       limits{limits_},
       shape{shape_},
+      is_offered_whole{goes_with_offers(config, shape, limits.parity)},
       cut{config.chunk_bytes},
       control{limits.outbox_max},
       pacer{limits.pacer, rate_of(config, limits), config.chunk_bytes + kWireOverheadBytes},
@@ -58,9 +73,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
                   cut.chunks_max()},
       watch{config, limits.ending, shape.blocks},
       verdict{config.members},
-      end{{.first = limits.ending.end_first,
-           .max = std::min(limits.ending.end_max, alive_every(config)),
-           .even = limits.ending.end_even}},
+      end{end_plan(config, shape, limits)},
       release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}},
       confirmed{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
@@ -76,7 +89,8 @@ void Sender::Parts::work(Instant now) {
         is_started = true;
         group_sent_at = now;
         alive_gap = limits.ending.alive_first;
-        readiness.start(now);
+        // A small object leaves with its first offer, so that nobody wakes up for each.
+        readiness.start(now, is_offered_whole ? limits.ending.alive_first : Duration{});
     }
     if (!is_over()) {
         work_on_readiness(now);
@@ -97,7 +111,12 @@ void Sender::Parts::work(Instant now) {
 }
 
 void Sender::Parts::work_on_readiness(Instant now) {
-    readiness.poll(now, control);
+    if (is_offered_whole && pass.has_loaded_all() && !readiness.goes_with_offers()) {
+        readiness.add(now, descriptors);
+    }
+    if (readiness.poll(now, control) && is_offered_whole && pass.is_over()) {
+        send_to_late(now);
+    }
     if (outcome.phase == Phase::wiring && readiness.may_begin()) {
         // A small object may have been read, and finished here, before all were heard.
         outcome.phase = outcome.held_at ? Phase::holding : Phase::moving;
@@ -186,41 +205,6 @@ void Sender::Parts::fail(Rank culprit, Blame blame_, std::string why) {
     verdict.on_failed(culprit, std::move(why));
 }
 
-/// Once the verdict stands, everybody is told, more than once.
-void Sender::Parts::decide(Instant now) {
-    auto ending = verdict.decide(config.source);
-    if (!ending) {
-        return;
-    }
-    ending->why = why_of(Error{blame, ending->why});
-    told = std::move(ending);
-    if (told->outcome == 0) {
-        outcome.phase = Phase::released;
-    } else {
-        outcome.phase = Phase::failed;
-        outcome.culprit = told->rank;
-        outcome.why = Error{blame, told->why};
-        tell_the_deaf();
-    }
-    server.clear();
-    watch.stop();
-    end.stop();
-    release.start(now);
-    stays_until = now + limits.ending.answer_late;
-}
-
-/// Those who never answered may not hear the group: they are told the end one by one.
-void Sender::Parts::tell_the_deaf() {
-    std::uint32_t alone = 0;
-    for (std::uint32_t i = 0; i < config.members && alone < kToldAlone; ++i) {
-        const Rank rank{static_cast<std::uint16_t>(i)};
-        if (!readiness.ready().has(rank)) {
-            control.push_peer(wire::PacketType::release, rank, wire::write(*told));
-            ++alone;
-        }
-    }
-}
-
 bool Sender::Parts::has(BlockIndex block, std::uint32_t chunk) const {
     if (chunk >= chunks(block)) {
         return false;
@@ -277,7 +261,8 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
             alive_gap = limits.ending.alive_first;
         }
         if (pass.is_over() && !end.is_running()) {
-            end.start(now);
+            // (The last parity said it, and hardly anybody misses anything.)
+            end.start(is_offered_whole ? now + limits.ending.end_first_coded : now);
         }
     }
     pace.on_sends(now, std::span{batch.sends}.subspan(sends_before));

@@ -40,6 +40,9 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
         case PacketType::done:
             if (const auto body = wire::read_done(datagram.body)) {
                 verdict.on_done(body->ranks);
+                if (is_offered_whole) {
+                    readiness.on_done(body->ranks);
+                }
                 control.push_peer(PacketType::done_ack, from, wire::write(*body));
             }
             return;
@@ -118,6 +121,19 @@ void Sender::Parts::repeat(Instant now, const std::vector<wire::ChunkRun>& runs)
             shared_loss.on_repeat(now, run);
         }
     }
+}
+
+/// Who was late for a small object hears it right behind the offer: it takes no longer than the
+/// answer, and to pull it would.
+void Sender::Parts::send_to_late(Instant now) {
+    std::vector<wire::ChunkRun> whole;
+    for (std::uint32_t block = 0; block < shape.blocks; ++block) {
+        const auto count = static_cast<std::uint16_t>(chunks(BlockIndex{block}));
+        if (count > 0) {
+            whole.push_back({.block = BlockIndex{block}, .first = 0, .count = count});
+        }
+    }
+    repeat(now, whole);
 }
 
 void Sender::Parts::on_completion(Instant now, const Completion& done) {

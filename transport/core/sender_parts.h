@@ -1,6 +1,7 @@
 // Of what is a source made?
 //
-// Only sender.cpp (what time brings) and sender_arrivals.cpp (what others send) look in here.
+// Only sender.cpp (what time brings), sender_arrivals.cpp (what others send) and
+// sender_ending.cpp (how all are told) look in here.
 #pragma once
 
 #include "transport/core/descriptor_table.h"
@@ -31,6 +32,7 @@ struct Sender::Parts final : Holdings {
     void on_request(Instant now, Rank from, const wire::Request& request);
     void on_report(Instant now, Rank from, const wire::Report& report);
     void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);
+    void send_to_late(Instant now);
     void on_completion(Instant now, const Completion& done);
     void on_loaded(const Completion& done);
 
@@ -67,6 +69,7 @@ struct Sender::Parts final : Holdings {
     CoreConfig config;
     Limits limits;
     ObjectShape shape;
+    bool is_offered_whole;  ///< It is so small that it goes with the offers.
     Cut cut;
     Outcome outcome;
     Numbering numbers;

@@ -37,6 +37,26 @@ std::optional<std::vector<ChunkRun>> read_runs(ByteReader& in) {
     return runs;
 }
 
+void write_ranks(ByteWriter& out, const std::vector<RankRun>& ranks) {
+    for (const RankRun& run : ranks) {
+        out.u16(run.first.value()).u16(run.last.value());
+    }
+}
+
+std::optional<std::vector<RankRun>> read_ranks(ByteReader& in, std::size_t count) {
+    std::vector<RankRun> ranks;
+    ranks.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Rank first{in.u16()};
+        const Rank last{in.u16()};
+        if (!in.ok() || last < first) {
+            return std::nullopt;
+        }
+        ranks.push_back({.first = first, .last = last});
+    }
+    return ranks;
+}
+
 void write_descriptor(ByteWriter& out, const Descriptor& descriptor) {
     out.u32(descriptor.length).u32(descriptor.wire_length);
     out.u8(static_cast<std::uint8_t>(descriptor.encoding)).raw(descriptor.leaf);
@@ -97,10 +117,41 @@ std::optional<Describe> read_describe(Bytes bytes) {
     return body;
 }
 
+namespace {
+
+/// Whose answer is awaited, and the blocks' descriptors.
+bool read_lists(ByteReader& in, Offer& body) {
+    const std::size_t runs = in.u8();
+    auto awaited = runs <= kMaxAwaitedRuns ? read_ranks(in, runs) : std::nullopt;
+    const std::size_t count = in.u8();
+    if (!awaited || (count != 0 && (count > kMaxOfferedDescriptors || count != body.blocks))) {
+        return false;
+    }
+    body.awaited = *std::move(awaited);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto descriptor = read_descriptor(in);
+        if (!descriptor) {
+            return false;
+        }
+        body.descriptors.push_back(*descriptor);
+    }
+    return in.ok();
+}
+
+}  // namespace
+
 std::vector<std::byte> write(const Offer& body) {
     ByteWriter out;
     out.u32(body.blocks).u64(body.object_bytes).u16(body.chunk_bytes);
     out.u64(body.source_time_us).u8(body.parities).u32(body.features);
+    invariant(body.awaited.size() <= kMaxAwaitedRuns, "a set of ranks fits its packet");
+    out.u8(static_cast<std::uint8_t>(body.awaited.size()));
+    write_ranks(out, body.awaited);
+    invariant(body.descriptors.size() <= kMaxOfferedDescriptors, "an OFFER has few of them");
+    out.u8(static_cast<std::uint8_t>(body.descriptors.size()));
+    for (const Descriptor& descriptor : body.descriptors) {
+        write_descriptor(out, descriptor);
+    }
     return out.take();
 }
 
@@ -113,6 +164,9 @@ std::optional<Offer> read_offer(Bytes bytes) {
     body.source_time_us = in.u64();
     body.parities = in.u8();
     body.features = in.u32();
+    if (!read_lists(in, body)) {
+        return std::nullopt;
+    }
     const bool sane = in.ok() && body.blocks >= 1 && body.chunk_bytes >= kMinChunkBytes &&
                       body.chunk_bytes <= kMaxChunkBytes && body.parities <= kMaxParities &&
                       (body.features & kCriticalFeatures) == 0 && body.object_bytes >= 1 &&
@@ -187,9 +241,7 @@ std::vector<std::byte> write(const Done& body) {
     invariant(body.ranks.size() <= kMaxRankRuns, "a set of ranks fits its packet");
     ByteWriter out;
     out.u16(static_cast<std::uint16_t>(body.ranks.size()));
-    for (const RankRun& run : body.ranks) {
-        out.u16(run.first.value()).u16(run.last.value());
-    }
+    write_ranks(out, body.ranks);
     return out.take();
 }
 
@@ -199,16 +251,8 @@ std::optional<Done> read_done(Bytes bytes) {
     if (!in.ok() || count > kMaxRankRuns || in.left() != count * 4) {
         return std::nullopt;
     }
-    Done body;
-    for (std::size_t i = 0; i < count; ++i) {
-        const Rank first{in.u16()};
-        const Rank last{in.u16()};
-        if (last < first) {
-            return std::nullopt;
-        }
-        body.ranks.push_back({.first = first, .last = last});
-    }
-    return body;
+    auto ranks = read_ranks(in, count);
+    return ranks ? std::optional{Done{.ranks = *std::move(ranks)}} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Ending& body) {

@@ -44,8 +44,16 @@ struct Describe {
     std::vector<Descriptor> descriptors;  ///< 1..kMaxDescriptors, of consecutive blocks.
 };
 
+/// A run of ranks. first u16 | last u16
+struct RankRun {
+    Rank first;
+    Rank last;  ///< Inclusive, >= first.
+
+    friend bool operator==(const RankRun&, const RankRun&) = default;
+};
+
 /// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u16 | source_time_us u64 | parities u8 |
-///        features u32,
+///        features u32 | count u8 | count x rank run | count u8 | count x descriptor,
 /// then padding, so that it is as long as a packet with chunk_bytes of payload: whoever hears
 /// it hears those, too.
 struct Offer {
@@ -56,12 +64,17 @@ struct Offer {
         0;                       ///< The source's own clock, to be echoed; means nothing else.
     std::uint8_t parities = 0;   ///< That follow the last block, at most kMaxParities.
     std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical; none yet.
+    std::vector<RankRun> awaited;  ///< Who is to answer, kMaxAwaitedRuns at most; none: all.
+    /// All blocks', of an object that goes with its offers; else none.
+    std::vector<Descriptor> descriptors;
 };
 
 inline constexpr std::uint8_t kMaxParities = 32;
-inline constexpr std::size_t kOfferBytes = 27;  ///< Before the padding.
+/// Of an OFFER: both fit the smallest chunk.
+inline constexpr std::size_t kMaxAwaitedRuns = 64;
+inline constexpr std::size_t kMaxOfferedDescriptors = 8;
 
-/// READY: source_time_us u64 (echo) | hold_us u32
+/// READY: source_time_us u64 (echo; 0: I am here, and heard no offer yet) | hold_us u32
 struct Ready {
     std::uint64_t source_time_us = 0;
     std::uint32_t hold_us = 0;  ///< From hearing the offer to sending this.
@@ -108,13 +121,6 @@ struct Report {
         missing;  ///< What stayed away since the last report, at most kMaxRuns.
 };
 
-/// A run of ranks. first u16 | last u16
-struct RankRun {
-    Rank first;
-    Rank last;  ///< Inclusive, >= first.
-
-    friend bool operator==(const RankRun&, const RankRun&) = default;
-};
 inline constexpr std::size_t kMaxRankRuns = 280;
 
 /// DONE and DONE_ACK: count u16 | count x rank run. A set, so that saying it twice is harmless.

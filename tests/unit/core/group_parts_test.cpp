@@ -83,7 +83,7 @@ TEST_CASE("giving files their names may take longer than a block") {
 
 TEST_CASE("an offer is repeated until all have answered, or the missing are named") {
     Readiness readiness{config_of(0, 4), {.blocks = 3, .object_bytes = 300}, {}};
-    readiness.start(kStart);
+    readiness.start(kStart, Duration{});
     ControlQueue out{100};
     readiness.poll(kStart, out);
     const auto first = drained(out);
@@ -109,13 +109,79 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     CHECK(named->rank == rank(2));
     CHECK(named->why.find("no datagram passes") == 0);
     CHECK(named->why.find("(and 1 more nodes)") != std::string::npos);
-    readiness.on_ready(kStart, rank(2), {}, false);
-    readiness.on_ready(kStart, rank(3), {}, true);
+    CHECK(offer->awaited.size() == 1);  // 1, 2 and 3
+    readiness.poll(kStart + milliseconds{2}, out);
+    const auto second = wire::read_offer(drained(out).at(0).body);
+    CHECK(second->awaited == std::vector<wire::RankRun>{{.first = rank(2), .last = rank(3)}});
+    readiness.on_ready(kStart, rank(2), {.source_time_us = 1}, false);
+    readiness.on_ready(kStart, rank(3), {.source_time_us = 1}, true);
     CHECK(readiness.is_complete());
     CHECK(readiness.holders().count() == 2);
     CHECK_FALSE(readiness.holders().has(rank(2)));
     CHECK_FALSE(readiness.deadline());
     CHECK_FALSE(readiness.accuse(kStart + seconds{9}));
+}
+
+TEST_CASE("who calls gets an offer soon, but callers together get one") {
+    const Limits limits;
+    const Duration least = limits.ending.call_least;
+    Readiness readiness{config_of(0, 4), {.blocks = 3, .object_bytes = 300}, limits};
+    readiness.start(kStart, Duration{});
+    ControlQueue out{100};
+    Instant now = kStart;
+    for (int i = 0; i < 10; ++i) {  // Until offers are rare.
+        readiness.poll(now, out);
+        now = *readiness.deadline();
+    }
+    CHECK(now - kStart > milliseconds{100});
+    static_cast<void>(drained(out));
+    now -= milliseconds{10};
+    readiness.on_ready(now, rank(1), {}, false);
+    readiness.on_ready(now, rank(2), {}, false);
+    CHECK(*readiness.deadline() <= now);
+    CHECK(readiness.poll(now, out));
+    CHECK(drained(out).size() == 1);
+    CHECK_FALSE(readiness.ready().has(rank(1)));  // It heard none yet.
+    const auto regular = readiness.deadline();
+    readiness.on_ready(now + least / 2, rank(2), {}, false);
+    CHECK(readiness.deadline() == regular);  // It hears the one that just left.
+    readiness.on_ready(now + least, rank(2), {}, false);
+    CHECK(*readiness.deadline() >= now + least);
+    CHECK(*readiness.deadline() <= now + limits.ending.offer_first);
+}
+
+TEST_CASE("who has answered calls in vain") {
+    Readiness readiness{config_of(0, 3), {.blocks = 3, .object_bytes = 300}, {}};
+    readiness.start(kStart, Duration{});
+    ControlQueue out{100};
+    readiness.poll(kStart, out);
+    readiness.on_ready(kStart, rank(1), {.source_time_us = 1}, false);
+    const auto before = readiness.deadline();
+    readiness.on_ready(kStart, rank(1), {}, false);
+    CHECK(readiness.deadline() == before);
+}
+
+TEST_CASE("a small object's offer waits for its descriptors, and nothing leaves before it") {
+    CoreConfig config = config_of(0, 3);
+    config.readiness_policy = ReadinessPolicy::none;
+    Readiness readiness{config, {.blocks = 2, .object_bytes = 300}, {}};
+    readiness.start(kStart, milliseconds{2});
+    ControlQueue out{100};
+    CHECK_FALSE(readiness.poll(kStart, out));
+    DescriptorTable table{2, 2};
+    table.learn(block(0), raw_block(100));
+    table.learn(block(1), raw_block(200));
+    readiness.on_ready(kStart, rank(1), {.source_time_us = 1}, false);
+    readiness.on_done({{.first = rank(2), .last = rank(2)}});
+    CHECK(readiness.is_complete());
+    CHECK_FALSE(readiness.may_begin());
+    readiness.add(kStart, table);
+    CHECK(readiness.poll(kStart, out));
+    CHECK(readiness.may_begin());
+    const auto sent = drained(out);
+    CHECK(sent.at(0).count == ParityLimits{}.offers_few);
+    CHECK(wire::read_offer(sent.at(0).body)->descriptors.size() == 2);
+    CHECK_FALSE(readiness.deadline());  // All had answered.
 }
 
 TEST_CASE("one failed member fails the group, the first reason stands") {

@@ -105,6 +105,9 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(parity, parities_many);
     SAYS(parity, few_loss_ppm);
     SAYS(parity, describe_every);
+    SAYS(parity, offered_symbols_max);
+    SAYS(parity, offers_few);
+    SAYS(parity, offers_many);
     SAYS(feedback, representatives);
     SAYS(feedback, interval);
     SAYS(feedback, interval_packets);
@@ -133,10 +136,13 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, alive_first);
     SAYS(ending, end_first);
     SAYS(ending, end_even);
+    SAYS(ending, end_first_coded);
     SAYS(ending, end_max);
     SAYS(ending, offer_first);
     SAYS(ending, offer_even);
     SAYS(ending, offer_max);
+    SAYS(ending, call_first);
+    SAYS(ending, call_least);
     SAYS(ending, path_patience);
     SAYS(ending, ready_jitter);
     SAYS(ending, ready_jitter_max);

@@ -5,6 +5,7 @@
 #include "transport/core/disk_watch.h"
 #include "transport/core/frontier.h"
 #include "transport/core/limits.h"
+#include "transport/core/offer_call.h"
 #include "transport/core/repeater.h"
 #include "transport/core/round_trip.h"
 
@@ -155,4 +156,65 @@ TEST_CASE("a disk is stuck when something waits and nothing is completed") {
     CHECK(watch.is_stuck(kStart + milliseconds{2001}, seconds{1}));
     watch.on_completed(kStart + seconds{3});
     CHECK_FALSE(watch.is_stuck(kStart + seconds{100}, seconds{1}));
+}
+
+TEST_CASE("a repeater's next time may come sooner, not later") {
+    Repeater repeater{{.first = milliseconds{8}, .max = milliseconds{100}}};
+    repeater.hasten(kStart);
+    CHECK_FALSE(repeater.deadline());
+    repeater.start(kStart);
+    CHECK(repeater.is_due(kStart));
+    repeater.hasten(kStart + milliseconds{3});
+    CHECK(repeater.deadline() == kStart + milliseconds{3});
+    repeater.hasten(kStart + milliseconds{5});
+    CHECK(repeater.deadline() == kStart + milliseconds{3});
+}
+
+TEST_CASE("who heard nothing calls, ever more rarely, until an offer comes") {
+    Prng prng{3};
+    const EndingLimits limits;
+    OfferCall call{config_of(2, 40), limits, prng};
+    ControlQueue out{100};
+    call.start(kStart);
+    REQUIRE(call.deadline());
+    CHECK(*call.deadline() - kStart < limits.ready_jitter * 40);
+    call.poll(*call.deadline(), out);
+    const auto sent = drained(out);
+    REQUIRE(sent.size() == 1);
+    CHECK(sent[0].type == wire::PacketType::ready);
+    CHECK_FALSE(sent[0].to.to_group);
+    CHECK(wire::read_ready(sent[0].body)->source_time_us == 0);
+    const Instant next = *call.deadline();
+    CHECK(next - kStart >= limits.call_first);
+    call.on_stream(kStart + milliseconds{1});  // The source is there: its offer was lost.
+    CHECK(*call.deadline() == kStart + milliseconds{1});
+    call.on_offer();
+    CHECK_FALSE(call.deadline());
+}
+
+TEST_CASE("an offer is answered by whom it names, or by all") {
+    Prng prng{3};
+    ReadyAnswer answer{config_of(2, 40), {}, prng};
+    wire::Offer offer;
+    offer.blocks = 1;
+    offer.awaited = {{.first = rank(3), .last = rank(9)}};
+    answer.on_offer(kStart, offer, false);
+    CHECK_FALSE(answer.deadline());
+    SECTION("all") {
+        offer.awaited.clear();
+        answer.on_offer(kStart, offer, false);
+        CHECK(answer.deadline() == kStart);
+    }
+    SECTION("this one") {
+        offer.awaited.push_back({.first = rank(2), .last = rank(2)});
+        answer.on_offer(kStart, offer, false);
+        CHECK(answer.deadline() == kStart);
+    }
+    SECTION("who soon says DONE has time") {
+        offer.awaited.clear();
+        answer.on_offer(kStart, offer, true);
+        CHECK(answer.deadline() == kStart + EndingLimits{}.offer_max);
+        answer.stop();
+        CHECK_FALSE(answer.deadline());
+    }
 }

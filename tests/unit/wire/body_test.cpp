@@ -17,7 +17,11 @@ namespace {
 constexpr const char* kDescribe =
     "0000000702001000000010000000000102030405060708090a0b0c0d0e0f"
     "0000100000000000010f0e0d0c0b0a09080706050403020100";
-constexpr const char* kOffer = "00000003000000000020000105a411223344556677880800000005";
+constexpr const char* kOffer =
+    "00000003000000000020000105a411223344556677880800000005"
+    "01"
+    "00030009"
+    "00";
 constexpr const char* kReady = "1122334455667788000000fa";
 constexpr const char* kRequest = "0000cafe020000000100020003ffffffff00000000";
 constexpr const char* kReport =
@@ -77,7 +81,9 @@ TEST_CASE("OFFER has its bytes") {
                      .chunk_bytes = 1444,
                      .source_time_us = 0x1122334455667788,
                      .parities = 8,
-                     .features = 5};
+                     .features = 5,
+                     .awaited = {{.first = Rank{3}, .last = Rank{9}}},
+                     .descriptors = {}};
     CHECK(hex(write(body)) == kOffer);
     const auto read = read_offer(unhex(kOffer));
     REQUIRE(read);
@@ -90,6 +96,25 @@ TEST_CASE("OFFER has its bytes") {
     const auto as_long_as_data = read_offer(padded);
     REQUIRE(as_long_as_data);
     CHECK(write(*as_long_as_data) == write(body));
+}
+
+TEST_CASE("an OFFER that the object goes with describes its blocks") {
+    const Offer body{.blocks = 2,
+                     .object_bytes = 4246,
+                     .chunk_bytes = 512,
+                     .source_time_us = 1,
+                     .parities = 8,
+                     .features = 0,
+                     .awaited = std::vector<RankRun>(kMaxAwaitedRuns),
+                     .descriptors = {raw_block(150), raw_block(4096)}};
+    const auto bytes = write(body);
+    CHECK(bytes.size() == 27 + 1 + 64 * 4 + 1 + 2 * kDescriptorBytes);
+    CHECK(27 + 1 + kMaxAwaitedRuns * 4 + 1 + kMaxOfferedDescriptors * kDescriptorBytes <=
+          kMinChunkBytes);
+    const auto read = read_offer(bytes);
+    REQUIRE(read);
+    CHECK(read->descriptors == body.descriptors);
+    CHECK(read->awaited == body.awaited);
 }
 
 TEST_CASE("READY has its bytes") {
@@ -190,6 +215,9 @@ TEST_CASE("what is out of its stated range is refused") {
     CHECK_FALSE(read_offer(patched(kOffer, 12, "22e1")));             // and too large
     CHECK_FALSE(read_offer(patched(kOffer, 22, "21")));               // too many parities
     CHECK_FALSE(read_offer(patched(kOffer, 23, "00010000")));         // a critical feature
+    CHECK_FALSE(read_offer(patched(kOffer, 27, "41")));               // too many runs
+    CHECK_FALSE(read_offer(patched(kOffer, 28, "00090003")));         // a run that goes back
+    CHECK_FALSE(read_offer(patched(kOffer, 32, "01")));               // of one block of three
     CHECK_FALSE(read_describe(patched(kDescribe, 4, "00")));          // none
     CHECK_FALSE(read_describe(patched(kDescribe, 0, "ffffffff")));    // beyond the last block
     CHECK_FALSE(read_describe(patched(kDescribe, 5, "00000000")));    // an empty block
@@ -218,8 +246,9 @@ TEST_CASE("garbage is refused or writes the same bytes again") {
         };
         same(read_describe(bytes));
         if (const auto offer = read_offer(bytes)) {
-            CHECK(write(*offer) ==
-                  std::vector(bytes.begin(), bytes.begin() + kOfferBytes));  // padding follows
+            const auto again = write(*offer);
+            REQUIRE(again.size() <= bytes.size());
+            CHECK(std::equal(again.begin(), again.end(), bytes.begin()));  // padding follows
         }
         same(read_ready(bytes));
         same(read_request(bytes));
