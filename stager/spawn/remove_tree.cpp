@@ -11,16 +11,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace stage {
 namespace {
+
+constexpr int kRetries = 40;
+constexpr std::chrono::milliseconds kRetryAfter{250};
 
 /// In a child of its own, because becoming the user is for good. Whatever the user does to that
 /// child (it can be stopped or killed), root goes on afterwards.
@@ -81,14 +86,21 @@ Status remove_tree(int root, const RemoveRequest& what) {
             return Error{Blame::user, path + " is a mount point; unmount it", EXDEV};
         }
     }
-    empty_as_user(top.get(), what.user);
-    const Status emptied = empty_directory(top.get());
-    if (::unlinkat(parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
-        errno == ENOENT) {
-        return {};
+    for (int left = kRetries;; --left) {
+        empty_as_user(top.get(), what.user);
+        const Status emptied = empty_directory(top.get());
+        if (::unlinkat(parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
+            errno == ENOENT) {
+            return {};
+        }
+        const bool is_refilled = emptied && (errno == ENOTEMPTY || errno == EEXIST);
+        if (!is_refilled || left == 0) {
+            const Error stays = Error::from_errno(Blame::user, path);
+            return emptied ? stays : emptied.error().within(path);
+        }
+        // A process of the job's that outlives it still makes files here.
+        std::this_thread::sleep_for(kRetryAfter);
     }
-    const Error stays = Error::from_errno(Blame::user, path);
-    return emptied ? stays : emptied.error().within(path);
 }
 
 }  // namespace stage

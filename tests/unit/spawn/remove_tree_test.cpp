@@ -10,8 +10,10 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 using namespace stage;
 using Kind = SpawnEvent::Kind;
@@ -203,5 +205,19 @@ TEST_CASE("the spawner removes, as the user and in the background") {
     const SpawnEvent ended = world.next(Kind::ended);
     CHECK(ended.status == 0);
     CHECK(ended.sentence.empty());
+    CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("a process that fills the directory while it is removed only delays it") {
+    const StageRoot stage;
+    std::thread filler{[job = stage.job()] {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{600};
+        for (int i = 0; std::chrono::steady_clock::now() < until; ++i) {
+            std::ofstream{job + "/" + std::to_string(i % 500)} << "content";
+        }
+    }};
+    const Status removed = remove_tree(stage.fd(), {.path = {"42"}, .user = kUser});
+    filler.join();
+    CHECK(removed);
     CHECK_FALSE(exists(stage.job()));
 }
