@@ -131,7 +131,7 @@ void ClusterCache::on_keeper_gone(const LeasedFile& file) {
     }
     talk->second.silence->set(std::nullopt);
     talk->second.pulse->set(std::nullopt);
-    bury(std::move(talk->second.keeper));
+    talk->second.keeper.reset();
     if (talk->second.phase == Phase::waiting) {
         read(file);
     }
@@ -204,7 +204,7 @@ void ClusterCache::on_found(const LeasedFile& file, Talk& talk, const FoundMessa
         talk.holder->send(encode(TreeMessage{TakeMessage{}}));
         socket = talk.holder->release();
     }
-    bury(std::move(talk.holder));
+    talk.holder.reset();
     const Status begun =
         socket ? services_.cache.take_in(file, found.content, order, std::move(socket))
                : Status{Error{Blame::node, "it isn't there any more"}};
@@ -224,7 +224,7 @@ void ClusterCache::missed(const LeasedFile& file) {
         return;
     }
     talk->second.holder_silence->set(std::nullopt);
-    bury(std::move(talk->second.holder));
+    talk->second.holder.reset();
     talk->second.phase = Phase::waiting;
     if (talk->second.keeper) {
         talk->second.keeper->send(encode(TreeMessage{HeldMessage{false}}));
@@ -253,13 +253,6 @@ void ClusterCache::drop(Talks::iterator talk) {
     talks_.erase(talk);
 }
 
-void ClusterCache::bury(std::unique_ptr<DrivenLink> link) {
-    if (link) {
-        link->set_on_change([] {});
-        services_.loop.defer([gone = std::shared_ptr<DrivenLink>{std::move(link)}] {});
-    }
-}
-
 void ClusterCache::let_end(std::unique_ptr<DrivenLink> link) {
     DrivenLink* key = link.get();
     ending_.push_back(std::move(link));
@@ -268,7 +261,6 @@ void ClusterCache::let_end(std::unique_ptr<DrivenLink> link) {
             std::ranges::find_if(ending_, [key](const auto& one) { return one.get() == key; });
         static_cast<void>(key->link().receive());
         if (found != ending_.end() && key->link().state() == Link::State::closed) {
-            bury(std::move(*found));
             ending_.erase(found);
         }
     });

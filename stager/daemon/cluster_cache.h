@@ -61,7 +61,6 @@ class ClusterCache final : public CachePeers {
     [[nodiscard]] Duration patience() const;
     void read(const LeasedFile& file);
     void drop(Talks::iterator talk);
-    void bury(std::unique_ptr<DrivenLink> link);
     void let_end(std::unique_ptr<DrivenLink> link);
 
     Services& services_;

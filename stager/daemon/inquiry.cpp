@@ -62,12 +62,8 @@ void Inquiry::on_change() {
 
 void Inquiry::finish(Said said, const std::string& why) {
     alarm_.set(std::nullopt);
-    if (link_) {
-        link_->set_on_change([] {});  // Its end is told apart from the answer before it.
-        services_.loop.defer([link = std::shared_ptr<DrivenLink>{std::move(link_)}] {});
-        link_.reset();
-    }
     const std::string kept = why;
+    link_.reset();  // So that its end, which is told apart from the answer, is told nobody.
     if (const OnAnswer call = std::exchange(on_answer_, nullptr)) {
         call(said, kept);
     }

@@ -50,15 +50,8 @@ const std::vector<Noise>& noises() {
 }
 
 Plan plan_of(const Noise& noise, std::uint64_t mbits, std::uint64_t mib, std::uint32_t loss) {
-    Plan plan = calm_plan(static_cast<std::uint16_t>(number_of("MEMBERS", 10)), mib << 20U);
-    plan.told_bytes_per_s = 0;
-    plan.link_bytes_per_s = mbits * 125'000;
-    plan.uplink_bucket_bytes = 128U << 10U;
-    plan.uplink_buffer_bytes = static_cast<std::uint32_t>(plan.link_bytes_per_s * 30 / 1000);
-    plan.port_buffer_bytes = plan.uplink_buffer_bytes + (128U << 10U);
-    plan.propagation = microseconds{20};
-    plan.loss.independent_ppm = loss;
-    plan.heals_at = std::chrono::hours{1};
+    const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 10));
+    Plan plan = shaped_plan(members, mib << 20U, mbits, loss);
     plan.wake_late_max = noise.wake_late_max;
     plan.stalls = noise.stalls;
     return plan;

@@ -262,6 +262,23 @@ Plan calm_plan(std::uint16_t members, std::uint64_t bytes) {
     return plan;
 }
 
+Plan shaped_plan(std::uint16_t members,
+                 std::uint64_t bytes,
+                 std::uint64_t mbits,
+                 std::uint32_t loss_ppm) {
+    constexpr std::uint32_t kBucketBytes = 128U << 10U;
+    Plan plan = calm_plan(members, bytes);
+    plan.told_bytes_per_s = 0;
+    plan.link_bytes_per_s = mbits * 125'000;
+    plan.uplink_bucket_bytes = kBucketBytes;
+    plan.uplink_buffer_bytes = static_cast<std::uint32_t>(plan.link_bytes_per_s * 30 / 1000);
+    plan.port_buffer_bytes = plan.uplink_buffer_bytes + kBucketBytes;
+    plan.propagation = microseconds{20};
+    plan.loss.independent_ppm = loss_ppm;
+    plan.heals_at = std::chrono::hours{1};
+    return plan;
+}
+
 Plan draw_plan(std::uint64_t seed) {
     Prng prng{seed};
     Plan plan;

@@ -140,6 +140,13 @@ struct Plan {
 
 /// An object of `bytes` in full blocks, for `members` without any fault.
 [[nodiscard]] Plan calm_plan(std::uint16_t members, std::uint64_t bytes);
+/// The same, where nobody tells the rate, on emulated hosts: a shaper on each side of a link,
+/// whose bucket passes the first packets at once and which drops what waits longer than 30 ms;
+/// `loss_ppm` by chance, to the end.
+[[nodiscard]] Plan shaped_plan(std::uint16_t members,
+                               std::uint64_t bytes,
+                               std::uint64_t mbits,
+                               std::uint32_t loss_ppm);
 /// The world of a seed.
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);
 

@@ -12,22 +12,13 @@
 namespace stage::sim {
 namespace {
 
-/// Emulated hosts: a shaper on each side of a slow link, and cores that others need, too, so
-/// that each packet that comes costs `cost`.
+/// Emulated hosts whose cores others need, too, so that each packet that comes costs `cost`.
 Plan slow_plan(std::uint16_t members,
                std::uint64_t mbits,
                std::uint32_t loss_ppm,
                Duration cost) {
-    Plan plan = calm_plan(members, 4 * kMiB);
-    plan.told_bytes_per_s = 0;
-    plan.link_bytes_per_s = mbits * 125'000;
-    plan.uplink_bucket_bytes = 128U << 10U;
-    plan.uplink_buffer_bytes = static_cast<std::uint32_t>(plan.link_bytes_per_s * 30 / 1000);
-    plan.port_buffer_bytes = plan.uplink_buffer_bytes + (128U << 10U);
-    plan.propagation = microseconds{20};
+    Plan plan = shaped_plan(members, 4 * kMiB, mbits, loss_ppm);
     plan.stall_timeout = seconds{30};
-    plan.loss.independent_ppm = loss_ppm;
-    plan.heals_at = std::chrono::hours{1};
     for (MemberPlan& member : plan.member) {
         member.packet_cost = cost;
     }

@@ -196,7 +196,7 @@ TEST_CASE("seeds 24, 25, 32: a shaper's bucket is not taken for a fast link", "[
     for (const std::uint32_t slower : {100U, 50U}) {
         plan.uplink_bytes_per_s = plan.link_bytes_per_s / slower;
         plan.uplink_buffer_bytes = 37'500'000 / slower;  // 30 ms
-        int many = 0;  // (3 of 240 seeds lose 1.3 % or more, by an unlucky wake-up.)
+        int many = 0;  // (Of 240 seeds 3 lost 1.25 % or more, by an unlucky wake-up.)
         for (plan.seed = 20; plan.seed < 40; ++plan.seed) {
             World world{plan};
             world.run();

@@ -3,6 +3,7 @@
 
 #include "stager/cache/copier.h"
 #include "stager/daemon/node_cache.h"
+#include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -62,14 +63,7 @@ class CacheWorld {
     NodeCache& cache() { return *cache_; }
     [[nodiscard]] std::string path() const { return config_.cache_dir; }
 
-    void run_until(const std::function<bool()>& done) {
-        constexpr int kLooks = 4000;
-        for (int i = 0; i < kLooks && !done(); ++i) {
-            loop_->after(std::chrono::milliseconds{5}, [this] { loop_->stop(); });
-            loop_->run();
-        }
-        REQUIRE(done());
-    }
+    void run_until(const std::function<bool()>& done) { stage::run_until(*loop_, done); }
 
     /// A worker of `uid` hands over a file with this text, and says that its sum is `sum`'s.
     void keep(NodeCache::Member member,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "stager/daemon/services.h"
+#include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/link/link_world.h"
 
@@ -57,15 +58,7 @@ class ServicesWorld {
 
     Loop& loop() { return *loop_; }
 
-    /// A test that waits in vain fails.
-    void run_until(const std::function<bool()>& done) {
-        constexpr int kLooks = 4000;
-        for (int i = 0; i < kLooks && !done(); ++i) {
-            loop_->after(std::chrono::milliseconds{5}, [this] { loop_->stop(); });
-            loop_->run();
-        }
-        REQUIRE(done());
-    }
+    void run_until(const std::function<bool()>& done) { stage::run_until(*loop_, done); }
 
     test::Scratch scratch;
     Config config;

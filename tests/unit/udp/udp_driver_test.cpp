@@ -61,16 +61,21 @@ std::vector<Bytes> in_pieces(Bytes bytes) {
     return pieces;
 }
 
-TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
-    Pair pair = open_pair();
-    REQUIRE(pair.members[0].port != pair.members[1].port);
-    // Without checksums the kernel refuses to segment: the driver sends one by one.
+/// Of a test's two runs the second is without checksums: then the kernel refuses to segment,
+/// and the driver sends one by one.
+void segments_or_not(const Pair& pair) {
     const int without_checksums = GENERATE(0, 1);
     REQUIRE(::setsockopt(pair.sockets[0].get(),
                          SOL_SOCKET,
                          SO_NO_CHECK,
                          &without_checksums,
                          sizeof without_checksums) == 0);
+}
+
+TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
+    Pair pair = open_pair();
+    REQUIRE(pair.members[0].port != pair.members[1].port);
+    segments_or_not(pair);
     udp::UdpDriver sender{endpoints_of(pair, 0)};
     udp::UdpDriver receiver{endpoints_of(pair, 1)};
 
@@ -109,12 +114,7 @@ TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
 
 TEST_CASE("trains that leave together arrive as if each had left alone") {
     Pair pair = open_pair();
-    const int without_checksums = GENERATE(0, 1);
-    REQUIRE(::setsockopt(pair.sockets[0].get(),
-                         SOL_SOCKET,
-                         SO_NO_CHECK,
-                         &without_checksums,
-                         sizeof without_checksums) == 0);
+    segments_or_not(pair);
     udp::UdpDriver sender{endpoints_of(pair, 0)};
     udp::UdpDriver receiver{endpoints_of(pair, 1)};
     const std::vector<std::byte> bytes(3 * 1400 + 333, std::byte{5});
