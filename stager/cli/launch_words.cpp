@@ -86,7 +86,9 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
         "--timeout=" +
             std::to_string(options.timeout_s > 0 ? options.timeout_s : kLongestSeconds),
         "--stall-timeout=" + write_seconds(site.stall_timeout),
-        "--connect-timeout=" + write_seconds(3 * site.connect_timeout)};
+        "--connect-timeout=" + write_seconds(3 * site.connect_timeout),
+        "--ttl=" + std::to_string(site.ttl),
+        "--dscp=" + std::to_string(site.dscp)};
     if (options.rate > 0) {
         words.push_back("--rate-max=" + write_rate(options.rate / 8));
     }

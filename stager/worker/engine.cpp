@@ -125,6 +125,8 @@ Result<Ready> connect(const EngineOptions& options,
         return ready;
     }
     const udp::SocketOptions sockets{.interface = group.interface,
+                                     .ttl = options.ttl,
+                                     .dscp = options.dscp,
                                      .buffer_bytes = kSocketBuffer,
                                      .force_buffer = ::geteuid() == 0};
     Result<UniqueFd> peer = open_peer(group, sockets);

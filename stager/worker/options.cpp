@@ -52,6 +52,8 @@ constexpr std::array kOptions{
                nullptr,
                "network interface for the multicast; default: the one with our address in the "
                "file of hosts"},
+    OptionText{"ttl", "1", "routers that the multicast may cross, and one: 1 to 255"},
+    OptionText{"dscp", "8", "class of all packets, 0 to 63; 8 (CS1) gives way to others"},
     OptionText{"port", "6830", "TCP port at rank 0 where the members meet"},
     OptionText{"rate-max", nullptr, "fastest to send: 400mbit, 1gbit, 25MB/s"},
     OptionText{"rate", nullptr, "send at it, without looking for what the path takes"},
@@ -118,6 +120,13 @@ class Values {
             target = Number{static_cast<typename Rep<Number>::type>(*value)};
         }
     }
+    /// A number from `least` to `most`.
+    void number_within(const char* name,
+                       std::uint8_t& target,
+                       std::pair<std::uint8_t, std::uint8_t> bounds) {
+        number(name, target);
+        take(name, target >= bounds.first && target <= bounds.second);
+    }
     void time(const char* name, std::chrono::milliseconds& target) {
         const auto value = read_seconds(text(name));
         take(name, value && value->count() > 0);
@@ -182,6 +191,8 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     values.number("root", options.root);
     values.number("port", options.port);
     values.take("port", options.port != 0);
+    values.number_within("ttl", options.ttl, {1, 255});
+    values.number_within("dscp", options.dscp, {0, 63});
     values.time("timeout", options.timeout);
     options.connect_timeout = options.timeout;
     if (map.count("connect-timeout") != 0) {

@@ -27,6 +27,8 @@ struct EngineOptions {
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
     bool is_durable = false;  ///< On the disk before it has its name.
     std::string interface;    ///< Empty: the one that has the own address.
+    std::uint8_t ttl = 1;     ///< Of multicast.
+    std::uint8_t dscp = 8;    ///< Of all packets.
     std::uint16_t port = 0;   ///< TCP, where rank 0 meets the others.
     std::uint64_t rate_max = 0;         ///< No faster, bits per second; 0: no bound.
     std::uint64_t rate_told = 0;        ///< At it, bits per second; 0: it is looked for.

@@ -113,3 +113,10 @@ group_seen() {
   GROUP=$(printf '%d.%d.%d.%d' "0x${GROUP:6:2}" "0x${GROUP:4:2}" "0x${GROUP:2:2}" "0x${GROUP:0:2}")
   PORTS=$(lab on "$1" ss -Huan | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | tr '\n' ' ')
 }
+
+capture() {   # HOST: all its link carries, until engine_ends
+  lab on "$1" tcpdump -i eth0 -U -s 0 -w - udp < /dev/null > "$WORK/$1.pcap" 2> "$WORK/$1.tcpdump" 3>&- &
+  wait_for 10 grep -q 'listening on' "$WORK/$1.tcpdump"
+}
+
+no_tcpdump() { ! lab on "$1" pgrep tcpdump; }

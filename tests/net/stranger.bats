@@ -14,13 +14,6 @@ marked_source() {
   chown 2001:2001 "$WORK/source"
 }
 
-capture() {   # HOST: all its link carries, until engine_ends
-  lab on "$1" tcpdump -i eth0 -U -s 0 -w - udp < /dev/null > "$WORK/$1.pcap" 2> "$WORK/$1.tcpdump" 3>&- &
-  wait_for 10 grep -q 'listening on' "$WORK/$1.tcpdump"
-}
-
-no_tcpdump() { ! lab on "$1" pgrep tcpdump; }
-
 @test "garbage at the group and at every port of it changes nothing, and is counted" {
   source_file 20000000
   group --rate-max=100mbit

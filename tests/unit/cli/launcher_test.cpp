@@ -109,6 +109,12 @@ TEST_CASE("what a node is told stands on one line, the destination as one word")
     CHECK_THAT(words, VectorContains(std::string{"--timeout=60"}));
     CHECK_THAT(words, VectorContains(std::string{"--protection=encrypt"}));
     CHECK_THAT(words, VectorContains(std::string{"--durable=yes"}));
+    Config site = default_config();
+    site.ttl = 9;
+    site.dscp = 46;
+    const auto routed = worker_words(site, options);
+    CHECK_THAT(routed, VectorContains(std::string{"--ttl=9"}));
+    CHECK_THAT(routed, VectorContains(std::string{"--dscp=46"}));
 }
 
 }  // namespace stage

@@ -46,6 +46,8 @@ TEST_CASE("a full command line is understood") {
                                                "--rate-max=400mbit",
                                                "--rate-remembered=1gbit",
                                                "--protection=auth",
+                                               "--ttl=7",
+                                               "--dscp=0",
                                                "--timeout=1.5",
                                                "--transport=udp"},
                                               "/here");
@@ -61,6 +63,8 @@ TEST_CASE("a full command line is understood") {
     CHECK(options->protection == seal::Protection::auth);
     CHECK(options->timeout == 1500ms);
     CHECK(options->port == 6830);
+    CHECK(options->ttl == 7);
+    CHECK(options->dscp == 0);
 }
 
 TEST_CASE("each policy of the broadcast is an option") {
@@ -98,6 +102,9 @@ TEST_CASE("a command line that makes no sense is answered with what is wrong") {
     CHECK_THAT(complaint({"--source=x", "--protection=some"}), Contains("--protection=some"));
     CHECK_THAT(complaint({"--source=x", "--timeout=0"}), Contains("--timeout=0"));
     CHECK_THAT(complaint({"--source=x", "--transport=pigeon"}), Contains("--transport=pigeon"));
+    for (const char* wrong : {"--ttl=0", "--ttl=256", "--ttl=x", "--dscp=64", "--dscp=-1"}) {
+        CHECK_THAT(complaint({"--source=x", wrong}), Contains(wrong));
+    }
     CHECK_THAT(complaint({"--sauce=x"}), Contains("sauce"));
     CHECK_THAT(complaint({"x"}), Contains("--help"));
     CHECK(complaint({"--help"}) == "ok");
