@@ -48,12 +48,12 @@ Result<Faults> read_faults(std::string_view text) {
 }
 
 /// Time passes for what is held, too, when nothing is sent any more.
-Status FaultyDriver::receive(std::vector<ReceivedPacket>& packets) {
+Status FaultyDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
     release_held();
     if (auto sent = flush(); !sent) {
         return std::move(sent).error();
     }
-    return inner_->receive(packets);
+    return inner_->receive(packets, readable);
 }
 
 Result<Sent> FaultyDriver::send(const Train& train) {

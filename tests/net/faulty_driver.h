@@ -41,12 +41,13 @@ class FaultyDriver final : public Driver {
     FaultyDriver(std::unique_ptr<Driver> inner, const Faults& faults)
         : inner_{std::move(inner)}, faults_{faults}, prng_{faults.seed} {}
 
-    Status receive(std::vector<ReceivedPacket>& packets) override;
+    Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     /// Refuses a train while an earlier one has not left; what was taken leaves some day.
     Result<Sent> send(const Train& train) override;
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();
     }
+    [[nodiscard]] int stream_descriptor() const override { return inner_->stream_descriptor(); }
     [[nodiscard]] const DriverCounters& counters() const override { return inner_->counters(); }
     [[nodiscard]] std::string name() const override { return inner_->name() + "+faults"; }
     [[nodiscard]] const FaultCounters& faults_done() const { return done_; }

@@ -33,13 +33,14 @@ class TellingDriver final : public Driver {
             done.corrupted,
             done.reordered));
     }
-    Status receive(std::vector<ReceivedPacket>& packets) override {
-        return faulty_.receive(packets);
+    Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override {
+        return faulty_.receive(packets, readable);
     }
     Result<Sent> send(const Train& train) override { return faulty_.send(train); }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return faulty_.descriptors();
     }
+    [[nodiscard]] int stream_descriptor() const override { return faulty_.stream_descriptor(); }
     [[nodiscard]] const DriverCounters& counters() const override { return faulty_.counters(); }
     [[nodiscard]] std::string name() const override { return faulty_.name(); }
 

@@ -64,6 +64,12 @@ struct DriverCounters {
 
 enum class Sent : std::uint8_t { all, would_block };
 
+/// Which of a driver's descriptors may have something.
+struct Readable {
+    bool peers = true;  ///< Any but stream_descriptor().
+    bool stream = true;
+};
+
 class Driver {
   public:
     Driver() = default;
@@ -71,8 +77,9 @@ class Driver {
     Driver& operator=(const Driver&) = delete;
     virtual ~Driver() = default;
 
-    /// Appends what has arrived, at most a bounded batch; nothing if nothing has.
-    virtual Status receive(std::vector<ReceivedPacket>& packets) = 0;
+    /// Appends what has arrived where it is said to, at most a bounded batch; nothing if
+    /// nothing has.
+    virtual Status receive(std::vector<ReceivedPacket>& packets, Readable readable) = 0;
 
     /// All of the train, or none of it. An error ends the session: a lost route, a closed
     /// interface. What merely loses packets is no error.
@@ -84,6 +91,8 @@ class Driver {
 
     /// Descriptors to wait for: readable always, writable while a train was refused.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
+    /// The one of them at which the group's packets arrive, and nothing that hurries; -1: none.
+    [[nodiscard]] virtual int stream_descriptor() const { return -1; }
 
     [[nodiscard]] virtual const DriverCounters& counters() const = 0;
     /// "udp", for reports.

@@ -3,7 +3,6 @@
 #include "transport/base/invariant.h"
 #include "transport/run/erasure.h"
 
-#include <poll.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -88,9 +87,14 @@ void Session::turn(Instant now) {
 
 void Session::receive(Instant now) {
     packets_.clear();
-    if (auto received = parts_.driver.receive(packets_); !received) {
+    if (auto received = parts_.driver.receive(packets_, readable_); !received) {
         give_up(now, received.error());
         return;
+    }
+    if (readable_.stream) {
+        gathering_.on_heard(now,
+                            static_cast<std::size_t>(
+                                std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
     }
     shift_ = packets_.empty() ? Duration{} : from_wall_clock(now);
     for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
@@ -269,21 +273,36 @@ void Session::tell(Instant now) {
     }
 }
 
+/// How long the stream's packets may wait for each other: while it goes, and no longer.
+Duration Session::patience() const {
+    return parts_.core.outcome().phase == core::Phase::moving ? gathering_.patience()
+                                                              : Duration::zero();
+}
+
 void Session::wait(Instant now) {
-    std::vector<pollfd> waits;
+    waits_.clear();
+    const bool gathers = patience() > Duration::zero();
+    const short events = blocked_ ? POLLIN | POLLOUT : POLLIN;
+    const int stream = parts_.driver.stream_descriptor();
     for (const int socket : parts_.driver.descriptors()) {
-        const short events = blocked_ ? POLLIN | POLLOUT : POLLIN;
-        waits.push_back({.fd = socket, .events = events, .revents = 0});
+        const bool may_wait = socket == stream && gathers;  // -1: ppoll() passes over it
+        waits_.push_back({.fd = may_wait ? -1 : socket, .events = events, .revents = 0});
     }
-    waits.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
-    waits.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
-    Duration left = kWaitMax;
+    const std::size_t sockets = waits_.size();
+    waits_.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
+    waits_.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
+    Duration left = gathers ? patience() : kWaitMax;
     if (const auto deadline = parts_.core.deadline()) {
-        left = std::clamp<Duration>(*deadline - now, Duration::zero(), kWaitMax);
+        left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
     const timespec timeout = to_timespec(left);
-    const int ready = ::ppoll(waits.data(), waits.size(), &timeout, nullptr);
-    if (ready > 0 && (waits.back().revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+    const int ready = ::ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
+    // Interrupted, or whatever woke the loop: what has gathered is taken in.
+    readable_ = {.peers = ready < 0, .stream = ready < 0 || gathers};
+    for (const pollfd& one : std::span{waits_}.first(sockets)) {
+        (one.fd == stream ? readable_.stream : readable_.peers) |= one.revents != 0;
+    }
+    if (ready > 0 && (waits_.back().revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
         if (auto heard = parts_.watcher.on_readable(); !heard) {
             parts_.core.on_abort(read_clock(), heard.error());
         }

@@ -9,7 +9,10 @@
 #include "transport/run/any_core.h"
 #include "transport/run/block_store.h"
 #include "transport/run/disk_queue.h"
+#include "transport/run/gathering.h"
 #include "transport/run/outbox.h"
+
+#include <poll.h>
 
 #include <set>
 #include <span>
@@ -71,6 +74,7 @@ class Session {
     void release_left();
     void tell(Instant now);
     void wait(Instant now);
+    [[nodiscard]] Duration patience() const;
     void give_up(Instant now, const Error& why);
     [[nodiscard]] bool is_over() const;
 
@@ -81,6 +85,9 @@ class Session {
     core::Phase told_phase_ = core::Phase::wiring;
     Instant told_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
+    Gathering gathering_;
+    Readable readable_;
+    std::vector<pollfd> waits_;
     std::vector<ReceivedPacket> packets_;
     std::vector<core::Datagram> datagrams_;
     std::vector<Bytes> payloads_;  ///< By lease - 1, of these datagrams.

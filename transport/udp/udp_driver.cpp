@@ -169,19 +169,27 @@ std::vector<int> UdpDriver::descriptors() const {
     return sockets;
 }
 
-Status UdpDriver::receive(std::vector<ReceivedPacket>& packets) {
+Status UdpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
     slots_used_ = 0;
     if (++receives_ % kLookEvery == 1) {
         look_at(false);
+        look_at(true);
     }
-    if (auto peers = receive_from(endpoints_.peer.get(), false, packets); !peers) {
-        return peers;
+    if (readable.peers) {
+        if (auto heard = receive_from(endpoints_.peer.get(), false, packets); !heard) {
+            return heard;
+        }
     }
-    return endpoints_.group ? receive_from(endpoints_.group.get(), true, packets) : Status{};
+    return readable.stream && endpoints_.group
+               ? receive_from(endpoints_.group.get(), true, packets)
+               : Status{};
 }
 
 /// What one of the sockets holds now, beside what the other one was last seen to hold.
 void UdpDriver::look_at(bool is_group) {
+    if (is_group && !endpoints_.group) {
+        return;
+    }
     const SocketMemory memory =
         memory_of(is_group ? endpoints_.group.get() : endpoints_.peer.get());
     socket_bytes_[is_group ? 1 : 0] = memory.bytes;
@@ -189,6 +197,15 @@ void UdpDriver::look_at(bool is_group) {
         std::max(counters_.socket_bytes_max, socket_bytes_[0] + socket_bytes_[1]);
     if (is_group) {
         counters_.group_fill = memory.fill;
+    }
+}
+
+/// How full the group's buffer still is: where a batch had room left, nothing is.
+void UdpDriver::look_behind(bool is_batch_full) {
+    if (is_batch_full) {
+        look_at(true);
+    } else {
+        counters_.group_fill = 0;
     }
 }
 
@@ -220,7 +237,7 @@ Status UdpDriver::receive_from(int socket,
     }
     slots_used_ += static_cast<std::size_t>(got);
     if (is_group && got > 0) {
-        look_at(true);
+        look_behind(static_cast<std::size_t>(got) == room);
     }
     return {};
 }

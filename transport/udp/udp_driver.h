@@ -31,10 +31,11 @@ class UdpDriver final : public Driver {
     explicit UdpDriver(UdpEndpoints endpoints);
     ~UdpDriver() override;
 
-    Status receive(std::vector<ReceivedPacket>& packets) override;
+    Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const Train& train) override;
     Result<std::size_t> send_together(std::span<const Train> trains) override;
     [[nodiscard]] std::vector<int> descriptors() const override;
+    [[nodiscard]] int stream_descriptor() const override { return endpoints_.group.get(); }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "udp"; }
 
@@ -48,6 +49,7 @@ class UdpDriver final : public Driver {
                bool is_group,
                std::vector<ReceivedPacket>& packets);
     void look_at(bool is_group);
+    void look_behind(bool is_batch_full);
     [[nodiscard]] const SocketAddress& target_of(const Train& train) const;
     void count_sent(const Train& train);
     Result<Sent> send_segmented(const Train& train, const SocketAddress& target);

@@ -13,7 +13,7 @@ constexpr std::size_t kPackets = 20'000;
 /// Keeps the first two bytes of each packet, or all of them; refuses while told to.
 class Recorder final : public Driver {
   public:
-    Status receive(std::vector<ReceivedPacket>&) override { return {}; }
+    Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }
     Result<Sent> send(const Train& train) override {
         if (refuses) {
             return Sent::would_block;
@@ -131,7 +131,7 @@ TEST_CASE("a reordered packet is overtaken by as many as asked for, and none is 
     test.send_all();
     std::vector<ReceivedPacket> none;
     for (std::uint32_t i = 0; i < faults.hold_packets; ++i) {
-        REQUIRE(test.driver->receive(none));  // what is held at the end leaves here
+        REQUIRE(test.driver->receive(none, {}));  // what is held at the end leaves here
     }
     auto numbers = test.numbers();
     REQUIRE(numbers.size() == kPackets);

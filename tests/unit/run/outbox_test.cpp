@@ -17,7 +17,7 @@ constexpr BlockIndex kBlock{3};
 /// Keeps every train it takes; refuses the first `refusals`.
 class Recorder final : public Driver {
   public:
-    Status receive(std::vector<ReceivedPacket>&) override { return {}; }
+    Status receive(std::vector<ReceivedPacket>&, Readable) override { return {}; }
     Result<Sent> send(const Train& train) override {
         const bool is_full = takes > 0 && trains % (takes + 1) == takes;
         if (refusals > 0 || is_full) {

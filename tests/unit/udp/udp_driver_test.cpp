@@ -98,7 +98,7 @@ TEST_CASE("a train of unequal length arrives packet by packet as it was sent") {
         pollfd wait{.fd = receiver.descriptors()[0], .events = POLLIN, .revents = 0};
         REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
         std::vector<ReceivedPacket> received;
-        REQUIRE(receiver.receive(received));
+        REQUIRE(receiver.receive(received, {}));
         for (const ReceivedPacket& packet : received) {
             CHECK_FALSE(packet.to_group);
             CHECK(packet.bytes.size() == (packets < 20 ? 1400U : 333U));
@@ -136,7 +136,7 @@ TEST_CASE("trains that leave together arrive as if each had left alone") {
         pollfd wait{.fd = receiver.descriptors()[0], .events = POLLIN, .revents = 0};
         REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
         std::vector<ReceivedPacket> received;
-        REQUIRE(receiver.receive(received));
+        REQUIRE(receiver.receive(received, {}));
         for (const ReceivedPacket& packet : received) {
             sizes.push_back(packet.bytes.size());
         }
@@ -164,6 +164,26 @@ TEST_CASE("multicast leaves as far and in the class that was said, and comes not
     CHECK(number_of(*opened, IPPROTO_IP, IP_MULTICAST_LOOP) == 0);
 }
 
+TEST_CASE("only the sockets that are said to be readable are asked") {
+    Pair pair = open_pair();
+    udp::UdpDriver sender{endpoints_of(pair, 0)};
+    udp::UdpDriver receiver{endpoints_of(pair, 1)};
+    const std::vector<std::byte> bytes(100, std::byte{3});
+    const Bytes piece = bytes;
+    REQUIRE(sender.send({.target = {.to_group = false, .peer = Rank{1}},
+                         .pieces = {&piece, 1},
+                         .bytes = 100,
+                         .packet_bytes = 100}));
+    pollfd wait{.fd = receiver.descriptors()[0], .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+    std::vector<ReceivedPacket> received;
+    REQUIRE(receiver.receive(received, {.peers = false}));
+    CHECK(received.empty());
+    CHECK(receiver.stream_descriptor() != receiver.descriptors()[0]);
+    REQUIRE(receiver.receive(received, {}));
+    CHECK(received.size() == 1);
+}
+
 TEST_CASE("a peer that is gone is loss, not an error") {
     Pair pair = open_pair();
     udp::UdpDriver sender{endpoints_of(pair, 0)};
@@ -176,7 +196,7 @@ TEST_CASE("a peer that is gone is loss, not an error") {
                              .bytes = 100,
                              .packet_bytes = 100}));
         std::vector<ReceivedPacket> received;
-        CHECK(sender.receive(received));
+        CHECK(sender.receive(received, {}));
     }
 }
 

@@ -1,0 +1,33 @@
+#include "transport/run/gathering.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr int kMemory = 8;  ///< Wake-ups over which the pace is smoothed.
+
+}  // namespace
+
+void Gathering::on_heard(Instant now, std::size_t packets) {
+    last_ = packets;
+    if (packets == 0) {
+        return;
+    }
+    // A pause says nothing about the pace: it counts as the longest wait there is.
+    const Duration since = std::min(now - last_at_, limits_.at_most);
+    const Duration each = since / static_cast<std::int64_t>(packets);
+    between_ += heard_ == 0 ? Duration::zero() : (each - between_) / kMemory;
+    heard_ += packets;
+    last_at_ = now;
+}
+
+Duration Gathering::patience() const {
+    if (last_ == 0 || heard_ < limits_.after) {
+        return Duration::zero();
+    }
+    const Duration all = between_ * static_cast<std::int64_t>(limits_.packets);
+    return all < limits_.least ? Duration::zero() : std::min(all, limits_.at_most);
+}
+
+}  // namespace stage
