@@ -19,7 +19,7 @@ struct PacerLimits {
     /// Few packets are one burst even if they are owed for longer, up to so long: each
     /// costs every host on the way about as much as all of them together.
     std::uint32_t burst_packets = 8;
-    Duration burst_time_max = std::chrono::milliseconds{2};
+    Duration burst_time_max = std::chrono::milliseconds{4};
     /// A burst may always be what so much time is owed: nobody wakes up more often.
     Duration burst_time_min = std::chrono::microseconds{40};
     /// Credit older than this is forgotten: repaying it would be a blast.

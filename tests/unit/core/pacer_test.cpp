@@ -23,14 +23,14 @@ TEST_CASE("a pacer begins with a burst and then owes what time owes") {
 }
 
 TEST_CASE("a burst is two packets at least and a quarter of a port's buffer at most") {
-    CHECK(Pacer({}, 1'000'000, 1500).burst_bytes() == 3000);
+    CHECK(Pacer({}, 700'000, 1500).burst_bytes() == 3000);
     CHECK(Pacer({}, 1'000'000'000, 1500).burst_bytes() == 32U << 10U);
     CHECK(Pacer({}, 1'000'000'000, 9000).burst_bytes() == 32U << 10U);
     CHECK(Pacer({}, 12'500'000'000, 1500).burst_bytes() == 250'000);  // or 20 us
 }
 
-TEST_CASE("few packets are one burst, however slow the path, up to 2 ms") {
-    CHECK(Pacer({}, 3'000'000, 1500).burst_bytes() == 6000);     // 2 ms
+TEST_CASE("few packets are one burst, however slow the path, up to 4 ms") {
+    CHECK(Pacer({}, 1'500'000, 1500).burst_bytes() == 6000);     // 4 ms
     CHECK(Pacer({}, 12'500'000, 1500).burst_bytes() == 12'000);  // eight packets
     CHECK(Pacer({}, 60'000'000, 1500).burst_bytes() == 15'000);  // 250 us
 }

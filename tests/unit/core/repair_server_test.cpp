@@ -191,7 +191,7 @@ TEST_CASE("an old job is given up, and its asker told") {
 
 TEST_CASE("the pacer's credit bounds what leaves, the rest follows") {
     World world;
-    Pacer slow{{}, 1'000'000, 1070};  // two packets
+    Pacer slow{{}, 500'000, 1070};  // two packets
     world.request(3, {run(0, 0, 10)});
     SendBatch batch;
     world.server.fill(kStart, batch, slow, world.numbers);
