@@ -88,7 +88,8 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
         "--stall-timeout=" + write_seconds(site.stall_timeout),
         "--connect-timeout=" + write_seconds(3 * site.connect_timeout),
         "--ttl=" + std::to_string(site.ttl),
-        "--dscp=" + std::to_string(site.dscp)};
+        "--dscp=" + std::to_string(site.dscp),
+        "--lanes=" + std::to_string(site.lanes)};
     if (options.rate > 0) {
         words.push_back("--rate-max=" + write_rate(options.rate / 8));
     }

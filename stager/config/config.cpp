@@ -36,7 +36,16 @@ class ConfigParser {
         return on_value(trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)));
     }
 
-    [[nodiscard]] Config take() { return std::move(config_); }
+    /// What no single line can say.
+    [[nodiscard]] Result<Config> take() {
+        const auto& ports = config_.data_port_range;
+        if (config_.lanes > 1U + ports.last - ports.first) {
+            return Error{Blame::node,
+                         file_ + ": DataPortRange has fewer ports than Lanes=" +
+                             std::to_string(config_.lanes) + " needs, one for each; widen it"};
+        }
+        return std::move(config_);
+    }
 
   private:
     Status on_value(std::string_view name, std::string_view value) {

@@ -119,6 +119,13 @@ constexpr std::array kKeys{
         "When the source begins. fence: once all nodes have said that they hear it. none: "
         "at once; who starts late fetches from its peers what it missed. Packets are then "
         "no larger than an MTU of 1500 allows."},
+    ConfigKey{
+        "Lanes",
+        CountKey{&Config::lanes, 1, kPolicyLanesMax},
+        "1",
+        "Flows that a staging's multicast is spread over, each on a port of its own and "
+        "received by a thread of its own. More than 1 is for 25 Gbit/s and faster: one flow "
+        "is one receive queue and one core."},
     ConfigKey{"StageTimeout",
               TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
               "600",

@@ -33,7 +33,9 @@ Result<Own> own_address(const Config& config, int family) {
 
 }  // namespace
 
-Result<DataSockets> open_data_sockets(const Config& config, const Address& group) {
+Result<DataSockets> open_data_sockets(const Config& config,
+                                      const Address& group,
+                                      std::size_t lanes) {
     const auto own = own_address(config, group.family());
     if (!own) {
         return own.error();
@@ -46,11 +48,11 @@ Result<DataSockets> open_data_sockets(const Config& config, const Address& group
                                      .force_buffer = true};
     DataSockets sockets;
     sockets.interface = own->interface;
-    auto joined = udp::open_group_socket(group, options);
+    auto joined = udp::open_lane_sockets(group, lanes, options);
     if (!joined) {
         return joined.error();
     }
-    sockets.group = std::move(*joined);
+    sockets.lanes = std::move(*joined);
     auto unicast = udp::open_peer_socket(
         own->address, {config.data_port_range.first, config.data_port_range.last}, options);
     if (!unicast) {

@@ -70,12 +70,12 @@ void NodeRun::open_sockets() {
         fail(Blame::internal, group.error().sentence());
         return;
     }
-    auto sockets = open_data_sockets(services_.config, *group);
+    auto sockets = open_data_sockets(services_.config, *group, order_.plan.policies.lanes);
     if (!sockets) {
         fail(sockets.error().blame(), sockets.error().sentence());
         return;
     }
-    group_socket_ = std::move(sockets->group);
+    lane_sockets_ = std::move(sockets->lanes);
     unicast_socket_ = std::move(sockets->unicast);
     interface_ = std::move(sockets->interface);
 }
@@ -196,7 +196,7 @@ void NodeRun::restart_worker() {
     }
     restarting_ = false;
     phase_ = Phase::preparing;
-    if (!group_socket_) {
+    if (lane_sockets_.empty()) {
         open_sockets();
     }
     if (failed_) {
@@ -226,8 +226,7 @@ void NodeRun::drop_host() {
 void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
         .program = worker_program(services_.config, order_.request, std::move(environment)),
-        .group_socket = group_socket_.get(),
-        .unicast_socket = unicast_socket_.get()};
+        .sockets = worker_sockets(unicast_socket_, lane_sockets_)};
     auto worker = WorkerProcess::start(
         services_.loop,
         services_.children,
@@ -244,7 +243,7 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
              },
          .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
     cache_link_.begin_anew();
-    group_socket_.reset();  // The worker alone listens.
+    lane_sockets_.clear();  // The worker alone listens.
     unicast_socket_.reset();
     if (!worker) {
         fail(Blame::node, worker.error().sentence());

@@ -90,7 +90,7 @@ class NodeRun {
     CacheLink cache_link_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
-    UniqueFd group_socket_;
+    std::vector<UniqueFd> lane_sockets_;
     UniqueFd unicast_socket_;
     std::string interface_;
 

@@ -33,7 +33,9 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     const auto draw = random_value<std::uint64_t>();
     plan.group_address = dotted(config.group_at(draw % config.group_count()));
     const auto& ports = config.data_port_range;
-    const unsigned port_count = static_cast<unsigned>(ports.last - ports.first) + 1U;
+    // The last lane's port is in the range, too.
+    const unsigned port_count =
+        static_cast<unsigned>(ports.last - ports.first) + 2U - config.lanes;
     const auto port_draw = random_value<std::uint32_t>();
     plan.group_port = static_cast<std::uint16_t>(ports.first + port_draw % port_count);
     plan.protection = static_cast<std::uint8_t>(config.protection);
@@ -41,7 +43,8 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     plan.rate_told = !config.rate_search;
     plan.policies = {.rate_control = config.rate_control,
                      .repair_peers = config.repair_peers,
-                     .readiness = config.readiness};
+                     .readiness = config.readiness,
+                     .lanes = static_cast<std::uint8_t>(config.lanes)};
     return plan;
 }
 

@@ -60,6 +60,19 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     return setup;
 }
 
+std::vector<int> worker_sockets(const UniqueFd& unicast, const std::vector<UniqueFd>& lanes) {
+    static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
+                  kWorkerLanesFd == kWorkerUnicastFd + 1);
+    std::vector<int> sockets;
+    for (const UniqueFd& lane : lanes) {
+        sockets.push_back(lane.get());
+        if (sockets.size() == 1) {
+            sockets.push_back(unicast.get());
+        }
+    }
+    return sockets;
+}
+
 ProgramRequest worker_program(const Config& config,
                               const StageRequest& request,
                               std::vector<std::string> environment) {

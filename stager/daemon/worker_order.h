@@ -8,6 +8,7 @@
 #include "stager/daemon/plan.h"
 #include "stager/spawn/request.h"
 #include "stager/worker/setup.h"
+#include "transport/base/unique_fd.h"
 
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ struct RunPlace {
 [[nodiscard]] ProgramRequest worker_program(const Config& config,
                                             const StageRequest& request,
                                             std::vector<std::string> environment);
+
+/// Its sockets, in the order of their numbers in the worker (worker/setup.h).
+[[nodiscard]] std::vector<int> worker_sockets(const UniqueFd& unicast,
+                                              const std::vector<UniqueFd>& lanes);
 
 /// "42.job.0", "42.3.0": names the processes of a stage.
 [[nodiscard]] std::string process_group_name(const StageKey& key);

@@ -34,9 +34,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
     worker->socket_.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
     std::vector<int> sockets{theirs.get()};
-    if (order.group_socket >= 0) {
-        sockets.insert(sockets.end(), {order.group_socket, order.unicast_socket});
-    }
+    sockets.insert(sockets.end(), order.sockets.begin(), order.sockets.end());
     const auto id =
         children.start(order.program, sockets, [self = worker.get()](const SpawnEvent& event) {
             self->on_event(event);

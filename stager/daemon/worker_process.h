@@ -16,8 +16,8 @@ namespace stage {
 
 struct WorkerOrder {
     ProgramRequest program;
-    int group_socket = -1;    ///< Borrowed for the call; none where nothing is broadcast.
-    int unicast_socket = -1;  ///< Likewise, and there if the other is.
+    /// From kWorkerGroupFd on; borrowed for the call. None where nothing is broadcast.
+    std::vector<int> sockets{};
 };
 
 class WorkerProcess {

@@ -65,7 +65,7 @@ using SpawnRequest = std::variant<ProgramRequest, RoleRequest, RemoveRequest, Ki
 /// Longest request; a program with more arguments and environment is refused.
 inline constexpr std::size_t kSpawnRequestMax = 128U << 10U;
 /// Most descriptors handed to one child.
-inline constexpr std::size_t kSpawnFdsMax = 16;
+inline constexpr std::size_t kSpawnFdsMax = 40;
 
 [[nodiscard]] std::vector<std::byte> encode_spawn_request(std::uint32_t id,
                                                           const SpawnRequest& request);

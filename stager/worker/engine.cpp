@@ -92,7 +92,9 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
 Result<Address> group_address(std::uint64_t draw) {
     const Config site = default_config();
     const GroupAddress number = site.group_at(draw % site.group_count());
-    const std::uint32_t ports = 1U + site.data_port_range.last - site.data_port_range.first;
+    // Whatever a member believes of the lanes: the first is where it seeks it.
+    const std::uint32_t ports =
+        2U + site.data_port_range.last - site.data_port_range.first - kPolicyLanesMax;
     const auto port =
         static_cast<std::uint16_t>(site.data_port_range.first + (draw >> 32U) % ports);
     ByteWriter octets;
@@ -170,12 +172,13 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.ready_timeout = kReadyTimeout;
     ready.config.stall_timeout = options.stall_timeout;
     ready.config.linger = kLinger;
-    Result<UniqueFd> group_socket = udp::open_group_socket(*address, sockets);
-    if (!group_socket) {
-        return std::move(group_socket).error();
+    Result<std::vector<UniqueFd>> lanes =
+        udp::open_lane_sockets(*address, options.policies.lanes, sockets);
+    if (!lanes) {
+        return std::move(lanes).error();
     }
-    ready.receive_buffer = udp::receive_buffer_bytes(group_socket->get());
-    ready.sockets = {.group = *std::move(group_socket), .peer = *std::move(peer)};
+    ready.sockets = {.lanes = *std::move(lanes), .peer = *std::move(peer)};
+    ready.receive_buffer = receive_buffer_bytes(ready.sockets);
     ready.cards = std::move(wired->cards);
     return ready;
 }

@@ -70,6 +70,11 @@ constexpr std::array kOptions{
     OptionText{"readiness",
                "fence",
                "when the root begins: fence (once all hear it) or none (at once)"},
+    OptionText{
+        "lanes",
+        "1",
+        "flows that the multicast is spread over, each received by a thread of its own: 1 "
+        "to 16, the same for all members"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
     OptionText{"key-file",
                nullptr,
@@ -174,6 +179,7 @@ void take_policies(Values& values, Policies& policies) {
         .rate_control = rate_control == "acker" ? RateControl::acker : RateControl::quantile,
         .repair_peers = repair_peers == "ring" ? RepairPeers::ring : RepairPeers::random,
         .readiness = readiness == "none" ? ReadyWait::none : ReadyWait::fence};
+    values.number_within("lanes", policies.lanes, {1, kPolicyLanesMax});
 }
 
 Result<EngineOptions> read(const po::variables_map& map, const std::string& directory) {

@@ -32,8 +32,9 @@ namespace stage {
 
 inline constexpr std::uint8_t kWorkerVersion = 1;
 inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
-inline constexpr int kWorkerGroupFd = 4;    ///< UDP, bound, joined and sized.
+inline constexpr int kWorkerGroupFd = 4;    ///< UDP, bound, joined and sized: the first lane.
 inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
+inline constexpr int kWorkerLanesFd = 6;    ///< And on: the other lanes, as the group's.
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
 inline constexpr std::size_t kMaxFromWorker = 2U << 20U;

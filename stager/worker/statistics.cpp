@@ -56,6 +56,9 @@ std::string statistics_line(const Measured& measured,
     line["packets_repaired"] = report.outcome.packets_repaired;
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;
+    if (!report.lane_packets.empty()) {
+        line["lane_packets"] = report.lane_packets;
+    }
     line["packet_payload"] = report.chunk_bytes;
     line["receive_buffer"] = measured.receive_buffer;
     if (measured.buffer_asked > 0) {

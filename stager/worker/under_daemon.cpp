@@ -8,7 +8,6 @@
 #include "stager/worker/orders.h"
 #include "stager/worker/statistics.h"
 #include "stager/worker/wiring.h"
-#include "transport/udp/sockets.h"
 
 #ifndef STAGE_WITHOUT_PMIX
 #include "pmix/pmix_directory.h"
@@ -35,11 +34,26 @@ std::string job_name(const StageKey& key) {
     return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
 }
 
+/// What the daemon opened.
+BroadcastSockets handed_over(std::uint8_t lanes) {
+    BroadcastSockets sockets;
+    sockets.lanes.emplace_back(kWorkerGroupFd);
+    for (int lane = 1; lane < lanes; ++lane) {
+        sockets.lanes.emplace_back(kWorkerLanesFd + lane - 1);
+    }
+    sockets.peer.reset(kWorkerUnicastFd);
+    return sockets;
+}
+
 /// One stage of one member, from SETUP to RELEASED.
 class Stage final : public Watcher {
   public:
     Stage(const Logger& log, Interrupts& interrupts, ControlSocket& control, WorkerSetup setup)
-        : log_{log}, interrupts_{interrupts}, control_{control}, setup_{std::move(setup)} {}
+        : log_{log},
+          interrupts_{interrupts},
+          control_{control},
+          setup_{std::move(setup)},
+          sockets_{handed_over(setup_.policies.lanes)} {}
 
     /// Everything until the files are here or can't be; the error is not told yet.
     [[nodiscard]] Status run();
@@ -69,7 +83,7 @@ class Stage final : public Watcher {
     WorkerSetup setup_;
     std::optional<Orders> orders_;
     std::optional<Work> work_;
-    BroadcastSockets sockets_{UniqueFd{kWorkerGroupFd}, UniqueFd{kWorkerUnicastFd}};
+    BroadcastSockets sockets_;
     bool has_told_ = false;
     core::Phase told_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point told_at_;
@@ -220,7 +234,7 @@ Status Stage::run() {
         return std::move(config).error();
     }
     look_ahead(claims);
-    receive_buffer_ = udp::receive_buffer_bytes(sockets_.group.get());
+    receive_buffer_ = receive_buffer_bytes(sockets_);
     began_ = std::chrono::steady_clock::now();
     const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
     return tell_end(report);

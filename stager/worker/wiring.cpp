@@ -92,6 +92,7 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
 }
 
 void follow(const Policies& policies, BroadcastConfig& config) {
+    config.lanes = policies.lanes;
     config.rate_policy = policies.rate_control == RateControl::acker
                              ? core::RatePolicy::acker
                              : core::RatePolicy::quantile;

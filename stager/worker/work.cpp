@@ -2,6 +2,7 @@
 
 #include "pmix/business_card.h"
 #include "stager/files/refusal.h"
+#include "transport/udp/sockets.h"
 #include "transport/udp/udp_driver.h"
 
 #include <chrono>
@@ -12,7 +13,7 @@ namespace {
 
 udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
     udp::UdpEndpoints endpoints;
-    endpoints.group = std::move(sockets.group);
+    endpoints.lanes = std::move(sockets.lanes);
     endpoints.peer = std::move(sockets.peer);
     endpoints.group_address = config.group;
     for (const BroadcastMember& member : config.members) {
@@ -22,6 +23,14 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
 }
 
 }  // namespace
+
+std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets) {
+    std::uint32_t sum = 0;
+    for (const UniqueFd& lane : sockets.lanes) {
+        sum += udp::receive_buffer_bytes(lane.get());
+    }
+    return sum;
+}
 
 Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
                            std::uint64_t bytes_max,

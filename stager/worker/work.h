@@ -18,9 +18,12 @@ namespace stage {
 
 /// The sockets of transport/udp/sockets.h: who opened them no longer matters.
 struct BroadcastSockets {
-    UniqueFd group;
+    std::vector<UniqueFd> lanes;  ///< Of the group.
     UniqueFd peer;
 };
+
+/// What the kernel granted for receiving by multicast, bytes.
+[[nodiscard]] std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets);
 
 /// What a test puts around the driver that the work would use.
 using DriverWrap = std::function<std::unique_ptr<Driver>(std::unique_ptr<Driver>)>;

@@ -47,6 +47,9 @@ class FaultyDriver final : public Driver {
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();
     }
+    [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override {
+        return inner_->take_lanes();
+    }
     [[nodiscard]] int stream_descriptor() const override { return inner_->stream_descriptor(); }
     [[nodiscard]] const DriverCounters& counters() const override { return inner_->counters(); }
     [[nodiscard]] std::string name() const override { return inner_->name() + "+faults"; }

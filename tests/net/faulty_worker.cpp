@@ -37,6 +37,9 @@ class TellingDriver final : public Driver {
         return faulty_.receive(packets, readable);
     }
     Result<Sent> send(const Train& train) override { return faulty_.send(train); }
+    [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override {
+        return faulty_.take_lanes();
+    }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return faulty_.descriptors();
     }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace stage {
@@ -81,8 +82,14 @@ class Member {
           seal_{keys_of(config)},
           config_{core_config(config, seal_.tag_bytes())},
           blocks_{kResidentBlocks + kLeavingBlocks},
-          outbox_{driver_, seal_, blocks_, config_} {
+          outbox_{driver_, seal_, blocks_, config_, config.lanes} {
         seal_.prepare(config.source);
+        // The source hears nothing by multicast that is worth a thread.
+        auto inboxes =
+            config.own == config.source ? decltype(driver.take_lanes()){} : driver.take_lanes();
+        if (!inboxes.empty()) {
+            lanes_.emplace(std::move(inboxes), seal_, config.source);
+        }
     }
 
     [[nodiscard]] const core::CoreConfig& core() const { return config_; }
@@ -97,13 +104,20 @@ class Member {
                              .blocks = blocks_,
                              .disk = disk,
                              .outbox = outbox_,
-                             .watcher = watcher}};
+                             .watcher = watcher,
+                             .lanes = lanes_ ? &*lanes_ : nullptr}};
             session.run();
         }
         BroadcastReport report;
         report.outcome = core.outcome();
         report.refused = seal_.counters();
         report.driver = driver_.counters();
+        if (lanes_) {
+            lanes_->stop();
+            report.refused += lanes_->refused();
+            report.driver += lanes_->counters();
+            report.lane_packets = lanes_->received();
+        }
         report.transport = driver_.name();
         report.chunk_bytes = report.outcome.chunk_bytes;
         report.own_memory_bytes = own_memory_bytes();
@@ -120,6 +134,7 @@ class Member {
     core::CoreConfig config_;
     BlockStore blocks_;
     Outbox outbox_;
+    std::optional<Lanes> lanes_;
 };
 
 core::ObjectShape shape_of(const BlockSource& source) {

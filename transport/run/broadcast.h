@@ -43,6 +43,7 @@ struct BroadcastConfig {
     core::RatePolicy rate_policy = core::RatePolicy::quantile;
     core::PeerPolicy peer_policy = core::PeerPolicy::random;
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
+    std::uint8_t lanes = 1;      ///< Flows that the source spreads the group's packets over.
     bool holds_already = false;  ///< The object is here, and lacks only finish().
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
@@ -55,6 +56,7 @@ struct BroadcastReport {
     seal::SealCounters refused;
     DriverCounters driver;
     std::string transport;
+    std::vector<std::uint64_t> lane_packets;  ///< Received, by lane; empty: there is one.
     std::uint16_t chunk_bytes = 0;
     ShortenedBlocks shortened;           ///< By the source.
     std::uint64_t own_memory_bytes = 0;  ///< At the end, every buffer that was used still held.

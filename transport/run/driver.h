@@ -15,13 +15,16 @@
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace stage {
 
+inline constexpr std::uint8_t kLanesMax = 16;        ///< A header has four bits for it.
 inline constexpr std::size_t kTrainPacketsMax = 64;  ///< UDP_MAX_SEGMENTS of older kernels.
 /// What is around each payload is one piece with what is around the next.
 inline constexpr std::size_t kTrainPiecesMax = 2 * kTrainPacketsMax + 1;
@@ -29,7 +32,8 @@ inline constexpr std::size_t kTrainPiecesMax = 2 * kTrainPacketsMax + 1;
 /// Where a train goes: the group, or one member.
 struct TrainTarget {
     bool to_group = false;
-    Rank peer;  ///< If not to the group.
+    Rank peer;    ///< If not to the group.
+    Lane lane{};  ///< If to the group: by which of its flows.
 };
 
 struct Train {
@@ -60,6 +64,21 @@ struct DriverCounters {
     std::uint64_t socket_overflow = 0;   ///< Packets that the kernel dropped before us.
     std::uint64_t socket_bytes_max = 0;  ///< The most that the kernel was seen to hold for us.
     std::uint8_t group_fill = 0;         ///< Of the group socket's buffer, in 255ths, just now.
+
+    /// Of two that receive side by side; what each held at most is taken for held at once.
+    DriverCounters& operator+=(const DriverCounters& other) {
+        packets_sent += other.packets_sent;
+        packets_received += other.packets_received;
+        bytes_sent += other.bytes_sent;
+        bytes_received += other.bytes_received;
+        send_calls += other.send_calls;
+        receive_calls += other.receive_calls;
+        send_refused += other.send_refused;
+        socket_overflow += other.socket_overflow;
+        socket_bytes_max += other.socket_bytes_max;
+        group_fill = std::max(group_fill, other.group_fill);
+        return *this;
+    }
 };
 
 enum class Sent : std::uint8_t { all, would_block };
@@ -68,6 +87,26 @@ enum class Sent : std::uint8_t { all, would_block };
 struct Readable {
     bool peers = true;  ///< Any but stream_descriptor().
     bool stream = true;
+};
+
+/// Sets of buffers that a lane's packets wait in: one is filled, one handed over, one used.
+inline constexpr std::size_t kLaneSets = 3;
+
+/// One of the group's flows, for a thread that receives nothing else.
+class LaneInbox {
+  public:
+    LaneInbox() = default;
+    LaneInbox(const LaneInbox&) = delete;
+    LaneInbox& operator=(const LaneInbox&) = delete;
+    virtual ~LaneInbox() = default;
+
+    /// As Driver::receive(), into the buffers of one of kLaneSets: they stay as they are until
+    /// the same set is asked for again.
+    virtual Status receive(std::size_t set, std::vector<ReceivedPacket>& packets) = 0;
+    /// Readable while there is something to receive.
+    [[nodiscard]] virtual int descriptor() const = 0;
+    /// Its receiver's only.
+    [[nodiscard]] virtual const DriverCounters& counters() const = 0;
 };
 
 class Driver {
@@ -88,6 +127,11 @@ class Driver {
     /// So many of them, from the front, as the fabric takes now; where it can, by one call, so
     /// that whoever wakes up for the first finds all of them. Else as by send().
     virtual Result<std::size_t> send_together(std::span<const Train> trains);
+
+    /// The group's flows, where there are several and threads of their own shall receive them:
+    /// receive() then gives what peers send, and descriptors() are without them. They may
+    /// outlive nothing of the driver's.
+    [[nodiscard]] virtual std::vector<std::unique_ptr<LaneInbox>> take_lanes() { return {}; }
 
     /// Descriptors to wait for: readable always, writable while a train was refused.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;

@@ -17,8 +17,10 @@ constexpr std::size_t kTogetherMax = 16;       ///< Trains in one call.
 Outbox::Outbox(Driver& driver,
                seal::SessionSeal& seal,
                BlockStore& blocks,
-               const core::CoreConfig& config)
-    : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config} {
+               const core::CoreConfig& config,
+               std::uint8_t lanes)
+    : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config}, lanes_{lanes} {
+    invariant(lanes >= 1 && lanes <= kLanesMax, "a lane has four bits");
     use_chunks_of(config.chunk_bytes);
     room_.reserve(kTrainBytesMax + packet_bytes_max());
     pieces_.reserve(kTrainPiecesMax);
@@ -102,9 +104,7 @@ void Outbox::build_trains() {
 /// The front entry, or as many of its packets as one train takes.
 void Outbox::build_train() {
     const core::Send& send = queue_.front();
-    trains_.push_back({.target = {.to_group = send.to.to_group, .peer = send.to.peer},
-                       .block = {},
-                       .first_piece = pieces_.size()});
+    trains_.push_back({.target = target_of(send), .block = {}, .first_piece = pieces_.size()});
     Sealed& train = trains_.back();
     if (send.type != wire::PacketType::data) {
         for (std::uint16_t copy = 0; copy < send.count; ++copy) {
@@ -130,6 +130,15 @@ void Outbox::build_train() {
     }
 }
 
+TrainTarget Outbox::target_of(const core::Send& send) {
+    TrainTarget target{.to_group = send.to.to_group, .peer = send.to.peer, .lane = {}};
+    if (send.to.to_group) {
+        target.lane = Lane{next_lane_};
+        next_lane_ = static_cast<std::uint8_t>((next_lane_ + 1) % lanes_);
+    }
+    return target;
+}
+
 Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
     const Bytes block = blocks_.filled(send.block);
     const std::size_t offset = (send.first.index() + index) * std::size_t{chunk_bytes_};
@@ -143,7 +152,7 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
     const wire::Header header{
         .type = send.type,
         .flags = send.flags,
-        .lane = send.lane,
+        .lane = trains_.back().target.lane,
         .session = config_.session,
         .rank = config_.own,
         .packet_number = send.packet_number + index,

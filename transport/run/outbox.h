@@ -4,7 +4,9 @@
 // payload and tag are written into one buffer, straight from the block's; otherwise only
 // headers and tags are, and the payloads are pieces of the block's own buffer, which the kernel
 // gathers. A train that the driver refuses stays as it is, numbers and all, and is offered
-// again: a packet number is never used twice, so nothing is ever sealed again.
+// again: a packet number is never used twice, so nothing is ever sealed again. To the group
+// each train goes by the next lane, and so does what is sent again: where one lane is dead, the
+// second time is by another.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -22,10 +24,12 @@ namespace stage {
 class Outbox {
   public:
     /// All three must outlive the outbox. `config` gives rank, session and the largest chunk.
+    /// What goes to the group goes over `lanes`, a train each in turn.
     Outbox(Driver& driver,
            seal::SessionSeal& seal,
            BlockStore& blocks,
-           const core::CoreConfig& config);
+           const core::CoreConfig& config,
+           std::uint8_t lanes = 1);
 
     /// Takes a batch over, whose DATA is cut in chunks of `chunk_bytes`. Its blocks stay
     /// resident until flush() said that all of it left.
@@ -54,6 +58,7 @@ class Outbox {
     [[nodiscard]] std::size_t next_bytes_max() const;
     void build_trains();
     void build_train();
+    [[nodiscard]] TrainTarget target_of(const core::Send& send);
     void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
     void add_piece(Bytes piece);
     [[nodiscard]] Bytes payload(const core::Send& send, std::uint16_t index);
@@ -64,6 +69,8 @@ class Outbox {
     core::CoreConfig config_;
     std::uint16_t chunk_bytes_;
     std::size_t train_packets_max_;
+    std::uint8_t lanes_;
+    std::uint8_t next_lane_ = 0;
 
     std::deque<core::Send> queue_;
     std::uint16_t sent_of_front_ =

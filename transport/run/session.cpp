@@ -18,6 +18,8 @@ constexpr int kRoundsMax = 16;
 /// Packets that are opened before the core hears of them: about one piece of the kernel's, so
 /// that their bytes are still in the cache when they come to their places.
 constexpr std::size_t kTogether = 64;
+/// So often in a turn: as many packets as one call brings at most where there is one lane.
+constexpr int kLaneRoundsMax = 16;
 
 Instant read_clock() {
     return Instant{std::chrono::steady_clock::now().time_since_epoch()};
@@ -96,10 +98,13 @@ void Session::receive(Instant now) {
                             static_cast<std::size_t>(
                                 std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
     }
-    shift_ = packets_.empty() ? Duration{} : from_wall_clock(now);
+    shift_ = packets_.empty() && parts_.lanes == nullptr ? Duration{} : from_wall_clock(now);
     for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
         const std::size_t count = std::min(kTogether, packets_.size() - at);
         hear(now, std::span{packets_}.subspan(at, count));
+    }
+    if (parts_.lanes != nullptr && !given_up_) {
+        hear_lanes(now);
     }
 }
 
@@ -109,9 +114,41 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     payloads_.clear();
     for (const ReceivedPacket& packet : packets) {
         if (const auto opened = parts_.seal.open(packet.bytes, room_)) {
-            datagrams_.push_back(datagram_of(now, packet, *opened));
+            datagrams_.push_back(datagram_of(now, *opened, packet.to_group, packet.stamp_ns));
+            const bool was_opened_apart =
+                opened->body.data() != packet.bytes.data() + wire::kHeaderBytes;
+            if (opened->header.is_data() && was_opened_apart) {
+                parts_.blocks.keep_opened(opened->header.block,
+                                          offset_of(opened->header.chunk));
+            }
         }
     }
+    tell_heard(now);
+}
+
+/// What the lanes' threads have opened. Their buffers stay until more is taken.
+void Session::hear_lanes(Instant now) {
+    for (int round = 0; round < kLaneRoundsMax; ++round) {
+        lane_packets_.clear();
+        if (Status taken = parts_.lanes->take(lane_packets_, kTogether); !taken) {
+            give_up(now, taken.error());
+            return;
+        }
+        if (lane_packets_.empty()) {
+            return;
+        }
+        datagrams_.clear();
+        payloads_.clear();
+        for (const LanePacket& packet : lane_packets_) {
+            if (parts_.seal.admit(packet.opened.header)) {
+                datagrams_.push_back(datagram_of(now, packet.opened, true, packet.stamp_ns));
+            }
+        }
+        tell_heard(now);
+    }
+}
+
+void Session::tell_heard(Instant now) {
     if (!datagrams_.empty()) {
         parts_.core.on_datagrams(now, datagrams_);
         operate(now);
@@ -119,25 +156,24 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
 }
 
 core::Datagram Session::datagram_of(Instant now,
-                                    const ReceivedPacket& packet,
-                                    const seal::Opened& opened) {
+                                    const seal::Opened& opened,
+                                    bool to_group,
+                                    std::int64_t stamp_ns) {
     const DriverCounters& counters = parts_.driver.counters();
     core::Datagram datagram;
     datagram.header = opened.header;
-    datagram.to_group = packet.to_group;
+    datagram.to_group = to_group;
     datagram.body_bytes = static_cast<std::uint16_t>(opened.body.size());
-    datagram.arrived_at =
-        packet.stamp_ns > 0 ? Instant{Duration{packet.stamp_ns} + shift_} : now;
+    datagram.arrived_at = stamp_ns > 0 ? Instant{Duration{stamp_ns} + shift_} : now;
     datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
     datagram.fill = counters.group_fill;
+    if (parts_.lanes != nullptr) {
+        datagram.overflow += static_cast<std::uint32_t>(parts_.lanes->overflow());
+        datagram.fill = parts_.lanes->fill();
+    }
     if (!opened.header.is_data()) {
         datagram.body = opened.body;
         return datagram;
-    }
-    const bool was_opened_apart =
-        opened.body.data() != packet.bytes.data() + wire::kHeaderBytes;
-    if (was_opened_apart) {
-        parts_.blocks.keep_opened(opened.header.block, offset_of(opened.header.chunk));
     }
     payloads_.push_back(opened.body);
     datagram.lease = core::Ticket{payloads_.size()};
@@ -289,6 +325,9 @@ void Session::wait(Instant now) {
         waits_.push_back({.fd = may_wait ? -1 : socket, .events = events, .revents = 0});
     }
     const std::size_t sockets = waits_.size();
+    if (parts_.lanes != nullptr) {
+        waits_.push_back({.fd = parts_.lanes->event_fd(), .events = POLLIN, .revents = 0});
+    }
     waits_.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
     waits_.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
     Duration left = gathers ? patience() : kWaitMax;

@@ -10,6 +10,7 @@
 #include "transport/run/block_store.h"
 #include "transport/run/disk_queue.h"
 #include "transport/run/gathering.h"
+#include "transport/run/lanes.h"
 #include "transport/run/outbox.h"
 
 #include <poll.h>
@@ -44,6 +45,7 @@ struct SessionParts {
     DiskQueue& disk;
     Outbox& outbox;
     Watcher& watcher;
+    Lanes* lanes = nullptr;  ///< If threads of their own receive what comes by multicast.
 };
 
 class Session {
@@ -60,9 +62,12 @@ class Session {
     void turn(Instant now);
     void receive(Instant now);
     void hear(Instant now, std::span<const ReceivedPacket> packets);
+    void hear_lanes(Instant now);
+    void tell_heard(Instant now);
     [[nodiscard]] core::Datagram datagram_of(Instant now,
-                                             const ReceivedPacket& packet,
-                                             const seal::Opened& opened);
+                                             const seal::Opened& opened,
+                                             bool to_group,
+                                             std::int64_t stamp_ns);
     [[nodiscard]] MutableBytes room_for(const wire::Header& header, std::size_t bytes);
     [[nodiscard]] std::size_t offset_of(ChunkIndex chunk) const;
     void operate(Instant now);
@@ -89,6 +94,7 @@ class Session {
     Readable readable_;
     std::vector<pollfd> waits_;
     std::vector<ReceivedPacket> packets_;
+    std::vector<LanePacket> lane_packets_;
     std::vector<core::Datagram> datagrams_;
     std::vector<Bytes> payloads_;  ///< By lease - 1, of these datagrams.
     std::set<BlockIndex>

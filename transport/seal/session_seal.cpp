@@ -21,8 +21,9 @@ PacketKey SessionSeal::key_of(Rank rank, std::uint32_t epoch) const {
 void SessionSeal::prepare(Rank sender) {
     own_cipher_.emplace(keys_.protection, key_of(keys_.own, 0), PacketCipher::Direction::seal);
     if (sender != keys_.own && keys_.protection != Protection::none) {
-        senders_[sender].cipher.emplace(
-            keys_.protection, key_of(sender, 0), PacketCipher::Direction::open);
+        senders_[sender].opening.prepare(
+            PacketCipher{keys_.protection, key_of(sender, 0), PacketCipher::Direction::open},
+            0);
     }
 }
 
@@ -38,24 +39,18 @@ void SessionSeal::seal(
 }
 
 std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& room) {
-    wire::HeaderFault fault{};
-    auto header = wire::read_header(packet, fault);
-    if (!header || packet.size() < wire::kHeaderBytes + tag_bytes()) {
-        ++counters_.malformed;
-        return std::nullopt;
-    }
-    if (header->session != demux_) {
-        ++counters_.other_session;
+    auto header = screened(packet, demux_, tag_bytes(), counters_);
+    if (!header) {
         return std::nullopt;
     }
     if (header->rank.index() >= keys_.members.size() || header->rank == keys_.own) {
         ++counters_.unknown_rank;
         return std::nullopt;
     }
-    Sender& sender = senders_[header->rank];
+    SenderOpening& sender = senders_[header->rank].opening;
     if (header->is_data()) {
         header->packet_number = wire::expand(
-            sender.largest, static_cast<std::uint16_t>(header->packet_number & 0xffffU));
+            sender.largest(), static_cast<std::uint16_t>(header->packet_number & 0xffffU));
     }
     const std::size_t body_bytes = packet.size() - wire::kHeaderBytes - tag_bytes();
     MutableBytes body;
@@ -65,42 +60,34 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
     if (body.empty()) {
         body = packet.subspan(wire::kHeaderBytes, body_bytes);
     }
-    if (!open_body(sender, *header, packet, body)) {
+    const auto derived = [this, rank = header->rank](std::uint32_t epoch) {
+        return key_of(rank, epoch);
+    };
+    if (!sender.open(keys_.protection, *header, packet, body, derived)) {
         ++counters_.forged;
         return std::nullopt;
     }
-    if (!header->is_data() && !sender.control.admit(header->packet_number)) {
-        ++counters_.replayed;
-        return std::nullopt;
-    }
-    sender.largest = std::max(sender.largest, header->packet_number);
-    return Opened{.header = *header, .body = body};
+    return admit(*header) ? std::optional{Opened{.header = *header, .body = body}}
+                          : std::nullopt;
 }
 
-bool SessionSeal::open_body(Sender& sender,
-                            const wire::Header& header,
-                            Bytes packet,
-                            MutableBytes out) {
-    const Bytes head = packet.first(wire::kHeaderBytes);
-    const Bytes tag = packet.last(tag_bytes());
-    const Bytes body =
-        packet.subspan(wire::kHeaderBytes, packet.size() - head.size() - tag.size());
-    const std::uint32_t epoch = epoch_of(header.packet_number);
-    if (sender.cipher && sender.epoch == epoch) {
-        return sender.cipher->open(header.packet_number, head, body, out, tag);
-    }
-    // Another epoch than the one in use: kept only if the packet opens, so that a forged number
-    // can't make every packet pay for a key derivation twice.
-    PacketCipher cipher{
-        keys_.protection, key_of(header.rank, epoch), PacketCipher::Direction::open};
-    if (!cipher.open(header.packet_number, head, body, out, tag)) {
+bool SessionSeal::admit(const wire::Header& header) {
+    Sender& sender = senders_[header.rank];
+    if (!header.is_data() && !sender.control.admit(header.packet_number)) {
+        ++counters_.replayed;
         return false;
     }
-    if (!sender.cipher || epoch > sender.epoch) {
-        sender.cipher.emplace(std::move(cipher));
-        sender.epoch = epoch;
-    }
+    sender.opening.note(header.packet_number);
     return true;
+}
+
+LaneSeal SessionSeal::lane(Rank source, Lane lane) const {
+    return LaneSeal{{.protection = keys_.protection,
+                     .group = keys_.group,
+                     .session = keys_.session,
+                     .source = source,
+                     .incarnation = keys_.members[source.index()],
+                     .lane = lane}};
 }
 
 }  // namespace stage::seal

@@ -7,10 +7,9 @@
 #pragma once
 
 #include "transport/base/units.h"
-#include "transport/seal/cipher.h"
-#include "transport/seal/keys.h"
+#include "transport/seal/lane_seal.h"
 #include "transport/seal/replay_window.h"
-#include "transport/wire/packet.h"
+#include "transport/seal/sender_opening.h"
 
 #include <cstdint>
 #include <functional>
@@ -27,25 +26,6 @@ struct SessionKeys {
     /// By rank; the member's own among them. Empty entries are nobody.
     std::vector<Incarnation> members;
     Rank own;
-};
-
-/// What was refused, by reason. A stranger shows up here and nowhere else.
-struct SealCounters {
-    std::uint64_t malformed = 0;      ///< Too short, unknown version, type or critical flag.
-    std::uint64_t other_session = 0;  ///< Another broadcast on the same group, or noise.
-    std::uint64_t unknown_rank = 0;   ///< No such member, or one's own rank.
-    std::uint64_t forged = 0;         ///< The tag is wrong.
-    std::uint64_t replayed = 0;       ///< A control packet that was here before.
-
-    [[nodiscard]] std::uint64_t refused() const {
-        return malformed + other_session + unknown_rank + forged + replayed;
-    }
-};
-
-/// A packet that opened.
-struct Opened {
-    wire::Header header;  ///< With the whole packet number.
-    MutableBytes body;    ///< In the packet's own bytes, or where it was wanted.
 };
 
 /// Where DATA's decrypted payload is wanted, of that many bytes; empty: in the packet's own. Of
@@ -75,6 +55,12 @@ class SessionSeal {
     /// session's, or was refused: counted.
     [[nodiscard]] std::optional<Opened> open(MutableBytes packet, const PayloadRoom& room = {});
 
+    /// Takes note of a packet that a lane's own seal has opened. False for a control packet
+    /// that was here before, on whichever lane: counted.
+    [[nodiscard]] bool admit(const wire::Header& header);
+    /// What opens the packets of `source` on one lane.
+    [[nodiscard]] LaneSeal lane(Rank source, Lane lane) const;
+
     [[nodiscard]] std::size_t tag_bytes() const { return seal::tag_bytes(keys_.protection); }
     [[nodiscard]] Protection protection() const { return keys_.protection; }
     [[nodiscard]] std::uint32_t demux() const { return demux_; }
@@ -83,16 +69,10 @@ class SessionSeal {
   private:
     struct Sender {
         ReplayWindow control;
-        std::uint64_t largest = 0;
-        std::uint32_t epoch = 0;
-        std::optional<PacketCipher> cipher;  ///< Of `epoch`.
+        SenderOpening opening;
     };
 
     [[nodiscard]] PacketKey key_of(Rank rank, std::uint32_t epoch) const;
-    [[nodiscard]] bool open_body(Sender& sender,
-                                 const wire::Header& header,
-                                 Bytes packet,
-                                 MutableBytes out);
 
     SessionKeys keys_;
     std::uint32_t demux_;

@@ -151,6 +151,10 @@ auto first_interface(Pick pick) -> decltype(pick(std::declval<const ifaddrs&>())
 
 }  // namespace
 
+Address lane_address(const Address& group, Lane lane) {
+    return group.with_port(static_cast<std::uint16_t>(group.port + lane.value()));
+}
+
 Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& options) {
     auto fd = make_socket(group.family());
     auto index = interface_index(options.interface);
@@ -166,6 +170,22 @@ Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& op
         }
     }
     return fd;
+}
+
+Result<std::vector<UniqueFd>> open_lane_sockets(const Address& group,
+                                                std::size_t lanes,
+                                                SocketOptions options) {
+    options.buffer_bytes /= static_cast<std::uint32_t>(lanes);
+    std::vector<UniqueFd> sockets;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        auto opened = open_group_socket(
+            lane_address(group, Lane{static_cast<std::uint8_t>(lane)}), options);
+        if (!opened) {
+            return std::move(opened).error();
+        }
+        sockets.push_back(*std::move(opened));
+    }
+    return sockets;
 }
 
 Result<UniqueFd> open_peer_socket(const Address& own,

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stage::udp {
 
@@ -27,9 +28,17 @@ struct SocketOptions {
     bool force_buffer = false;  ///< As root: beyond the system's maximum.
 };
 
+/// Where the group hears a lane: `group`, at the lane's number of ports beyond its own.
+[[nodiscard]] Address lane_address(const Address& group, Lane lane);
+
 /// Bound to `group` (address and port; other sessions of this node may share both) and joined.
 [[nodiscard]] Result<UniqueFd> open_group_socket(const Address& group,
                                                  const SocketOptions& options);
+
+/// One such a lane, together with the buffer that was asked for.
+[[nodiscard]] Result<std::vector<UniqueFd>> open_lane_sockets(const Address& group,
+                                                              std::size_t lanes,
+                                                              SocketOptions options);
 
 /// Bound to `own` on the first free port of `first` .. `last`; multicast leaves by the
 /// interface.

@@ -1,29 +1,25 @@
 #include "transport/udp/udp_driver.h"
 
 #include "transport/base/invariant.h"
+#include "transport/udp/sockets.h"
+#include "transport/udp/udp_lane.h"
 
-#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <ctime>
 
 namespace stage::udp {
 namespace {
 
 constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks at the peers'.
-constexpr std::size_t kSlotBytes = 65536;
-constexpr std::size_t kSlots = 24;  ///< 1.5 MB of buffers; a batch of one receive().
-
-/// A socket call's refusal that another packet may not meet: losing it is what the protocol is
-/// for.
-bool is_loss(int cause) {
-    return cause == ECONNREFUSED || cause == EHOSTUNREACH || cause == ENETUNREACH ||
-           cause == EPERM || cause == ENOBUFS || cause == EHOSTDOWN;
-}
+constexpr std::size_t kSlots = 24;        ///< 1.5 MB of buffers; a batch of one receive().
+/// Of each of a lane's sets: 6 MB for all lanes of up to eight, as far as packets need them.
+constexpr std::size_t kLaneSlotsMax = 16;
+constexpr std::size_t kLaneSlotsMin = 4;
+constexpr std::size_t kLaneSlotsOfAll = 32;
 
 /// The calls that send only read what these point at.
 iovec to_iovec(Bytes piece) {
@@ -80,186 +76,99 @@ struct Envelope {
     }
 };
 
-bool is_full(int cause) {
-    return cause == EAGAIN || cause == EINTR;
-}
-
-/// What the kernel holds for a socket, with its own share of it.
-struct SocketMemory {
-    std::uint64_t bytes = 0;  ///< In both directions.
-    std::uint8_t fill = 0;    ///< Of the receive buffer, in 255ths.
-};
-
-SocketMemory memory_of(int socket) {
-    std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
-    socklen_t length = sizeof memory;
-    if (::getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &length) != 0) {
-        return {};
-    }
-    const std::uint64_t received = memory[SK_MEMINFO_RMEM_ALLOC];
-    const std::uint64_t room = std::max(memory[SK_MEMINFO_RCVBUF], 1U);
-    return {
-        .bytes = received + memory[SK_MEMINFO_WMEM_ALLOC],
-        .fill = static_cast<std::uint8_t>(std::min<std::uint64_t>(received * 255 / room, 255))};
-}
-
 }  // namespace
 
-struct UdpDriver::Slot {
-    /// Its pages are taken as packets need them: few do in a small broadcast.
-    std::unique_ptr<std::byte[]> bytes =
-        std::make_unique_for_overwrite<std::byte[]>(kSlotBytes);
-    alignas(cmsghdr)
-        std::array<std::byte,
-                   CMSG_SPACE(sizeof(int)) * 2 + CMSG_SPACE(sizeof(timespec))> control{};
-    iovec room{};
-    int segment_bytes = 0;
-    std::uint32_t overflow = 0;
-    std::int64_t stamp_ns = 0;
-
-    msghdr header() {
-        room = {.iov_base = bytes.get(), .iov_len = kSlotBytes};
-        msghdr message{};
-        message.msg_iov = &room;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        return message;
-    }
-
-    void read_control(msghdr& message) {
-        segment_bytes = 0;
-        stamp_ns = 0;
-        for (auto* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-            if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
-                std::memcpy(&segment_bytes, CMSG_DATA(c), sizeof segment_bytes);
-            } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
-                std::memcpy(&overflow, CMSG_DATA(c), sizeof overflow);
-            } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-                timespec time{};
-                std::memcpy(&time, CMSG_DATA(c), sizeof time);
-                stamp_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-            }
-        }
-    }
-};
-
 UdpDriver::UdpDriver(UdpEndpoints endpoints)
-    : endpoints_{std::move(endpoints)},
-      group_target_{endpoints_.group_address.to_socket()},
-      slots_(kSlots),
-      overflow_seen_(2) {
+    : endpoints_{std::move(endpoints)}, slots_{kSlots}, peer_{.fd = endpoints_.peer.get()} {
     for (const Address& member : endpoints_.members) {
         member_targets_.push_back(member.to_socket());
     }
-    const int on = 1;
-    for (const int socket : descriptors()) {
-        static_cast<void>(::setsockopt(socket, IPPROTO_UDP, UDP_GRO, &on, sizeof on));
-        static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on));
+    for (const UniqueFd& lane : endpoints_.lanes) {
+        lanes_.push_back({.fd = lane.get(), .is_group = true});
     }
+    for (std::size_t lane = 0; lane < std::max<std::size_t>(lanes_.size(), 1); ++lane) {
+        group_targets_.push_back(
+            lane_address(endpoints_.group_address, Lane{static_cast<std::uint8_t>(lane)})
+                .to_socket());
+    }
+    std::ranges::for_each(descriptors(), tune_to_receive);
 }
-
-UdpDriver::~UdpDriver() = default;
 
 std::vector<int> UdpDriver::descriptors() const {
     std::vector<int> sockets{endpoints_.peer.get()};
-    if (endpoints_.group) {
-        sockets.push_back(endpoints_.group.get());
+    for (const ReadSocket& lane : lanes_) {
+        sockets.push_back(lane.fd);
     }
     return sockets;
 }
 
+std::vector<std::unique_ptr<LaneInbox>> UdpDriver::take_lanes() {
+    std::vector<std::unique_ptr<LaneInbox>> inboxes;
+    if (lanes_.size() < 2) {
+        return inboxes;
+    }
+    const std::size_t slots =
+        std::clamp(kLaneSlotsOfAll / lanes_.size(), kLaneSlotsMin, kLaneSlotsMax);
+    for (UniqueFd& lane : endpoints_.lanes) {
+        inboxes.push_back(std::make_unique<UdpLane>(std::move(lane), slots));
+    }
+    lanes_.clear();
+    return inboxes;
+}
+
+/// Half of the slots for the peers' socket, what is left for the group's.
 Status UdpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readable) {
-    slots_used_ = 0;
+    slots_.clear();
     if (++receives_ % kLookEvery == 1) {
-        look_at(false);
-        look_at(true);
+        look(peer_);
+        std::ranges::for_each(lanes_, [this](ReadSocket& lane) { look(lane); });
     }
     if (readable.peers) {
-        if (auto heard = receive_from(endpoints_.peer.get(), false, packets); !heard) {
+        if (auto heard = read(peer_, kSlots / 2, packets); !heard) {
             return heard;
         }
     }
-    return readable.stream && endpoints_.group
-               ? receive_from(endpoints_.group.get(), true, packets)
-               : Status{};
-}
-
-/// What one of the sockets holds now, beside what the other one was last seen to hold.
-void UdpDriver::look_at(bool is_group) {
-    if (is_group && !endpoints_.group) {
-        return;
-    }
-    const SocketMemory memory =
-        memory_of(is_group ? endpoints_.group.get() : endpoints_.peer.get());
-    socket_bytes_[is_group ? 1 : 0] = memory.bytes;
-    counters_.socket_bytes_max =
-        std::max(counters_.socket_bytes_max, socket_bytes_[0] + socket_bytes_[1]);
-    if (is_group) {
-        counters_.group_fill = memory.fill;
-    }
-}
-
-/// How full the group's buffer still is: where a batch had room left, nothing is.
-void UdpDriver::look_behind(bool is_batch_full) {
-    if (is_batch_full) {
-        look_at(true);
-    } else {
-        counters_.group_fill = 0;
-    }
-}
-
-/// One recvmmsg: half of the slots for the peers' socket, what is left for the group's.
-Status UdpDriver::receive_from(int socket,
-                               bool is_group,
-                               std::vector<ReceivedPacket>& packets) {
-    const std::size_t room = is_group ? slots_.size() - slots_used_ : slots_.size() / 2;
-    std::array<mmsghdr, kSlots> messages{};
-    for (std::size_t i = 0; i < room; ++i) {
-        messages[i].msg_hdr = slots_[slots_used_ + i].header();
-    }
-    const int got =
-        ::recvmmsg(socket, messages.data(), static_cast<unsigned>(room), MSG_DONTWAIT, nullptr);
-    ++counters_.receive_calls;
-    if (got < 0) {
-        // An ICMP answer to something sent earlier shows up here; it is not about this call.
-        return is_full(errno) || is_loss(errno)
-                   ? Status{}
-                   : Status{Error::from_errno(Blame::node, "receiving from the network")};
-    }
-    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
-        Slot& slot = slots_[slots_used_ + i];
-        slot.read_control(messages[i].msg_hdr);
-        auto& seen = overflow_seen_[is_group ? 1 : 0];
-        counters_.socket_overflow += slot.overflow > seen ? slot.overflow - seen : 0;
-        seen = std::max(seen, slot.overflow);
-        split(slot, {slot.bytes.get(), messages[i].msg_len}, is_group, packets);
-    }
-    slots_used_ += static_cast<std::size_t>(got);
-    if (is_group && got > 0) {
-        look_behind(static_cast<std::size_t>(got) == room);
+    // Several lanes are no stream that gathers: they are told of as the peers' socket is.
+    const bool is_heard = lanes_.size() == 1 ? readable.stream : readable.peers;
+    for (std::size_t left = is_heard ? lanes_.size() : 0; left > 0; --left) {
+        ReadSocket& lane = lanes_[lanes_.size() - left];
+        if (auto heard = read(lane, slots_.free() / left, packets); !heard) {
+            return heard;
+        }
     }
     return {};
 }
 
-void UdpDriver::split(const Slot& slot,
-                      MutableBytes bytes,
-                      bool is_group,
-                      std::vector<ReceivedPacket>& packets) {
-    counters_.bytes_received += bytes.size();
-    const std::size_t segment =
-        slot.segment_bytes > 0 ? static_cast<std::size_t>(slot.segment_bytes) : bytes.size();
-    while (!bytes.empty()) {
-        const std::size_t size = std::min(segment, bytes.size());
-        packets.push_back(
-            {.bytes = bytes.first(size), .to_group = is_group, .stamp_ns = slot.stamp_ns});
-        bytes = bytes.subspan(size);
-        ++counters_.packets_received;
+/// How full the group's buffer still is is seen where a batch had no room left; else nothing
+/// is.
+Status UdpDriver::read(ReadSocket& socket,
+                       std::size_t room,
+                       std::vector<ReceivedPacket>& packets) {
+    const std::size_t before = slots_.free();
+    if (auto filled = slots_.fill(socket, room, counters_, packets); !filled) {
+        return filled;
     }
+    if (socket.is_group && before - slots_.free() == room) {
+        look(socket);
+    } else if (socket.is_group) {
+        counters_.group_fill = 0;
+    }
+    return {};
+}
+
+/// What one of the sockets holds now, beside what the others were last seen to hold.
+void UdpDriver::look(ReadSocket& socket) {
+    look_at(socket, counters_);
+    std::uint64_t bytes = peer_.bytes;
+    for (const ReadSocket& lane : lanes_) {
+        bytes += lane.bytes;
+    }
+    counters_.socket_bytes_max = std::max(counters_.socket_bytes_max, bytes);
 }
 
 const SocketAddress& UdpDriver::target_of(const Train& train) const {
-    return train.target.to_group ? group_target_ : member_targets_[train.target.peer.index()];
+    return train.target.to_group ? group_targets_[train.target.lane.index()]
+                                 : member_targets_[train.target.peer.index()];
 }
 
 void UdpDriver::count_sent(const Train& train) {

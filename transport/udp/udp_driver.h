@@ -9,47 +9,41 @@
 #include "transport/base/address.h"
 #include "transport/base/unique_fd.h"
 #include "transport/run/driver.h"
+#include "transport/udp/packet_slots.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <memory>
 #include <vector>
 
 namespace stage::udp {
 
 struct UdpEndpoints {
-    UniqueFd group;                ///< See open_group_socket(); read only.
+    std::vector<UniqueFd> lanes;   ///< See open_group_socket(); by lane, read only.
     UniqueFd peer;                 ///< See open_peer_socket(); read and written.
-    Address group_address;         ///< Where the group hears.
+    Address group_address;         ///< Where the group hears its first lane.
     std::vector<Address> members;  ///< By rank: where each member's peer socket is bound.
 };
 
 class UdpDriver final : public Driver {
   public:
     explicit UdpDriver(UdpEndpoints endpoints);
-    ~UdpDriver() override;
 
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     Result<Sent> send(const Train& train) override;
     Result<std::size_t> send_together(std::span<const Train> trains) override;
+    [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override;
     [[nodiscard]] std::vector<int> descriptors() const override;
-    [[nodiscard]] int stream_descriptor() const override { return endpoints_.group.get(); }
+    [[nodiscard]] int stream_descriptor() const override {
+        return lanes_.size() == 1 ? lanes_.front().fd : -1;
+    }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "udp"; }
 
   private:
-    /// One receive buffer of the kernel's largest answer, and where its ancillary data goes.
-    struct Slot;
-
-    Status receive_from(int socket, bool is_group, std::vector<ReceivedPacket>& packets);
-    void split(const Slot& slot,
-               MutableBytes bytes,
-               bool is_group,
-               std::vector<ReceivedPacket>& packets);
-    void look_at(bool is_group);
-    void look_behind(bool is_batch_full);
+    Status read(ReadSocket& socket, std::size_t room, std::vector<ReceivedPacket>& packets);
+    void look(ReadSocket& socket);
     [[nodiscard]] const SocketAddress& target_of(const Train& train) const;
     void count_sent(const Train& train);
     Result<Sent> send_segmented(const Train& train, const SocketAddress& target);
@@ -57,15 +51,14 @@ class UdpDriver final : public Driver {
     Result<Sent> refused(const Train& train, const char* doing);
 
     UdpEndpoints endpoints_;
-    SocketAddress group_target_;
+    std::vector<SocketAddress> group_targets_;  ///< By lane.
     std::vector<SocketAddress> member_targets_;
-    std::vector<Slot> slots_;
-    std::size_t slots_used_ = 0;
+    PacketSlots slots_;
+    ReadSocket peer_;
+    std::vector<ReadSocket> lanes_;  ///< That nobody took.
     bool can_segment_ = true;
     std::uint32_t receives_ = 0;
-    std::array<std::uint64_t, 2> socket_bytes_{};  ///< Held for the peers' and the group's.
     DriverCounters counters_;
-    std::vector<std::uint32_t> overflow_seen_;
 };
 
 }  // namespace stage::udp

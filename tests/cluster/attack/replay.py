@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Sends captured UDP datagrams again, whole, bent and cut: replay.py FILE.pcap
+"""Sends captured UDP datagrams again, whole, bent and cut: replay.py FILE.pcap [shift]
 
-To where they went first, from this host's own address.
+To where they went first, from this host's own address; with "shift" to the ports beside it, too.
 """
 import random
 import socket
@@ -29,11 +29,12 @@ while at + 16 <= len(data):
     if bent:
         bent[draw.randrange(len(bent))] ^= 1 << draw.randrange(8)
     for body in (payload, bent, payload[:draw.randrange(len(payload) + 1)]):
-        try:
-            sender.sendto(body, (target, port))
-            sent += 1
-        except OSError:
-            pass
+        for beside in (-1, 0, 1) if sys.argv[2:] else (0,):
+            try:
+                sender.sendto(body, (target, port + beside))
+                sent += 1
+            except OSError:
+                pass
     if sent > 6000:
         break
 print("replayed", sent)

@@ -112,9 +112,11 @@ TEST_CASE("what a node is told stands on one line, the destination as one word")
     Config site = default_config();
     site.ttl = 9;
     site.dscp = 46;
+    site.lanes = 4;
     const auto routed = worker_words(site, options);
     CHECK_THAT(routed, VectorContains(std::string{"--ttl=9"}));
     CHECK_THAT(routed, VectorContains(std::string{"--dscp=46"}));
+    CHECK_THAT(routed, VectorContains(std::string{"--lanes=4"}));
 }
 
 }  // namespace stage

@@ -145,6 +145,8 @@ TEST_CASE("values out of their limits or of another kind are refused") {
                                       "RateMax=1bit",
                                       "RateMax=mbit",
                                       "RateMax=1..5gbit",
+                                      "Lanes=0",
+                                      "Lanes=17",
                                       "TTL=0",
                                       "DSCP=64",
                                       "LogLevel=",
@@ -158,6 +160,14 @@ TEST_CASE("values out of their limits or of another kind are refused") {
     CHECK_THAT(sentence(line), Catch::StartsWith("stagecast.conf, line 1: "));
 }
 
+TEST_CASE("each lane needs a port") {
+    CHECK(good("Lanes=4\nDataPortRange=10-13\n").lanes == 4);
+    const auto config = parse_config("Lanes=5\nDataPortRange=10-13\n", "stagecast.conf");
+    REQUIRE_FALSE(config);
+    CHECK_THAT(config.error().sentence(),
+               Catch::Contains("Lanes=5") && Catch::Contains("DataPortRange"));
+}
+
 TEST_CASE("what is printed parses to the same decisions") {
     const Config config = GENERATE_COPY(
         default_config(),
@@ -166,7 +176,8 @@ TEST_CASE("what is printed parses to the same decisions") {
              "StageTimeout=20\nStallTimeout=1.25\nConnectTimeout=0.5\nAnnounceTimeout=7\n"
              "WatchInterval=0.1\nInterface=eth0\nMulticastGroups=239.1.1.1\nPort=1\n"
              "DataPortRange=9-9\nProtection=none\nTransport=udp\nTreeWidth=2\nTTL=9\nDSCP=46\n"
-             "SocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/r\n"
+             "Lanes=1\nSocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/"
+             "r\n"
              "LibexecDir=/l\nLogLevel=error\n"));
     const std::string printed = print_config(config);
     CHECK(good(printed) == config);

@@ -37,6 +37,7 @@ class Recorder final : public Driver {
             rest = rest.subspan(size);
         }
         ++trains;
+        lanes.push_back(train.target.lane);
         return Sent::all;
     }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
@@ -53,6 +54,7 @@ class Recorder final : public Driver {
     int takes = 0;  ///< After so many trains one is refused; 0: none.
     int trains = 0;
     std::vector<std::vector<std::byte>> packets;
+    std::vector<Lane> lanes;  ///< By train.
 
   private:
     DriverCounters counters_;
@@ -131,6 +133,32 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
         offset += opened->body.size();
     }
     CHECK(opener.counters().refused() == 0);
+}
+
+TEST_CASE("trains to the group go by the lanes in turn, each whole, and say so") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
+    seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
+    BlockStore blocks{1};
+    static_cast<void>(blocks.acquire(kBlock));
+    blocks.set_extent(kBlock, 100 * kChunk);
+    Outbox outbox{driver, sealer, blocks, config(), 3};
+    outbox.add(chunks(0, 100), config().chunk_bytes);  // 63 packets are a train
+    core::SendBatch to_one = chunks(0, 1);
+    to_one.sends.front().to = {.to_group = false, .peer = kReceiver};
+    outbox.add(std::move(to_one), config().chunk_bytes);
+    outbox.add(chunks(0, 1), config().chunk_bytes);  // What is sent again goes elsewhere.
+    outbox.add(chunks(0, 1), config().chunk_bytes);
+    REQUIRE(outbox.flush());
+    REQUIRE(driver.lanes == std::vector<Lane>{Lane{0}, Lane{1}, Lane{0}, Lane{2}, Lane{0}});
+    REQUIRE(driver.packets.size() == 103);
+    std::vector<std::size_t> of_lane(3);
+    for (auto& packet : driver.packets) {
+        const auto opened = opener.open(packet);
+        REQUIRE(opened);
+        ++of_lane.at(opened->header.lane.index());
+    }
+    CHECK(of_lane == std::vector<std::size_t>{65, 37, 1});
 }
 
 TEST_CASE("a block is needed until its last train has left") {

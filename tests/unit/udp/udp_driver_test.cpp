@@ -144,6 +144,80 @@ TEST_CASE("trains that leave together arrive as if each had left alone") {
     CHECK(sizes == std::vector<std::size_t>{40, 1400, 1400, 1400, 333, 40});
 }
 
+/// A driver that hears three lanes and sends to them: of a group of one host.
+udp::UdpEndpoints three_lanes() {
+    Pair pair = open_pair();
+    udp::UdpEndpoints endpoints = endpoints_of(pair, 0);
+    const auto own = Address::parse("127.0.0.1", 0);
+    REQUIRE(own);
+    for (std::uint16_t first = kPorts.first; endpoints.lanes.size() < 3; ++first) {
+        endpoints.lanes.clear();
+        endpoints.group_address = own->with_port(first);
+        for (std::uint8_t lane = 0; lane < 3; ++lane) {
+            const std::uint16_t port =
+                udp::lane_address(endpoints.group_address, Lane{lane}).port;
+            auto opened = udp::open_peer_socket(*own, {port, port}, loopback());
+            if (!opened) {
+                break;
+            }
+            endpoints.lanes.push_back(std::move(*opened));
+        }
+    }
+    return endpoints;
+}
+
+void send_to_lane(udp::UdpDriver& driver, std::uint8_t lane, std::size_t bytes) {
+    const std::vector<std::byte> body(bytes, std::byte{lane});
+    const Bytes piece = body;
+    REQUIRE(driver.send({.target = {.to_group = true, .peer = {}, .lane = Lane{lane}},
+                         .pieces = {&piece, 1},
+                         .bytes = bytes,
+                         .packet_bytes = 1000}));
+}
+
+TEST_CASE("a train to the group arrives on its lane, read with all or by who took it") {
+    udp::UdpDriver driver{three_lanes()};
+    CHECK(driver.descriptors().size() == 4);
+    for (std::uint8_t lane = 0; lane < 3; ++lane) {
+        send_to_lane(driver, lane, 100U + lane);
+    }
+    std::vector<std::size_t> sizes;
+    while (sizes.size() < 3) {
+        std::vector<ReceivedPacket> received;
+        REQUIRE(driver.receive(received, {}));
+        for (const ReceivedPacket& packet : received) {
+            CHECK(packet.to_group);
+            sizes.push_back(packet.bytes.size());
+        }
+    }
+    std::ranges::sort(sizes);
+    CHECK(sizes == std::vector<std::size_t>{100, 101, 102});
+
+    const auto lanes = driver.take_lanes();
+    REQUIRE(lanes.size() == 3);
+    CHECK(driver.descriptors().size() == 1);
+    send_to_lane(driver, 2, 2500);
+    pollfd wait{.fd = lanes[2]->descriptor(), .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+    std::vector<ReceivedPacket> received;
+    REQUIRE(lanes[2]->receive(0, received));
+    REQUIRE(received.size() == 3);
+    CHECK(received.front().bytes.size() == 1000);
+    CHECK(received.back().bytes.front() == std::byte{2});
+    CHECK(lanes[2]->counters().packets_received == 3);
+    // Another set of buffers, while the first is in use.
+    std::vector<ReceivedPacket> more;
+    send_to_lane(driver, 2, 7);
+    REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
+    REQUIRE(lanes[2]->receive(1, more));
+    CHECK(more.size() == 1);
+    CHECK(received.back().bytes.front() == std::byte{2});
+    std::vector<ReceivedPacket> elsewhere;
+    REQUIRE(lanes[0]->receive(0, elsewhere));
+    REQUIRE(driver.receive(elsewhere, {}));
+    CHECK(elsewhere.empty());
+}
+
 int number_of(const UniqueFd& socket, int level, int option) {
     int value = -1;
     socklen_t length = sizeof value;

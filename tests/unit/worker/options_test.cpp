@@ -74,13 +74,19 @@ TEST_CASE("each policy of the broadcast is an option") {
                                                "--protection=none",
                                                "--rate-control=acker",
                                                "--repair-peers=ring",
-                                               "--readiness=none"},
+                                               "--readiness=none",
+                                               "--lanes=16"},
                                               "/here");
     REQUIRE(options);
     CHECK(options->policies == Policies{.rate_control = RateControl::acker,
                                         .repair_peers = RepairPeers::ring,
-                                        .readiness = ReadyWait::none});
-    for (const char* wrong : {"--rate-control=x", "--repair-peers=x", "--readiness=x"}) {
+                                        .readiness = ReadyWait::none,
+                                        .lanes = 16});
+    CHECK(decode_policies(encode(options->policies)) == options->policies);
+    CHECK(decode_policies(encode(Policies{})) == Policies{});
+    CHECK_FALSE(decode_policies(128));
+    for (const char* wrong :
+         {"--rate-control=x", "--repair-peers=x", "--readiness=x", "--lanes=0", "--lanes=17"}) {
         CHECK_THAT(
             complaint({"--hosts=h", "--rank=0", "--source=s", "--protection=none", wrong}),
             Contains(wrong));

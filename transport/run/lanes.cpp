@@ -1,0 +1,155 @@
+#include "transport/run/lanes.h"
+
+#include "transport/base/invariant.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+
+Lanes::Lanes(std::vector<std::unique_ptr<LaneInbox>> inboxes,
+             const seal::SessionSeal& seal,
+             Rank source)
+    : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    invariant(static_cast<bool>(event_), "the kernel gives an eventfd");
+    for (std::size_t i = 0; i < inboxes.size(); ++i) {
+        const Lane lane{static_cast<std::uint8_t>(i)};
+        fronts_.emplace_back().reader = std::make_unique<LaneReader>(
+            std::move(inboxes[i]), seal.lane(source, lane), heard_, event_.get());
+    }
+}
+
+Lanes::~Lanes() = default;
+
+/// What threads hand over after the event was read makes it readable again.
+Status Lanes::take(std::vector<LanePacket>& packets, std::size_t at_most) {
+    give_back_used();
+    const std::size_t before = packets.size();
+    if (Status merged = merge(packets, at_most); !merged || packets.size() > before) {
+        return merged;
+    }
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
+    return merge(packets, at_most);
+}
+
+void Lanes::give_back_used() {
+    for (Front& front : fronts_) {
+        for (LaneBatch& batch : front.used) {
+            front.reader->give_back(std::move(batch));
+        }
+        front.used.clear();
+    }
+}
+
+Status Lanes::merge(std::vector<LanePacket>& packets, std::size_t at_most) {
+    std::ranges::for_each(fronts_, [](Front& front) { front.is_dry = false; });
+    for (std::size_t taken = 0; taken < at_most; ++taken) {
+        const Result<bool> is_known = look_at_fronts();
+        if (!is_known) {
+            return is_known.error();
+        }
+        Front* front = first();
+        if (!*is_known || front == nullptr) {
+            return {};
+        }
+        step(*front, packets);
+    }
+    return {};
+}
+
+/// True if no lane can have a packet that is older than all at the fronts.
+Result<bool> Lanes::look_at_fronts() {
+    bool any = false;
+    for (Front& front : fronts_) {
+        if (!front.batch && !front.is_dry) {
+            Result<std::optional<LaneBatch>> next = front.reader->next();
+            if (!next) {
+                return next.error();
+            }
+            front.batch = *std::move(next);
+            front.next = 0;
+            if (front.batch) {
+                front.overflow = front.batch->overflow;
+                front.fill = front.batch->fill;
+                // It may have come after the others were looked at.
+                std::ranges::for_each(fronts_, [](Front& one) { one.is_dry = false; });
+            }
+        }
+        any = any || front.batch.has_value();
+    }
+    const auto is_known = [](Front& front) {
+        front.is_dry = front.is_dry || (!front.batch && !front.reader->has_more());
+        return front.batch || front.is_dry;
+    };
+    return any && std::ranges::all_of(fronts_, is_known);
+}
+
+Lanes::Front* Lanes::first() {
+    Front* least = nullptr;
+    for (Front& front : fronts_) {
+        if (front.batch && (least == nullptr || front.number() < least->number())) {
+            least = &front;
+        }
+    }
+    return least;
+}
+
+void Lanes::step(Front& front, std::vector<LanePacket>& packets) {
+    heard_.store(std::max(heard_.load(std::memory_order_relaxed), front.number()),
+                 std::memory_order_relaxed);
+    packets.push_back(front.batch->packets[front.next]);
+    if (++front.next == front.batch->packets.size()) {
+        front.used.push_back(*std::exchange(front.batch, std::nullopt));
+    }
+}
+
+std::uint64_t Lanes::overflow() const {
+    std::uint64_t sum = 0;
+    for (const Front& front : fronts_) {
+        sum += front.overflow;
+    }
+    return sum;
+}
+
+std::uint8_t Lanes::fill() const {
+    std::uint8_t most = 0;
+    for (const Front& front : fronts_) {
+        most = std::max(most, front.fill);
+    }
+    return most;
+}
+
+void Lanes::stop() {
+    for (Front& front : fronts_) {
+        front.reader->stop();
+    }
+}
+
+DriverCounters Lanes::counters() const {
+    DriverCounters sum;
+    for (const Front& front : fronts_) {
+        sum += front.reader->counters();
+    }
+    return sum;
+}
+
+seal::SealCounters Lanes::refused() const {
+    seal::SealCounters sum;
+    for (const Front& front : fronts_) {
+        sum += front.reader->refused();
+    }
+    return sum;
+}
+
+std::vector<std::uint64_t> Lanes::received() const {
+    std::vector<std::uint64_t> counts;
+    for (const Front& front : fronts_) {
+        counts.push_back(front.reader->counters().packets_received);
+    }
+    return counts;
+}
+
+}  // namespace stage

@@ -1,0 +1,75 @@
+// In which order does the core hear what several lanes brought?
+//
+// In the one in which the source numbered it. Each lane is received by a thread of its own
+// (lane_reader.h), and one may be late: were its packets told after younger ones of other
+// lanes, they would look lost, be asked for and be sent twice. So a packet waits until every
+// lane has shown its next one, or has nothing more: neither in its socket nor in its thread's
+// hands. It never waits for a packet that did not reach this host.
+#pragma once
+
+#include "transport/run/lane_reader.h"
+#include "transport/seal/session_seal.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace stage {
+
+class Lanes {
+  public:
+    /// Starts a thread a lane. `seal` gives each what it needs to open the source's packets.
+    Lanes(std::vector<std::unique_ptr<LaneInbox>> inboxes,
+          const seal::SessionSeal& seal,
+          Rank source);
+    ~Lanes();
+    Lanes(const Lanes&) = delete;
+    Lanes& operator=(const Lanes&) = delete;
+
+    /// Readable while take() may have something.
+    [[nodiscard]] int event_fd() const { return event_.get(); }
+    /// Appends at most so many packets, which stay as they are until the next call.
+    [[nodiscard]] Status take(std::vector<LanePacket>& packets, std::size_t at_most);
+
+    /// Packets that the kernel dropped before the last ones taken came.
+    [[nodiscard]] std::uint64_t overflow() const;
+    /// Of the fullest lane's socket then, in 255ths.
+    [[nodiscard]] std::uint8_t fill() const;
+
+    /// Ends the threads. Then the rest can be asked.
+    void stop();
+    [[nodiscard]] DriverCounters counters() const;
+    [[nodiscard]] seal::SealCounters refused() const;
+    /// Packets that reached this host, by lane.
+    [[nodiscard]] std::vector<std::uint64_t> received() const;
+
+  private:
+    struct Front {
+        std::unique_ptr<LaneReader> reader;
+        std::optional<LaneBatch> batch;  ///< With a packet that was not taken yet.
+        std::size_t next = 0;            ///< Of its packets.
+        bool is_dry = false;  ///< It had nothing more after every batch at a front came.
+        std::vector<LaneBatch> used;  ///< Whose packets were given out by the last take().
+        std::uint64_t overflow = 0;
+        std::uint8_t fill = 0;
+
+        [[nodiscard]] std::uint64_t number() const {
+            return batch->packets[next].opened.header.packet_number;
+        }
+    };
+
+    void give_back_used();
+    [[nodiscard]] Status merge(std::vector<LanePacket>& packets, std::size_t at_most);
+    [[nodiscard]] Result<bool> look_at_fronts();
+    [[nodiscard]] Front* first();
+    void step(Front& front, std::vector<LanePacket>& packets);
+
+    UniqueFd event_;
+    /// Of all packets taken. Not of those that only opened: a lane whose thread is late would
+    /// count on from numbers far beyond its own.
+    std::atomic<std::uint64_t> heard_{0};
+    std::vector<Front> fronts_;  ///< By lane. Last: their threads use the above.
+};
+
+}  // namespace stage
