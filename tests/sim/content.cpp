@@ -1,5 +1,7 @@
 #include "tests/sim/content.h"
 
+#include "transport/core/limits.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -80,10 +82,25 @@ Content::Content(const Plan& plan, std::uint16_t rank, Prng& prng, Complain comp
       prng_{prng},
       complain_{std::move(complain)},
       resident_(2 * plan.block_bytes.size()),
-      stored_(plan.block_bytes.size()) {
+      stored_(plan.block_bytes.size()),
+      before_(plan.block_bytes.size()),
+      may_be_coded_{plan.block_bytes.size() <= core::ParityLimits{}.coded_blocks_max} {
     if (own_.holds_already) {
-        std::ranges::fill(stored_, std::uint8_t{1});
-        blocks_stored_ = static_cast<std::uint32_t>(stored_.size());
+        hold_before(
+            {.first = BlockIndex{0}, .count = static_cast<std::uint32_t>(stored_.size())});
+        return;
+    }
+    std::ranges::for_each(own_.held_before,
+                          [this](const core::BlockRun& run) { hold_before(run); });
+}
+
+void Content::hold_before(const core::BlockRun& run) {
+    const auto first = static_cast<std::ptrdiff_t>(run.first.index());
+    std::fill_n(before_.begin() + first, run.count, std::uint8_t{1});
+    blocks_before_ += run.count;
+    if (!is_source_) {
+        std::fill_n(stored_.begin() + first, run.count, std::uint8_t{1});
+        blocks_stored_ += run.count;
     }
 }
 
@@ -117,7 +134,7 @@ bool Content::is_right(const Buffer& buffer, std::uint32_t block) const {
 }
 
 void Content::recut(std::uint16_t chunk_bytes) {
-    const bool has_come = blocks_stored_ > 0 && !own_.holds_already;
+    const bool has_come = !is_source_ && blocks_stored_ > blocks_before_;
     if (free_.size() != buffers_.size() || has_come) {
         complain_("chunks changed their size after some had come");
     }
@@ -234,6 +251,12 @@ core::Completion Content::load(const core::Operation& operation) {
         return refusal(operation, "the source can't be read");
     }
     Buffer& buffer = make_resident(operation.block);
+    if (!is_source_ && before_[block] != 0 && !may_be_coded_) {
+        complain_("a block was read back that it can't know how to send");
+    }
+    if (is_source_) {
+        stored_[block] = 1;  // Its own copy, from the same reading.
+    }
     if (!is_source_ && (stored_[block] == 0 || prng_.chance_ppm(own_.load_fails_ppm))) {
         return answer(operation, core::Verdict::bad_digest);
     }
@@ -292,6 +315,9 @@ core::Completion Content::write(const core::Operation& operation) {
     if (operation.descriptor != object_.describe(block)) {
         complain_("a block was stored with another's descriptor");
     }
+    if (before_[block] != 0 && may_be_coded_) {
+        return answer(operation, core::Verdict::good);
+    }
     if (++stored_[block] > 1) {
         complain_("a block was stored twice");
     }
@@ -306,6 +332,11 @@ core::Completion Content::finish(const core::Operation& operation) {
     }
     if (!is_source_ && blocks_stored_ != plan_.block_bytes.size()) {
         complain_("finish before every block was stored");
+    }
+    for (std::size_t block = 0; is_source_ && block < stored_.size(); ++block) {
+        if (stored_[block] == 0 && before_[block] == 0) {
+            complain_("the source finished a copy that lacks a block");
+        }
     }
     if (has_finished_) {
         complain_("finish was asked for twice");

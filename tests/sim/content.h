@@ -71,6 +71,8 @@ class Content {
     [[nodiscard]] bool is_whole() const { return has_finished_; }
     [[nodiscard]] std::uint64_t chunks_stored() const { return chunks_stored_; }
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
+    /// Blocks that were here before.
+    [[nodiscard]] std::uint32_t blocks_before() const { return blocks_before_; }
     [[nodiscard]] std::uint64_t reconstructed() const { return reconstructed_; }
 
   private:
@@ -85,6 +87,7 @@ class Content {
     [[nodiscard]] std::vector<core::Completion> store(const core::Operation& operation);
     [[nodiscard]] core::Completion write(const core::Operation& operation);
     [[nodiscard]] core::Completion finish(const core::Operation& operation);
+    void hold_before(const core::BlockRun& run);
     [[nodiscard]] bool knows_places() const;
     [[nodiscard]] Buffer& make_resident(BlockIndex block);
     [[nodiscard]] const Buffer* find(BlockIndex block) const;
@@ -100,7 +103,10 @@ class Content {
     std::vector<std::uint16_t> free_;      ///< Buffers.
     std::vector<std::uint16_t> resident_;  ///< Of each block, 1 + its buffer, or 0.
     std::vector<std::uint8_t> stored_;     ///< Of each block, how often.
+    std::vector<std::uint8_t> before_;     ///< Of each block: it was here before.
     std::uint32_t blocks_stored_ = 0;
+    std::uint32_t blocks_before_ = 0;
+    bool may_be_coded_;  ///< Then one code speaks of all blocks, and they come again.
     std::vector<core::Operation> deferred_;
     std::uint32_t writes_ = 0;
     bool has_finished_ = false;

@@ -22,6 +22,7 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
     config.resident_blocks = plan.resident_blocks;
     config.holds_already = plan.member[rank].holds_already;
+    config.held_before = plan.member[rank].held_before;
     config.ready_timeout = plan.ready_timeout;
     config.stall_timeout = plan.stall_timeout;
     config.linger = plan.linger;

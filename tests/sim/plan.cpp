@@ -168,6 +168,33 @@ void draw_holders(std::uint64_t seed, Plan& plan) {
     }
 }
 
+/// An earlier broadcast was broken off: most came about as far, some have holes, some nothing.
+/// Drawn by itself, too.
+void draw_broken_off(std::uint64_t seed, Plan& plan) {
+    Prng prng{seed ^ 0x68616c66U};
+    if (prng.below(4) != 0) {
+        return;
+    }
+    const auto blocks = static_cast<std::uint32_t>(plan.block_bytes.size());
+    const std::uint64_t came = prng.below(blocks + 1);
+    const std::uint64_t spread = 1 + prng.below(6);
+    const std::uint64_t percent = prng.below(3) == 0 ? 100 : prng.below(100);
+    for (MemberPlan& member : plan.member) {
+        if (prng.below(100) >= percent) {
+            continue;
+        }
+        std::uint32_t next = prng.below(8) == 0 ? 1 : 0;
+        std::uint64_t length = came - std::min(came, prng.below(spread));
+        for (int runs = 0; runs < 3 && next < blocks && length > 0; ++runs) {
+            const auto count =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(length, blocks - next));
+            member.held_before.push_back({.first = BlockIndex{next}, .count = count});
+            next += count + 1 + static_cast<std::uint32_t>(prng.below(spread));
+            length = prng.below(2) == 0 ? 0 : prng.below(spread);
+        }
+    }
+}
+
 }  // namespace
 
 std::uint64_t Plan::object_bytes() const {
@@ -226,6 +253,10 @@ std::string Plan::describe() const {
         std::string faults;
         faults += each.store_fails_at ? " store-fails" : "";
         faults += each.holds_already ? " holds" : "";
+        for (const core::BlockRun& run : each.held_before) {
+            faults +=
+                " has" + std::to_string(run.first.value()) + "+" + std::to_string(run.count);
+        }
         faults += each.finish_fails ? " finish-fails" : "";
         faults += each.is_disk_stuck ? " disk-stuck" : "";
         faults += each.crash_at ? " crash@" + ms(*each.crash_at) : "";
@@ -308,6 +339,7 @@ Plan draw_plan(std::uint64_t seed) {
     draw_partitions(prng, plan);
     draw_odd_members(plan);
     draw_holders(seed, plan);
+    draw_broken_off(seed, plan);
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_careful = 1444;

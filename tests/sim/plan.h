@@ -6,6 +6,7 @@
 
 #include "transport/base/prng.h"
 #include "transport/base/units.h"
+#include "transport/core/contract.h"
 
 #include <chrono>
 #include <cstdint>
@@ -47,8 +48,9 @@ struct MemberPlan {
     std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
     std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
     bool finish_fails = false;
-    bool holds_already = false;  ///< The object, from an earlier time.
-    bool is_disk_stuck = false;  ///< Stores never complete.
+    bool holds_already = false;                 ///< The object, from an earlier time.
+    std::vector<core::BlockRun> held_before{};  ///< Or parts of it; in order, and apart.
+    bool is_disk_stuck = false;                 ///< Stores never complete.
     std::optional<Duration> crash_at;
     std::optional<Duration> abort_at;
     std::uint32_t memory_flip_ppm = 0;  ///< A placed chunk is wrong in memory.

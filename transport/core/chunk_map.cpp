@@ -75,6 +75,10 @@ void ChunkMap::close(BlockIndex block) {
 
 void ChunkMap::hold(BlockIndex block) {
     close(block);
+    hold_before(block);
+}
+
+void ChunkMap::hold_before(BlockIndex block) {
     held_.add(block);
     first_unheld_ = held_.next_absent(first_unheld_, blocks());
 }

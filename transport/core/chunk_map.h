@@ -54,6 +54,8 @@ class ChunkMap {
     [[nodiscard]] OpenBlock* open(BlockIndex block);
     /// The block is here no more.
     void close(BlockIndex block);
+    /// The block was here before the broadcast. Requires one that is neither open nor held.
+    void hold_before(BlockIndex block);
     /// The open block is on disk: closes and holds it.
     void hold(BlockIndex block);
 

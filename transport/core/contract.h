@@ -180,6 +180,14 @@ enum class ReadinessPolicy : std::uint8_t {
     none,   ///< At once; who comes late fetches what it missed.
 };
 
+/// Blocks `first` .. `first + count - 1`.
+struct BlockRun {
+    BlockIndex first;
+    std::uint32_t count = 0;
+
+    friend bool operator==(const BlockRun&, const BlockRun&) = default;
+};
+
 /// What every core is told at birth. Limits carry their unit in their names.
 struct CoreConfig {
     Rank own;
@@ -201,7 +209,12 @@ struct CoreConfig {
     /// The member needs no byte of the object: a receiver has stored all of it, and only finish
     /// is left; the source need not read for its own sake.
     bool holds_already = false;
-    Duration ready_timeout{};  ///< Until every member must have answered an offer.
+    /// It needs no byte of these, in order and apart: a receiver has stored them, right, and
+    /// can't give them to others (it doesn't know how the source sends them); a source need not
+    /// read the first of them, those from block 0 on, for its own sake.
+    std::vector<BlockRun> held_before;
+    std::uint64_t bytes_held_before = 0;  ///< Of these.
+    Duration ready_timeout{};             ///< Until every member must have answered an offer.
     Duration stall_timeout{};  ///< Without any progress of a member that is alive or silent.
     Duration linger{};         ///< A holder waits for RELEASE at most so long.
 };

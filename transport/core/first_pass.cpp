@@ -30,7 +30,8 @@ FirstPass::FirstPass(const CoreConfig& config,
 }
 
 void FirstPass::order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket) {
-    while (next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_) {
+    while (next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_ &&
+           !is_leaving()) {
         const BlockIndex block{next_load_};
         if (!residence_.admit(block, operations)) {
             return;
@@ -62,21 +63,34 @@ void FirstPass::on_loaded(BlockIndex block) {
               "a block is read for the first pass once");
     loaded_[ahead] = true;
     ++loaded_count_;
-    while (is_withheld_ && !has_sent_all() && has_loaded_cursor()) {
-        leave_block();
-    }
+    pass_over();
 }
 
-void FirstPass::withhold(bool reads) {
+void FirstPass::skip(std::uint32_t sent_from, std::uint32_t read_from) {
+    invariant(sent_from <= shape_.blocks, "what is left out is of the object");
+    sent_from_ = sent_from;
+    read_from_ = std::min(read_from, sent_from);
+    pass_over();
+}
+
+void FirstPass::withhold(std::uint32_t read_from) {
     is_withheld_ = true;
-    while (!has_sent_all() && has_loaded_cursor()) {
-        leave_block();
-    }
-    if (!reads) {
-        invariant(next_load_ == 0, "a source that holds already has read nothing");
-        next_load_ = shape_.blocks;
-        loaded_count_ = shape_.blocks;
-        cursor_.block = shape_.blocks;
+    skip(shape_.blocks, read_from);
+}
+
+/// Leaves the blocks that are not to be sent: those that were read ahead, or for the source's
+/// own sake, once they are read.
+void FirstPass::pass_over() {
+    while (cursor_.block < sent_from_) {
+        if (cursor_.block == next_load_ && next_load_ < read_from_) {
+            loaded_count_ += read_from_ - next_load_;
+            next_load_ = read_from_;
+            cursor_.block = read_from_;
+        } else if (has_loaded_cursor()) {
+            leave_block();
+        } else {
+            return;
+        }
     }
 }
 
@@ -138,7 +152,8 @@ void FirstPass::announce(SendBatch& batch, Pacer& pacer, Numbering& numbers) {
     send.to.to_group = true;
     send.packet_number = numbers.take(1);
     // The first block was described once only, and nothing can be stored without it.
-    const std::uint32_t again = cursor_.block == 1 ? 1 : 0;
+    const bool has_first = cursor_.block == 1 && descriptors_.knows(BlockIndex{0});
+    const std::uint32_t again = has_first ? 1 : 0;
     send.body = descriptors_.describe(BlockIndex{cursor_.block - again}, count + again);
     pacer.charge(send.body.size() + kWireOverheadBytes);
     batch.sends.push_back(std::move(send));

@@ -34,7 +34,8 @@ class FirstPass {
     /// order_loads() would order something.
     [[nodiscard]] bool wants_loads() const {
         const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
-        return (next_load_ < shape_.blocks && !is_ahead && residence_.has_room()) ||
+        return (next_load_ < shape_.blocks && !is_ahead && !is_leaving() &&
+                residence_.has_room()) ||
                (has_loaded_all() && wants_encode());
     }
     /// A block was read for the first time; its descriptor is in the table.
@@ -47,15 +48,17 @@ class FirstPass {
               Pacer& pacer,
               Numbering& numbers);
 
-    /// Nobody needs a packet. `reads`: the source still wants to have read every block.
-    /// Before the first chunk was sent.
-    void withhold(bool reads);
+    /// Before the first chunk was sent: the blocks before `sent_from` need not be, and of these
+    /// the ones before `read_from` not even read.
+    void skip(std::uint32_t sent_from, std::uint32_t read_from);
+    /// Nobody needs a packet, and the source itself no block before `read_from`.
+    void withhold(std::uint32_t read_from);
 
     [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
     [[nodiscard]] bool is_over() const {
         return has_sent_all() && (is_withheld_ || parities_.is_over());
     }
-    /// Everything before was sent.
+    /// Everything before was sent, or is not needed.
     [[nodiscard]] Position cursor() const { return cursor_; }
     /// Is the block's first reading over?
     [[nodiscard]] bool has_loaded(BlockIndex block) const;
@@ -68,6 +71,8 @@ class FirstPass {
 
   private:
     [[nodiscard]] bool has_sent_all() const { return cursor_.block == shape_.blocks; }
+    /// What was read ahead and nobody needs is still with the disk; behind it nothing is read.
+    [[nodiscard]] bool is_leaving() const { return next_load_ < read_from_; }
     [[nodiscard]] bool has_loaded_cursor() const {
         return has_loaded(BlockIndex{cursor_.block});
     }
@@ -76,6 +81,7 @@ class FirstPass {
     }
     void announce(SendBatch& batch, Pacer& pacer, Numbering& numbers);
     void leave_block();
+    void pass_over();
 
     Cut cut_;
     ObjectShape shape_;
@@ -85,6 +91,8 @@ class FirstPass {
     Residence& residence_;
     std::uint32_t next_load_ = 0;
     std::uint32_t loaded_count_ = 0;
+    std::uint32_t sent_from_ = 0;
+    std::uint32_t read_from_ = 0;
     std::deque<bool> loaded_;  ///< From the cursor's block on.
     Position cursor_;
     std::uint32_t announced_below_;

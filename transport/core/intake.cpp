@@ -21,6 +21,24 @@ void Intake::begin(const ObjectShape& shape) {
     descriptors_.emplace(shape.blocks, descriptors_max_);
 }
 
+void Intake::hold_before(const std::vector<BlockRun>& runs, std::uint64_t bytes) {
+    if (runs.empty()) {
+        return;
+    }
+    before_.emplace(map_->blocks());
+    for (const BlockRun& run : runs) {
+        const std::uint64_t end = std::uint64_t{run.first.value()} + run.count;
+        for (BlockIndex block = run.first;
+             block.value() < std::min<std::uint64_t>(end, map_->blocks());
+             ++block) {
+            map_->hold_before(block);
+            before_->add(block);
+        }
+    }
+    descriptors_->advance(map_->first_unheld());
+    bytes_held_ += bytes;
+}
+
 void Intake::drop(const Datagram& datagram) {
     Operation operation;
     operation.kind = OperationKind::drop;
@@ -107,7 +125,8 @@ void Intake::on_describe(const wire::Describe& body) {
 void Intake::on_learnt(BlockIndex block) {
     if (OpenBlock* known = map_->find(block); known != nullptr) {
         describe_open(*known);
-    } else if (descriptors_->at(block).encoding == wire::Encoding::hole) {
+    } else if (descriptors_->at(block).encoding == wire::Encoding::hole &&
+               !map_->is_held(block)) {
         open_whole(block);
     }
 }
@@ -285,8 +304,8 @@ bool Intake::has(BlockIndex block, std::uint32_t chunk) const {
 }
 
 bool Intake::can_load(BlockIndex block) const {
-    return has_begun() && map_->is_held(block) && !residence_.contains(block) &&
-           chunks(block) > 0;
+    return has_begun() && map_->is_held(block) && !was_held_before(block) &&
+           !residence_.contains(block) && chunks(block) > 0;
 }
 
 /// As far as it is known, or known again.

@@ -29,6 +29,11 @@ class Intake final : public Holdings {
     /// The object's shape is known: chunks count from now on. Once.
     void begin(const ObjectShape& shape);
     [[nodiscard]] bool has_begun() const { return map_.has_value(); }
+    /// What CoreConfig says of it: before any chunk.
+    void hold_before(const std::vector<BlockRun>& runs, std::uint64_t bytes);
+    [[nodiscard]] bool was_held_before(BlockIndex block) const {
+        return before_ && before_->has(block);
+    }
 
     /// Orders place or drop for the datagram's lease. The open block that got a new chunk, or
     /// null.
@@ -98,6 +103,7 @@ class Intake final : public Holdings {
     Cut cut_;
     Residence residence_;
     std::optional<ChunkMap> map_;
+    std::optional<BlockSet> before_;  ///< Held before it began; nothing where none is.
     std::optional<DescriptorTable> descriptors_;
     /// Of resident blocks that were read back, where the table has forgotten them.
     std::map<BlockIndex, wire::Descriptor> loaded_;

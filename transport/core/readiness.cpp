@@ -33,6 +33,7 @@ Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const L
       call_gap_max_{limits.ending.offer_first},
       ready_{config.members},
       holders_{config.members},
+      held_least_{shape.blocks},
       offers_{offer_plan(config, shape, limits)},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
@@ -66,7 +67,7 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
                            .chunk_bytes = config_.chunk_bytes,
                            .source_time_us = time_us(now),
                            .parities = parities_,
-                           .features = 0,
+                           .features = wire::kFeatureHeld,
                            .awaited = awaited(),
                            .descriptors = descriptors_};
     std::vector<std::byte> packet = wire::write(body);
@@ -100,6 +101,7 @@ void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool h
     if (holds && from != config_.own) {
         holders_.add(from);
     }
+    held_least_ = holds ? held_least_ : std::min(held_least_, body.held);
     const std::uint64_t now_us = time_us(now);
     const std::uint64_t spent_us = body.source_time_us + body.hold_us;
     if (spent_us <= now_us) {
@@ -112,6 +114,7 @@ void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool h
 
 void Readiness::on_done(const std::vector<wire::RankRun>& ranks) {
     ready_.add(ranks);
+    held_least_ = 0;  // (What goes with its offers is sent whole.)
     if (is_complete()) {
         offers_.stop();
     }

@@ -54,6 +54,8 @@ class Readiness {
     [[nodiscard]] const RankSet& ready() const { return ready_; }
     /// Of these, who said that they hold the object already.
     [[nodiscard]] const RankSet& holders() const { return holders_; }
+    /// So many blocks, the first ones, nobody needs. Once all have answered.
+    [[nodiscard]] std::uint32_t held_by_all() const { return is_complete() ? held_least_ : 0; }
     [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
     /// As long as a chunk: who can answer it can be sent data. Harmless to who has answered.
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
@@ -76,6 +78,7 @@ class Readiness {
     Duration call_gap_max_;
     RankSet ready_;
     RankSet holders_;
+    std::uint32_t held_least_;
     Repeater offers_;
     RoundTrip round_trip_;
     Instant started_at_{};

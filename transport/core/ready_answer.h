@@ -3,7 +3,7 @@
 // Once for each offer that it hears from the group and that asks it, after a short random wait
 // in a large group, so that the source isn't drowned. The answer proves that the source's
 // datagrams reach this member by multicast, and its own reach the source. It also says if this
-// member needs nothing.
+// member needs nothing, or how many of the first blocks it doesn't need.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -33,6 +33,9 @@ class ReadyAnswer {
           flags_{config.holds_already ? std::uint8_t{wire::kFlagHolds} : std::uint8_t{0}},
           prng_{prng} {}
 
+    /// So many blocks, the first ones, are here already.
+    void hold(std::uint32_t blocks) { held_ = blocks; }
+
     /// `soon`: the object comes with the offer, and DONE may say as much before long.
     void on_offer(Instant now, const wire::Offer& offer, bool soon) {
         if (!is_asked(offer)) {
@@ -47,6 +50,7 @@ class ReadyAnswer {
         }
         heard_at_ = now;
         source_time_us_ = offer.source_time_us;
+        may_say_held_ = (offer.features & wire::kFeatureHeld) != 0;
     }
 
     /// DONE says it.
@@ -59,7 +63,8 @@ class ReadyAnswer {
         answer_at_.reset();
         const wire::Ready body{
             .source_time_us = source_time_us_,
-            .hold_us = static_cast<std::uint32_t>((now - heard_at_).count() / 1000)};
+            .hold_us = static_cast<std::uint32_t>((now - heard_at_).count() / 1000),
+            .held = may_say_held_ ? held_ : 0};
         out.push_peer(wire::PacketType::ready, config_.source, wire::write(body), flags_);
     }
 
@@ -81,6 +86,8 @@ class ReadyAnswer {
     std::optional<Instant> answer_at_;
     Instant heard_at_{};
     std::uint64_t source_time_us_ = 0;
+    std::uint32_t held_ = 0;
+    bool may_say_held_ = false;
 };
 
 }  // namespace stage::core

@@ -279,7 +279,7 @@ void Receiver::be_careful(Instant now) {
     careful->intake.operations() = std::move(parts_->intake.operations());
     careful->is_started = true;
     careful->source_heard = now;
-    if (config.holds_already && parts_->is_finishing) {  // Once is enough.
+    if (parts_->is_finishing) {  // It holds all of it already, and once is enough.
         careful->is_finishing = true;
         careful->outcome.phase = parts_->outcome.phase;
         careful->object_bytes = parts_->object_bytes;

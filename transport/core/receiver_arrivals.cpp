@@ -92,7 +92,7 @@ void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
         }
         return;
     }
-    ++first_pass_heard;
+    first_pass_heard += intake.was_held_before(datagram.header.block) ? 0U : 1U;
     frontier.on_chunk(now, place);
     if (place.block + 1 == intake.map().blocks() &&
         intake.descriptors().knows(datagram.header.block) &&
@@ -138,6 +138,10 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
         call.on_offer();
         intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
         parities.begin(offer->blocks, offer->parities);
+        if (!parities.is_expected()) {  // (To a small object one code speaks of all blocks.)
+            intake.hold_before(config.held_before, config.bytes_held_before);
+            ready.hold(intake.map().first_unheld());
+        }
         comes_with_offers = !offer->descriptors.empty() && !config.holds_already;
         if (comes_with_offers) {
             reporter.be_rare();

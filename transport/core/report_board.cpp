@@ -16,18 +16,32 @@ ReportBoard::ReportBoard(const CoreConfig& config, const FeedbackLimits& limits)
             entries_.push_back({.rank = each});
         }
     }
+    is_followed_ = !entries_.empty();
+}
+
+ReportBoard::Entry* ReportBoard::find(Rank rank) {
+    const auto entry = std::ranges::lower_bound(entries_, rank, {}, &Entry::rank);
+    return entry != entries_.end() && entry->rank == rank ? &*entry : nullptr;
 }
 
 void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) {
-    const auto entry = std::ranges::lower_bound(entries_, from, {}, &Entry::rank);
-    if (entry == entries_.end() || entry->rank != from) {
-        return;
+    if (Entry* entry = find(from); entry != nullptr) {
+        entry->held = std::max(entry->held, report.blocks_held);
+        look(now);
     }
-    entry->held = std::max(entry->held, report.blocks_held);
+}
+
+void ReportBoard::look(Instant now) {
     std::vector<std::uint32_t> held;
     held.reserve(entries_.size());
     for (const Entry& each : entries_) {
-        held.push_back(each.held);
+        if (each.before <= at_) {
+            held.push_back(each.held);
+        }
+    }
+    is_followed_ = !held.empty();
+    if (held.empty()) {
+        return;
     }
     // Of an even number the upper one: a half that is behind must not hold up the other half.
     const auto middle = held.begin() + static_cast<std::ptrdiff_t>(held.size() / 2);
@@ -41,10 +55,23 @@ void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) 
 
 void ReportBoard::leave_out(Rank rank) {
     std::erase_if(entries_, [rank](const Entry& entry) { return entry.rank == rank; });
+    is_followed_ = !entries_.empty();
 }
 
-std::uint32_t ReportBoard::window_below(Instant now) {
-    if (entries_.empty()) {
+void ReportBoard::begin_with(Rank rank, std::uint32_t held) {
+    if (Entry* entry = find(rank); entry != nullptr && held > entry->before) {
+        entry->before = held;
+        entry->held = std::max(entry->held, held);
+        has_begun_apart_ = true;
+    }
+}
+
+std::uint32_t ReportBoard::window_below(Instant now, std::uint32_t at) {
+    if (has_begun_apart_ && (at != at_ || at == 0)) {
+        at_ = at;
+        look(now);
+    }
+    if (!is_followed_) {
         return std::numeric_limits<std::uint32_t>::max();
     }
     if (!moved_at_) {
@@ -58,7 +85,7 @@ std::uint32_t ReportBoard::window_below(Instant now) {
 }
 
 std::optional<Instant> ReportBoard::deadline(std::uint32_t block) const {
-    const bool is_closed = !entries_.empty() && block >= median_held_ + window_blocks_ + extra_;
+    const bool is_closed = is_followed_ && block >= median_held_ + window_blocks_ + extra_;
     return is_closed && moved_at_ ? std::optional{*moved_at_ + limits_.window_patience}
                                   : std::nullopt;
 }

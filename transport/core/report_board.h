@@ -1,7 +1,8 @@
 // How far may the first pass run ahead of the receivers?
 //
 // The middle representative counts: so many blocks beyond what it holds. Nobody waits for the
-// slowest. (How fast the pass goes is rate_board.h's question.)
+// slowest, nor for who needs none of what comes next. (How fast the pass goes is rate_board.h's
+// question.)
 #pragma once
 
 #include "transport/core/contract.h"
@@ -21,9 +22,11 @@ class ReportBoard {
 
     /// This member needs nothing: nobody waits for it.
     void leave_out(Rank rank);
+    /// This one has the first `held` blocks already.
+    void begin_with(Rank rank, std::uint32_t held);
 
-    /// Up to which block (exclusive) the first pass may go now.
-    [[nodiscard]] std::uint32_t window_below(Instant now);
+    /// Up to which block (exclusive) the first pass, which is at block `at`, may go now.
+    [[nodiscard]] std::uint32_t window_below(Instant now, std::uint32_t at);
     /// The window is closed before `block`: when may it open by itself?
     [[nodiscard]] std::optional<Instant> deadline(std::uint32_t block) const;
 
@@ -31,11 +34,18 @@ class ReportBoard {
     struct Entry {
         Rank rank;
         std::uint32_t held = 0;
+        std::uint32_t before = 0;  ///< Of these.
     };
+
+    [[nodiscard]] Entry* find(Rank rank);
+    void look(Instant now);
 
     FeedbackLimits limits_;
     std::uint32_t window_blocks_;
     std::vector<Entry> entries_;
+    std::uint32_t at_ = 0;
+    bool has_begun_apart_ = false;  ///< Some held more than others when it began.
+    bool is_followed_;              ///< Somebody needs what comes next.
     std::uint32_t median_held_ = 0;
     std::uint32_t extra_ = 0;  ///< Blocks let go though nobody moved.
     std::optional<Instant> moved_at_;

@@ -132,21 +132,6 @@ void Sender::Parts::work_on_readiness(Instant now) {
     }
 }
 
-/// Who holds the object already is done, and is waited for no more. If all do, nothing is sent.
-void Sender::Parts::spare_holders() {
-    const RankSet& holders = readiness.holders();
-    for (std::uint32_t i = 0; holders.count() > 0 && i < config.members; ++i) {
-        const Rank rank{static_cast<std::uint16_t>(i)};
-        if (holders.has(rank)) {
-            verdict.on_done(rank);
-            board.leave_out(rank);
-        }
-    }
-    if (holders.count() + 1 == config.members) {
-        pass.withhold(!config.holds_already);
-    }
-}
-
 void Sender::Parts::work_on_object(Instant now) {
     server.expire(now, control);
     if (pass.has_loaded_all() && !is_finishing) {
@@ -255,7 +240,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
         server.fill(now, batch, pacer, numbers);
         batch.packets_max = packets_max;
         const Position cursor = pass.cursor();
-        pass.fill(now, board.window_below(now), batch, pacer, numbers);
+        pass.fill(now, board.window_below(now, pass.cursor().block), batch, pacer, numbers);
         if (pass.cursor() != cursor) {
             group_sent_at = now;
             alive_gap = limits.ending.alive_first;

@@ -1,7 +1,8 @@
 // Of what is a source made?
 //
-// Only sender.cpp (what time brings), sender_arrivals.cpp (what others send) and
-// sender_ending.cpp (how all are told) look in here.
+// Only sender.cpp (what time brings), sender_arrivals.cpp (what others send),
+// sender_holders.cpp (what they need not be sent) and sender_ending.cpp (how all are told) look
+// in here.
 #pragma once
 
 #include "transport/core/descriptor_table.h"
@@ -40,6 +41,8 @@ struct Sender::Parts final : Holdings {
     void work(Instant now);
     void work_on_readiness(Instant now);
     void spare_holders();
+    void skip_what_all_hold();
+    [[nodiscard]] std::uint32_t read_from() const;
     void work_on_object(Instant now);
     void keep_alive(Instant now);
     void watch_own_disk(Instant now);

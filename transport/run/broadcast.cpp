@@ -67,6 +67,8 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.peer_policy = config.peer_policy;
     core.readiness_policy = config.readiness_policy;
     core.holds_already = config.holds_already;
+    core.held_before = config.held_before;
+    core.bytes_held_before = config.bytes_held_before;
     core.resident_blocks = kResidentBlocks;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;

@@ -45,6 +45,8 @@ struct BroadcastConfig {
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
     std::uint8_t lanes = 1;      ///< Flows that the source spreads the group's packets over.
     bool holds_already = false;  ///< The object is here, and lacks only finish().
+    std::vector<core::BlockRun> held_before;  ///< Or these blocks are: see CoreConfig.
+    std::uint64_t bytes_held_before = 0;
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
     Duration linger = std::chrono::seconds{60};

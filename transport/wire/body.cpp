@@ -175,7 +175,12 @@ std::optional<Offer> read_offer(Bytes bytes) {
 }
 
 std::vector<std::byte> write(const Ready& body) {
-    return ByteWriter{}.u64(body.source_time_us).u32(body.hold_us).take();
+    ByteWriter out;
+    out.u64(body.source_time_us).u32(body.hold_us);
+    if (body.held > 0) {
+        out.u32(body.held);
+    }
+    return out.take();
 }
 
 std::optional<Ready> read_ready(Bytes bytes) {
@@ -183,7 +188,10 @@ std::optional<Ready> read_ready(Bytes bytes) {
     Ready body;
     body.source_time_us = in.u64();
     body.hold_us = in.u32();
-    return in.finished() ? std::optional{body} : std::nullopt;
+    const bool says_held = in.left() > 0;
+    body.held = says_held ? in.u32() : 0;
+    const bool is_sane = in.finished() && says_held == (body.held > 0);
+    return is_sane ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const Request& body) {

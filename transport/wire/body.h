@@ -63,21 +63,25 @@ struct Offer {
     std::uint64_t source_time_us =
         0;                       ///< The source's own clock, to be echoed; means nothing else.
     std::uint8_t parities = 0;   ///< That follow the last block, at most kMaxParities.
-    std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical; none yet.
+    std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical: kFeature...
     std::vector<RankRun> awaited;  ///< Who is to answer, kMaxAwaitedRuns at most; none: all.
     /// All blocks', of an object that goes with its offers; else none.
     std::vector<Descriptor> descriptors;
 };
 
 inline constexpr std::uint8_t kMaxParities = 32;
+/// Of an OFFER: its source understands how much a READY says is held.
+inline constexpr std::uint32_t kFeatureHeld = 1U << 0U;
 /// Of an OFFER: both fit the smallest chunk.
 inline constexpr std::size_t kMaxAwaitedRuns = 64;
 inline constexpr std::size_t kMaxOfferedDescriptors = 8;
 
-/// READY: source_time_us u64 (echo; 0: I am here, and heard no offer yet) | hold_us u32
+/// READY: source_time_us u64 (echo; 0: I am here, and heard no offer yet) | hold_us u32 |
+///        held u32, unless it is 0 (only to a source with kFeatureHeld)
 struct Ready {
     std::uint64_t source_time_us = 0;
     std::uint32_t hold_us = 0;  ///< From hearing the offer to sending this.
+    std::uint32_t held = 0;     ///< So many blocks, the first ones, are here already.
 };
 
 /// Chunks `first` .. `first + count - 1` of a block; count 0 asks for the block's descriptor.

@@ -84,7 +84,7 @@ TEST_CASE("the first pass sends every chunk once, in order, each block after its
 TEST_CASE("a pass that nobody needs reads all blocks and sends none, or does not even read") {
     Pass reading{20};
     reading.load();
-    reading.pass.withhold(true);
+    reading.pass.withhold(0);
     for (int i = 0; i < 100 && !reading.pass.is_over(); ++i) {
         reading.load();
         CHECK(reading.fill().empty());
@@ -92,12 +92,26 @@ TEST_CASE("a pass that nobody needs reads all blocks and sends none, or does not
     CHECK(reading.pass.is_over());
     CHECK(reading.pass.has_loaded_all());
     Pass idle{20};
-    idle.pass.withhold(false);
+    idle.pass.withhold(20);
     CHECK(idle.pass.is_over());
     CHECK(idle.pass.has_loaded_all());
     CHECK_FALSE(idle.pass.wants_loads());
     idle.load();
     CHECK(idle.fill().empty());
+}
+
+TEST_CASE("a pass begins where somebody lacks something, and reads no more than it must") {
+    Pass late{20};
+    late.load();  // Read ahead, before anybody answered.
+    late.pass.skip(15, 12);
+    for (int i = 0; i < 100 && !late.pass.has_loaded_all(); ++i) {
+        late.load();
+        CHECK(late.pass.cursor().block >= 12);
+        for (const Send& send : late.fill()) {
+            CHECK((send.type != wire::PacketType::data || send.block.value() >= 15));
+        }
+    }
+    CHECK(late.pass.has_loaded_all());
 }
 
 TEST_CASE("the first pass stops at the window and at what isn't read yet") {

@@ -116,10 +116,21 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     readiness.on_ready(kStart, rank(2), {.source_time_us = 1}, false);
     readiness.on_ready(kStart, rank(3), {.source_time_us = 1}, true);
     CHECK(readiness.is_complete());
+    CHECK(readiness.held_by_all() == 0);  // 2 said nothing of it.
     CHECK(readiness.holders().count() == 2);
     CHECK_FALSE(readiness.holders().has(rank(2)));
     CHECK_FALSE(readiness.deadline());
     CHECK_FALSE(readiness.accuse(kStart + seconds{9}));
+}
+
+TEST_CASE("what all hold is the least that one holds, once all have said so") {
+    Readiness readiness{config_of(0, 4), {.blocks = 30, .object_bytes = 3000}, {}};
+    readiness.start(kStart, Duration{});
+    readiness.on_ready(kStart, rank(1), {.source_time_us = 1, .hold_us = 0, .held = 20}, false);
+    readiness.on_ready(kStart, rank(2), {.source_time_us = 1, .hold_us = 0, .held = 25}, false);
+    CHECK(readiness.held_by_all() == 0);
+    readiness.on_ready(kStart, rank(3), {.source_time_us = 1}, true);  // All of it.
+    CHECK(readiness.held_by_all() == 20);
 }
 
 TEST_CASE("who calls gets an offer soon, but callers together get one") {

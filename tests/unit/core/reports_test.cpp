@@ -154,19 +154,19 @@ TEST_CASE("the first pass runs ahead of the middle member, not of the slowest") 
         body.blocks_held = held;
         board.on_report(kStart, rank(from), body);
     };
-    CHECK(board.window_below(kStart) == 6);
+    CHECK(board.window_below(kStart, 0) == 6);
     report(1, 10);
     report(2, 10);
-    CHECK(board.window_below(kStart) == 16);
+    CHECK(board.window_below(kStart, 0) == 16);
     report(3, 30);
-    CHECK(board.window_below(kStart) == 16);
+    CHECK(board.window_below(kStart, 0) == 16);
     report(4, 31);
-    CHECK(board.window_below(kStart) == 36);
+    CHECK(board.window_below(kStart, 0) == 36);
     report(4, 5);  // an old report that came late
-    CHECK(board.window_below(kStart) == 36);
+    CHECK(board.window_below(kStart, 0) == 36);
     CHECK_FALSE(board.deadline(35));
     CHECK(board.deadline(36) == kStart + milliseconds{250});
-    CHECK(board.window_below(kStart + milliseconds{250}) == 37);
+    CHECK(board.window_below(kStart + milliseconds{250}, 0) == 37);
 }
 
 TEST_CASE("the first pass does not wait for who needs nothing") {
@@ -175,14 +175,30 @@ TEST_CASE("the first pass does not wait for who needs nothing") {
     wire::Report body;
     body.blocks_held = 10;
     board.on_report(kStart, rank(2), body);
-    CHECK(board.window_below(kStart) == 6);
+    CHECK(board.window_below(kStart, 0) == 6);
     board.on_report(kStart, rank(3), body);
-    CHECK(board.window_below(kStart) == 16);
+    CHECK(board.window_below(kStart, 0) == 16);
     board.leave_out(rank(2));
     board.leave_out(rank(3));
     board.leave_out(rank(4));
-    CHECK(board.window_below(kStart) > 1'000'000);
+    CHECK(board.window_below(kStart, 0) > 1'000'000);
     CHECK_FALSE(board.deadline(1'000'000));
+}
+
+TEST_CASE("the first pass waits for who needs what comes next, and for nobody else") {
+    ReportBoard board{config_of(0, 5), {}};
+    for (const unsigned ahead : {2U, 3U, 4U}) {
+        board.begin_with(rank(ahead), 100);
+    }
+    CHECK(board.window_below(kStart, 0) == 6);  // 1 begins at nothing.
+    wire::Report body;
+    body.blocks_held = 10;
+    board.on_report(kStart, rank(1), body);
+    CHECK(board.window_below(kStart, 5) == 16);
+    CHECK(board.deadline(16) == kStart + milliseconds{250});
+    CHECK(board.window_below(kStart, 100) == 106);  // Now all count.
+    board.begin_with(rank(1), 200);
+    CHECK(board.window_below(kStart, 101) == 106);
 }
 
 TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {

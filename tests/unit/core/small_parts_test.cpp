@@ -192,6 +192,21 @@ TEST_CASE("who heard nothing calls, ever more rarely, until an offer comes") {
     CHECK_FALSE(call.deadline());
 }
 
+TEST_CASE("what is held is said to a source that understands it, and to no other") {
+    Prng prng{3};
+    ReadyAnswer answer{config_of(2, 40), {}, prng};
+    answer.hold(7);
+    wire::Offer offer;
+    offer.blocks = 10;
+    offer.features = GENERATE(0U, 0xfff8U | wire::kFeatureHeld);
+    answer.on_offer(kStart, offer, false);
+    ControlQueue out{16};
+    answer.poll(kStart, out);
+    const auto said = wire::read_ready(drained(out).at(0).body);
+    REQUIRE(said);
+    CHECK(said->held == (offer.features == 0 ? 0 : 7));
+}
+
 TEST_CASE("an offer is answered by whom it names, or by all") {
     Prng prng{3};
     ReadyAnswer answer{config_of(2, 40), {}, prng};

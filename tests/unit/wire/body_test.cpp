@@ -23,6 +23,7 @@ constexpr const char* kOffer =
     "00030009"
     "00";
 constexpr const char* kReady = "1122334455667788000000fa";
+constexpr const char* kReadyHeld = "1122334455667788000000fa0000004d";
 constexpr const char* kRequest = "0000cafe020000000100020003ffffffff00000000";
 constexpr const char* kReport =
     "00000001000000021122334455667788000000030000000400000005000000060000000"
@@ -120,7 +121,16 @@ TEST_CASE("an OFFER that the object goes with describes its blocks") {
 TEST_CASE("READY has its bytes") {
     CHECK(hex(write(Ready{.source_time_us = 0x1122334455667788, .hold_us = 250})) == kReady);
     CHECK(read_ready(unhex(kReady))->hold_us == 250);
-    refuses_other_lengths(kReady, read_ready);
+    CHECK(read_ready(unhex(kReady))->held == 0);
+    CHECK_FALSE(read_ready(unhex(std::string{kReady} + "00")));
+}
+
+TEST_CASE("READY of who holds the first blocks has its bytes, and those of none are refused") {
+    CHECK(hex(write(Ready{.source_time_us = 0x1122334455667788, .hold_us = 250, .held = 77})) ==
+          kReadyHeld);
+    CHECK(read_ready(unhex(kReadyHeld))->held == 77);
+    CHECK_FALSE(read_ready(unhex(std::string{kReady} + "00000000")));
+    CHECK_FALSE(read_ready(unhex(std::string{kReadyHeld} + "00")));
 }
 
 TEST_CASE("REQUEST and LACKING have their bytes") {
