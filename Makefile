@@ -238,7 +238,7 @@ fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
-  member_name elf_needs linker_cache) \
+  partial disk_io member_name elf_needs linker_cache) \
   stager/worker/setup stager/cache/content \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \

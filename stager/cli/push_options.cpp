@@ -85,6 +85,8 @@ bool take_flag(PushOptions& options, std::string_view name) {
         options.mode = PushMode::look;
     } else if (name == "--verify") {
         options.mode = PushMode::compare;
+    } else if (name == "--resume") {
+        options.is_resumable = true;
     } else if (name == "--json") {
         options.wants_json = true;
     } else {
@@ -110,6 +112,9 @@ Status complete(PushOptions& options,
     }
     if (options.launcher != Launcher::none && options.mode == PushMode::compare) {
         return misuse("--verify asks the nodes' daemons; it goes without --launcher");
+    }
+    if (options.launcher != Launcher::none && options.is_resumable) {
+        return misuse("--resume needs the nodes' daemons; it goes without --launcher");
     }
     if (options.node_list.size() > kMaxNodeListBytes) {
         return misuse("the list of nodes is longer than 20 KiB; write it as n[0-999]");
@@ -164,6 +169,7 @@ Result<std::string> specs_of(const PushOptions& options) {
     spec.destination = options.destination;
     spec.existing = Existing::overwrite;
     spec.is_durable = true;
+    spec.is_resumable = options.is_resumable;
     if (const auto destination = destination_of(spec); !destination) {
         return destination.error();
     }

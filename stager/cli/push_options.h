@@ -20,6 +20,7 @@ struct PushOptions {
     std::string interface;        ///< For a launcher; empty: the one that leads to the nodes.
     std::uint64_t rate = 0;       ///< Bits per second; 0: the site's.
     std::uint32_t timeout_s = 0;  ///< 0: none.
+    bool is_resumable = false;    ///< --resume
     bool wants_json = false;
 };
 

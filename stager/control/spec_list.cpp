@@ -20,13 +20,14 @@ struct Letter {
     char letter;
     bool StageSpec::*member;
 };
-constexpr std::array<Letter, 7> kLetters{Letter{'l', &StageSpec::is_list},
+constexpr std::array<Letter, 8> kLetters{Letter{'l', &StageSpec::is_list},
                                          Letter{'o', &StageSpec::is_optional},
                                          Letter{'t', &StageSpec::is_temporary},
                                          Letter{'d', &StageSpec::is_durable},
                                          Letter{'a', &StageSpec::is_late},
                                          Letter{'x', &StageSpec::is_unpacked},
-                                         Letter{'b', &StageSpec::is_with_libraries}};
+                                         Letter{'b', &StageSpec::is_with_libraries},
+                                         Letter{'r', &StageSpec::is_resumable}};
 
 bool is_plain(char c) {
     const auto code = static_cast<unsigned char>(c);

@@ -8,8 +8,8 @@
 //     control
 //
 // t, v and e: StageWishes.
-// FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b (a
-// list, optional, temporary, durable, late, extract, libs).
+// FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a
+// list, optional, temporary, durable, late, extract, libs, resumable).
 #pragma once
 
 #include "stager/control/stage_spec.h"

@@ -141,7 +141,7 @@ std::string_view reason_against(const StageSpec& spec) {
     }
     const bool plain = spec.existing == Existing::refuse && !spec.is_temporary &&
                        !spec.is_durable && !spec.is_unpacked && !spec.is_with_libraries &&
-                       spec.destination.empty();
+                       !spec.is_resumable && spec.destination.empty();
     if (spec.is_list && !plain) {
         return "a list takes no destination and only the flags optional and late; give the "
                "others to its lines";

@@ -29,6 +29,7 @@ struct StageSpec {
     bool is_late = false;     ///< Need not exist at submission.
     bool is_with_libraries = false;  ///< A program: its shared libraries come, too.
     bool is_unpacked = false;        ///< An archive: what is in it comes, in a directory.
+    bool is_resumable = false;  ///< What came before it broke off stays, and is used. A push's.
 
     bool operator==(const StageSpec&) const = default;
 };

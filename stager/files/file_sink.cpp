@@ -232,7 +232,8 @@ Status FileSink::list_unfinished() const {
     std::vector<std::string> paths;
     for (std::size_t index = 0; index < places_.size(); ++index) {
         const Place& place = places_[index];
-        if (place.target && place.is_outside && !place.target->is_left()) {
+        const bool is_kept = place.target && place.target->is_kept();
+        if (place.target && place.is_outside && !place.target->is_left() && !is_kept) {
             paths.push_back(place.target->temporary_path() + list_mark(index));
         }
     }
@@ -261,6 +262,9 @@ Result<Placing> FileSink::write_file_block(BlockIndex block,
     }
     if (*placing == Placing::deferred) {
         return placing;
+    }
+    if (target != nullptr && *placing == Placing::placed) {
+        target->note(place->offset, leaf);
     }
     hold(block, *place, leaf);
     return placing;

@@ -14,6 +14,7 @@
 #include "stager/files/digest.h"
 #include "stager/files/manifest.h"
 #include "stager/files/target.h"
+#include "transport/core/contract.h"
 
 #include <atomic>
 #include <functional>
@@ -78,12 +79,18 @@ class FileSink final : public BlockSink {
     /// that stands at its destination, or whose bytes are `cached`. What is not that content is
     /// not held. After expect().
     [[nodiscard]] Status fill(const Cached& cached);
+    /// What came before an earlier push of the same file was broken off, as far as it is still
+    /// what was noted then. After expect(). `check`: as Cached's.
+    [[nodiscard]] Status take_up(const std::function<Status()>& check);
+    /// The object's blocks that are held, the manifest's with the first of a file; in order,
+    /// and apart.
+    [[nodiscard]] std::vector<core::BlockRun> held_runs() const;
     /// A block of a file that fill() found: its bytes and their leaf; nothing if it is of
     /// another file, or no more what it was.
     [[nodiscard]] std::optional<Digest128> read_filled(BlockIndex block, MutableBytes room);
     /// Nothing is needed but finish().
     [[nodiscard]] bool holds_all() const { return manifest_ && missing_ == 0; }
-    /// That came from fill(), bytes.
+    /// That came from fill() and take_up(), bytes.
     [[nodiscard]] std::uint64_t bytes_filled() const { return bytes_filled_; }
 
     /// Files that a later stage may know again, as they lie here, at most so many. After
@@ -140,6 +147,7 @@ class FileSink final : public BlockSink {
                                          const Digest128& sum,
                                          const std::function<Status()>& check);
     void hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf);
+    void take_up_block(std::uint32_t number, const Digest128& leaf);
     void hold_nothing_of(const ManifestEntry& entry);
     [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry) const;
 
@@ -155,6 +163,7 @@ class FileSink final : public BlockSink {
     std::vector<Digest128> leaves_;  ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> held_;         ///< Likewise.
     std::size_t missing_ = 0;        ///< File blocks not held yet.
+    std::vector<std::byte> room_;    ///< For a block that is looked at.
     std::uint64_t bytes_held_ = 0;
     std::uint64_t bytes_filled_ = 0;
     std::atomic<std::uint64_t> bytes_expected_{0};

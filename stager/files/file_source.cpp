@@ -161,7 +161,8 @@ std::vector<FileIdentity> FileSource::above(std::size_t index) const {
 }
 
 std::string FileSource::digest() const {
-    return digest_of(leaves_);
+    const bool is_whole = std::ranges::find(is_read_, false) == is_read_.end();
+    return is_whole ? digest_of(leaves_) : std::string{};
 }
 
 }  // namespace stage

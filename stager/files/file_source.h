@@ -55,7 +55,7 @@ class FileSource final : public BlockSource {
     [[nodiscard]] std::optional<FileIdentity> identity(std::size_t index) const;
     /// The directories that a tree lies in.
     [[nodiscard]] std::vector<FileIdentity> above(std::size_t index) const;
-    /// Of all file blocks, once each was read.
+    /// Of all file blocks, once each was read; "" before.
     [[nodiscard]] std::string digest() const;
     /// Of files, so far, repeats included.
     [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }

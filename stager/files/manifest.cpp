@@ -120,6 +120,15 @@ std::uint32_t ManifestEntry::block_count() const {
     return static_cast<std::uint32_t>(blocks_for(index_bytes) + blocks_for(size));
 }
 
+std::optional<SourceStamp> ManifestEntry::stamp_if_any() const {
+    SourceStamp all{};
+    if (stamp.size() != all.size()) {
+        return std::nullopt;
+    }
+    std::ranges::copy(stamp, all.begin());
+    return all;
+}
+
 std::uint32_t Manifest::own_block_count() const {
     return static_cast<std::uint32_t>(blocks_for(encoded_bytes(*this)));
 }

@@ -18,6 +18,7 @@
 // whole object's. Under protection `none` anyone can forge it: decoding trusts nothing.
 #pragma once
 
+#include "stager/cache/source_stamp.h"
 #include "transport/base/codec.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
@@ -73,6 +74,8 @@ struct ManifestEntry {
     std::vector<std::byte> content;
 
     [[nodiscard]] bool is_tree() const { return index_bytes != 0; }
+    /// Nothing, too, for one of the wrong length.
+    [[nodiscard]] std::optional<SourceStamp> stamp_if_any() const;
     [[nodiscard]] std::uint32_t block_count() const;
     bool operator==(const ManifestEntry&) const = default;
 };

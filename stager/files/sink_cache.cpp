@@ -9,16 +9,6 @@
 namespace stage {
 namespace {
 
-/// A missing one says the same as one of the wrong length: nothing.
-std::optional<SourceStamp> stamp_in(const ManifestEntry& entry) {
-    SourceStamp stamp{};
-    if (entry.stamp.size() != stamp.size()) {
-        return std::nullopt;
-    }
-    std::ranges::copy(entry.stamp, stamp.begin());
-    return stamp;
-}
-
 /// A longer one would be cloned with what is behind.
 bool has_size(int file, std::uint64_t size) {
     struct stat status {};
@@ -53,6 +43,56 @@ Status FileSink::fill(const Cached& cached) {
         }
     }
     return {};
+}
+
+Status FileSink::take_up(const std::function<Status()>& check) {
+    invariant(manifest_.has_value(), "what is to come is known before it is looked for");
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        const Target* target = places_[index].target.get();
+        const auto noted = target != nullptr ? target->noted() : std::vector<Digest128>{};
+        for (std::uint32_t i = 0; i < noted.size(); ++i) {
+            if (Status on = check(); !on) {
+                return on;
+            }
+            if (noted[i] != Digest128{}) {
+                take_up_block(manifest_->entries[index].first_block.value() + i, noted[i]);
+            }
+        }
+    }
+    return {};
+}
+
+/// Of what was noted only that counts which is still so.
+void FileSink::take_up_block(std::uint32_t number, const Digest128& leaf) {
+    const BlockIndex block{number};
+    const auto place = find_block(*manifest_, block);
+    if (!place || held_[block.index() - first_file_block_]) {
+        return;
+    }
+    room_.resize(kBlockBytes);
+    const MutableBytes bytes = MutableBytes{room_}.first(place->length);
+    if (places_[place->entry].target->read_back(place->offset, bytes).ok() &&
+        xxh3_128(bytes) == leaf) {
+        hold(block, *place, leaf);
+        bytes_filled_ += place->length;
+    }
+}
+
+std::vector<core::BlockRun> FileSink::held_runs() const {
+    std::vector<core::BlockRun> runs;
+    if (!manifest_ || bytes_held_ == 0) {
+        return runs;
+    }
+    runs.push_back({.first = BlockIndex{0}, .count = first_file_block_});
+    for (std::uint32_t i = 0; i < held_.size(); ++i) {
+        const std::uint32_t block = first_file_block_ + i;
+        if (held_[i] && runs.back().first.value() + runs.back().count == block) {
+            ++runs.back().count;
+        } else if (held_[i]) {
+            runs.push_back({.first = BlockIndex{block}, .count = 1});
+        }
+    }
+    return runs;
 }
 
 /// From what stands there, or from `file`. False: it is something else, and nothing is held.
@@ -126,7 +166,7 @@ std::vector<FileSink::Keepsake> FileSink::keepsakes(std::size_t most) const {
     std::vector<Keepsake> all;
     for (std::size_t index = 0; index < places_.size() && all.size() < most; ++index) {
         const ManifestEntry& entry = manifest_->entries[index];
-        const auto stamp = stamp_in(entry);
+        const auto stamp = entry.stamp_if_any();
         const Target* target = places_[index].target.get();
         if (!stamp || target == nullptr) {
             continue;

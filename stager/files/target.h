@@ -11,6 +11,7 @@
 #include "stager/files/target_directory.h"
 #include "transport/run/sink.h"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct TargetOrder {
     bool is_durable = false;
     std::optional<FileIdentity> source;        ///< On the source's own node: what is sent.
     std::vector<FileIdentity> above_source{};  ///< And the directories that it lies in.
+    bool is_resumable = false;  ///< What came of it before may be here, and what comes stays.
+    /// Who was at work on it may just be going: so long it is waited for.
+    std::chrono::milliseconds lock_patience{0};
     std::string archive{};  ///< What is to be unpacked here, by its name; empty: nothing.
     /// How many of its first bytes may stay in memory; the others are let go once on the disk.
     std::uint64_t page_room = kAllPages;
@@ -84,6 +88,14 @@ class Target {
     [[nodiscard]] virtual bool is_compared() const { return false; }
     /// Takes all of `file` over at once, without copying. False: this disk can't.
     [[nodiscard]] virtual bool clone(int /*file*/) { return false; }
+
+    /// A plain file that stays, as far as it came, if it is broken off.
+    [[nodiscard]] virtual bool is_kept() const { return false; }
+    /// What an earlier time noted of it, by block; nothing, or zeros where it noted nothing.
+    /// After begin(). The bytes may be others by now.
+    [[nodiscard]] virtual std::vector<Digest128> noted() const { return {}; }
+    /// The block at `offset` was written: its leaf.
+    virtual void note(std::uint64_t /*offset*/, const Digest128& /*leaf*/) {}
 
     /// Makes what is temporary.
     [[nodiscard]] virtual Status begin() = 0;

@@ -65,7 +65,9 @@ TargetFile::TargetFile(TargetOrder order,
       name_{order_.place.name()},
       temporary_{temporary_name(name_, writer_, writer_.rank)},
       node_{node_of(entry)},
+      stamp_{order_.is_resumable ? entry.stamp_if_any() : std::nullopt},
       behind_{order_.page_room} {
+    temporary_ = stamp_ ? partial_name(name_) : temporary_;
 }
 
 TargetFile::TargetFile(TargetFile&& other) noexcept
@@ -79,17 +81,24 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
       way_{other.way_},
       fd_{std::move(other.fd_)},
       node_{std::move(other.node_)},
+      stamp_{other.stamp_},
+      note_{std::move(other.note_)},
+      room_before_{other.room_before_},
       behind_{std::move(other.behind_)} {
 }
 
 TargetFile::~TargetFile() {
-    if (has_temporary_) {
+    const bool is_worth_it = note_ && note_->has_any();
+    if (has_temporary_ && !is_worth_it) {
         static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));
     }
 }
 
 TargetNeeds TargetFile::needs() const {
-    return way_ == Way::write ? TargetNeeds{.bytes = node_.room(), .inodes = 1} : TargetNeeds{};
+    return way_ == Way::write
+               ? TargetNeeds{.bytes = node_.room() - std::min(node_.room(), room_before_),
+                             .inodes = 1}
+               : TargetNeeds{};
 }
 
 std::string TargetFile::temporary_path() const {
@@ -100,6 +109,7 @@ std::string TargetFile::temporary_path() const {
 /// What has the name already, and what the user said about that.
 Status TargetFile::look() {
     may_replace_ = order_.existing == Existing::overwrite || order_.existing == Existing::newer;
+    room_before_ = stamp_ ? room_of_part() : 0;
     struct stat there {};
     if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT ? Status{} : Status{failed(errno)};
@@ -137,6 +147,9 @@ Status TargetFile::begin() {
     if (Status made = make_temporary(); !made) {
         return made;
     }
+    if (stamp_) {
+        return take_up_partial();
+    }
     if (Status alone = check_alone(directory_.fd.get(), name_, writer_, path()); !alone) {
         return alone;
     }
@@ -146,6 +159,9 @@ Status TargetFile::begin() {
 /// A name left behind by an earlier life of this job (a killed worker) is unlocked and ours.
 Status TargetFile::make_temporary() {
     constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    if (stamp_ && open_part()) {
+        return {};
+    }
     for (int attempt = 0; attempt < 2; ++attempt) {
         fd_.reset(::openat(directory_.fd.get(), temporary_.c_str(), kMake, 0600));
         if (fd_) {
@@ -169,7 +185,7 @@ Status TargetFile::make_temporary() {
         }
     }
     return Error{Blame::user, temporary_path() + ": is in the way"}.remedy(
-        "remove it, unless another stage of this job is at work there");
+        "remove it, unless another stage is at work there");
 }
 
 /// Holes take none, nor do small data between them before they come.
@@ -262,6 +278,11 @@ Status TargetFile::settle() {
     if (way_ == Way::leave) {
         return {};
     }
+    // Behind the file's bytes was the note: without it there is nothing to take up again.
+    if (note_ && ::ftruncate(fd_.get(), static_cast<off_t>(node_.size)) != 0) {
+        return failed(errno);
+    }
+    note_.reset();
     if (!keep_attributes(fd_.get(), node_)) {
         return failed(errno);
     }
@@ -284,6 +305,9 @@ Status TargetFile::appear() {
         has_temporary_ = false;
     } else if (Status named = rename_if_free(); !named) {
         return named;
+    }
+    if (order_.place.refuses_network) {  // Of an earlier push; not wanted any more.
+        remove_partial(directory_.fd.get(), partial_name(name_));
     }
     if (order_.is_durable) {
         const UniqueFd directory{

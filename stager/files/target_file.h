@@ -7,9 +7,12 @@
 //
 // The temporary name, ".NAME.stagecast.JOB.RANK", tells who is at work. A member of the same
 // job seen at work in "its own" directory means that the directory is shared.
+//
+// What is resumable has another, which the next time finds again (partial.h).
 #pragma once
 
 #include "stager/files/drop_behind.h"
+#include "stager/files/partial.h"
 #include "stager/files/target.h"
 #include "stager/files/tree_node.h"
 
@@ -26,7 +29,7 @@ class TargetFile final : public Target {
     TargetFile& operator=(TargetFile&& other) = delete;
     TargetFile(const TargetFile&) = delete;
     TargetFile& operator=(const TargetFile&) = delete;
-    /// Removes the temporary file, if it did not get its final name.
+    /// Removes the temporary file, if it did not get its final name and is not to be resumed.
     ~TargetFile() override;
 
     [[nodiscard]] TargetNeeds needs() const override;
@@ -38,6 +41,10 @@ class TargetFile final : public Target {
     [[nodiscard]] UniqueFd reading() const override;
     [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }
     [[nodiscard]] bool clone(int file) override;
+
+    [[nodiscard]] bool is_kept() const override { return stamp_ && way_ == Way::write; }
+    [[nodiscard]] std::vector<Digest128> noted() const override;
+    void note(std::uint64_t offset, const Digest128& leaf) override;
 
     /// Takes the whole room on the disk, too.
     [[nodiscard]] Status begin() override;
@@ -61,6 +68,9 @@ class TargetFile final : public Target {
     [[nodiscard]] Status look();
     [[nodiscard]] Status open_existing();
     [[nodiscard]] Status make_temporary();
+    [[nodiscard]] bool open_part();
+    [[nodiscard]] Status take_up_partial();
+    [[nodiscard]] std::uint64_t room_of_part() const;
     [[nodiscard]] Status take_room();
     [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
     [[nodiscard]] Status compare_holes() const;
@@ -79,6 +89,9 @@ class TargetFile final : public Target {
     Way way_ = Way::write;
     UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.
     TreeNode node_;
+    std::optional<SourceStamp> stamp_;  ///< Of what is resumable.
+    std::optional<PartialNote> note_;   ///< From begin() to settle().
+    std::uint64_t room_before_ = 0;     ///< That what came before takes.
     DropBehind behind_;
 };
 

@@ -38,9 +38,9 @@ Status take_what_is_here(Work& work,
     const auto spoilt = [&control](const Content& content) {
         static_cast<void>(control.say(FromWorker{WorkerSpoilt{bytes_of(content)}}));
     };
-    return work.fill({.find = find, .spoilt = spoilt, .check = [&interrupts] {
-                          return interrupts.check();
-                      }});
+    const auto check = [&interrupts] { return interrupts.check(); };
+    Status filled = work.fill({.find = find, .spoilt = spoilt, .check = check});
+    return filled ? work.take_up(check) : filled;
 }
 
 void keep_for_later(const FileSink& sink, ControlSocket& control) {

@@ -17,8 +17,8 @@ namespace stage {
 [[nodiscard]] KnownContent known_content(ControlSocket& control,
                                          std::chrono::milliseconds longest);
 
-/// From the cache if there is one, and from the destinations. As Work::fill(), and what ends
-/// the work ends it.
+/// From the cache if there is one, from the destinations, and from what an earlier push left
+/// beside them. As Work::fill(), and what ends the work ends it.
 [[nodiscard]] Status take_what_is_here(Work& work,
                                        ControlSocket& control,
                                        Interrupts& interrupts,

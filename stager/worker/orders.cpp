@@ -14,6 +14,9 @@ namespace {
 /// A list longer than this is not a list of files for one job, bytes.
 constexpr std::uint64_t kMaxListBytes = 4U << 20U;
 
+/// The worker of a push's last round, or of one that was interrupted, takes less to end.
+constexpr std::chrono::milliseconds kLockPatience = std::chrono::seconds{10};
+
 Result<std::string> read_list(const std::string& path) {
     Result<SourceFile> file = SourceFile::open(path);
     if (!file) {
@@ -236,6 +239,9 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
     order.target.place = *std::move(place);
     order.target.is_durable = spec.is_durable;
+    // (What lies in the job's own directory goes with it.)
+    order.target.is_resumable = spec.is_resumable && order.target.place.refuses_network;
+    order.target.lock_patience = kLockPatience;
     order.target.archive = spec.is_unpacked ? spec.source : "";
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
@@ -252,6 +258,10 @@ std::vector<TargetPlace> Orders::places_outside() const {
         }
     }
     return places;
+}
+
+bool Orders::is_any_resumable() const {
+    return std::ranges::any_of(specs_, &StageSpec::is_resumable);
 }
 
 std::string Orders::base() const {

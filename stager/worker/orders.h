@@ -43,6 +43,9 @@ class Orders {
     /// Where ".stagecast" is: the stage directory, or the step's below it.
     [[nodiscard]] std::string base() const;
 
+    /// Some file's stage may go on where an earlier one was broken off.
+    [[nodiscard]] bool is_any_resumable() const;
+
     /// By spec: where its file is; the base for a list; "" for a file that is not here.
     [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
 

@@ -72,6 +72,7 @@ class Stage final : public Watcher {
     [[nodiscard]] Result<BroadcastConfig> connect();
     void look_ahead(Claims& claims);
     [[nodiscard]] SinkConfig sink_config() const;
+    [[nodiscard]] KnownContent what_is_known(milliseconds longest);
     [[nodiscard]] Writer writer() const;
     void tell_held(const core::Outcome& held);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
@@ -112,16 +113,25 @@ Status Stage::begin_work() {
     }
     const milliseconds patience = or_default(setup_.stage_timeout, kDefaultPatience);
     const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
-    Result<Work> work = Work::sending(
-        *sources,
-        setup_.max_bytes,
-        keeps_copy ? std::optional{sink_config()} : std::nullopt,
-        setup_.may_cache ? known_content(control_, patience / 2) : KnownContent{});
+    Result<Work> work = Work::sending(*sources,
+                                      setup_.max_bytes,
+                                      keeps_copy ? std::optional{sink_config()} : std::nullopt,
+                                      what_is_known(patience / 2));
     if (!work) {
         return std::move(work).error();
     }
     work_ = *std::move(work);
     return {};
+}
+
+/// Who knows nothing, but asks, has the files stamped.
+KnownContent Stage::what_is_known(milliseconds longest) {
+    if (setup_.may_cache) {
+        return known_content(control_, longest);
+    }
+    return orders_->is_any_resumable()
+               ? KnownContent{[](const SourceStamp&) { return std::optional<Content>{}; }}
+               : KnownContent{};
 }
 
 Writer Stage::writer() const {

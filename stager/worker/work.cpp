@@ -87,6 +87,21 @@ Status Work::fill(const FileSink::Cached& cached) {
     return sink_ && sink_->manifest() ? sink_->fill(cached) : Status{};
 }
 
+Status Work::take_up(const std::function<Status()>& check) {
+    return sink_ && sink_->manifest() ? sink_->take_up(check) : Status{};
+}
+
+/// A source without a copy of its own needs no block for its own sake.
+void Work::say_what_is_here(BroadcastConfig& config) const {
+    config.holds_already = sink_ && sink_->holds_all();
+    if (sink_) {
+        config.held_before = sink_->held_runs();
+        config.bytes_held_before = sink_->bytes_held();
+    } else if (files_) {
+        config.held_before = {{.first = BlockIndex{0}, .count = files_->block_count()}};
+    }
+}
+
 std::uint64_t Work::bytes_read() const {
     return files_ ? files_->bytes_read() : 0;
 }
@@ -99,7 +114,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
         return run_alone();
     }
     BroadcastConfig config = given;
-    config.holds_already = sink_ && sink_->holds_all();
+    say_what_is_here(config);
     std::unique_ptr<Driver> made =
         std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
     if (wrap) {
@@ -149,10 +164,10 @@ std::uint64_t Work::bytes_expected() const {
 }
 
 std::string Work::digest() const {
-    if (files_ && !(sink_ && sink_->holds_all())) {
-        return files_->digest();
+    if (sink_) {
+        return sink_->digest();
     }
-    return sink_ ? sink_->digest() : std::string{};
+    return files_ ? files_->digest() : std::string{};
 }
 
 }  // namespace stage

@@ -46,6 +46,8 @@ class Work {
 
     /// What is here already is taken from here. After expect(), which must have gone well.
     [[nodiscard]] Status fill(const FileSink::Cached& cached);
+    /// And what came before it was broken off. Likewise.
+    [[nodiscard]] Status take_up(const std::function<Status()>& check);
 
     /// Takes part in the broadcast; in a group of one, copies alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
@@ -68,6 +70,7 @@ class Work {
     Work() = default;
 
     [[nodiscard]] BroadcastReport run_alone();
+    void say_what_is_here(BroadcastConfig& config) const;
 
     // Members refer to earlier ones.
     std::unique_ptr<FileSource> files_;

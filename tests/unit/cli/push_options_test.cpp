@@ -45,6 +45,16 @@ TEST_CASE("a push may be carried by a launcher") {
     CHECK(options->mode == PushMode::push);
 }
 
+TEST_CASE("a push goes on where it was broken off, if it is told to") {
+    for (const bool is_told : {false, true}) {
+        const auto options = parsed({is_told ? "--resume" : "--json", "-w", "n1", "a", "/b"});
+        REQUIRE(options);
+        const auto specs = specs_of(*options);
+        REQUIRE(specs);
+        CHECK(parse_serialized(*specs)->front().is_resumable == is_told);
+    }
+}
+
 TEST_CASE("wrong use of push is told") {
     CHECK_FALSE(parsed({"a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "a", "b"}));
@@ -58,5 +68,6 @@ TEST_CASE("wrong use of push is told") {
     CHECK_FALSE(parsed({"-w", "n1", "--launcher=rsh", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "--launcher=none", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "--launcher=ssh", "--verify", "a", "/b"}));
+    CHECK_FALSE(parsed({"-w", "n1", "--launcher=ssh", "--resume", "a", "/b"}));
     CHECK(parsed({"-w", "n1", "--", "-a", "/b"})->source == "/here/-a");
 }

@@ -20,7 +20,8 @@ std::vector<StageSpec> samples() {
              .existing = Existing::overwrite,
              .is_temporary = true,
              .is_durable = true,
-             .is_late = true}};
+             .is_late = true},
+            {.source = "/r", .destination = "/scratch/r", .is_resumable = true}};
 }
 
 }  // namespace

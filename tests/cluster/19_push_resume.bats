@@ -1,0 +1,146 @@
+# Does `stagecast push --resume` go on where a push was broken off, and believe nothing that is there?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+load lib/fault
+load lib/push
+
+setup_file() { cluster_up 4 --cpus 2 --stagecast PushRoots=/var/tmp/images --stagecast ConnectTimeout=2; }
+teardown_file() { cluster_down; }
+setup() { push_begins; }
+teardown() { push_ends; }
+
+BYTES=60000000
+PART=/var/tmp/images/.image.stagecast.part
+
+# A file that was changed a moment ago is not known again.
+is_old() { [ "$(($(date +%s) - $(stat -c %Z "$WORK/$1")))" -ge 4 ]; }
+old_input() {
+  input "$@"
+  wait_for 10 is_old "$1"
+}
+
+# came_to NODE BYTES: so many have their place in its partial, by what its note says of them.
+came_to() {
+  lab on "$1" bash -c 'test -e "$0" && n=$(tail -c +'$((BYTES + 57))' "$0" | xxd -p -c 16 | grep -vc "^0*$") && [ "$((n * 1048576))" -ge "$1" ]' "$PART" "$2"
+}
+
+# push_until BYTES COMMAND...: a push of image that is broken off by COMMAND when half of the nodes have so much.
+push_until() {
+  local bytes=$1
+  shift
+  lab on n0 -d "$T" bash -c '/srv/stagecast/bin/stagecast push -w "n[0-3]" --resume --rate=80mbit image /var/tmp/images/ > said 2>&1 &
+    echo $! > push.pid; wait $!; echo $? > rc' &
+  wait_for 30 came_to n2 "$bytes"
+  "$@"
+  wait $!
+}
+interrupt() { lab on n0 bash -c "kill -INT \$(cat $T/push.pid)"; }
+kill_worker() { lab on "$1" pkill -KILL -u root -x stagecast-worke; }
+nobody_works() {
+  local node
+  for node in "${NODES[@]}"; do ! lab on "$node" pgrep -u root -x stagecast-worke > /dev/null || return 1; done
+}
+
+# sent: packets that the source sent in its last stage, all of them.
+sent() { log_since stagecastd-n0 | sed -n 's/.*worker left .*packets_sent=\([0-9]*\).*/\1/p' | tail -n 1; }
+left_n0() { [ "$(log_since stagecastd-n0 | grep -c 'worker left ')" -ge "$1" ]; }
+# resumed [NODES]: the push again, to its end; SENT is what the source sent.
+resumed() {
+  local before
+  wait_for 20 nobody_works
+  before=$(log_since stagecastd-n0 | grep -c 'worker left ' || true)
+  push n0 -w "${1:-n[0-3]}" --resume image /var/tmp/images/ || { cat "$WORK/said"; return 1; }
+  wait_for 10 left_n0 "$((before + 1))"
+  SENT=$(sent)
+}
+WHOLE=$((BYTES / 1444))
+
+@test "broken off at half, pushed again: the rest is sent, and nothing is left beside it" {
+  old_input image "$BYTES"
+  push_until 30000000 interrupt
+  wait_for 20 nobody_works
+  [ "$(lab on n1 ls -A /var/tmp/images)" = .image.stagecast.part ]
+  [ "$(lab on n1 stat -c %a:%U "$PART")" = 600:root ]
+  resumed
+  has image n0 n1 n2 n3
+  echo "$SENT of $WHOLE packets"
+  [ "$SENT" -lt "$((WHOLE * 65 / 100))" ]
+  [ "$SENT" -gt "$((WHOLE * 20 / 100))" ]
+}
+
+@test "a node's worker is killed: the next round goes on, and so does the node, the next time" {
+  old_input image "$BYTES"
+  push_until 30000000 kill_worker n2
+  grep -q 'node n2: ' "$WORK/said"
+  [ "$(cat "$WORK/rc")" = 1 ]
+  has image n0 n1 n3
+  # The round that went on without n2:
+  wait_for 20 nobody_works
+  [ "$(sent)" -lt "$((WHOLE * 65 / 100))" ]
+  lab on n2 test -e "$PART"
+  resumed n2
+  has image n0 n1 n2 n3
+  [ "$SENT" -lt "$((WHOLE * 65 / 100))" ]
+}
+
+@test "a daemon is killed, and the whole push with it" {
+  old_input image "$BYTES"
+  push_until 30000000 lab on n0 bash -c 'kill -KILL "$(cat /run/lab/stagecastd.pid)"'
+  heal
+  resumed
+  has image n0 n1 n2 n3
+  [ "$SENT" -lt "$((WHOLE * 65 / 100))" ]
+}
+
+@test "the source changed meanwhile, with its size and its time: everything again" {
+  old_input image "$BYTES"
+  touch -d '2020-01-01' "$WORK/image"
+  wait_for 10 is_old image
+  push_until 30000000 interrupt
+  head -c 40000000 /dev/urandom | dd of="$WORK/image" bs=1M conv=notrunc status=none
+  touch -d '2020-01-01' "$WORK/image"
+  [ "$(stat -c %s "$WORK/image")" = "$BYTES" ]
+  wait_for 10 is_old image
+  resumed
+  has image n0 n1 n2 n3
+  [ "$SENT" -gt "$((WHOLE * 95 / 100))" ]
+}
+
+@test "a byte of one node's part is spoilt: it is noticed, and only what follows is sent" {
+  old_input image "$BYTES"
+  push_until 40000000 interrupt
+  wait_for 20 nobody_works
+  lab on n3 bash -c 'printf x | dd of="$0" bs=1 seek=25000000 conv=notrunc 2>/dev/null' "$PART"
+  resumed
+  has image n0 n1 n2 n3
+  echo "$SENT of $WHOLE packets"
+  [ "$SENT" -gt "$((WHOLE * 50 / 100))" ]
+  [ "$SENT" -lt "$((WHOLE * 75 / 100))" ]
+}
+
+@test "without --resume nothing stays, and what an earlier one left goes" {
+  old_input image "$BYTES"
+  push_until 20000000 interrupt
+  wait_for 20 nobody_works
+  lab on n1 test -e "$PART"
+  push n0 -w 'n[0-3]' image /var/tmp/images/
+  has image n0 n1 n2 n3
+  lab on n0 rm /var/tmp/images/image
+  lab on n0 -d "$T" bash -c '/srv/stagecast/bin/stagecast push -w "n0,n[2-3]" --rate=80mbit image /var/tmp/images/other > said 2>&1 &
+    echo $! > push.pid; wait $!' &
+  wait_for 20 lab on n0 bash -c 'ls -A /var/tmp/images | grep -q .'
+  interrupt
+  wait $! || true
+  wait_for 20 empty_on n0
+}
+
+@test "a link to another file in the part's place is not written through" {
+  old_input image 3000000
+  lab on n1 bash -c 'echo precious > /var/tmp/precious; chmod 600 /var/tmp/precious; ln /var/tmp/precious "$0"' "$PART"
+  push n0 -w 'n[0-3]' --resume image /var/tmp/images/
+  has image n0 n1 n2 n3
+  [ "$(lab on n1 cat /var/tmp/precious)" = precious ]
+  lab on n1 rm /var/tmp/precious
+}
