@@ -26,6 +26,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 constexpr std::size_t kMaxSentence = 1024;
+enum Word : std::uint8_t { done = 0, failed = 1, room = 2 };
 
 Error said_errno(std::string_view doing) {
     return Error::from_errno(Blame::node, doing);
@@ -45,6 +46,11 @@ Status read_block(int fd, MutableBytes room, std::uint64_t offset) {
     return count == static_cast<std::int64_t>(room.size())
                ? Status{}
                : Status{Error{Blame::user, "it has become shorter than what was staged"}};
+}
+
+/// A clone that takes what it says. (Of a file of FUSE there are no clones.)
+bool has_holes(int fd, std::uint64_t size) {
+    return ::lseek(fd, 0, SEEK_HOLE) != static_cast<off_t>(size);
 }
 
 /// After the job's own processes, unless one waits for it.
@@ -88,7 +94,30 @@ std::optional<CopyOrder> decode_copy_order(Bytes message) {
     return is_one ? std::optional{order} : std::nullopt;
 }
 
-Result<Content> work_on(const Received& received) {
+/// Asks the daemon, at the other end of `fd`.
+class Stretches {
+  public:
+    Stretches(int fd, std::uint64_t size) : fd_{fd}, size_{size} {}
+
+    [[nodiscard]] bool may_write(std::uint64_t end) {
+        if (end <= granted_) {
+            return true;
+        }
+        granted_ = next_stretch(end, size_);
+        ByteWriter question;
+        question.u8(Word::room).u64(granted_);
+        std::uint8_t answer = 0;
+        return ::send(fd_, question.view().data(), question.size(), MSG_NOSIGNAL) > 0 &&
+               ::recv(fd_, &answer, sizeof answer, 0) == 1 && answer == 1;
+    }
+
+  private:
+    int fd_;
+    std::uint64_t size_;
+    std::uint64_t granted_ = 0;
+};
+
+Result<Content> work_on(const Received& received, int fd) {
     const auto order = decode_copy_order(received.message);
     if (!order || received.fds.size() != 2) {
         return Error{Blame::internal, "the copier was asked nonsense"};
@@ -105,21 +134,38 @@ Result<Content> work_on(const Received& received) {
         Status sent = send_sealed(from, to, order->size, order->key);
         return sent ? Result<Content>{Content{}} : std::move(sent).error();
     }
-    return order->way == CopyWay::receive ? receive_sealed(from, to, order->size, order->key)
-                                          : copy_hashed(from, to, order->size);
+    Stretches stretches{fd, order->size};
+    const MayWrite may_write = [&](std::uint64_t end) { return stretches.may_write(end); };
+    return order->way == CopyWay::receive ? receive_sealed(from,
+                                                           to,
+                                                           order->size,
+                                                           order->key,
+                                                           std::chrono::steady_clock::now,
+                                                           may_write)
+                                          : copy_hashed(from, to, order->size, may_write);
 }
 
 }  // namespace
 
-Result<Content> copy_hashed(int from, int to, std::uint64_t size) {
+std::uint64_t next_stretch(std::uint64_t end, std::uint64_t size) {
+    return std::min(size, end + std::min(end, kStretchMax));
+}
+
+Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite& may_write) {
     const Error other{Blame::user, "it is not the file that was staged"};
     if (!has_size(from, size)) {
         return other;
     }
     // From then on it can't change any more. FICLONE's number is made for ints.
-    const bool is_cloned = ::ioctl(to, FICLONE, from) == 0;  // NOLINT
+    bool is_cloned = ::ioctl(to, FICLONE, from) == 0;  // NOLINT
     if (is_cloned && !has_size(to, size)) {
         return other;
+    }
+    if (is_cloned && has_holes(to, size)) {
+        is_cloned = false;
+        if (::ftruncate(to, 0) != 0) {
+            return said_errno("writing its copy");
+        }
     }
     std::vector<std::byte> room(kBlockBytes);
     ContentHasher hasher;
@@ -129,6 +175,9 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size) {
             static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at)));
         if (Status read = read_block(is_cloned ? to : from, block, at); !read) {
             return std::move(read).error();
+        }
+        if (!may_write(at + block.size())) {
+            return no_room();
         }
         hasher.add(block);
         if (!is_cloned && !write_fully(to, block, at)) {
@@ -149,12 +198,12 @@ int run_cache_copier(int fd) {
     if (!received || received->ended) {
         return 1;
     }
-    const Result<Content> content = work_on(*received);
+    const Result<Content> content = work_on(*received, fd);
     ByteWriter answer;
     if (content) {
-        answer.u8(0).raw(bytes_of(*content));
+        answer.u8(Word::done).raw(bytes_of(*content));
     } else {
-        answer.u8(1).text(content.error().sentence().substr(0, kMaxSentence));
+        answer.u8(Word::failed).text(content.error().sentence().substr(0, kMaxSentence));
     }
     return ::send(fd, answer.view().data(), answer.size(), MSG_NOSIGNAL) > 0 ? 0 : 1;
 }
@@ -166,9 +215,20 @@ std::vector<std::byte> encode_copy_order(const CopyOrder& order) {
     return writer.take();
 }
 
+std::optional<std::uint64_t> decode_room_question(Bytes message) {
+    ByteReader reader{message};
+    const bool is_room = reader.u8() == Word::room;
+    const std::uint64_t bytes = reader.u64();
+    return is_room && reader.finished() ? std::optional{bytes} : std::nullopt;
+}
+
+std::vector<std::byte> encode_room_answer() {
+    return {std::byte{1}};
+}
+
 Result<Content> decode_copy_answer(Bytes answer) {
     ByteReader reader{answer};
-    if (reader.u8() == 0) {
+    if (reader.u8() == Word::done) {
         const auto content = content_of_bytes(reader.raw(reader.left()));
         return content ? Result<Content>{*content}
                        : Error{Blame::internal, "the copier said nonsense"};

@@ -7,15 +7,23 @@
 // is limited. The same process is one end of a copy from node to node (sealed_copy.h): then one
 // of its descriptors is a connection, and a job waits for it.
 //
-//     to it:    way u8, size u64, key 16, nonce base 12; beside it from where and to where
-//     from it:  0 u8 | content 48 (of what it wrote; else zeros)        or    1 u8 | sentence
-//     text
+// How large a file is only its user says until it is read. So what is written is asked for a
+// stretch at a time, once there is something to write: whoever claims much sends nobody's
+// entries away.
+//
+//     to it:    way u8, size u64, key 16, nonce base 12; beside it from where and to where;
+//               1 u8, each time that it may write so many
+//     from it:  2 u8 | bytes u64, that it may write so many in all; and last
+//               0 u8 | content 48 (of what it wrote; else zeros) or 1 u8 | sentence text
 #pragma once
 
 #include "stager/cache/content.h"
+#include "stager/cache/sealed_copy.h"
 #include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace stage {
@@ -43,10 +51,24 @@ struct CopyOrder {
 [[nodiscard]] int run_cache_copier(int fd);
 
 /// Copies `size` bytes, as a reflink where the file system can, and makes sure that they are on
-/// the disk. Fails on a file that is not regular or has not so many.
-[[nodiscard]] Result<Content> copy_hashed(int from, int to, std::uint64_t size);
+/// the disk. Fails on a file that is not regular or has not so many. A reflink with holes would
+/// take next to nothing and count as much as it says: such a file is written out.
+[[nodiscard]] Result<Content> copy_hashed(
+    int from, int to, std::uint64_t size, const MayWrite& may_write = [](auto) {
+        return true;
+    });
+
+/// The stretches grow with what has been written: what is asked for is less than twice that,
+/// and this much more.
+inline constexpr std::uint64_t kStretchMax = 64U << 20U;
+/// What to ask for, of `size`, where all before `end` is about to be written.
+[[nodiscard]] std::uint64_t next_stretch(std::uint64_t end, std::uint64_t size);
 
 [[nodiscard]] std::vector<std::byte> encode_copy_order(const CopyOrder& order);
+/// What it wants to write, in all, if that is what it says.
+[[nodiscard]] std::optional<std::uint64_t> decode_room_question(Bytes message);
+/// Yes. No is to hang up.
+[[nodiscard]] std::vector<std::byte> encode_room_answer();
 /// What it says of its work.
 [[nodiscard]] Result<Content> decode_copy_answer(Bytes answer);
 

@@ -104,6 +104,10 @@ Result<std::vector<std::byte>> receive_frame(int socket,
 
 }  // namespace
 
+Error no_room() {
+    return {Blame::user, "CacheSize has no room for it"};
+}
+
 Status send_sealed(int file,
                    int socket,
                    std::uint64_t size,
@@ -135,7 +139,8 @@ Result<Content> receive_sealed(int socket,
                                int file,
                                std::uint64_t size,
                                const DirectionKey& key,
-                               const SealedClock& clock) {
+                               const SealedClock& clock,
+                               const MayWrite& may_write) {
     if (Status ready = make_patient(socket); !ready) {
         return std::move(ready).error();
     }
@@ -147,6 +152,9 @@ Result<Content> receive_sealed(int socket,
         const auto block = receive_frame(socket, length_at(at, size), opener, pace);
         if (!block) {
             return block.error();
+        }
+        if (!may_write(at + block->size())) {
+            return no_room();
         }
         hasher.add(*block);
         if (!write_fully(file, *block, at)) {

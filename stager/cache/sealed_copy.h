@@ -18,6 +18,9 @@ namespace stage {
 inline constexpr std::chrono::seconds kSealedSilenceMax{10};
 using SealedClock = std::function<std::chrono::steady_clock::time_point()>;
 
+/// Asked before the bytes up to there are written; no: the cache has no room for them.
+using MayWrite = std::function<bool(std::uint64_t end)>;
+
 /// Both block. `file` is read from its beginning, or written and brought to the disk. A peer
 /// with which less is done at any time than copy_max() asks for is given up: else one that
 /// gives a byte now and then would hold its place for as long as a large file may take.
@@ -31,6 +34,9 @@ using SealedClock = std::function<std::chrono::steady_clock::time_point()>;
     int file,
     std::uint64_t size,
     const DirectionKey& key,
-    const SealedClock& clock = std::chrono::steady_clock::now);
+    const SealedClock& clock = std::chrono::steady_clock::now,
+    const MayWrite& may_write = [](auto) { return true; });
+/// What either kind of copy ends with where it may not.
+[[nodiscard]] Error no_room();
 
 }  // namespace stage

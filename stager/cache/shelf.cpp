@@ -3,12 +3,33 @@
 #include "transport/base/invariant.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace stage {
 
-std::optional<std::vector<ShelfKey>> Shelf::room_for(std::uint64_t bytes) const {
-    if (bytes > quota_) {
+std::uint64_t least_taken(std::uint64_t bytes) {
+    constexpr std::uint64_t kBlock = 4096;
+    const std::uint64_t blocks = bytes / kBlock + (bytes % kBlock != 0 ? 1 : 0);
+    // A length that a worker made up may be any number.
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 4;
+    return std::min(blocks, kMost / kBlock) * kBlock + kNameTakes;
+}
+
+std::uint64_t Shelf::all_of(const Entry& entry) {
+    return entry.taken + entry.stamps.size() * kNameTakes;
+}
+
+bool Shelf::could_take(std::uint64_t taken) const {
+    return taken <= quota_ && in_use_ <= quota_ - taken;
+}
+
+std::optional<std::vector<ShelfKey>> Shelf::room_for(std::uint64_t taken) const {
+    if (!could_take(taken)) {
         return std::nullopt;
+    }
+    std::uint64_t all = taken_ + reserved_;
+    if (all + taken <= quota_) {
+        return std::vector<ShelfKey>{};
     }
     std::vector<std::pair<std::int64_t, ShelfKey>> idle;
     for (const auto& [key, entry] : entries_) {
@@ -17,22 +38,22 @@ std::optional<std::vector<ShelfKey>> Shelf::room_for(std::uint64_t bytes) const 
         }
     }
     std::ranges::sort(idle);
-    std::uint64_t taken = bytes_ + reserved_;
     std::vector<ShelfKey> gone;
     for (const auto& [used_at, key] : idle) {
-        if (taken + bytes <= quota_) {
+        if (all + taken <= quota_) {
             break;
         }
-        taken -= entries_.at(key).bytes;
+        all -= all_of(entries_.at(key));
         gone.push_back(key);
     }
-    return taken + bytes <= quota_ ? std::optional{std::move(gone)} : std::nullopt;
+    return all + taken <= quota_ ? std::optional{std::move(gone)} : std::nullopt;
 }
 
-void Shelf::put(const ShelfKey& key, std::uint64_t bytes, std::int64_t used_at) {
+void Shelf::put(const ShelfKey& key, const Size& size, std::int64_t used_at) {
     remove(key);
-    entries_[key] = {.bytes = bytes, .used_at = used_at};
-    bytes_ += bytes;
+    const std::uint64_t taken = std::max(least_taken(size.bytes), size.on_disk + kNameTakes);
+    entries_[key] = {.bytes = size.bytes, .taken = taken, .used_at = used_at};
+    taken_ += taken;
 }
 
 std::uint64_t Shelf::bytes_of(const ShelfKey& key) const {
@@ -45,7 +66,8 @@ void Shelf::remove(const ShelfKey& key) {
     if (found == entries_.end()) {
         return;
     }
-    bytes_ -= found->second.bytes;
+    taken_ -= all_of(found->second);
+    in_use_ -= found->second.users > 0 ? found->second.taken : 0;
     for (const SourceStamp& stamp : found->second.stamps) {
         stamps_.erase({key.uid, stamp});
     }
@@ -55,14 +77,14 @@ void Shelf::remove(const ShelfKey& key) {
 void Shelf::use(const ShelfKey& key, std::int64_t now) {
     const auto found = entries_.find(key);
     invariant(found != entries_.end(), "what is used is here");
-    ++found->second.users;
+    in_use_ += found->second.users++ == 0 ? found->second.taken : 0;
     found->second.used_at = now;
 }
 
 void Shelf::leave(const ShelfKey& key) {
     const auto found = entries_.find(key);
     if (found != entries_.end() && found->second.users > 0) {
-        --found->second.users;
+        in_use_ -= --found->second.users == 0 ? found->second.taken : 0;
     }
 }
 
@@ -73,15 +95,18 @@ std::optional<SourceStamp> Shelf::learn(std::uint32_t uid,
     invariant(found != entries_.end(), "what is known of a file is here");
     if (const auto before = find(uid, stamp)) {
         std::erase(entries_.at({uid, *before}).stamps, stamp);
+        taken_ -= kNameTakes;
     }
     std::vector<SourceStamp>& stamps = found->second.stamps;
     stamps.push_back(stamp);
+    taken_ += kNameTakes;
     stamps_[{uid, stamp}] = content;
     if (stamps.size() <= kStampsOfEntryMax) {
         return std::nullopt;
     }
     const SourceStamp oldest = stamps.front();
     stamps.erase(stamps.begin());
+    taken_ -= kNameTakes;
     stamps_.erase({uid, oldest});
     return oldest;
 }

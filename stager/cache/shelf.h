@@ -1,9 +1,9 @@
 // What does the node's cache hold, and what has to go?
 //
-// The index alone, no disk: entries of users by content, how long each is, when it was used
-// last, how many stages use it now; and which file of a user had which content. Never more
-// bytes than its quota: what was not used for the longest time goes first, what is in use
-// stays.
+// The index alone, no disk: entries of users by content, how long each is and what it takes of
+// the disk, when it was used last, how many stages use it now; and which file of a user had
+// which content. Never more than its quota: what was not used for the longest time goes first,
+// what is in use stays.
 #pragma once
 
 #include "stager/cache/content.h"
@@ -22,6 +22,13 @@ namespace stage {
 /// (Whoever keeps the same bytes under ever new names fills no directory.)
 inline constexpr std::size_t kStampsOfEntryMax = 64;
 
+/// What of a disk a name takes, beside the bytes: an inode, and a link's text its own block. So
+/// a million files of a byte each are not a million bytes.
+inline constexpr std::uint64_t kNameTakes = 4096;
+
+/// What an entry of so many bytes takes at the least: whole blocks, and its name.
+[[nodiscard]] std::uint64_t least_taken(std::uint64_t bytes);
+
 /// Nobody sees another user's entries.
 struct ShelfKey {
     std::uint32_t uid = 0;
@@ -33,7 +40,8 @@ struct ShelfKey {
 class Shelf {
   public:
     struct Entry {
-        std::uint64_t bytes = 0;
+        std::uint64_t bytes = 0;            ///< Its length.
+        std::uint64_t taken = 0;            ///< Of the disk, without what its stamps take.
         std::int64_t used_at = 0;           ///< Seconds since 1970.
         std::uint32_t users = 0;            ///< Stages.
         std::vector<SourceStamp> stamps{};  ///< Of files that have that content.
@@ -41,17 +49,24 @@ class Shelf {
 
     void set_quota(std::uint64_t bytes) { quota_ = bytes; }
     [[nodiscard]] std::uint64_t quota() const { return quota_; }
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    /// Of the disk.
+    [[nodiscard]] std::uint64_t taken() const { return taken_; }
     [[nodiscard]] const std::map<ShelfKey, Entry>& entries() const { return entries_; }
 
-    /// Whether `bytes` more would fit once these have gone, in this order; nothing if they
+    /// Whether `taken` more would fit once these have gone, in this order; nothing if they
     /// can't.
-    [[nodiscard]] std::optional<std::vector<ShelfKey>> room_for(std::uint64_t bytes) const;
+    [[nodiscard]] std::optional<std::vector<ShelfKey>> room_for(std::uint64_t taken) const;
+    /// Whether they would if nothing that is in use went, and nothing else came.
+    [[nodiscard]] bool could_take(std::uint64_t taken) const;
     /// Room that somebody is about to fill, or has not filled after all.
-    void reserve(std::uint64_t bytes) { reserved_ += bytes; }
-    void unreserve(std::uint64_t bytes) { reserved_ -= bytes; }
+    void reserve(std::uint64_t taken) { reserved_ += taken; }
+    void unreserve(std::uint64_t taken) { reserved_ -= taken; }
 
-    void put(const ShelfKey& key, std::uint64_t bytes, std::int64_t used_at);
+    struct Size {
+        std::uint64_t bytes = 0;
+        std::uint64_t on_disk = 0;  ///< As the file system counts; it may not know yet.
+    };
+    void put(const ShelfKey& key, const Size& size, std::int64_t used_at);
     [[nodiscard]] bool has(const ShelfKey& key) const { return entries_.contains(key); }
     [[nodiscard]] std::uint64_t bytes_of(const ShelfKey& key) const;
     /// With all that is known of it. Unknown ones are ignored.
@@ -73,10 +88,13 @@ class Shelf {
                                               const SourceStamp& stamp) const;
 
   private:
+    [[nodiscard]] static std::uint64_t all_of(const Entry& entry);
+
     std::map<ShelfKey, Entry> entries_;
     std::map<std::pair<std::uint32_t, SourceStamp>, Content> stamps_;
     std::uint64_t quota_ = 0;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t taken_ = 0;
+    std::uint64_t in_use_ = 0;
     std::uint64_t reserved_ = 0;
 };
 

@@ -70,6 +70,12 @@ std::optional<Content> content_behind(int directory, const std::string& link) {
                       : std::nullopt;
 }
 
+Shelf::Size size_in(const struct stat& status) {
+    constexpr std::uint64_t kStatBlock = 512;
+    return {.bytes = static_cast<std::uint64_t>(status.st_size),
+            .on_disk = static_cast<std::uint64_t>(status.st_blocks) * kStatBlock};
+}
+
 std::optional<CacheStore::Stored> stored_as(int directory,
                                             std::uint32_t uid,
                                             const std::string& name) {
@@ -82,7 +88,7 @@ std::optional<CacheStore::Stored> stored_as(int directory,
         return std::nullopt;
     }
     return CacheStore::Stored{.key = {.uid = uid, .content = *content},
-                              .bytes = static_cast<std::uint64_t>(status.st_size),
+                              .size = size_in(status),
                               .used_at = status.st_mtim.tv_sec};
 }
 
@@ -152,7 +158,7 @@ void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
     for (const std::string& name : names_in(directory.get())) {
         const auto stored = stored_as(directory.get(), uid, name);
         if (stored) {
-            shelf.put(stored->key, stored->bytes, stored->used_at);
+            shelf.put(stored->key, stored->size, stored->used_at);
         } else if (stamp_of_name(name)) {
             links.push_back(name);
         } else if (content_of_name(name)) {
@@ -206,6 +212,11 @@ Result<CacheStore::Draft> CacheStore::begin() {
 
 void CacheStore::abandon(const Draft& draft) {
     take_away(directory_.get(), draft.name);
+}
+
+Shelf::Size CacheStore::size_of(const Draft& draft) {
+    struct stat status {};
+    return ::fstat(draft.file.get(), &status) == 0 ? size_in(status) : Shelf::Size{};
 }
 
 Status CacheStore::publish(const Draft& draft, const ShelfKey& key) {

@@ -34,7 +34,7 @@ class CacheStore {
 
     struct Stored {
         ShelfKey key;
-        std::uint64_t bytes = 0;
+        Shelf::Size size;
         std::int64_t used_at = 0;  ///< Seconds since 1970.
     };
     /// All entries, by user; nothing is changed.
@@ -46,6 +46,8 @@ class CacheStore {
     };
     [[nodiscard]] Result<Draft> begin();
     void abandon(const Draft& draft);
+    /// What it takes now.
+    [[nodiscard]] static Shelf::Size size_of(const Draft& draft);
     [[nodiscard]] Status publish(const Draft& draft, const ShelfKey& key);
 
     /// For reading; nothing if it has gone.

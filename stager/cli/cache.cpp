@@ -62,7 +62,7 @@ std::string time_of(std::int64_t seconds) {
 void print_line(const CacheStore::Stored& stored, const char* after) {
     static_cast<void>(std::printf("%s %14llu  %s  %s%s\n",
                                   key_of(stored).substr(0, kShownDigits).c_str(),
-                                  static_cast<unsigned long long>(stored.bytes),
+                                  static_cast<unsigned long long>(stored.size.bytes),
                                   time_of(stored.used_at).c_str(),
                                   user_of(stored.key.uid).c_str(),
                                   after));
@@ -76,7 +76,7 @@ int list(const CacheStore& store) {
     });
     for (const CacheStore::Stored& stored : all) {
         print_line(stored, "");
-        sum += stored.bytes;
+        sum += stored.size.bytes;
     }
     static_cast<void>(std::printf(
         "%zu files, %llu bytes\n", all.size(), static_cast<unsigned long long>(sum)));
@@ -126,7 +126,7 @@ int verify(const CacheStore& store) {
     const std::vector<CacheStore::Stored> all = store.list();
     for (const CacheStore::Stored& stored : all) {
         const UniqueFd file = store.open(stored.key);
-        if (!file || content_in(file.get(), stored.bytes) != stored.key.content) {
+        if (!file || content_in(file.get(), stored.size.bytes) != stored.key.content) {
             print_line(stored, "  SPOILT: remove it");
             ++bad;
         }

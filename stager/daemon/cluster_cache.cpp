@@ -26,6 +26,11 @@ void ClusterCache::ask(const LeasedFile& file, bool may_wait) {
         std::make_unique<Alarm>(services_.loop, [this, file] { on_keeper_gone(file); });
     talk.holder_silence =
         std::make_unique<Alarm>(services_.loop, [this, file] { missed(file); });
+    talk.again = std::make_unique<Alarm>(services_.loop, [this, file] {
+        if (const auto found = talks_.find(file); found != talks_.end()) {
+            fetch(file, found->second);
+        }
+    });
     keepers_.prepare();
 }
 
@@ -129,12 +134,16 @@ void ClusterCache::on_keeper_gone(const LeasedFile& file) {
             {{"node", link.peer_name()},
              {"why", link.error() ? link.error()->sentence() : "its stagecastd is silent"}});
     }
-    talk->second.silence->set(std::nullopt);
-    talk->second.pulse->set(std::nullopt);
-    talk->second.keeper.reset();
+    leave_keeper(talk->second);
     if (talk->second.phase == Phase::waiting) {
         read(file);
     }
+}
+
+void ClusterCache::leave_keeper(Talk& talk) {
+    talk.silence->set(std::nullopt);
+    talk.pulse->set(std::nullopt);
+    talk.keeper.reset();
 }
 
 void ClusterCache::on_word(const LeasedFile& file, Talk& talk, const LeasedMessage& word) {
@@ -163,6 +172,13 @@ void ClusterCache::begin_fetching(const LeasedFile& file,
                                   Talk& talk,
                                   const LeasedMessage& word) {
     talk.phase = Phase::fetching;
+    talk.where = word;
+    talk.times_busy = 0;
+    fetch(file, talk);
+}
+
+void ClusterCache::fetch(const LeasedFile& file, Talk& talk) {
+    const LeasedMessage& word = talk.where;
     const auto address = Address::parse(word.address, services_.config.port);
     if (!address) {
         missed(file);
@@ -205,6 +221,10 @@ void ClusterCache::on_found(const LeasedFile& file, Talk& talk, const FoundMessa
         socket = talk.holder->release();
     }
     talk.holder.reset();
+    if (found.bytes == 0 && found.content != Content{}) {
+        on_busy(file, talk);
+        return;
+    }
     const Status begun =
         socket ? services_.cache.take_in(file, found.content, order, std::move(socket))
                : Status{Error{Blame::node, "it isn't there any more"}};
@@ -216,6 +236,15 @@ void ClusterCache::on_found(const LeasedFile& file, Talk& talk, const FoundMessa
     if (!begun) {
         missed(file);
     }
+}
+
+void ClusterCache::on_busy(const LeasedFile& file, Talk& talk) {
+    if (++talk.times_busy <= kBusyTimesMax) {
+        talk.again->set(services_.loop.now() + kBusyPause);
+        return;
+    }
+    leave_keeper(talk);
+    read(file);
 }
 
 void ClusterCache::missed(const LeasedFile& file) {

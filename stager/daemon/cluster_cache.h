@@ -17,6 +17,11 @@
 
 namespace stage {
 
+/// A holder that lends to as many as it can is asked again after so long, and so often; then
+/// this node reads, and the keeper goes on naming that holder to others.
+inline constexpr Duration kBusyPause = std::chrono::seconds{1};
+inline constexpr unsigned kBusyTimesMax = 30;
+
 class ClusterCache final : public CachePeers {
   public:
     /// `services` outlives it.
@@ -24,6 +29,9 @@ class ClusterCache final : public CachePeers {
     ClusterCache(const ClusterCache&) = delete;
     ClusterCache& operator=(const ClusterCache&) = delete;
     ~ClusterCache() override;
+
+    /// These nodes keep the leases, for the next kKeepersAge.
+    void know(std::vector<SlurmNode> nodes) { keepers_.know(std::move(nodes)); }
 
     void ask(const LeasedFile& file, bool may_wait) override;
     void missed(const LeasedFile& file) override;
@@ -44,6 +52,9 @@ class ClusterCache final : public CachePeers {
         std::unique_ptr<Alarm> pulse;
         std::unique_ptr<Alarm> silence;         ///< Of the keeper.
         std::unique_ptr<Alarm> holder_silence;  ///< Until it says FOUND.
+        std::unique_ptr<Alarm> again;           ///< A holder that is busy is asked again.
+        LeasedMessage where;                    ///< The holder.
+        unsigned times_busy = 0;
     };
     using Talks = std::map<LeasedFile, Talk>;
 
@@ -55,6 +66,9 @@ class ClusterCache final : public CachePeers {
     void on_keeper_gone(const LeasedFile& file);
     void on_word(const LeasedFile& file, Talk& talk, const LeasedMessage& word);
     void begin_fetching(const LeasedFile& file, Talk& talk, const LeasedMessage& word);
+    void fetch(const LeasedFile& file, Talk& talk);
+    void on_busy(const LeasedFile& file, Talk& talk);
+    static void leave_keeper(Talk& talk);
     void on_holder(const LeasedFile& file);
     void on_found(const LeasedFile& file, Talk& talk, const FoundMessage& found);
     void hear(Talk& talk);

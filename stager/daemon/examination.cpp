@@ -22,6 +22,7 @@ WorkerSetup setup_of(const Config& config, const ExamineOrder& order) {
     }
     setup.purpose = order.compares ? WorkerPurpose::compare : WorkerPurpose::look;
     setup.manifest = order.manifest;
+    setup.max_bytes = order.compares ? 0 : config.max_bytes;  // What stands there is no matter.
     return setup;
 }
 
@@ -36,7 +37,8 @@ Examination::Examination(Services& services, const ExamineOrder& order, OnDone o
              }} {
     StageRequest request;
     request.key.job_id = kPushJob;
-    const WorkerOrder worker{.program = worker_program(services.config, request, {})};
+    const WorkerOrder worker{.program = worker_program(services.config, request, {}),
+                             .closer = services.closers.of(request.uid)};
     auto started = WorkerProcess::start(
         services.loop,
         services.children,

@@ -20,20 +20,24 @@ void Keepers::prepare() {
 
 void Keepers::on_answer(const Result<SlurmAnswer>& answer) {
     const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
-    const Instant now = services_.loop.now();
-    fresh_until_ = now + (nodes != nullptr ? kKeepersAge : kSilentKeeper);
+    fresh_until_ = services_.loop.now() + kSilentKeeper;
     if (nodes != nullptr) {
-        nodes_ = *nodes;
-        names_.clear();
-        for (const SlurmNode& node : nodes_) {
-            names_.push_back(node.name);
-        }
-        silent_until_.clear();
+        know(*nodes);
     } else if (!answer) {
         services_.log.info("other nodes' caches are not asked",
                            {{"why", answer.error().sentence()}});
     }
     on_known_();
+}
+
+void Keepers::know(std::vector<SlurmNode> nodes) {
+    fresh_until_ = services_.loop.now() + kKeepersAge;
+    nodes_ = std::move(nodes);
+    names_.clear();
+    for (const SlurmNode& node : nodes_) {
+        names_.push_back(node.name);
+    }
+    silent_until_.clear();
 }
 
 const SlurmNode* Keepers::keeper_of(const LeasedFile& file) const {

@@ -32,6 +32,8 @@ class Keepers {
     /// Nobody where it isn't known, is silent, or is the only node that there is.
     [[nodiscard]] const SlurmNode* keeper_of(const LeasedFile& file) const;
     void on_silent(const std::string& node);
+    /// As Slurm would say it.
+    void know(std::vector<SlurmNode> nodes);
 
   private:
     void on_answer(const Result<SlurmAnswer>& answer);

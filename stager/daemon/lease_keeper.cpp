@@ -5,12 +5,13 @@
 namespace stage {
 
 void LeaseKeeper::on_lease(const LeaseMessage& message, std::unique_ptr<DrivenLink> link) {
-    if (guests_.size() >= kLeaseAskersMax) {
+    if (!places_.take(message.file.uid)) {
         return;  // It hangs up on them.
     }
     const NodeLeases::Asker asker = ++last_;
     Guest& guest = guests_[asker];
     guest.link = std::move(link);
+    guest.uid = message.file.uid;
     guest.link->set_on_change([this, asker] { on_change(asker); });
     guest.pulse = std::make_unique<Alarm>(services_.loop, [this, asker] { pulse(asker); });
     guest.silence = std::make_unique<Alarm>(services_.loop, [this, asker] { remove(asker); });
@@ -80,6 +81,7 @@ void LeaseKeeper::remove(NodeLeases::Asker asker) {
     if (guest == guests_.end()) {
         return;
     }
+    places_.leave(guest->second.uid);
     // Not from within its own callback.
     services_.loop.defer([gone = std::make_shared<Guest>(std::move(guest->second))] {});
     guests_.erase(guest);

@@ -5,6 +5,7 @@
 // long as ConnectTimeout lets it, has left.
 #pragma once
 
+#include "stager/cache/fair_places.h"
 #include "stager/cache/node_leases.h"
 #include "stager/daemon/driven_link.h"
 #include "stager/daemon/services.h"
@@ -15,7 +16,7 @@
 
 namespace stage {
 
-/// Askers at one time; one more is turned away, and reads.
+/// Askers at one time, shared out by user; one more is turned away, and reads.
 inline constexpr std::size_t kLeaseAskersMax = 4096;
 /// Both ends say that they are there.
 inline constexpr Duration kLeasePulse = std::chrono::seconds{1};
@@ -30,6 +31,7 @@ class LeaseKeeper {
   private:
     struct Guest {
         std::unique_ptr<DrivenLink> link;
+        std::uint32_t uid = 0;
         std::unique_ptr<Alarm> pulse;
         std::unique_ptr<Alarm> silence;
     };
@@ -44,6 +46,7 @@ class LeaseKeeper {
     Services& services_;
     NodeLeases leases_;
     std::map<NodeLeases::Asker, Guest> guests_;
+    FairPlaces places_{kLeaseAskersMax};
     NodeLeases::Asker last_ = 0;
 };
 

@@ -39,6 +39,7 @@ void Lender::on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLink> l
     FoundMessage found;
     auto lent = is_busy ? std::nullopt : services_.cache.lend(message.file);
     if (!lent) {
+        found.content = services_.cache.content_of(message.file).value_or(Content{});
         loan.link->send(encode(TreeMessage{found}));
         loan.link->finish();
         return;

@@ -15,7 +15,7 @@
 
 namespace stage {
 
-/// Files on their way to other nodes at one time; one more is told that there is nothing.
+/// Files on their way to other nodes at one time; one more is told to ask again.
 inline constexpr std::size_t kLoansMax = 16;
 
 /// Whoever has asked, until it has hung up; one more is hung up on.

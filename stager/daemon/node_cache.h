@@ -92,6 +92,8 @@ class NodeCache {
         std::uint64_t bytes = 0;
         UniqueFd file;  ///< For reading.
     };
+    /// What that file holds, if this node's cache has it.
+    [[nodiscard]] std::optional<Content> content_of(const LeasedFile& file) const;
     /// For another node's cache, which asks for this user.
     [[nodiscard]] std::optional<Lent> lend(const LeasedFile& file);
 
@@ -109,7 +111,9 @@ class NodeCache {
         CacheStore::Draft draft;
         UniqueFd socket;
         pid_t pid = -1;
+        Instant begun{};
         std::unique_ptr<Alarm> alarm;
+        std::uint64_t reserved = 0;  ///< For what it may have written by now.
     };
     struct Waiting {
         LeasedFile file;
@@ -130,7 +134,8 @@ class NodeCache {
     void begin_copies();
     [[nodiscard]] Status begin_copy(Job& job);
     [[nodiscard]] Status make_room(std::uint64_t bytes);
-    void on_copied(std::uint64_t id);
+    void on_copier(std::uint64_t id);
+    [[nodiscard]] Status let_write(Copying& copying, std::uint64_t bytes);
     void end_copy(std::uint64_t id, const Result<Content>& content);
     [[nodiscard]] Status take_over(const Copying& copying, const Content& content);
 

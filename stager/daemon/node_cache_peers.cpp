@@ -65,8 +65,12 @@ Status NodeCache::take_in(const LeasedFile& file,
     return begin_copy(job);
 }
 
+std::optional<Content> NodeCache::content_of(const LeasedFile& file) const {
+    return is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
+}
+
 std::optional<NodeCache::Lent> NodeCache::lend(const LeasedFile& file) {
-    const auto content = is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
+    const auto content = content_of(file);
     if (!content) {
         return std::nullopt;
     }

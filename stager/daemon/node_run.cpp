@@ -226,7 +226,8 @@ void NodeRun::drop_host() {
 void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
         .program = worker_program(services_.config, order_.request, std::move(environment)),
-        .sockets = worker_sockets(unicast_socket_, lane_sockets_)};
+        .sockets = worker_sockets(unicast_socket_, lane_sockets_),
+        .closer = services_.closers.of(order_.request.uid)};
     auto worker = WorkerProcess::start(
         services_.loop,
         services_.children,

@@ -49,6 +49,7 @@ struct Services {
     std::unordered_map<std::string, std::string>
         addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
     std::deque<EndedStage> ended{};
+    UserClosers closers{};
     std::size_t stages_running = 0;  ///< With processes on this node.
 };
 

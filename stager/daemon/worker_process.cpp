@@ -24,13 +24,18 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
                                                             Counters& counters,
                                                             const WorkerOrder& order,
                                                             Events events) {
+    if (order.closer->is_full()) {
+        return Error{Blame::user,
+                     "files that earlier jobs' processes handed over can't be closed"}
+            .remedy("end the file system (FUSE) on which they lie");
+    }
     std::array<int, 2> pair{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
         0) {
         return Error::from_errno(Blame::node, "socketpair for the worker");
     }
-    auto worker =
-        std::make_unique<WorkerProcess>(Token{}, loop, children, counters, std::move(events));
+    auto worker = std::make_unique<WorkerProcess>(
+        Token{}, loop, children, counters, order.closer, std::move(events));
     worker->socket_.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
     std::vector<int> sockets{theirs.get()};
@@ -51,11 +56,16 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
     return worker;
 }
 
-WorkerProcess::WorkerProcess(
-    Token /*token*/, Loop& loop, Children& children, Counters& counters, Events events)
+WorkerProcess::WorkerProcess(Token /*token*/,
+                             Loop& loop,
+                             Children& children,
+                             Counters& counters,
+                             CloserPtr closer,
+                             Events events)
     : loop_{loop},
       children_{children},
       events_{std::move(events)},
+      closer_{std::move(closer)},
       kill_alarm_{loop, [this, &counters] {
                       ++counters.workers_killed;
                       kill();
@@ -117,14 +127,17 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
 }
 
 bool WorkerProcess::may_bring_file(const FromWorker& message) {
-    return std::holds_alternative<WorkerKeep>(message) && ++files_ <= kMaxKept;
+    return std::holds_alternative<WorkerKeep>(message) && ++files_ <= kMaxKept &&
+           !closer_->is_full();
 }
 
 /// What it sent and nobody read goes with the socket, descriptors of the user's included.
 void WorkerProcess::hang_up() {
     if (socket_) {
         loop_.forget(socket_.get());
-        close_apart(std::move(socket_));
+        // The worker hears of it at once, even if the user's other descriptors hang.
+        static_cast<void>(::shutdown(socket_.get(), SHUT_RDWR));
+        closer_->close(std::move(socket_));
     }
 }
 
@@ -135,7 +148,7 @@ void WorkerProcess::on_readable() {
 void WorkerProcess::take_messages(int most) {
     const std::weak_ptr<bool> alive{alive_};
     for (int taken = 0; taken < most && !alive.expired() && socket_; ++taken) {
-        auto received = receive_from_peer(socket_.get(), kMaxFromWorker);
+        auto received = receive_from_peer(socket_.get(), kMaxFromWorker, closer_);
         if (received && received->kind == PeerMessage::Kind::nothing_yet) {
             return;
         }

@@ -18,6 +18,7 @@ struct WorkerOrder {
     ProgramRequest program;
     /// From kWorkerGroupFd on; borrowed for the call. None where nothing is broadcast.
     std::vector<int> sockets{};
+    CloserPtr closer{};  ///< Of its user, of what it sends.
 };
 
 class WorkerProcess {
@@ -38,8 +39,12 @@ class WorkerProcess {
                                                         Counters& counters,
                                                         const WorkerOrder& order,
                                                         Events events);
-    WorkerProcess(
-        Token token, Loop& loop, Children& children, Counters& counters, Events events);
+    WorkerProcess(Token token,
+                  Loop& loop,
+                  Children& children,
+                  Counters& counters,
+                  CloserPtr closer,
+                  Events events);
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
     ~WorkerProcess();
@@ -62,6 +67,7 @@ class WorkerProcess {
     Children& children_;
     Events events_;
     UniqueFd socket_;
+    CloserPtr closer_;
     SpawnId id_ = 0;
     pid_t pid_ = -1;
     std::size_t files_ = 0;  ///< Descriptors that it has sent.

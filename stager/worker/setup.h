@@ -50,8 +50,7 @@ enum class WorkerPurpose : std::uint8_t {
     look = 2,     ///< Alone. Source: what is it? Else: would `manifest` find place and room?
     compare = 3,  ///< Alone. What is the digest of the source, or of what lies where it goes?
 };
-/// KEEPs of one worker, each with a descriptor, which may cost the daemon a thread: one that
-/// says more is killed.
+/// KEEPs of one worker, each with a descriptor: one that says more is killed.
 inline constexpr std::size_t kMaxKept = 1024;
 /// The manifest of what is to be looked for, bytes.
 inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
@@ -236,6 +235,8 @@ struct PeerMessage {
 
 /// Takes one message of at most `limit` bytes. Waits only if the socket blocks. Fails on a
 /// datagram that is no message of ours, and on more than one descriptor.
-[[nodiscard]] Result<PeerMessage> receive_from_peer(int fd, std::size_t limit);
+/// `closer`: the peer's user's.
+[[nodiscard]] Result<PeerMessage> receive_from_peer(
+    int fd, std::size_t limit, const CloserPtr& closer = std::make_shared<StrangerCloser>());
 
 }  // namespace stage

@@ -106,17 +106,17 @@ void take_descriptors(const cmsghdr& control, std::vector<UniqueFd>& taken) {
 }
 
 /// The one that came along, if any did. More are none of ours.
-Result<StrangerFd> the_descriptor(msghdr& head) {
+Result<StrangerFd> the_descriptor(msghdr& head, const CloserPtr& closer) {
     std::vector<UniqueFd> taken;
     for (cmsghdr* control = CMSG_FIRSTHDR(&head); control != nullptr;
          control = CMSG_NXTHDR(&head, control)) {
         take_descriptors(*control, taken);
     }
     if (taken.size() > 1) {
-        close_apart(std::move(taken));
+        closer->close(std::move(taken));
         return Error{Blame::internal, "a control datagram brings too many descriptors"};
     }
-    return taken.empty() ? StrangerFd{} : StrangerFd{std::move(taken.front())};
+    return taken.empty() ? StrangerFd{} : StrangerFd{std::move(taken.front()), closer};
 }
 
 Result<PeerMessage> unpack(Bytes datagram, StrangerFd file, std::size_t limit) {
@@ -157,7 +157,7 @@ Status send_to_peer(int fd, Bytes message, int descriptor) {
     return send_datagram(fd, writer.view(), file->get());
 }
 
-Result<PeerMessage> receive_from_peer(int fd, std::size_t limit) {
+Result<PeerMessage> receive_from_peer(int fd, std::size_t limit, const CloserPtr& closer) {
     std::vector<std::byte> room(std::max(kMaxDatagram + 1, kMemfdHead));
     iovec part{room.data(), room.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
@@ -182,7 +182,7 @@ Result<PeerMessage> receive_from_peer(int fd, std::size_t limit) {
         }
         return internal_errno("reading the control socket");
     }
-    Result<StrangerFd> file = the_descriptor(head);
+    Result<StrangerFd> file = the_descriptor(head, closer);
     if (count == 0) {
         return PeerMessage{PeerMessage::Kind::closed, {}, {}};
     }

@@ -5,22 +5,16 @@
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
+#include <iterator>
+#include <utility>
 
 namespace stage {
 namespace {
 
 constexpr std::size_t kStackBytes = 256U << 10U;
 
-using Fds = std::vector<UniqueFd>;
-
-void* close_all(void* fds) {
-    const std::unique_ptr<Fds> owned{static_cast<Fds*>(fds)};
-    return nullptr;
-}
-
 /// Signals are the daemon's own business, not such a thread's.
-bool begin_thread(Fds* fds) {
+bool begin_detached(void* (*work)(void*), void* argument) {
     pthread_attr_t how{};
     if (::pthread_attr_init(&how) != 0) {
         return false;
@@ -32,7 +26,7 @@ bool begin_thread(Fds* fds) {
     pthread_t thread{};
     const bool is_begun = ::pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED) == 0 &&
                           ::pthread_attr_setstacksize(&how, kStackBytes) == 0 &&
-                          ::pthread_create(&thread, &how, close_all, fds) == 0;
+                          ::pthread_create(&thread, &how, work, argument) == 0;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::pthread_attr_destroy(&how);
     return is_begun;
@@ -44,25 +38,64 @@ bool is_in_memory(int fd) {
     return ::fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-void close_apart(std::vector<UniqueFd> fds) {
+void StrangerCloser::close(std::vector<UniqueFd> fds) {
     std::erase_if(fds, [](const UniqueFd& fd) { return !fd || is_in_memory(fd.get()); });
     if (fds.empty()) {
         return;
     }
-    auto handed = std::make_unique<Fds>(std::move(fds));
-    if (begin_thread(handed.get())) {
-        static_cast<void>(handed.release());
-        return;
-    }
-    for (UniqueFd& fd : *handed) {
-        static_cast<void>(fd.release());
-    }
+    const std::lock_guard lock{mutex_};
+    fds_.insert(
+        fds_.end(), std::make_move_iterator(fds.begin()), std::make_move_iterator(fds.end()));
+    has_thread_ = has_thread_ || begin_thread();
 }
 
-void close_apart(UniqueFd fd) {
-    Fds fds;
+void StrangerCloser::close(UniqueFd fd) {
+    std::vector<UniqueFd> fds;
     fds.push_back(std::move(fd));
-    close_apart(std::move(fds));
+    close(std::move(fds));
+}
+
+std::size_t StrangerCloser::waiting() const {
+    const std::lock_guard lock{mutex_};
+    return fds_.size() + at_work_;
+}
+
+bool StrangerCloser::begin_thread() {
+    auto self = std::make_unique<CloserPtr>(shared_from_this());
+    const bool is_begun = begin_detached(run, self.get());
+    if (is_begun) {
+        static_cast<void>(self.release());
+    }
+    return is_begun;
+}
+
+void* StrangerCloser::run(void* self) {
+    const std::unique_ptr<CloserPtr> held{static_cast<CloserPtr*>(self)};
+    StrangerCloser& closer = **held;
+    std::unique_lock lock{closer.mutex_};
+    while (!closer.fds_.empty()) {
+        std::vector<UniqueFd> taken = std::exchange(closer.fds_, {});
+        closer.at_work_ = taken.size();
+        for (UniqueFd& fd : taken) {
+            lock.unlock();
+            fd.reset();
+            lock.lock();
+            --closer.at_work_;
+        }
+    }
+    closer.has_thread_ = false;
+    lock.unlock();  // Before the mutex goes, if nobody else holds it.
+    return nullptr;
+}
+
+CloserPtr UserClosers::of(uid_t uid) {
+    std::erase_if(closers_, [](const auto& one) { return one.second.expired(); });
+    CloserPtr closer = closers_[uid].lock();
+    if (!closer) {
+        closer = std::make_shared<StrangerCloser>();
+        closers_[uid] = closer;
+    }
+    return closer;
 }
 
 }  // namespace stage

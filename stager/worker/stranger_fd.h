@@ -2,12 +2,18 @@
 //
 // It may be a file of the user's own file system (FUSE), or a socket that lingers: close() then
 // waits for the user, as long as the user likes. A daemon of one thread doesn't do that itself:
-// what is not in memory is closed by a thread that has nothing else to do. Nor is such a file
-// read, written or looked at here; it is handed on to a process of its own (cache/copier.h).
+// what is not in memory is closed by a thread that has nothing else to do, one a user. Nor is
+// such a file read, written or looked at here; it is handed on to a process of its own
+// (cache/copier.h).
 #pragma once
 
 #include "transport/base/unique_fd.h"
 
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 namespace stage {
@@ -16,20 +22,54 @@ namespace stage {
 /// system.
 [[nodiscard]] bool is_in_memory(int fd);
 
-/// Closes them without waiting. Where no thread can be made they stay open: that costs a few
-/// descriptors, not the daemon.
-void close_apart(std::vector<UniqueFd> fds);
-void close_apart(UniqueFd fd);
+/// Descriptors of one user that may wait to be closed at one time. While there are as many
+/// nothing more is taken from that user's processes.
+inline constexpr std::size_t kClosingMax = 256;
+
+/// Closes what one user's processes sent, one after the other, by one thread while there is
+/// something to close: a user whose descriptors hang waits for the own ones.
+class StrangerCloser : public std::enable_shared_from_this<StrangerCloser> {
+  public:
+    /// Closes them without waiting. Where no thread can be made they stay open until the next
+    /// ones come: that costs a few descriptors, not the daemon. Held by a shared_ptr.
+    void close(std::vector<UniqueFd> fds);
+    void close(UniqueFd fd);
+    /// The one that is being closed included.
+    [[nodiscard]] std::size_t waiting() const;
+    [[nodiscard]] bool is_full() const { return waiting() >= kClosingMax; }
+
+  private:
+    static void* run(void* self);
+    [[nodiscard]] bool begin_thread();
+
+    mutable std::mutex mutex_;
+    std::vector<UniqueFd> fds_;
+    std::size_t at_work_ = 0;  ///< That the thread has taken and not closed yet.
+    bool has_thread_ = false;
+};
+
+using CloserPtr = std::shared_ptr<StrangerCloser>;
+
+/// Each user's. One of them lives as long as somebody holds it, or it has something to close.
+class UserClosers {
+  public:
+    [[nodiscard]] CloserPtr of(uid_t uid);
+
+  private:
+    std::map<uid_t, std::weak_ptr<StrangerCloser>> closers_;
+};
 
 /// The owner of one such descriptor, or of none.
 class StrangerFd {
   public:
     StrangerFd() = default;
-    explicit StrangerFd(UniqueFd fd) : fd_{std::move(fd)} {}
+    explicit StrangerFd(UniqueFd fd, CloserPtr closer = std::make_shared<StrangerCloser>())
+        : fd_{std::move(fd)}, closer_{std::move(closer)} {}
     StrangerFd(StrangerFd&& other) noexcept = default;
     StrangerFd& operator=(StrangerFd&& other) noexcept {
         reset();
         fd_ = std::move(other.fd_);
+        closer_ = std::move(other.closer_);
         return *this;
     }
     StrangerFd(const StrangerFd&) = delete;
@@ -40,7 +80,7 @@ class StrangerFd {
     explicit operator bool() const { return static_cast<bool>(fd_); }
     void reset() {
         if (fd_) {
-            close_apart(std::move(fd_));
+            closer_->close(std::move(fd_));
         }
     }
 
@@ -49,6 +89,7 @@ class StrangerFd {
 
   private:
     UniqueFd fd_;
+    CloserPtr closer_;
 };
 
 }  // namespace stage

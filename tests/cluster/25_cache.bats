@@ -153,6 +153,29 @@ said() { [ "$(jq "$1" <<< "$SAID")" = "$2" ] || { echo "not $1 = $2 in $SAID"; r
   [ "$(lab on n0 stat -c '%U %a' "$(entries n0 3000006)")" = 'root 400' ]
 }
 
+@test "a file on FUSE is never known again: nothing tells when it changes" {
+  [ -e /dev/fuse ] || skip "no /dev/fuse here"
+  command -v bindfs > /dev/null || skip "no bindfs here"
+  local host node
+  install -d -m 700 -o 2001 -g 2001 "$WORK/real" "$WORK/mine"
+  old_input real/data 3000009
+  cp -p "$WORK/real/data" "$WORK/data"
+  for host in login "${NODES[@]}"; do lab on "$host" -u alice bindfs --no-allow-other "$T/real" "$T/mine"; done
+  for _ in 1 2; do
+    run_staged --stage-file=mine/data
+    staged_everywhere "$OUT" data
+    said .bytes_read 3000009
+    said .bytes_here 0
+  done
+  for node in "${NODES[@]}"; do [ -z "$(entries "$node" 3000009)" ]; done
+  for host in login "${NODES[@]}"; do lab on "$host" umount "$T/mine"; done
+  # The same file by its own name is known the second time.
+  run_staged --stage-file=real/data
+  wait_for 20 all_keep 3000009
+  run_staged --stage-file=real/data
+  said .bytes_read 0
+}
+
 @test "tasks of an array that start at once on a node read the file once" {
   old_input data 6000007
   script "srun /srv/rank.sh"

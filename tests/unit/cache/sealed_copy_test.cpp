@@ -87,6 +87,20 @@ TEST_CASE("what was sealed with another key, or has another length, is refused")
     CHECK_FALSE(shorter.receive(key_of(1), 8));
 }
 
+TEST_CASE("nothing is written that the cache has no room for") {
+    CopyWorld world{"some text"};
+    REQUIRE(world.send(key_of(1)));
+    const auto content = receive_sealed(world.far.get(),
+                                        world.copy.get(),
+                                        9,
+                                        key_of(1),
+                                        std::chrono::steady_clock::now,
+                                        [](std::uint64_t end) { return end < 9; });
+    REQUIRE_FALSE(content);
+    CHECK_THAT(content.error().sentence(), Catch::Contains("no room"));
+    CHECK(test::content_of(world.scratch.path("copy")).empty());
+}
+
 TEST_CASE("a sender that ends in the middle leaves an error, not a file") {
     const std::string text(100, 'x');
     CopyWorld world{text};

@@ -17,28 +17,37 @@ SourceStamp stamp(unsigned number) {
 ShelfKey entry(unsigned number, std::uint32_t uid = 7) {
     return {.uid = uid, .content = content(number)};
 }
+/// That takes so many of the disk, its name included.
+Shelf::Size disk(std::uint64_t taken) {
+    return {.bytes = 1, .on_disk = taken - kNameTakes};
+}
 
 }  // namespace
 
 TEST_CASE("what was not used for the longest time goes first, what is in use stays") {
     Shelf shelf;
-    shelf.set_quota(100);
-    shelf.put(entry(1), 30, 1000);
-    shelf.put(entry(2), 30, 900);
-    shelf.put(entry(3), 30, 1100);
-    CHECK(shelf.bytes() == 90);
-    CHECK(shelf.room_for(10) == std::vector<ShelfKey>{});
-    CHECK(shelf.room_for(11) == std::vector<ShelfKey>{entry(2)});
-    CHECK(shelf.room_for(50) == std::vector<ShelfKey>{entry(2), entry(1)});
-    CHECK_FALSE(shelf.room_for(101));
+    shelf.set_quota(100'000);
+    shelf.put(entry(1), disk(30'000), 1000);
+    shelf.put(entry(2), disk(30'000), 900);
+    shelf.put(entry(3), disk(30'000), 1100);
+    CHECK(shelf.taken() == 90'000);
+    CHECK(shelf.room_for(10'000) == std::vector<ShelfKey>{});
+    CHECK(shelf.room_for(10'001) == std::vector<ShelfKey>{entry(2)});
+    CHECK(shelf.room_for(50'000) == std::vector<ShelfKey>{entry(2), entry(1)});
+    CHECK_FALSE(shelf.room_for(100'001));
     shelf.use(entry(2), 1200);
     shelf.use(entry(2), 1200);
-    CHECK(shelf.room_for(40) == std::vector<ShelfKey>{entry(1)});
-    CHECK_FALSE(shelf.room_for(100));
+    CHECK(shelf.room_for(40'000) == std::vector<ShelfKey>{entry(1)});
+    CHECK_FALSE(shelf.room_for(100'000));
+    CHECK(shelf.could_take(70'000));
+    CHECK_FALSE(shelf.could_take(70'001));
     shelf.leave(entry(2));
-    CHECK_FALSE(shelf.room_for(100));
+    CHECK_FALSE(shelf.room_for(100'000));
     shelf.leave(entry(2));
-    CHECK(shelf.room_for(100) == std::vector<ShelfKey>{entry(1), entry(3), entry(2)});
+    CHECK(shelf.room_for(100'000) == std::vector<ShelfKey>{entry(1), entry(3), entry(2)});
+    shelf.use(entry(1), 1300);
+    shelf.remove(entry(1));
+    CHECK(shelf.could_take(100'000));
 }
 
 TEST_CASE("room that somebody fills is taken") {
@@ -47,24 +56,48 @@ TEST_CASE("room that somebody fills is taken") {
     shelf.reserve(60);
     CHECK_FALSE(shelf.room_for(41));
     CHECK(shelf.room_for(40));
+    CHECK(shelf.could_take(100));  // Which may come to nothing.
     shelf.unreserve(60);
     CHECK(shelf.room_for(100));
 }
 
+TEST_CASE("an entry counts as what it takes of the disk, its names included") {
+    CHECK(least_taken(0) == kNameTakes);
+    CHECK(least_taken(1) == 4096 + kNameTakes);
+    CHECK(least_taken(4096) == 4096 + kNameTakes);
+    CHECK(least_taken(4097) == 8192 + kNameTakes);
+    CHECK(least_taken(~std::uint64_t{0}) > std::uint64_t{1} << 60U);
+    Shelf shelf;
+    shelf.set_quota(1'000'000);
+    shelf.put(entry(1), {.bytes = 1, .on_disk = 0}, 1);  // Not known yet.
+    CHECK(shelf.taken() == least_taken(1));
+    shelf.put(entry(2), {.bytes = 1, .on_disk = 65'536}, 1);
+    CHECK(shelf.taken() == least_taken(1) + 65'536 + kNameTakes);
+    CHECK(shelf.bytes_of(entry(2)) == 1);
+    shelf.remove(entry(2));
+    for (unsigned number = 1; number <= kStampsOfEntryMax + 1; ++number) {
+        static_cast<void>(shelf.learn(7, stamp(number), content(1)));
+        static_cast<void>(shelf.learn(7, stamp(number), content(1)));
+    }
+    CHECK(shelf.taken() == least_taken(1) + kStampsOfEntryMax * kNameTakes);
+    shelf.remove(entry(1));
+    CHECK(shelf.taken() == 0);
+}
+
 TEST_CASE("a smaller quota sends away what is too much") {
     Shelf shelf;
-    shelf.set_quota(100);
-    shelf.put(entry(1), 60, 1);
-    shelf.put(entry(2), 40, 2);
-    shelf.set_quota(50);
+    shelf.set_quota(100'000);
+    shelf.put(entry(1), disk(60'000), 1);
+    shelf.put(entry(2), disk(40'000), 2);
+    shelf.set_quota(50'000);
     CHECK(shelf.room_for(0) == std::vector<ShelfKey>{entry(1)});
 }
 
 TEST_CASE("a user finds the own files only, and forgets what has gone") {
     Shelf shelf;
-    shelf.set_quota(100);
-    shelf.put(entry(1), 10, 1);
-    shelf.put(entry(1, 8), 10, 1);
+    shelf.set_quota(100'000);
+    shelf.put(entry(1), disk(10'000), 1);
+    shelf.put(entry(1, 8), disk(10'000), 1);
     CHECK_FALSE(shelf.learn(7, stamp(5), content(1)));
     CHECK(shelf.find(7, stamp(5)) == content(1));
     CHECK_FALSE(shelf.find(8, stamp(5)));
@@ -72,16 +105,16 @@ TEST_CASE("a user finds the own files only, and forgets what has gone") {
     shelf.remove(entry(1));
     CHECK_FALSE(shelf.find(7, stamp(5)));
     CHECK(shelf.has(entry(1, 8)));
-    CHECK(shelf.bytes() == 10);
+    CHECK(shelf.taken() == 10'000);
     shelf.leave(entry(1));
     shelf.remove(entry(1));
-    CHECK(shelf.bytes() == 10);
+    CHECK(shelf.taken() == 10'000);
 }
 
 TEST_CASE("of one content so many files are known, the first learnt goes first") {
     Shelf shelf;
-    shelf.put(entry(1), 3, 1);
-    shelf.put(entry(2), 3, 1);
+    shelf.put(entry(1), disk(9'000), 1);
+    shelf.put(entry(2), disk(9'000), 1);
     for (unsigned number = 1; number <= kStampsOfEntryMax; ++number) {
         CHECK_FALSE(shelf.learn(7, stamp(number), content(1)));
     }

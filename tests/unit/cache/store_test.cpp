@@ -57,7 +57,8 @@ TEST_CASE("an entry is found again after a restart, with what is known of files"
     Shelf shelf;
     CacheStore again{directory_of(scratch)};
     again.sweep(shelf);
-    CHECK(shelf.bytes() == content.size());
+    CHECK(shelf.bytes_of(key) == content.size());
+    CHECK(shelf.taken() >= content.size() + 2 * kNameTakes);
     CHECK(shelf.has(key));
     CHECK(shelf.find(7, stamp(1)) == key.content);
     const UniqueFd file = again.open(key);
@@ -154,6 +155,27 @@ TEST_CASE("only a regular file of the right length is copied") {
     CHECK(test::content_of(copy) == "abc");
 }
 
+TEST_CASE("a copy asks before it writes, in stretches that grow with what has been read") {
+    const Scratch scratch;
+    constexpr std::uint64_t kSize = 4 * kBlockBytes + 1;
+    const std::string file = scratch.write("a", std::string(kSize, 'x'));
+    const std::string copy = scratch.write("copy", "");
+    const UniqueFd from = reading(file);
+    const UniqueFd to{::open(copy.c_str(), O_RDWR | O_CLOEXEC)};
+    std::uint64_t asked = 0;
+    const auto content = copy_hashed(from.get(), to.get(), kSize, [&](std::uint64_t end) {
+        asked = end;
+        return end <= 2 * kBlockBytes;
+    });
+    REQUIRE_FALSE(content);
+    CHECK_THAT(content.error().sentence(), Contains("no room"));
+    CHECK(asked == 3 * kBlockBytes);
+    CHECK(test::content_of(copy).size() <= 2 * kBlockBytes);
+    CHECK(next_stretch(10, 1000) == 20);
+    CHECK(next_stretch(900, 1000) == 1000);
+    CHECK(next_stretch(10 * kStretchMax, 100 * kStretchMax) == 11 * kStretchMax);
+}
+
 TEST_CASE("a file that is shorter than it says is named so") {
     const Scratch scratch;
     const std::string tells = "/sys/kernel/mm/transparent_hugepage/enabled";  // A page.
@@ -207,8 +229,13 @@ TEST_CASE("the copier becomes nobody, copies, and says what it was") {
     ::close(ends[1]);
     const std::array fds{from.get(), to.get()};
     REQUIRE(send_with_descriptors(ours.get(), encode_copy_order({.size = 3}), fds).ok());
+    const auto question = receive_with_descriptors(ours.get());
+    REQUIRE(question);
+    CHECK(decode_room_question(question->message) == 3);
+    REQUIRE(send_with_descriptors(ours.get(), encode_room_answer(), {}).ok());
     const auto answer = receive_with_descriptors(ours.get());
     REQUIRE(answer);
+    CHECK_FALSE(decode_room_question(answer->message));
     const auto content = decode_copy_answer(answer->message);
     REQUIRE(content);
     int status = 0;

@@ -25,7 +25,12 @@ inline WorkerAsk about(Bytes name) {
     return {.about = {name.begin(), name.end()}};
 }
 inline Digest128 sum_of_text(const std::string& text) {
-    return sum_of({xxh3_128(std::as_bytes(std::span{text}))});
+    ContentHasher hasher;
+    const Bytes bytes = std::as_bytes(std::span{text});
+    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+        hasher.add(bytes.subspan(at, std::min<std::size_t>(kBlockBytes, bytes.size() - at)));
+    }
+    return hasher.content().sum;
 }
 
 /// A daemon's loop and spawner around a cache.
@@ -71,11 +76,23 @@ class CacheWorld {
               const SourceStamp& of,
               const std::string& text,
               const std::string& sum) {
-        const std::string path = scratch_.write("staged", text);
         cache().keep(member,
                      uid,
                      {.stamp = of, .sum = sum_of_text(sum), .bytes = text.size()},
-                     StrangerFd{UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)}});
+                     StrangerFd{text_file(text)});
+    }
+    UniqueFd text_file(const std::string& text) {
+        const std::string path = scratch_.write("staged" + std::to_string(++files_), text);
+        return UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    }
+    /// Some descriptor, said to be so long.
+    void keep_as(NodeCache::Member member,
+                 std::uint32_t uid,
+                 const SourceStamp& of,
+                 UniqueFd file,
+                 std::uint64_t bytes) {
+        cache().keep(
+            member, uid, {.stamp = of, .sum = {}, .bytes = bytes}, StrangerFd{std::move(file)});
     }
 
     /// What is in the file of that stamp, as the cache tells `uid`; "" if it doesn't know.
@@ -105,6 +122,7 @@ class CacheWorld {
     std::optional<Loop> loop_;
     std::unique_ptr<Children> children_;
     std::optional<NodeCache> cache_;
+    unsigned files_ = 0;
 };
 
 }  // namespace stage

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +21,10 @@ const LeasedFile kUnknown{.uid = 2001, .stamp = {std::byte{2}}};
 class LenderWorld {
   public:
     LenderWorld() {
+        policy_.node_name = "n1";
         world.config.cache_dir = world.scratch.path("cache");
         world.config.stage_root = world.scratch.path("stage");
-        world.config.cache_size = 1000;
+        world.config.cache_size = 1'000'000;
         world.config.allow_ram_stage_root = true;
         REQUIRE(::mkdir(world.config.cache_dir.c_str(), 0700) == 0);
         CacheStore store{
@@ -33,12 +35,13 @@ class LenderWorld {
         const std::array<timespec, 2> old{{{1, 0}, {1, 0}}};
         REQUIRE(::futimens(draft->file.get(), old.data()) == 0);
         entry_ = std::move(draft->file);
-        REQUIRE(store.publish(*draft, {.uid = kKnown.uid, .content = {}}));
-        store.remember(kKnown.uid, kKnown.stamp, {});
+        REQUIRE(store.publish(*draft, {.uid = kKnown.uid, .content = content}));
+        store.remember(kKnown.uid, kKnown.stamp, content);
         world.services->cache.open();
-        auto opened = Listener::open(0, world.links, world.munge, log_);
+        auto opened = Listener::open(0, policy_, world.munge, log_);
         REQUIRE(opened);
         listener_.emplace(std::move(*opened));
+        REQUIRE(world.loop().watch(listener_->fd(), EPOLLIN, [this](auto) { on_connect(); }));
         lender.emplace(*world.services);
     }
 
@@ -59,13 +62,36 @@ class LenderWorld {
         return status.st_mtim.tv_sec != 1;
     }
 
+    ~LenderWorld() { world.loop().forget(listener_->fd()); }
+    LenderWorld(const LenderWorld&) = delete;
+    LenderWorld& operator=(const LenderWorld&) = delete;
+
     ServicesWorld world;
     std::optional<Lender> lender;
+    std::vector<FoundMessage> found;  ///< What the peers were told.
+    Content content{.key = {std::byte{7}}, .sum = {}};
 
   private:
+    void on_connect() {
+        for (auto& link : listener_->accept(world.loop().now())) {
+            const std::size_t at = peers_.size();
+            peers_.push_back(std::make_unique<DrivenLink>(
+                world.loop(), std::move(link), [this, at] { on_change(at); }));
+        }
+    }
+    void on_change(std::size_t at) {
+        if (const auto frame = peers_[at]->link().receive()) {
+            const auto message = decode_tree_message(*frame);
+            REQUIRE(message);
+            found.push_back(std::get<FoundMessage>(*message));
+        }
+    }
+
+    LinkPolicy policy_;
     Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
     std::optional<Listener> listener_;
     UniqueFd entry_;
+    std::vector<std::unique_ptr<DrivenLink>> peers_;
 };
 
 }  // namespace
@@ -89,6 +115,27 @@ TEST_CASE(
     }
     full.fetch(kKnown);
     CHECK_FALSE(full.was_lent());
+}
+
+TEST_CASE("who comes while too many take something is told that it is here all the same") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    LenderWorld lending;
+    for (std::size_t i = 0; i <= kLoansMax; ++i) {
+        lending.fetch(kKnown);
+    }
+    lending.fetch(kUnknown);
+    lending.world.run_until([&] { return lending.found.size() == kLoansMax + 2; });
+    std::size_t lent = 0;
+    std::size_t busy = 0;
+    for (const FoundMessage& found : lending.found) {
+        lent += found.bytes == 4 ? 1U : 0U;
+        busy += found.bytes == 0 && found.content == lending.content ? 1U : 0U;
+    }
+    CHECK(lent == kLoansMax);
+    CHECK(busy == 1);
 }
 
 }  // namespace stage

@@ -63,7 +63,7 @@ TEST_CASE("one stage of a node asks the other nodes, and all are told what comes
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     FalsePeers peers;
     cache.set_peers(&peers);
@@ -98,7 +98,7 @@ TEST_CASE("nodes that send slowly hold up nothing but their own files, and are f
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     FalsePeers peers;
     cache.set_peers(&peers);
@@ -133,7 +133,7 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     FalsePeers peers;
     cache.set_peers(&peers);

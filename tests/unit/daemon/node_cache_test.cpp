@@ -14,7 +14,7 @@ TEST_CASE("what a user staged is known to that user, even after a restart") {
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto first = cache.enter();
     CHECK(world.told(first, kAlice, stamp(1)).empty());
@@ -33,7 +33,7 @@ TEST_CASE("a worker that lies only fools its own user, if anyone") {
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto bob = cache.enter();
     // Bob says of alice's file what it holds; and names her entry by its digests.
@@ -66,7 +66,7 @@ TEST_CASE("who asks while a file is read waits, and has it from the cache") {
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto reader = cache.enter();
     CHECK(world.told(reader, kAlice, stamp(1)).empty());
@@ -88,7 +88,7 @@ TEST_CASE("who asks on before it was answered is told nothing of the wrong file"
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto reader = cache.enter();
     CHECK(world.told(reader, kAlice, stamp(1)).empty());
@@ -122,7 +122,7 @@ TEST_CASE("a stage that asks without end is told nothing, and others are") {
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1000};
+    CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto first = cache.enter();
     world.keep(first, kAlice, stamp(1), "text", "text");
@@ -140,7 +140,8 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{10};
+    const std::uint64_t each = least_taken(1) + kNameTakes;
+    CacheWorld world{2 * each - 1};
     NodeCache& cache = world.cache();
     const auto first = cache.enter();
     world.keep(first, kAlice, stamp(1), "six by", "six by");
@@ -157,6 +158,71 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     world.keep(second, kAlice, stamp(3), "eight by", "eight by");
     world.run_until([&] { return world.counters.cache_kept == 2; });
     CHECK(world.counters.cache_evicted == 1);
-    CHECK(cache.shelf().bytes() == 8);
+    CHECK(cache.shelf().taken() == each);
     CHECK(world.told(second, kAlice, stamp(1)).empty());
+}
+
+TEST_CASE("what a worker claims sends nothing away: only what is written does") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    constexpr std::uint64_t kSize = 64 * kBlockBytes;
+    CacheWorld world{kSize};
+    NodeCache& cache = world.cache();
+    const auto alice = cache.enter();
+    world.keep(alice, kAlice, stamp(1), "alice's", "alice's");
+    world.run_until([&] { return world.counters.cache_kept == 1; });
+    cache.leave(alice);
+    const auto bob = cache.enter();
+    const auto is_over = [&](const SourceStamp& of) {
+        bool answered = false;
+        cache.ask(
+            cache.enter(), kBob, about(of), [&](const WorkerTold&, int) { answered = true; });
+        world.run_until([&] { return answered; });
+    };
+    // One byte, said to be as much as there is room for.
+    CHECK(world.told(bob, kBob, stamp(2)).empty());
+    world.keep_as(bob, kBob, stamp(2), world.text_file("x"), kSize - 2 * kNameTakes);
+    is_over(stamp(2));
+    // A pipe, into which nothing comes; and a file that says much and gives nothing.
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    const UniqueFd writing{ends[1]};
+    CHECK(world.told(bob, kBob, stamp(3)).empty());
+    world.keep_as(bob, kBob, stamp(3), UniqueFd{ends[0]}, kSize / 2);
+    is_over(stamp(3));
+    CHECK(world.counters.cache_evicted == 0);
+    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    // More than there is place for is not even begun.
+    world.keep_as(bob, kBob, stamp(4), world.text_file("x"), ~std::uint64_t{0});
+    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+}
+
+TEST_CASE("a copy has room while it is written, and gives it back") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    const std::string half(5 * kBlockBytes, 'x');
+    CacheWorld world{10 * kBlockBytes};
+    NodeCache& cache = world.cache();
+    const auto one = cache.enter();
+    // What is half of it and a little: each is kept in its turn, never two of them.
+    for (unsigned number = 1; number <= 4; ++number) {
+        const std::string text = half + std::to_string(number);
+        world.keep(one, kAlice, stamp(number), text, text);
+        world.run_until([&] { return world.counters.cache_kept == number; });
+    }
+    CHECK(world.counters.cache_evicted == 3);
+    CHECK(cache.shelf().room_for(10 * kBlockBytes - cache.shelf().taken()));
+    CHECK(cache.shelf().taken() <= 10 * kBlockBytes);
+    // Spoilt on the way: its room is free again.
+    world.keep(one, kAlice, stamp(9), half, "else");
+    bool answered = false;
+    cache.ask(cache.enter(), kAlice, about(stamp(9)), [&](const WorkerTold& told, int) {
+        answered = told.content.empty();
+    });
+    world.run_until([&] { return answered; });
+    CHECK(cache.shelf().room_for(10 * kBlockBytes));
 }

@@ -2,10 +2,13 @@
 #include "stager/daemon/worker_process.h"
 
 #include "tests/unit/daemon/services_world.h"
+#include "tests/unit/worker/lingering_stream.h"
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -52,24 +55,118 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     count_round();
     int heard = 0;
     std::unique_ptr<WorkerProcess> worker;
-    auto started = WorkerProcess::start(world.loop(),
-                                        world.services->children,
-                                        world.services->counters,
-                                        {.program = program},
-                                        {.on_started = [] {},
-                                         .on_message =
-                                             [&](const FromWorker&, const StrangerFd&) {
-                                                 most = std::max(most, ++of_round);
-                                                 static_cast<void>(::sched_yield());
-                                                 if (++heard == kEnough) {
-                                                     worker.reset();
-                                                 }
-                                             },
-                                         .on_ended = [](const std::string&) {}});
+    auto started =
+        WorkerProcess::start(world.loop(),
+                             world.services->children,
+                             world.services->counters,
+                             {.program = program, .closer = std::make_shared<StrangerCloser>()},
+                             {.on_started = [] {},
+                              .on_message =
+                                  [&](const FromWorker&, const StrangerFd&) {
+                                      most = std::max(most, ++of_round);
+                                      static_cast<void>(::sched_yield());
+                                      if (++heard == kEnough) {
+                                          worker.reset();
+                                      }
+                                  },
+                              .on_ended = [](const std::string&) {}});
     REQUIRE(started);
     worker = std::move(*started);
     world.run_until([&] { return heard >= kEnough; });
     CHECK(most <= 64);
+}
+
+TEST_CASE("only KEEP brings a descriptor: with another message it is closed") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    const bool is_keep = GENERATE(true, false);
+    ServicesWorld world;
+    const std::string fifo = world.scratch.path("fifo");
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    const UniqueFd reading{::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    REQUIRE(reading);
+    const auto message = is_keep ? encode_from_worker(WorkerKeep{.bytes = 1})
+                                 : encode_from_worker(WorkerProgress{});
+    const ProgramRequest program{.path = "/usr/bin/python3",
+                                 .arguments = {"python3",
+                                               "-c",
+                                               "import os, socket, time\n"
+                                               "daemon = socket.socket(fileno=3)\n"
+                                               "file = os.open('" +
+                                                   fifo +
+                                                   "', os.O_WRONLY)\n"
+                                                   "os.write(file, b'x')\n"
+                                                   "socket.send_fds(daemon, [b'\\1" +
+                                                   escaped(message) +
+                                                   "'], [file])\n"
+                                                   "os.close(file)\n"
+                                                   "time.sleep(600)\n"},
+                                 .environment = {},
+                                 .user = {},
+                                 .group = {}};
+    std::string ended;
+    StrangerFd kept;
+    int heard = 0;
+    auto worker =
+        WorkerProcess::start(world.loop(),
+                             world.services->children,
+                             world.services->counters,
+                             {.program = program, .closer = std::make_shared<StrangerCloser>()},
+                             {.on_started = [] {},
+                              .on_message =
+                                  [&](const FromWorker&, StrangerFd file) {
+                                      ++heard;
+                                      kept = std::move(file);
+                                  },
+                              .on_ended = [&](const std::string& why) { ended = why; }});
+    REQUIRE(worker);
+    world.run_until([&] { return heard > 0 || !ended.empty(); });
+    if (is_keep) {
+        CHECK(kept);
+        CHECK(ended.empty());
+        return;
+    }
+    CHECK(heard == 0);
+    CHECK(ended == "killed by SIGKILL");
+    char one = 0;
+    world.run_until([&] { return ::read(reading.get(), &one, 1) == 0; });
+    CHECK(one == 'x');
+}
+
+TEST_CASE("a user whose descriptors hang hands over no more, and starts nothing") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    ServicesWorld world;
+    const auto closer = std::make_shared<StrangerCloser>();
+    const auto start = [&] {
+        return WorkerProcess::start(world.loop(),
+                                    world.services->children,
+                                    world.services->counters,
+                                    {.program = {.path = "/bin/true",
+                                                 .arguments = {"true"},
+                                                 .environment = {},
+                                                 .user = {},
+                                                 .group = {}},
+                                     .closer = closer},
+                                    {.on_started = [] {},
+                                     .on_message = [](const FromWorker&, const StrangerFd&) {},
+                                     .on_ended = [](const std::string&) {}});
+    };
+    LingeringStream stream{10};
+    closer->close(std::move(stream.near));
+    for (std::size_t i = 1; i < kClosingMax; ++i) {
+        closer->close(UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)});
+    }
+    const auto refused = start();
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().sentence(), Catch::Contains("end the file system"));
+    stream.far.reset();
+    world.run_until([&] { return !closer->is_full(); });
+    CHECK(start());
 }
 
 }  // namespace stage

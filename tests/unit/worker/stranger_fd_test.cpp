@@ -2,14 +2,13 @@
 #include "stager/worker/stranger_fd.h"
 
 #include "tests/unit/files/scratch.h"
+#include "tests/unit/worker/lingering_stream.h"
 
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -45,32 +44,6 @@ UniqueFd memfd() {
     return UniqueFd{::memfd_create("test", MFD_CLOEXEC)};
 }
 
-/// A stream whose close() waits until its peer has read what was sent, or `lingers` is over.
-struct Stream {
-    explicit Stream(int lingers) {
-        const UniqueFd listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        REQUIRE(::bind(listening.get(), generic, length) == 0);
-        REQUIRE(::listen(listening.get(), 1) == 0);
-        REQUIRE(::getsockname(listening.get(), generic, &length) == 0);
-        near.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        REQUIRE(::connect(near.get(), generic, length) == 0);
-        far.reset(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        REQUIRE(far);
-        const linger how{.l_onoff = 1, .l_linger = lingers};
-        REQUIRE(::setsockopt(near.get(), SOL_SOCKET, SO_LINGER, &how, sizeof how) == 0);
-        const std::array<char, 4096> bytes{};
-        while (::send(near.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
-        }
-    }
-    UniqueFd near;
-    UniqueFd far;
-};
-
 }  // namespace
 
 TEST_CASE("what is in memory is told from what may hang") {
@@ -102,7 +75,7 @@ TEST_CASE("what is in memory is closed at once") {
 
 TEST_CASE("a close that hangs hangs another thread") {
     const std::size_t before = threads();
-    Stream stream{10};
+    LingeringStream stream{10};
     { const StrangerFd stranger{std::move(stream.near)}; }
     // Nobody has read a byte, so it hangs there still.
     CHECK(threads() == before + 1);
@@ -112,7 +85,7 @@ TEST_CASE("a close that hangs hangs another thread") {
 
 TEST_CASE("another one takes its place: the first goes the same way") {
     const std::size_t before = threads();
-    Stream stream{10};
+    LingeringStream stream{10};
     StrangerFd stranger{std::move(stream.near)};
     stranger = StrangerFd{memfd()};
     CHECK(threads() == before + 1);
@@ -123,7 +96,7 @@ TEST_CASE("another one takes its place: the first goes the same way") {
 
 TEST_CASE("all that came at once cost one thread") {
     const std::size_t before = threads();
-    Stream stream{10};
+    LingeringStream stream{10};
     std::vector<UniqueFd> fds;
     fds.push_back(memfd());
     fds.push_back(std::move(stream.near));
@@ -131,13 +104,48 @@ TEST_CASE("all that came at once cost one thread") {
     fds.emplace_back(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     const int in_memory = fds.front().get();
     const int last = fds.back().get();
-    close_apart(std::move(fds));
+    const auto closer = std::make_shared<StrangerCloser>();
+    closer->close(std::move(fds));
     CHECK_FALSE(is_open(in_memory));
     CHECK(threads() == before + 1);
     CHECK(is_open(last));
     stream.far.reset();
     CHECK(comes([&] { return threads() == before; }));
     CHECK_FALSE(is_open(last));
+}
+
+TEST_CASE("what hangs of one user costs one thread, and nobody else's is held up") {
+    const std::size_t before = threads();
+    UserClosers closers;
+    const CloserPtr alice = closers.of(1);
+    CHECK(closers.of(1) == alice);
+    CHECK(closers.of(2) != alice);
+    std::vector<LingeringStream> streams;
+    for (int i = 0; i < 3; ++i) {
+        streams.emplace_back(10);
+        const StrangerFd stranger{std::move(streams.back().near), alice};
+    }
+    CHECK(threads() == before + 1);
+    CHECK(alice->waiting() == 3);
+    const int bobs = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    { const StrangerFd stranger{UniqueFd{bobs}, closers.of(2)}; }
+    CHECK(comes([&] { return !is_open(bobs); }));
+    CHECK(alice->waiting() == 3);
+    streams.clear();
+    CHECK(comes([&] { return alice->waiting() == 0 && threads() == before; }));
+}
+
+TEST_CASE("a user has only so many that wait to be closed") {
+    const auto closer = std::make_shared<StrangerCloser>();
+    LingeringStream stream{10};
+    closer->close(std::move(stream.near));
+    for (std::size_t i = 1; i < kClosingMax; ++i) {
+        CHECK_FALSE(closer->is_full());
+        closer->close(UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)});
+    }
+    CHECK(closer->is_full());
+    stream.far.reset();
+    CHECK(comes([&] { return closer->waiting() == 0; }));
 }
 
 TEST_CASE("what is trusted is handed on") {
