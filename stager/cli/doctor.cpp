@@ -1,5 +1,6 @@
 #include "stager/cli/doctor.h"
 
+#include "stager/cli/cache_check.h"
 #include "stager/cli/node_checks.h"
 #include "stager/cli/slurm_checks.h"
 
@@ -33,8 +34,10 @@ std::vector<Finding> examine(const std::string& path) {
     findings.push_back(check_munge(config));
     if (::geteuid() == 0) {
         findings.push_back(check_stage_root(config));
+        findings.push_back(check_cache_dir(config));
     } else {
-        findings.push_back(unknown("StageRoot", "only root can tell; run this as root"));
+        findings.push_back(
+            unknown("StageRoot, CacheDir", "only root can tell; run this as root"));
     }
     append(findings, check_interfaces(config));
     findings.push_back(check_daemon(config));

@@ -22,7 +22,7 @@ bool lies_in(const std::string& path, const std::string& directory) {
 
 }  // namespace
 
-Result<UniqueFd> open_cache_directory(const Config& config) {
+Result<UniqueFd> look_at_cache_directory(const Config& config) {
     const std::string& path = config.cache_dir;
     if (lies_in(path, config.stage_root) || lies_in(config.stage_root, path)) {
         return Error{Blame::node,
@@ -40,8 +40,14 @@ Result<UniqueFd> open_cache_directory(const Config& config) {
             "CacheDir: " + path + " holds " + *stranger + ", which is not the node cache's"}
             .remedy("name an empty directory");
     }
-    if (::fchmod(directory->get(), 0700) != 0) {
-        return Error::from_errno(Blame::node, "CacheDir: making " + path + " root's alone");
+    return directory;
+}
+
+Result<UniqueFd> open_cache_directory(const Config& config) {
+    Result<UniqueFd> directory = look_at_cache_directory(config);
+    if (directory && ::fchmod(directory->get(), 0700) != 0) {
+        return Error::from_errno(Blame::node,
+                                 "CacheDir: making " + config.cache_dir + " root's alone");
     }
     return directory;
 }

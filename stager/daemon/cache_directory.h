@@ -11,6 +11,8 @@
 
 namespace stage {
 
+/// A descriptor of CacheDir, if it is fit. Made, too, where only its last component is missing.
+[[nodiscard]] Result<UniqueFd> look_at_cache_directory(const Config& config);
 /// A descriptor of CacheDir, which is root's alone (0700) from then on; made if only its last
 /// component is missing. Fails (Blame::node) with what is wrong, having changed nothing.
 [[nodiscard]] Result<UniqueFd> open_cache_directory(const Config& config);

@@ -18,7 +18,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 @test "a healthy node is well" {
   doctor > "$WORK/said" || { cat "$WORK/said"; false; }
   run ! grep -q '^WRONG' "$WORK/said"
-  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot 'interface eth0' stagecastd 'TCP port 6829'; do
+  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot CacheDir 'interface eth0' stagecastd 'TCP port 6829'; do
     grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
   done
 }
@@ -42,6 +42,35 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   run -1 doctor
   lab on n1 cp /run/lab/conf /etc/stagecast/stagecast.conf
   [[ $output == *'WRONG  munge: '* ]]
+}
+
+@test "a CacheDir that is no place for a cache, and what is to be done" {
+  local cache=/var/spool/doctors-cache
+  # said KEYS... : the line on CacheDir with these in stagecast.conf.
+  said() {
+    lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; printf "%s\n" "$@" >> /etc/stagecast/stagecast.conf' - "$@"
+    doctor > "$WORK/said" || true
+    lab on n1 cp /run/lab/conf /etc/stagecast/stagecast.conf
+    grep 'CacheDir: ' "$WORK/said"
+  }
+  [[ $(said CacheSize=1M CacheDir=$cache) == '?      CacheDir: '*'is not there yet; stagecastd makes it' ]] || false
+  [[ $(said CacheSize=1M CacheDir=/var/nowhere/cache) == 'WRONG  CacheDir: /var/nowhere, above '*'make it as root' ]] || false
+  run ! lab on n1 test -e $cache
+  lab on n1 mkdir -m 755 $cache
+  [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'chmod 700'* ]] || false
+  [ "$(lab on n1 stat -c %a $cache)" = 755 ]
+  lab on n1 chmod 700 $cache
+  [[ $(said CacheSize=1M CacheDir=$cache) == "ok     CacheDir: $cache" ]] || false
+  [[ $(said CacheSize=900T CacheDir=$cache) == 'WRONG  CacheDir: '*'has room for '*'lower CacheSize'* ]] || false
+  lab on n1 touch $cache/results
+  [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'holds results'*'name an empty directory'* ]] || false
+  lab on n1 rm $cache/results
+  lab on n1 chmod 777 $cache
+  [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'written by others than root'* ]] || false
+  lab on n1 chmod 700 $cache
+  lab on n1 chown alice $cache
+  [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'does not belong to root'* ]] || false
+  lab on n1 rmdir $cache
 }
 
 @test "wrong use says how" {

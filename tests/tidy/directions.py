@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     + ["transport/udp", "transport/verbs", "transport/tcp", "transport/wan"],
     "stager/cli": BASE + ["stager/control", "stager/config", "stager/cache", "stager/files/disk_io."]
     + ["stager/link/munge_check.", "stager/daemon/job_directory.", "stager/daemon/host_list."]
+    + ["stager/daemon/cache_directory."]
     + ["pmix/host_file.", "pmix/key_credential."],
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
     + ["stager/control", "stager/config", "stager/spawn", "stager/link"]
