@@ -71,10 +71,12 @@ constexpr std::array kKeys{
               PathListKey{&Config::push_roots},
               "",
               "`stagecast push` may write below these directories only. Empty: nowhere."},
-    ConfigKey{"MaxBytes",
-              SizeKey{&Config::max_bytes, 0, kAnySize},
-              "0",
-              "Most bytes that one job may stage on a node. 0: no limit but the disk's."},
+    ConfigKey{
+        "MaxBytes",
+        SizeKey{&Config::max_bytes, 0, kAnySize},
+        "0",
+        "Most bytes that one job may stage on this node: a node that allows less than the "
+        "files have refuses them before the first byte. 0: no limit but the disk's."},
     ConfigKey{"MaxStagesPerNode",
               CountKey{&Config::max_stages_per_node, 1, 1000},
               "16",

@@ -64,6 +64,13 @@ Error target_error(const std::string& path, int cause) {
     return with_remedy(kTargetRemedies, path, cause);
 }
 
+Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
+    return Error{Blame::user,
+                 "the files to stage have " + in_words(bytes) + ", this node allows " +
+                     in_words(bytes_max)}
+        .remedy("stage less, or ask for a larger MaxBytes");
+}
+
 std::string in_words(std::uint64_t bytes) {
     constexpr std::array<const char*, 5> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB"};
     if (bytes < 1024) {

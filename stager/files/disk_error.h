@@ -18,6 +18,9 @@ namespace stage {
 /// Making, writing or renaming the destination `path` failed.
 [[nodiscard]] Error target_error(const std::string& path, int cause);
 
+/// More than MaxBytes of this node's stagecast.conf.
+[[nodiscard]] Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max);
+
 /// "1.5 GiB", "512 bytes".
 [[nodiscard]] std::string in_words(std::uint64_t bytes);
 

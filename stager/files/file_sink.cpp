@@ -19,7 +19,7 @@ Result<std::unique_ptr<Target>> decide_target(TargetOrder order,
     const Writer& writer = config.writer;
     if (!order.archive.empty()) {
         Result<std::unique_ptr<TargetArchive>> archive =
-            TargetArchive::decide(std::move(order), entry, writer, config.unpacked_max);
+            TargetArchive::decide(std::move(order), entry, writer, config.bytes_max);
         if (!archive) {
             return std::move(archive).error();
         }
@@ -118,6 +118,10 @@ Status FileSink::decide_all() {
     Result<Manifest> manifest = decode_manifest(manifest_bytes_);
     if (!manifest) {
         return std::move(manifest).error();
+    }
+    const std::uint64_t bytes = manifest->file_bytes();
+    if (config_.bytes_max != 0 && bytes > config_.bytes_max) {
+        return too_many_bytes(bytes, config_.bytes_max);
     }
     manifest_ = *std::move(manifest);
     first_file_block_ = manifest_->own_block_count();

@@ -41,8 +41,9 @@ struct SinkConfig {
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
     /// And which directories that lies in.
     std::function<std::vector<FileIdentity>(std::size_t)> above;
-    std::string list_directory;      ///< Where ".stagecast" is; empty: no lists are written.
-    std::uint64_t unpacked_max = 0;  ///< Bytes that an archive may become; 0: no limit.
+    std::string list_directory;  ///< Where ".stagecast" is; empty: no lists are written.
+    /// Bytes of all files together, and that an archive may become; 0: no limit.
+    std::uint64_t bytes_max = 0;
     std::uint64_t page_room = kAllPages;  ///< Of all files, what may stay in memory.
 };
 

@@ -34,13 +34,6 @@ void identify(const SourceItem& item, const KnownContent& known, ManifestEntry& 
     }
 }
 
-Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
-    return Error{Blame::user,
-                 "the files to stage have " + in_words(bytes) + ", this site allows " +
-                     in_words(bytes_max)}
-        .remedy("stage less, or ask for a larger MaxBytes");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrder>& orders,

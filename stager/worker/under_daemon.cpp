@@ -145,7 +145,7 @@ SinkConfig Stage::sink_config() const {
     config.writer = writer();
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
     config.list_directory = orders_->base();
-    config.unpacked_max = setup_.max_bytes;
+    config.bytes_max = setup_.max_bytes;
     config.page_room = page_room();
     return config;
 }

@@ -40,6 +40,17 @@ said() { log_since "stagecastd-$1" | grep -Eq "$2"; }
   lab on n0 kill -0 "$pid"
 }
 
+@test "a node that allows less refuses before the first byte, and is named" {
+  input data 100000
+  append n1 MaxBytes=50000
+  hang_up n1
+  wait_for 10 said n1 'configuration was read again changed=MaxBytes$'
+  sbatch_fails --stage-file=data
+  node_sentence "$OUT" n1 'this node allows .*MaxBytes'
+  [ "$(lab on n0 /srv/stagecast/bin/stagecast explain "$JOB" --json | jq .ended[0].bytes_read)" = 0 ]
+  as_alice srun -N1 -w n0 --stage-file=data true
+}
+
 @test "one staging more than MaxStagesPerNode is refused with a sentence, a later one is not" {
   input data 20000000
   append n0 RateMax=40mbit

@@ -156,6 +156,27 @@ TEST_CASE("who has no room knows it before the first block") {
     CHECK_FALSE(garbled.expect(Bytes{blocks[1]}).ok());
 }
 
+TEST_CASE("a node that allows fewer bytes refuses before the first block") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", test::noise(600)), .root = to.path(), .below = "a"},
+        {.source = from.write("b", test::noise(600)), .root = to.path(), .below = "b"}};
+    const auto blocks = object_of(wishes);
+    SinkConfig config = test::sink_config(wishes);
+    config.bytes_max = 1199;
+    FileSink sink{config};
+    const Status expected = sink.expect(blocks[0]);
+    REQUIRE_FALSE(expected);
+    CHECK_THAT(expected.error().sentence(), Contains("MaxBytes"));
+    CHECK(to.names().empty());
+    FileSink looking{config};
+    CHECK_FALSE(looking.look(blocks[0]));
+    config.bytes_max = 1200;
+    FileSink allowing{config};
+    CHECK(allowing.expect(blocks[0]));
+}
+
 TEST_CASE("what ends early leaves nothing") {
     const Scratch from;
     const Scratch to;
