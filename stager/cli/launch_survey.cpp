@@ -102,7 +102,7 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
         return {};
     }
     const bool is_srun = options.launcher == Launcher::srun;
-    const std::string words = probe_words(site, options.destination);
+    const std::string words = probe_words(site, options);
     std::vector<Command> commands;
     for (auto& line : launch_lines(
              options.launcher, launch_of(site, names, is_srun ? saying_node(words) : words))) {

@@ -3,6 +3,8 @@
 #include "stager/config/value.h"
 #include "stager/control/message.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -20,6 +22,30 @@ constexpr std::array<const char*, 3> kProtections{"none", "auth", "encrypt"};
 
 std::string worker_path(const Config& site) {
     return site.libexec_dir + "/stagecast-worker";
+}
+
+std::string timeout_of(const PushOptions& options) {
+    return std::to_string(options.timeout_s > 0 ? options.timeout_s : kLongestSeconds);
+}
+
+/// Its line of JSON.
+nlohmann::json json_in(const Heard& heard) {
+    const auto line = std::ranges::find_if(
+        heard.out, [](const std::string& one) { return one.starts_with('{'); });
+    return line == heard.out.end() ? nlohmann::json()
+                                   : nlohmann::json::parse(*line, nullptr, false);
+}
+
+std::string text_in(const nlohmann::json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<std::uint64_t> count_in(const nlohmann::json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_number_unsigned()
+               ? std::optional{found->get<std::uint64_t>()}
+               : std::nullopt;
 }
 
 /// Text behind "3: ", and the task; srun pads the number.
@@ -69,12 +95,30 @@ std::vector<SaidLine> lines_by_task(const std::string& text,
 
 }  // namespace
 
-std::string probe_words(const Config& site, const std::string& destination) {
-    return "w=" + shell_word(worker_path(site)) + "; d=" + shell_word(destination) +
+std::string probe_words(const Config& site, const PushOptions& options) {
+    const char* const may_write = options.mode == PushMode::compare
+                                      ? "true"
+                                      : R"([ -w "$d" ] || no "$d: Permission denied")";
+    return "w=" + shell_word(worker_path(site)) + "; d=" + shell_word(options.destination) +
            R"(; no() { echo "$1" >&2; exit 1; }; [ -d "$d" ] || d=$(dirname "$d"))"
            R"(; [ -x "$w" ] || no "$w is not there; install stagecast on this node")"
-           R"(; [ -d "$d" ] || no "$d: No such file or directory; make it first")"
-           R"(; [ -w "$d" ] || no "$d: Permission denied"; "$w" --version)";
+           R"(; [ -d "$d" ] || no "$d: No such file or directory; make it first"; )" +
+           may_write + R"(; "$w" --version)";
+}
+
+std::vector<std::string> look_words(const Config& site,
+                                    const PushOptions& options,
+                                    const std::optional<std::string>& manifest) {
+    std::vector<std::string> words{
+        worker_path(site),
+        options.mode == PushMode::compare ? "--look=content" : "--look=room",
+        "--timeout=" + timeout_of(options)};
+    if (manifest) {
+        words.insert(words.end(), {"--manifest=" + *manifest, "--dest=" + options.destination});
+    } else {
+        words.push_back("--source=" + options.source);
+    }
+    return words;
 }
 
 std::vector<std::string> worker_words(const Config& site, const PushOptions& options) {
@@ -83,8 +127,7 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
         "--durable=yes",
         std::string{"--protection="} +
             kProtections.at(static_cast<std::size_t>(site.protection)),
-        "--timeout=" +
-            std::to_string(options.timeout_s > 0 ? options.timeout_s : kLongestSeconds),
+        "--timeout=" + timeout_of(options),
         "--stall-timeout=" + write_seconds(site.stall_timeout),
         "--connect-timeout=" + write_seconds(3 * site.connect_timeout),
         "--ttl=" + std::to_string(site.ttl),
@@ -146,27 +189,30 @@ std::vector<std::string> nodes_by_task(const std::string& output) {
 }
 
 std::optional<WorkerTold> worker_told(const Heard& heard) {
-    const auto line = std::ranges::find_if(
-        heard.out, [](const std::string& one) { return one.starts_with('{'); });
-    const auto json = line == heard.out.end() ? nlohmann::json()
-                                              : nlohmann::json::parse(*line, nullptr, false);
+    const nlohmann::json json = json_in(heard);
     if (!json.is_object()) {
         return std::nullopt;
     }
-    const auto text = [&](const char* name) {
-        const auto found = json.find(name);
-        return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-    };
-    const auto count = [&](const char* name) {
-        const auto found = json.find(name);
-        return found != json.end() && found->is_number_unsigned()
-                   ? std::optional{found->get<std::uint64_t>()}
-                   : std::nullopt;
-    };
-    return WorkerTold{.bytes = count("bytes").value_or(0),
-                      .has_it = !text("digest").empty(),
-                      .culprit = count("culprit"),
-                      .why = text("why")};
+    return WorkerTold{.bytes = count_in(json, "bytes").value_or(0),
+                      .has_it = !text_in(json, "digest").empty(),
+                      .culprit = count_in(json, "culprit"),
+                      .why = text_in(json, "why")};
+}
+
+std::optional<WorkerSeen> worker_seen(const Heard& heard) {
+    const nlohmann::json json = json_in(heard);
+    const auto bytes = json.is_object() ? count_in(json, "bytes") : std::nullopt;
+    return bytes ? std::optional{WorkerSeen{.bytes = *bytes,
+                                            .digest = text_in(json, "digest"),
+                                            .manifest = text_in(json, "manifest")}}
+                 : std::nullopt;
+}
+
+std::size_t own_place(const std::vector<std::string>& names) {
+    std::string own(256, '\0');
+    own = ::gethostname(own.data(), own.size() - 1) == 0 ? own.c_str() : "";
+    const auto here = std::ranges::find(names, own.substr(0, own.find('.')));
+    return static_cast<std::size_t>(here - names.begin());
 }
 
 std::string complaint(const Heard& heard, const std::string& otherwise) {

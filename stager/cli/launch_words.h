@@ -14,8 +14,15 @@
 namespace stage {
 
 /// For the shell of a node: "stagecast-worker VERSION" and exit code 0 if the worker is there
-/// and may write where `destination` is to be; else a sentence on stderr.
-[[nodiscard]] std::string probe_words(const Config& site, const std::string& destination);
+/// and may write where the destination is to be, unless it is only compared; else a sentence on
+/// stderr.
+[[nodiscard]] std::string probe_words(const Config& site, const PushOptions& options);
+
+/// The worker's command line to look, alone: at the source, or at the destination for what that
+/// was said to be.
+[[nodiscard]] std::vector<std::string> look_words(const Config& site,
+                                                  const PushOptions& options,
+                                                  const std::optional<std::string>& manifest);
 
 /// The worker's command line but for its part: which group, source, destination.
 [[nodiscard]] std::vector<std::string> worker_words(const Config& site,
@@ -49,6 +56,17 @@ struct WorkerTold {
     std::string why;
 };
 [[nodiscard]] std::optional<WorkerTold> worker_told(const Heard& heard);
+
+/// What a worker that looked has seen.
+struct WorkerSeen {
+    std::uint64_t bytes = 0;
+    std::string digest;
+    std::string manifest;
+};
+[[nodiscard]] std::optional<WorkerSeen> worker_seen(const Heard& heard);
+
+/// Where in `names` this host is; their number if it is none of them.
+[[nodiscard]] std::size_t own_place(const std::vector<std::string>& names);
 
 /// The last of its complaints without the program's name; `otherwise` if it made none.
 [[nodiscard]] std::string complaint(const Heard& heard, const std::string& otherwise);

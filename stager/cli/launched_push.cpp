@@ -1,6 +1,7 @@
 #include "stager/cli/launched_push.h"
 
 #include "pmix/key_credential.h"
+#include "stager/cli/launch_look.h"
 #include "stager/cli/launch_survey.h"
 #include "stager/cli/launch_words.h"
 #include "stager/cli/push_report.h"
@@ -121,7 +122,14 @@ void LaunchedPush::run() {
         return;
     }
     nodes_ = *std::move(surveyed);
-    if (options_.mode == PushMode::look) {
+    const auto bytes = look_at_nodes(nodes_, options_, site_);
+    if (!bytes || was_told_to_end()) {
+        why_ = bytes ? "broken off" : bytes.error().sentence();
+        give_up(why_);
+        return;
+    }
+    if (options_.mode != PushMode::push) {
+        bytes_ = *bytes;
         for (LaunchNode* node : nodes_in(State::fit)) {
             node->state = State::done;
         }
@@ -240,10 +248,8 @@ std::vector<Command> LaunchedPush::commands_of_round(const std::string& order,
 std::vector<Heard> LaunchedPush::round_by_srun() {
     members_ = nodes_in(State::fit);
     const std::vector<std::string> names = names_in(State::fit);
-    std::string own(256, '\0');
-    own = ::gethostname(own.data(), own.size() - 1) == 0 ? own.c_str() : "";
-    const auto here = std::ranges::find(names, own.substr(0, own.find('.')));
-    source_ = here == names.end() ? 0 : static_cast<std::size_t>(here - names.begin());
+    const std::size_t here = own_place(names);
+    source_ = here == names.size() ? 0 : here;
     std::vector<std::string> words = worker_words(site_, options_);
     words.insert(words.end(),
                  {"--root=" + std::to_string(source_),

@@ -110,9 +110,6 @@ Status complete(PushOptions& options,
         return misuse("the destination " + printable(options.destination) +
                       " is not absolute, and there is no job's directory here");
     }
-    if (options.launcher != Launcher::none && options.mode == PushMode::compare) {
-        return misuse("--verify asks the nodes' daemons; it goes without --launcher");
-    }
     if (options.launcher != Launcher::none && options.is_resumable) {
         return misuse("--resume needs the nodes' daemons; it goes without --launcher");
     }

@@ -3,11 +3,10 @@
 #include "stager/config/config.h"
 #include "stager/control/message.h"
 #include "stager/worker/engine_group.h"
+#include "stager/worker/engine_place.h"
 #include "stager/worker/statistics.h"
 #include "stager/worker/wiring.h"
 #include "transport/udp/sockets.h"
-
-#include <boost/filesystem.hpp>
 
 #include <unistd.h>
 
@@ -36,38 +35,6 @@ class EngineWatcher final : public Watcher {
     Interrupts& interrupts_;
 };
 
-/// The destination that --dest= names: any place that the caller may write.
-TargetPlace place_of(const std::string& destination, const std::string& name) {
-    boost::system::error_code ignored;
-    const boost::filesystem::path path{destination};
-    TargetPlace place;
-    if (destination.ends_with('/') || boost::filesystem::is_directory(path, ignored)) {
-        place.root = destination;
-        place.below = name;
-        return place;
-    }
-    place.root = path.parent_path().string();
-    place.below = path.filename().string();
-    return place;
-}
-
-SinkConfig sink_config(const EngineOptions& options, const EngineGroup& group) {
-    SinkConfig config;
-    config.page_room = page_room();
-    config.writer = {.job = "0",
-                     .rank = group.own.value(),
-                     .group_size = static_cast<std::uint32_t>(group.size)};
-    config.order_of = [destination = options.destination, is_durable = options.is_durable](
-                          const ManifestEntry& entry) -> Result<SinkOrder> {
-        SinkOrder order;
-        order.target.place = place_of(destination, entry.name);
-        order.target.existing = Existing::overwrite;
-        order.target.is_durable = is_durable;
-        return order;
-    };
-    return config;
-}
-
 /// What can't begin takes part all the same, to tell the others why.
 Work work_of(const EngineOptions& options, const EngineGroup& group) {
     const bool is_source = group.own == options.root;
@@ -75,11 +42,11 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
         return Work::refusing(Error{Blame::user, "no --dest= was given here"}, false);
     }
     if (!is_source) {
-        return Work::receiving(sink_config(options, group));
+        return Work::receiving(engine_sink(options, group.own, group.size));
     }
     std::optional<SinkConfig> sink;
     if (!options.destination.empty()) {
-        sink = sink_config(options, group);
+        sink = engine_sink(options, group.own, group.size);
     }
     Result<Work> work =
         Work::sending({{.spec = 0, .path = options.source, .line = {}, .is_optional = false}},

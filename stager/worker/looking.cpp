@@ -1,7 +1,5 @@
 #include "stager/worker/looking.h"
 
-#include "stager/files/file_sink.h"
-#include "stager/files/file_source.h"
 #include "stager/worker/orders.h"
 
 namespace stage {
@@ -21,30 +19,6 @@ Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts
     return source.digest();
 }
 
-Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
-                           const WorkerSetup& setup,
-                           Interrupts& interrupts) {
-    Result<std::unique_ptr<FileSource>> source =
-        FileSource::open(orders, setup.max_bytes, {}, page_room() / 2);
-    if (!source) {
-        return std::move(source).error();
-    }
-    WorkerLook look;
-    look.bytes = (*source)->manifest().stream_bytes();
-    const Bytes manifest = (*source)->manifest_bytes();
-    if (manifest.size() <= kMaxLookBytes) {
-        look.manifest.assign(manifest.begin(), manifest.end());
-    }
-    if (setup.purpose == WorkerPurpose::compare) {
-        Result<std::string> digest = digest_by_reading(**source, interrupts);
-        if (!digest) {
-            return std::move(digest).error();
-        }
-        look.digest = *std::move(digest);
-    }
-    return look;
-}
-
 /// What lies where the source's files would go.
 Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
     Result<std::vector<SourceOrder>> list = orders.sources();
@@ -59,20 +33,50 @@ Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
     return list;
 }
 
-Result<WorkerLook> look_for_room(const Orders& orders, const WorkerSetup& setup) {
+Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
     SinkConfig config;
     config.writer = {.job = std::to_string(setup.key.job_id),
                      .rank = setup.rank.value(),
                      .group_size = static_cast<std::uint32_t>(setup.nodes.size())};
     config.order_of = [&orders](const ManifestEntry& entry) { return orders.target_of(entry); };
+    config.bytes_max = setup.max_bytes;
+    return setup.manifest.empty() ? WorkerLook{}
+                                  : look_for_room(setup.manifest, std::move(config));
+}
+
+}  // namespace
+
+Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
+                           LookWish wish,
+                           Interrupts& interrupts) {
+    Result<std::unique_ptr<FileSource>> source =
+        FileSource::open(orders, wish.bytes_max, {}, page_room() / 2);
+    if (!source) {
+        return std::move(source).error();
+    }
+    WorkerLook look;
+    look.bytes = (*source)->manifest().stream_bytes();
+    const Bytes manifest = (*source)->manifest_bytes();
+    if (manifest.size() <= kMaxLookBytes) {
+        look.manifest.assign(manifest.begin(), manifest.end());
+    }
+    if (wish.compares) {
+        Result<std::string> digest = digest_by_reading(**source, interrupts);
+        if (!digest) {
+            return std::move(digest).error();
+        }
+        look.digest = *std::move(digest);
+    }
+    return look;
+}
+
+Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config) {
     FileSink sink{std::move(config)};
-    if (Status seen = setup.manifest.empty() ? Status{} : sink.look(setup.manifest); !seen) {
+    if (Status seen = sink.look(manifest); !seen) {
         return std::move(seen).error();
     }
     return WorkerLook{};
 }
-
-}  // namespace
 
 Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) {
     if (Status timed = interrupts.limit(setup.stage_timeout); !timed) {
@@ -88,10 +92,12 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
     }
     const bool is_source = setup.rank == setup.source;
     if (!is_source && setup.purpose == WorkerPurpose::look) {
-        return look_for_room(*orders, setup);
+        return room_for(*orders, setup);
     }
     const auto list = is_source ? orders->sources() : at_destination(*orders);
-    return list ? look_at(*list, setup, interrupts) : Result<WorkerLook>{list.error()};
+    const LookWish wish{.bytes_max = setup.max_bytes,
+                        .compares = setup.purpose == WorkerPurpose::compare};
+    return list ? look_at(*list, wish, interrupts) : Result<WorkerLook>{list.error()};
 }
 
 int tell_look(const Result<WorkerLook>& look, ControlSocket& control) {

@@ -5,6 +5,8 @@
 // else takes part.
 #pragma once
 
+#include "stager/files/file_sink.h"
+#include "stager/files/file_source.h"
 #include "stager/worker/control_socket.h"
 #include "stager/worker/interrupts.h"
 #include "stager/worker/setup.h"
@@ -17,5 +19,16 @@ namespace stage {
 
 /// LOOK and OUTCOME. The process's exit code.
 [[nodiscard]] int tell_look(const Result<WorkerLook>& look, ControlSocket& control);
+
+struct LookWish {
+    std::uint64_t bytes_max = 0;  ///< 0: no limit.
+    bool compares = false;        ///< The content is read.
+};
+/// What the source is; its manifest if that can be handed on.
+[[nodiscard]] Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
+                                         LookWish wish,
+                                         Interrupts& interrupts);
+/// Would what `manifest` tells find place and room?
+[[nodiscard]] Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config);
 
 }  // namespace stage

@@ -4,6 +4,7 @@
 // else starts it, says on the command line what to bring where.
 #include "stager/control/message.h"
 #include "stager/worker/engine.h"
+#include "stager/worker/engine_look.h"
 #include "stager/worker/setup.h"
 #include "stager/worker/under_daemon.h"
 
@@ -64,6 +65,9 @@ int run(const std::vector<std::string>& arguments, bool under_daemon) {
             options->wants_help ? engine_help()
                                 : std::string{"stagecast-worker "} + kStagecastVersion + '\n';
         return std::fputs(text.c_str(), stdout) < 0 ? EX_IOERR : EX_OK;
+    }
+    if (options->look != EngineOptions::Look::none) {
+        return run_engine_look(*options, *interrupts);
     }
     return run_engine(log, *options, *interrupts);
 }

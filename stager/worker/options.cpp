@@ -46,6 +46,13 @@ constexpr std::array kOptions{
                nullptr,
                "where the file goes here; a path that ends in / or is a directory gets the "
                "source's name added. What is there is replaced"},
+    OptionText{"look",
+               nullptr,
+               "room or content: bring nothing, only look, alone. With --source: what is it? "
+               "Else: has it room at --dest, or what lies there? A line of JSON says it"},
+    OptionText{"manifest",
+               nullptr,
+               "with --look and --dest: what to look for, as a look at the source said"},
     OptionText{"durable", "no", "yes or no: on the disk (fsync) before it has its name"},
     OptionText{"transport", "auto", "auto or udp"},
     OptionText{"interface",
@@ -189,6 +196,12 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     options.group = values.text("group");
     options.source = absolute(values.text("source"), directory);
     options.destination = absolute(values.text("dest"), directory);
+    if (const std::string look = values.text("look"); !look.empty()) {
+        values.take("look", look == "room" || look == "content");
+        options.look =
+            look == "room" ? EngineOptions::Look::room : EngineOptions::Look::content;
+    }
+    options.manifest = values.text("manifest");
     options.key_file = absolute(values.text("key-file"), directory);
     options.interface = values.text("interface");
     if (!options.hosts.empty()) {
@@ -234,6 +247,11 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
 Status check_together(const EngineOptions& options) {
     if (options.source.empty() && options.destination.empty()) {
         return misuse("neither --source= nor --dest= is given");
+    }
+    if (options.look != EngineOptions::Look::none) {
+        return options.source.empty() == options.manifest.empty()
+                   ? misuse("--look= needs --source=, or --dest= and --manifest=")
+                   : Status{};
     }
     if (!options.hosts.empty() && !options.group.empty()) {
         return misuse("--hosts= and --group= are two ways to say the same");

@@ -19,6 +19,9 @@ namespace stage {
 struct EngineOptions {
     bool wants_help = false;
     bool wants_version = false;
+    /// Alone: would it find place and room, or is the same content there?
+    enum class Look : unsigned char { none, room, content } look = Look::none;
+    std::string manifest;     ///< What to look for at the destination, hexadecimal.
     std::string hosts;        ///< A file of addresses; empty: PMIx says who the members are.
     std::string group;        ///< Instead: "-" or a credential, see group_order.h.
     Rank rank;                ///< With `hosts`.

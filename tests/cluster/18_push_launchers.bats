@@ -83,7 +83,41 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   jq -r '.failed[] | select(.node == "n1").why' "$WORK/out" | grep -q 'No space left on device'
   [ "$(jq .done "$WORK/out")" = 1 ]
   [ "$(jq .bytes "$WORK/out")" = 5000000 ]
+  [ "$(jq .rounds "$WORK/out")" = 1 ]   # Nobody has waited for a byte to hear it.
   has image n0
+  push alice n0 --launcher=ssh -w 'n[0-1]' --dry-run image /var/tmp/images/image
+  [ "$RC" = 1 ]
+  grep -q 'node n1: .*No space left on device' "$WORK/said"
+  push alice n0 --launcher=clush -w n1 --json image /var/tmp/images/image
+  [ "$RC" = 2 ]
+  [ "$(jq .rounds "$WORK/out")" = 0 ]
+}
+
+@test "verified: the same, another, none, nobody there" {
+  local launcher
+  input image 3000000
+  chmod 644 "$WORK/image"
+  push alice n0 --launcher=ssh -w 'n[0-2]' image /var/tmp/images/
+  [ "$RC" = 0 ]
+  for launcher in ssh clush pdsh srun; do
+    push alice n0 --launcher=$launcher --interface=eth0 --verify -w 'n[0-2]' image /var/tmp/images/
+    [ "$RC" = 0 ]
+    grep -q '3 of 3 nodes have the same /var/tmp/images/ (3.0 MB' "$WORK/out"
+  done
+  lab on n1 bash -c 'printf x | dd of=/var/tmp/images/image bs=1 seek=1500000 conv=notrunc status=none'
+  lab on n2 rm /var/tmp/images/image
+  # Who may only read can compare.
+  lab on n1 chmod 555 /var/tmp/images
+  push alice n0 --launcher=ssh --verify -w 'n[0-3]' image /var/tmp/images/
+  [ "$RC" = 1 ]
+  lab on n1 chmod 755 /var/tmp/images
+  grep -q 'node n1: what lies there differs from the source' "$WORK/said"
+  grep -q 'node n2: .*No such file or directory' "$WORK/said"
+  grep -q 'node n3: .*Connection refused' "$WORK/said"
+  grep -q '1 of 4 nodes have the same' "$WORK/out"
+  push alice n0 --launcher=ssh --verify -w 'n[1-2]' image /var/tmp/images/
+  [ "$RC" = 2 ]
+  wait_for 20 nodes_idle
 }
 
 @test "only looked at, nothing to send, asked without sense" {
@@ -99,8 +133,6 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   [ "$RC" = 2 ]
   grep -q 'node n99: its address is not known' "$WORK/said"
   push alice n0 --launcher=rsh -w n1 image /var/tmp/images/
-  [ "$RC" = 64 ]
-  push alice n0 --launcher=ssh --verify -w n1 image /var/tmp/images/
   [ "$RC" = 64 ]
   empty_on n0 n1 n2
 }

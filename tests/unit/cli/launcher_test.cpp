@@ -94,15 +94,28 @@ TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
     CHECK(worker_told(bad)->culprit == 3);
     CHECK(worker_told(bad)->why == "full");
     CHECK_FALSE(worker_told({.out = {"{"}, .err = {}}));
+    const auto seen =
+        worker_seen({.out = {R"({"bytes":7,"digest":"ab","manifest":"00"})"}, .err = {}});
+    REQUIRE(seen);
+    CHECK(seen->bytes == 7);
+    CHECK(seen->digest == "ab");
+    CHECK(seen->manifest == "00");
+    CHECK_FALSE(worker_seen({.out = {}, .err = {"stagecast-worker: no room"}}));
     CHECK_FALSE(worker_told({.out = {}, .err = {}}));
     CHECK_FALSE(worker_told({.out = {R"({"digest":7,"culprit":"x"})"}, .err = {}})->has_it);
 }
 
 TEST_CASE("what a node is told stands on one line, the destination as one word") {
-    const std::string probe = probe_words(default_config(), "/it's here/");
+    PushOptions options;
+    options.destination = "/it's here/";
+    const std::string probe = probe_words(default_config(), options);
     CHECK_THAT(probe, Contains(R"(d='/it'\''s here/')"));
     CHECK(probe.find('\n') == std::string::npos);
-    PushOptions options;
+    CHECK_THAT(probe, Contains(R"([ -w "$d" ])"));
+    options.mode = PushMode::compare;  // Who only reads need not be able to write.
+    CHECK_THAT(probe_words(default_config(), options), !Contains(R"([ -w "$d" ])"));
+    CHECK_THAT(look_words(default_config(), options, "00ff"),
+               VectorContains(std::string{"--manifest=00ff"}));
     options.rate = 8'000'000;
     options.timeout_s = 60;
     const auto words = worker_words(default_config(), options);

@@ -67,7 +67,7 @@ TEST_CASE("wrong use of push is told") {
     CHECK_FALSE(parsed({"-w", "@/no/such/file", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "--launcher=rsh", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "--launcher=none", "a", "/b"}));
-    CHECK_FALSE(parsed({"-w", "n1", "--launcher=ssh", "--verify", "a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "--launcher=ssh", "--resume", "a", "/b"}));
+    CHECK(parsed({"-w", "n1", "--launcher=ssh", "--verify", "a", "/b"}));
     CHECK(parsed({"-w", "n1", "--", "-a", "/b"})->source == "/here/-a");
 }

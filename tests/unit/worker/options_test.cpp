@@ -22,6 +22,19 @@ std::string complaint(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+TEST_CASE("a look is at a source, or for what one is") {
+    const auto at = [](const std::vector<std::string>& words) {
+        return parse_engine_options(words, "/here");
+    };
+    const auto source = at({"--look=content", "--source=a"});
+    REQUIRE(source);
+    CHECK(source->look == EngineOptions::Look::content);
+    CHECK(at({"--look=room", "--dest=/x", "--manifest=00"})->manifest == "00");
+    CHECK_FALSE(at({"--look=room", "--dest=/x"}));
+    CHECK_FALSE(at({"--look=room", "--source=/x", "--manifest=00"}));
+    CHECK_FALSE(at({"--look=all", "--source=/x"}));
+}
+
 TEST_CASE("a launcher hands over the group, and says how long the members may take to meet") {
     const auto options = parse_engine_options(
         {"--group=-", "--dest=/x", "--durable=yes", "--timeout=60", "--connect-timeout=9"},
