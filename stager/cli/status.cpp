@@ -130,7 +130,7 @@ int tell(const Options& options, const json& report) {
             options.kind,
             kNothingKnown,
             "nothing of that job is known to this node's stagecastd, or it is not yours; "
-            "ask on the job's first node");
+            "ask on a node of the job");
     }
     return 0;
 }

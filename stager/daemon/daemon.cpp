@@ -122,6 +122,7 @@ Status Daemon::open_children(Spawner spawner) {
     lease_keeper_.emplace(*services_);
     lender_.emplace(*services_);
     registry_.emplace(*services_);
+    far_reports_.emplace(*services_);
     metrics_.emplace(*services_, [this] { refresh_counters(); });
     examiner_.emplace(*services_);
     pushes_.emplace(*services_, *registry_);
@@ -148,7 +149,13 @@ Status Daemon::open_doors() {
              [this](const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
                  lender_->on_fetch(message, std::move(link));
              },
-         .is_announced = [this](const StageKey& key) { return registry_->is_announced(key); }});
+         .is_announced = [this](const StageKey& key) { return registry_->is_announced(key); },
+         .report =
+             [this](const ReportQuestion& question) {
+                 return report_for(
+                            question.uid, question.request, *services_, *registry_, *pushes_)
+                     .json;
+             }});
     if (!incoming) {
         return incoming.error();
     }
@@ -174,9 +181,27 @@ void Daemon::on_request(ControlServer::ConnectionId id, const Request& request) 
     if (const auto* push = std::get_if<PushRequest>(&request)) {
         pushes_->on_request(id, *push, std::move(answer));
     } else if (const auto* status = std::get_if<StatusRequest>(&request)) {
-        answer(report_for(control_->uid_of(id), *status, *services_, *registry_, *pushes_));
+        on_status(control_->uid_of(id), *status, std::move(answer));
     } else {
         registry_->on_request(request, std::move(answer));
+    }
+}
+
+/// The job's first node knows of all its nodes.
+void Daemon::on_status(std::uint32_t uid,
+                       const StatusRequest& request,
+                       const std::function<void(const Answer&)>& answer) {
+    const Report here = report_for(uid, request, *services_, *registry_, *pushes_);
+    const std::string first = first_node_of(uid, request, *services_, *registry_);
+    const bool is_asked =
+        !first.empty() &&
+        far_reports_->ask({.uid = uid, .request = request},
+                          first,
+                          [here, answer](const std::optional<std::string>& there) {
+                              answer(there && tells_something(*there) ? Report{*there} : here);
+                          });
+    if (!is_asked) {
+        answer(here);
     }
 }
 

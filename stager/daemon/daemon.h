@@ -6,6 +6,7 @@
 #include "stager/daemon/cluster_cache.h"
 #include "stager/daemon/control_server.h"
 #include "stager/daemon/examiner.h"
+#include "stager/daemon/far_report.h"
 #include "stager/daemon/incoming.h"
 #include "stager/daemon/lease_keeper.h"
 #include "stager/daemon/lender.h"
@@ -52,6 +53,9 @@ class Daemon {
     void log_counters();
     void refresh_counters();
     void on_request(ControlServer::ConnectionId id, const Request& request);
+    void on_status(std::uint32_t uid,
+                   const StatusRequest& request,
+                   const std::function<void(const Answer&)>& answer);
 
     Config config_;  ///< Everybody's, by reference: what is reread is in force for all.
     Logger& log_;
@@ -73,6 +77,7 @@ class Daemon {
     std::optional<LeaseKeeper> lease_keeper_;
     std::optional<Lender> lender_;
     std::optional<Registry> registry_;
+    std::optional<FarReports> far_reports_;
     std::optional<MetricsFile> metrics_;
     std::optional<Examiner> examiner_;
     std::optional<Pushes> pushes_;

@@ -98,6 +98,11 @@ void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
         guest->link->finish();
         return;
     }
+    if (const auto* question = message ? std::get_if<ReportQuestion>(&*message) : nullptr) {
+        guest->link->send(encode(ReportMessage{handlers_.report(*question)}));
+        guest->link->finish();
+        return;
+    }
     if (!message || !is_first_word(*message)) {
         ++services_.counters.messages_refused;
         services_.log.warn("another daemon's first word was no SETUP; is its version ours?",

@@ -27,6 +27,8 @@ class Incoming {
         std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
         /// Whether the plugin of this node has announced that stage.
         std::function<bool(const StageKey& key)> is_announced;
+        /// What that user may hear, JSON.
+        std::function<std::string(const ReportQuestion& question)> report;
     };
 
     /// `services` outlives it.

@@ -67,4 +67,37 @@ Report report_for(std::uint32_t uid,
                                                  : R"({"why":"too long to tell"})"};
 }
 
+std::string first_node_of(std::uint32_t uid,
+                          const StatusRequest& request,
+                          const Services& services,
+                          const Registry& registry) {
+    if (request.key.job_id == kWholeJob || request.key.job_id == kPushJob) {
+        return {};
+    }
+    StatusRequest explain = request;
+    explain.kind = StatusKind::explain;
+    json all = stages_for(uid, explain, registry);
+    for (const json& ended : ended_for(uid, explain, services)) {
+        all.push_back(ended);
+    }
+    for (const json& one : all) {
+        if (one.is_object() && !one.value("is_root", true)) {
+            return one.value("root", "");
+        }
+    }
+    return {};
+}
+
+bool tells_something(const std::string& report) {
+    const json told = json::parse(report, nullptr, false);
+    if (!told.is_object()) {
+        return false;
+    }
+    const auto has = [&](const char* list) {
+        const auto found = told.find(list);
+        return found != told.end() && found->is_array() && !found->empty();
+    };
+    return has("stages") || has("ended");
+}
+
 }  // namespace stage

@@ -16,4 +16,13 @@ namespace stage {
                                 const Registry& registry,
                                 const Pushes& pushes);
 
+/// Who knows more of the one job that is asked about: its first node, where that is another
+/// one and the asker may hear of the job. Empty: nobody.
+[[nodiscard]] std::string first_node_of(std::uint32_t uid,
+                                        const StatusRequest& request,
+                                        const Services& services,
+                                        const Registry& registry);
+/// Whether another daemon's report tells of any stage.
+[[nodiscard]] bool tells_something(const std::string& report);
+
 }  // namespace stage

@@ -27,6 +27,8 @@ enum class Type : std::uint8_t {
     fetch = 16,
     found = 17,
     take = 18,
+    question = 19,
+    report = 20,
 };
 
 /// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
@@ -75,6 +77,12 @@ Type type_of(const LeaseMessage& /*message*/) {
 }
 Type type_of(const LeasedMessage& /*message*/) {
     return Type::leased;
+}
+Type type_of(const ReportQuestion& /*message*/) {
+    return Type::question;
+}
+Type type_of(const ReportMessage& /*message*/) {
+    return Type::report;
 }
 Type type_of(const HeldMessage& /*message*/) {
     return Type::held;
@@ -154,6 +162,15 @@ void put(ByteWriter& writer, const LeaseMessage& message) {
 
 void put(ByteWriter& writer, const LeasedMessage& message) {
     writer.text(message.node).text(message.address);
+}
+
+void put(ByteWriter& writer, const ReportQuestion& message) {
+    writer.u32(message.uid).u8(static_cast<std::uint8_t>(message.request.kind));
+    put_key(writer, message.request.key);
+}
+
+void put(ByteWriter& writer, const ReportMessage& message) {
+    writer.blob(as_bytes(message.json));
 }
 
 void put(ByteWriter& writer, const HeldMessage& message) {
@@ -276,6 +293,22 @@ LeasedMessage take_leased(ByteReader& reader) {
     return message;
 }
 
+std::optional<TreeMessage> take_question(ByteReader& reader) {
+    ReportQuestion question;
+    question.uid = reader.u32();
+    const std::uint8_t kind = reader.u8();
+    question.request.kind = static_cast<StatusKind>(kind);
+    question.request.key = take_key(reader);
+    return kind <= static_cast<std::uint8_t>(StatusKind::explain)
+               ? std::optional<TreeMessage>{question}
+               : std::nullopt;
+}
+
+ReportMessage take_report(ByteReader& reader) {
+    const Bytes json = reader.blob(kMaxReportBytes);
+    return {{reinterpret_cast<const char*>(json.data()), json.size()}};
+}
+
 FoundMessage take_found(ByteReader& reader) {
     FoundMessage message;
     message.bytes = reader.u64();
@@ -325,6 +358,10 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
             return take_found(reader);
         case Type::take:
             return TakeMessage{};
+        case Type::question:
+            return take_question(reader);
+        case Type::report:
+            return take_report(reader);
     }
     return std::nullopt;
 }

@@ -18,7 +18,8 @@
 //
 // A node that waits for a SETUP in vain may ask the root's daemon, over a link of its own: ASK,
 // and the answer is TELL. That link ends with it. Before a push its first node asks each other
-// one: EXAMINE, and the answer is EXAMINED, after as many PULSEs as it takes.
+// one: EXAMINE, and the answer is EXAMINED, after as many PULSEs as it takes. A node that is
+// asked about a job by its user asks the job's first one: QUESTION, and the answer is REPORT.
 //
 // A node that lacks a file in its cache asks the file's keeper, over a link of its own: LEASE.
 // Both send PULSEs then; LEASED says "read it" or "fetch it there", HELD how that went, and the
@@ -174,7 +175,8 @@ struct FetchMessage {
     bool operator==(const FetchMessage&) const = default;
 };
 
-/// 0 bytes: no. Else the key, fresh, under which they may come.
+/// 0 bytes: no, or, with a content, not now: too many are taking something. Else the key,
+/// fresh, under which they may come.
 struct FoundMessage {
     std::uint64_t bytes = 0;
     Content content;
@@ -186,6 +188,20 @@ struct FoundMessage {
 
 struct TakeMessage {
     bool operator==(const TakeMessage&) const = default;
+};
+
+/// "What may this user hear of that job?"
+struct ReportQuestion {
+    std::uint32_t uid = 0;
+    StatusRequest request;
+
+    bool operator==(const ReportQuestion&) const = default;
+};
+
+struct ReportMessage {
+    std::string json;
+
+    bool operator==(const ReportMessage&) const = default;
 };
 
 using TreeMessage = std::variant<SetupMessage,
@@ -205,6 +221,8 @@ using TreeMessage = std::variant<SetupMessage,
                                  HeldMessage,
                                  FetchMessage,
                                  FoundMessage,
+                                 ReportQuestion,
+                                 ReportMessage,
                                  TakeMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);

@@ -48,3 +48,26 @@ moving() { [ "$(ask n0 root status --json | jq '.stages[0].bytes_least // 0')" -
   run -2 ask n0 bob explain "$JOB"
   run -64 ask n0 bob explain
 }
+
+@test "any node of the job answers for all of them, and only to whom the first one would" {
+  input data 20000000
+  script 'true'
+  submit -N3 --stage-file=data job.sh
+  wait_for 30 moving
+  ask n2 alice status "$JOB" --json > "$WORK/said"
+  [ "$(jq -r '.stages[0].root' "$WORK/said")" = n0 ]
+  jq -r '.stages[0].slowest' "$WORK/said" | grep -qx 'n[0-2]'
+  run -2 ask n2 bob status "$JOB"
+  wait_job "$JOB" COMPLETED
+  ask n2 alice explain "$JOB" --json > "$WORK/said"
+  [ "$(jq '.ended[0].is_root' "$WORK/said")" = true ]
+  [ "$(jq '.ended[0].slowest | length' "$WORK/said")" = 3 ]
+  ask n1 root explain "$JOB" | grep -Eq '^  slow: n[0-2], '
+  run -2 ask n2 bob explain "$JOB"
+  run ! grep -q n0 <<< "$output"
+  # Where the first node is silent the one that is asked says what it knows.
+  lab stop n0 stagecastd
+  ask n2 alice explain "$JOB" > "$WORK/said"
+  start_daemon n0
+  grep -q 'ask on node n0 for all nodes' "$WORK/said"
+}

@@ -75,6 +75,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"held", encode(TreeMessage{HeldMessage{true}})},
             {"fetch", encode(TreeMessage{FetchMessage{file}})},
             {"found", encode(TreeMessage{FoundMessage{1U << 20U, {}, {}, {}}})},
+            {"question", encode(TreeMessage{ReportQuestion{2001, {StatusKind::explain, {}}}})},
+            {"report", encode(TreeMessage{ReportMessage{R"({"stages":[]})"}})},
             {"take", encode(TreeMessage{TakeMessage{}})},
             {"pulse", encode(TreeMessage{PulseMessage{{3, 1U << 20U, Rank{2}}}})}};
 }

@@ -44,7 +44,9 @@ std::vector<TreeMessage> every_kind() {
                          .content = {.key = {std::byte{5}}, .sum = {std::byte{6}}},
                          .key = {std::byte{7}},
                          .nonce_base = {std::byte{8}}},
-            TakeMessage{}};
+            TakeMessage{},
+            ReportQuestion{2001, {StatusKind::explain, {7, 0, 1}}},
+            ReportMessage{R"({"stages":[]})"}};
 }
 
 StagePlan some_plan() {

@@ -28,7 +28,7 @@ std::string unpacking(const std::string& bytes, const Scratch& to, std::uint64_t
     const std::vector<Wish> wishes{
         {.source = path, .root = to.path(), .below = "t", .is_unpacked = true}};
     SinkConfig config = test::sink_config(wishes);
-    config.unpacked_max = max;
+    config.bytes_max = max;
     FileSink sink{std::move(config)};
     return said(test::deliver(test::object_of(wishes), sink, 3));
 }
