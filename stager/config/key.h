@@ -69,6 +69,7 @@ struct ChoiceKey {
                  StageFrom Config::*,
                  LogLevel Config::*,
                  RateControl Config::*,
+                 GroupLeave Config::*,
                  RepairPeers Config::*,
                  ReadyWait Config::*>
         member;

@@ -122,6 +122,14 @@ constexpr std::array kKeys{
         "at once; who starts late fetches from its peers what it missed. Packets are then "
         "no larger than an MTU of 1500 allows."},
     ConfigKey{
+        "GroupLeave",
+        ChoiceKey{&Config::group_leave, {"never", "congested", "", ""}},
+        "never",
+        "Who leaves a staging's multicast group while it runs. congested: a node whose link "
+        "other traffic fills, to fetch the file beside that traffic as a TCP would, while "
+        "less than 60 % of the nodes do. For paths shared with other traffic; shown in "
+        "simulation only so far."},
+    ConfigKey{
         "Lanes",
         CountKey{&Config::lanes, 1, kPolicyLanesMax},
         "1",

@@ -53,13 +53,12 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.protection = reader.u8();
     plan.rate_max = reader.u64();
     plan.rate_told = reader.u8() != 0;
-    const auto policies = decode_policies(reader.u8());
-    plan.policies = policies.value_or(Policies{});
+    plan.policies = decode_policies(reader.u8());
     plan.cards_follow = reader.u8() != 0;
     plan.push_specs = reader.text(kMaxSpecsBytes);
     plan.is_root_spared = reader.u8() != 0;
     const std::size_t count = reader.u32();
-    if (count < 1 || count > kMaxNodes || plan.width < 1 || !policies) {
+    if (count < 1 || count > kMaxNodes || plan.width < 1) {
         reader.fail();
     }
     for (std::size_t i = 0; i < count && reader.ok(); ++i) {

@@ -44,7 +44,8 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     plan.policies = {.rate_control = config.rate_control,
                      .repair_peers = config.repair_peers,
                      .readiness = config.readiness,
-                     .lanes = static_cast<std::uint8_t>(config.lanes)};
+                     .lanes = static_cast<std::uint8_t>(config.lanes),
+                     .group_leave = config.group_leave};
     return plan;
 }
 

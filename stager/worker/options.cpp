@@ -77,6 +77,10 @@ constexpr std::array kOptions{
     OptionText{"readiness",
                "fence",
                "when the root begins: fence (once all hear it) or none (at once)"},
+    OptionText{"group-leave",
+               "never",
+               "who leaves the multicast group: never (nobody) or congested (whose link other "
+               "traffic fills, to fetch beside it; shown in simulation only so far)"},
     OptionText{
         "lanes",
         "1",
@@ -182,10 +186,13 @@ void take_policies(Values& values, Policies& policies) {
     values.take("repair-peers", repair_peers == "random" || repair_peers == "ring");
     const std::string readiness = values.text("readiness");
     values.take("readiness", readiness == "fence" || readiness == "none");
+    const std::string group_leave = values.text("group-leave");
+    values.take("group-leave", group_leave == "never" || group_leave == "congested");
     policies = {
         .rate_control = rate_control == "acker" ? RateControl::acker : RateControl::quantile,
         .repair_peers = repair_peers == "ring" ? RepairPeers::ring : RepairPeers::random,
-        .readiness = readiness == "none" ? ReadyWait::none : ReadyWait::fence};
+        .readiness = readiness == "none" ? ReadyWait::none : ReadyWait::fence,
+        .group_leave = group_leave == "congested" ? GroupLeave::congested : GroupLeave::never};
     values.number_within("lanes", policies.lanes, {1, kPolicyLanesMax});
 }
 

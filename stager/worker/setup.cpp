@@ -235,8 +235,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.protection = reader.u8();
     setup.rate_max = reader.u64();
     setup.rate_told = reader.u8() != 0;
-    const auto policies = decode_policies(reader.u8());
-    setup.policies = policies.value_or(Policies{});
+    setup.policies = decode_policies(reader.u8());
     setup.may_compress = reader.u8() != 0;
     setup.transport = take_text(reader, kMaxNameBytes);
     setup.stage_timeout = take_milliseconds(reader);
@@ -248,7 +247,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.manifest = take_blob(reader, kMaxLookBytes);
     setup.may_cache = reader.u8() != 0;
     if (setup.rank.index() >= setup.nodes.size() ||
-        setup.source.index() >= setup.nodes.size() || setup.protection > 2 || !policies) {
+        setup.source.index() >= setup.nodes.size() || setup.protection > 2) {
         reader.fail();
     }
     return setup;

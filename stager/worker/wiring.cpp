@@ -101,6 +101,9 @@ void follow(const Policies& policies, BroadcastConfig& config) {
     config.readiness_policy = policies.readiness == ReadyWait::none
                                   ? core::ReadinessPolicy::none
                                   : core::ReadinessPolicy::fence;
+    config.leave_policy = policies.group_leave == GroupLeave::congested
+                              ? core::LeavePolicy::congested
+                              : core::LeavePolicy::never;
 }
 
 }  // namespace stage

@@ -70,7 +70,7 @@ class World {
   private:
     static Header drawn(ByteReader& reader) {
         Header header;
-        header.type = static_cast<wire::PacketType>(1 + reader.u8() % 12);
+        header.type = static_cast<wire::PacketType>(1 + reader.u8() % 14);
         header.flags = reader.u8() & 7U;
         header.lane = Lane{static_cast<std::uint8_t>(reader.u8() & 15U)};
         header.rank = kPeer;

@@ -59,6 +59,10 @@ bool fuzz_one(Bytes input) {
             return check(body, wire::read_ending);
         case PacketType::end:
             return check(body, wire::read_end);
+        case PacketType::pulse:
+            return check(body, wire::read_pulse);
+        case PacketType::left:
+            return check(body, wire::read_left);
         default:
             return false;
     }
@@ -99,17 +103,29 @@ std::vector<FuzzSeed> fuzz_seeds() {
         .ranks = {{.first = Rank{1}, .last = Rank{7}}, {.first = Rank{9}, .last = Rank{9}}}};
     const wire::Ending ending{
         .outcome = 1, .rank = Rank{4}, .why = "/shared/x: No space left on device"};
-    return {seed_of("describe", PacketType::describe, describe),
-            seed_of("offer", PacketType::offer, offer),
-            seed_of("ready", PacketType::ready, wire::Ready{.source_time_us = 7, .hold_us = 8}),
-            seed_of("ready-held",
-                    PacketType::ready,
-                    wire::Ready{.source_time_us = 7, .hold_us = 8, .held = 9}),
-            seed_of("request", PacketType::request, wire::Request{.id = 6, .runs = runs}),
-            seed_of("report", PacketType::report, report),
-            seed_of("done", PacketType::done, done),
-            seed_of("release", PacketType::release, ending),
-            seed_of("end", PacketType::end, wire::End{.blocks = 3, .last_packet = 99})};
+    return {
+        seed_of("describe", PacketType::describe, describe),
+        seed_of("offer", PacketType::offer, offer),
+        seed_of("ready", PacketType::ready, wire::Ready{.source_time_us = 7, .hold_us = 8}),
+        seed_of("ready-held",
+                PacketType::ready,
+                wire::Ready{.source_time_us = 7, .hold_us = 8, .held = 9}),
+        seed_of("request", PacketType::request, wire::Request{.id = 6, .runs = runs}),
+        seed_of("report", PacketType::report, report),
+        seed_of("done", PacketType::done, done),
+        seed_of("release", PacketType::release, ending),
+        seed_of("end", PacketType::end, wire::End{.blocks = 3, .last_packet = 99}),
+        seed_of("pulse",
+                PacketType::pulse,
+                wire::Pulse{.sent_at_ns = 12'345'678'901,
+                            .packets = 4'321,
+                            .block = BlockIndex{2},
+                            .chunk = 30,
+                            .queue_us = 800,
+                            .away = 1,
+                            .echo = 17}),
+        seed_of(
+            "left", PacketType::left, wire::Left{.id = 17, .standing = wire::Standing::away})};
 }
 
 }  // namespace stage

@@ -44,6 +44,7 @@ class FaultyDriver final : public Driver {
     Status receive(std::vector<ReceivedPacket>& packets, Readable readable) override;
     /// Refuses a train while an earlier one has not left; what was taken leaves some day.
     Result<Sent> send(const Train& train) override;
+    Status hear_group(bool hears) override { return inner_->hear_group(hears); }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();
     }

@@ -40,6 +40,7 @@ class TellingDriver final : public Driver {
     [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override {
         return faulty_.take_lanes();
     }
+    Status hear_group(bool hears) override { return faulty_.hear_group(hears); }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return faulty_.descriptors();
     }

@@ -238,6 +238,8 @@ std::vector<core::Completion> Content::perform(const core::Operation& operation)
         case core::OperationKind::release:
         case core::OperationKind::encode:
         case core::OperationKind::reconstruct:
+        case core::OperationKind::leave_group:
+        case core::OperationKind::join_group:
             break;
     }
     complain_("an operation that the disk doesn't know");

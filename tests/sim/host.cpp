@@ -129,6 +129,9 @@ void Host::receive() {
     while (!inbox_.is_empty() && inbox_.front().at <= events_.now() &&
            taken < plan_.packets_per_turn) {
         const Inbox::Arrival& arrival = taken_.emplace_back(inbox_.take());
+        if (arrival.train->to_group && !hears_group_) {
+            continue;
+        }
         taken += arrival.packets();
         for (PacketMask mask = arrival.mask; mask != 0; mask &= mask - 1) {
             take_packet(arrival, static_cast<std::uint32_t>(std::countr_zero(mask)));
@@ -226,6 +229,13 @@ void Host::perform(const core::Operation& operation) {
         case core::OperationKind::encode:
         case core::OperationKind::reconstruct:
             return content_.code(operation);
+        case core::OperationKind::leave_group:
+            left_at_ = left_at_ ? left_at_ : events_.now();
+            hears_group_ = false;
+            return network_.hear_group(rank_, false);
+        case core::OperationKind::join_group:
+            hears_group_ = true;
+            return network_.hear_group(rank_, true);
         case core::OperationKind::load:
         case core::OperationKind::verify:
         case core::OperationKind::store:
@@ -241,35 +251,6 @@ void Host::place(const core::Operation& operation) {
     }
     content_.place(operation.block, operation.chunk, leases_[lease]);
     leases_[lease] = 0;
-}
-
-/// One disk: operations wait for each other.
-void Host::submit(const core::Operation& operation) {
-    if (own_.is_disk_stuck && operation.kind == core::OperationKind::store) {
-        return;
-    }
-    const std::uint64_t rate =
-        own_.disk_bytes_per_s > 0 ? own_.disk_bytes_per_s : plan_.disk_bytes_per_s;
-    const std::uint64_t verify_share = operation.kind == core::OperationKind::verify ? 10 : 1;
-    const Duration time = plan_.disk_latency / static_cast<std::int64_t>(verify_share) +
-                          Duration{static_cast<Duration::rep>(
-                              content_.cost(operation) * 1'000'000'000 / rate / verify_share)};
-    disk_busy_until_ = std::max(disk_busy_until_, events_.now()) + time;
-    disk_jobs_.push_back(operation);
-    events_.at<&Host::complete>(disk_busy_until_, *this);
-}
-
-/// The disk has done what it was asked for first.
-void Host::complete(std::uint64_t) {
-    const core::Operation operation = disk_jobs_.front();
-    disk_jobs_.pop_front();
-    if (is_dead_ || over_at_) {
-        return;
-    }
-    for (core::Completion& done : content_.perform(operation)) {
-        completions_.push_back(std::move(done));
-    }
-    wake_at(events_.now() + own_.wake_latency);
 }
 
 void Host::send() {

@@ -61,6 +61,9 @@ class Host {
     [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
     [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
     [[nodiscard]] std::optional<Instant> last_data_at() const { return last_data_at_; }
+    /// When it left the group for the first time.
+    [[nodiscard]] std::optional<Instant> left_at() const { return left_at_; }
+    [[nodiscard]] bool hears_group() const { return hears_group_; }
     [[nodiscard]] std::uint64_t unopened() const { return sealing_.refused(); }
     [[nodiscard]] std::uint64_t overflowed() const { return inbox_.overflowed(); }
 
@@ -124,6 +127,8 @@ class Host {
     std::array<std::uint64_t, 16> heard_{};
     std::array<std::uint64_t, 16> heard_bytes_{};
     std::uint64_t data_sent_ = 0;
+    std::optional<Instant> left_at_;
+    bool hears_group_ = true;
     std::optional<Instant> first_data_at_;
     std::optional<Instant> last_data_at_;
 };

@@ -26,6 +26,8 @@ class Network {
     /// A train to be filled and sent.
     [[nodiscard]] Train& make() { return yard_.take(); }
     void send(Train& train);
+    /// What is sent to the group reaches this member, or not.
+    void hear_group(std::uint16_t member, bool hears) { hears_[member] = hears; }
     [[nodiscard]] std::uint64_t uplink_backlog(std::uint16_t member) const;
     [[nodiscard]] Instant uplink_drained(std::uint16_t member, std::uint64_t bytes) const;
 
@@ -79,6 +81,7 @@ class Network {
     std::vector<std::uint64_t> free_flights_;
     std::vector<Link> up_;
     std::vector<Link> down_;
+    std::vector<bool> hears_;
     std::vector<Instant> burst_until_;
     std::vector<std::uint64_t> next_loss_;  ///< So many packets pass before the next is lost.
     bool is_traced_;

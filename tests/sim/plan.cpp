@@ -195,6 +195,31 @@ void draw_broken_off(std::uint64_t seed, Plan& plan) {
     }
 }
 
+/// TCP flows into a few members, on links so slow that these have time to leave the group; and
+/// now and then a switch that brings them the group's packets all the same. Likewise.
+void draw_flows(Plan& plan) {
+    if (plan.seed % 8 != 5) {
+        return;
+    }
+    Prng prng{plan.seed ^ 0x666c6f77U};
+    plan.told_bytes_per_s = 0;
+    plan.is_acker_paced = false;
+    plan.may_leave = true;
+    plan.link_bytes_per_s = 3'000'000;
+    plan.floods_group = prng.below(4) == 0;
+    const std::uint64_t most = 1 + prng.below(plan.members);
+    for (std::uint16_t rank = 0; rank < plan.members && plan.flows.size() < most; ++rank) {
+        if (rank == plan.source || prng.below(3) != 0) {
+            continue;
+        }
+        const Duration begin = draw_time(prng, Duration{0}, milliseconds{500});
+        plan.flows.push_back({.from = {},
+                              .to = rank,
+                              .begin = begin,
+                              .end = begin + draw_time(prng, {}, seconds{4})});
+    }
+}
+
 }  // namespace
 
 std::uint64_t Plan::object_bytes() const {
@@ -247,7 +272,11 @@ std::string Plan::describe() const {
         std::to_string(loss.burst_packets) + " dup=" + std::to_string(loss.duplicate_ppm) +
         " reorder=" + std::to_string(loss.reorder_ppm) +
         " corrupt=" + std::to_string(loss.corrupt_ppm) + " heals=" + ms(heals_at) +
-        (is_really_sealed ? " sealed" : "");
+        (floods_group ? " floods" : "") + (is_really_sealed ? " sealed" : "");
+    for (const FlowPlan& flow : flows) {
+        text += " flow(" + std::to_string(flow.to.value_or(source)) + ") " + ms(flow.begin) +
+                ".." + ms(flow.end);
+    }
     for (std::size_t rank = 0; rank < member.size(); ++rank) {
         const MemberPlan& each = member[rank];
         std::string faults;
@@ -340,6 +369,7 @@ Plan draw_plan(std::uint64_t seed) {
     draw_odd_members(plan);
     draw_holders(seed, plan);
     draw_broken_off(seed, plan);
+    draw_flows(plan);
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_careful = 1444;

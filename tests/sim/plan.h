@@ -100,6 +100,7 @@ struct Plan {
     bool is_acker_paced = false;  ///< Where no rate is told.
     bool asks_ring = false;       ///< For repairs.
     bool is_unfenced = false;     ///< The source doesn't wait for READY.
+    bool may_leave = false;       ///< The group, who is congested.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
@@ -125,6 +126,7 @@ struct Plan {
     std::vector<MemberPlan> member;
     std::vector<Partition> partitions;
     std::vector<FlowPlan> flows;
+    bool floods_group = false;  ///< Switches bring the group's packets to all, members or not.
     bool is_really_sealed = false;
     bool is_seal_played = true;             ///< Else everything opens: see sealing.h.
     std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.

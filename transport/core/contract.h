@@ -73,6 +73,8 @@ enum class OperationKind : std::uint8_t {
     encode,   ///< Make the parities of `code` in `block`'s buffer, one each chunk_bytes.
     reconstruct,  ///< Make what `code` lost in the buffers of its blocks, from the parities in
                   ///< `block`'s. Both are done when they are performed, as place is.
+    leave_group,  ///< Hear no more of what is sent to the group.
+    join_group,   ///< Hear it again.
 };
 
 struct Operation {
@@ -160,6 +162,7 @@ struct Outcome {
     std::uint64_t packets_sent = 0;
     std::uint16_t chunk_bytes = 0;             ///< In force; it changes only before any DATA.
     std::uint64_t rate_found_bytes_per_s = 0;  ///< The source's: what the path carried.
+    std::uint32_t times_left = 0;  ///< The group, because its own path was another's, too.
 };
 
 /// Whom the source's rate follows, where none was told (docs/PROTOCOL.md, 6.3).
@@ -178,6 +181,12 @@ enum class PeerPolicy : std::uint8_t {
 enum class ReadinessPolicy : std::uint8_t {
     fence,  ///< When every member has answered an offer.
     none,   ///< At once; who comes late fetches what it missed.
+};
+
+/// Whether a receiver leaves the group when others' traffic fills its own path (7.6).
+enum class LeavePolicy : std::uint8_t {
+    never,      ///< The source sends no PULSE, so nobody can.
+    congested,  ///< While most are not.
 };
 
 /// Blocks `first` .. `first + count - 1`.
@@ -204,6 +213,7 @@ struct CoreConfig {
     RatePolicy rate_policy = RatePolicy::quantile;
     PeerPolicy peer_policy = PeerPolicy::random;
     ReadinessPolicy readiness_policy = ReadinessPolicy::fence;
+    LeavePolicy leave_policy = LeavePolicy::never;
     std::optional<std::uint32_t> loss_remembered_ppm;  ///< Likewise, in a million packets.
     std::uint32_t resident_blocks = 64;
     /// The member needs no byte of the object: a receiver has stored all of it, and only finish

@@ -36,6 +36,12 @@ class CubicWindow {
         grown_at_ = now;
     }
 
+    /// Nothing filled the window meanwhile: as if no time had passed.
+    void rest(Instant now) {
+        began_at_ += now - grown_at_;
+        grown_at_ = now;
+    }
+
     /// Time has passed without loss. `trip`: the round trip with the queue, seconds.
     void grow(Instant now, double trip) {
         const double passed = static_cast<double>((now - grown_at_).count()) / 1e9;

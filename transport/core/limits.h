@@ -165,6 +165,27 @@ struct EndingLimits {
     std::uint32_t finish_patience = 4;  ///< Times stall_timeout, for files' final names.
 };
 
+struct LeaveLimits {
+    Duration pulse_interval = std::chrono::milliseconds{10};  ///< The source says its time.
+    /// The least delay of so long is what the path's queue had at least meanwhile.
+    Duration queue_window = std::chrono::milliseconds{50};
+    /// A shorter one is noise; or one of fewer packets of the stream, which leaves in bursts.
+    Duration queue_least = std::chrono::microseconds{500};
+    std::uint32_t queue_packets = 24;
+    Duration queue_most = std::chrono::milliseconds{500};  ///< A longer one is a clock's leap.
+    Duration stand_time = std::chrono::milliseconds{500};  ///< It stands: time to leave.
+    /// So much less than was sent arrived meanwhile, pulls included: somebody else has it.
+    std::uint32_t lacking_percent = 10;
+    std::uint32_t away_percent_max = 60;  ///< Of the receivers; more are the source's affair.
+    /// A queue that never got half as long in this time after the leave is the group's still:
+    /// switches forward it to who left.
+    Duration relief_time = std::chrono::seconds{3};
+    Duration free_time = std::chrono::seconds{1};  ///< No queue for so long: it comes back.
+    std::uint32_t leaves_max = 4;
+    Duration left_interval = std::chrono::milliseconds{20};  ///< LEFT is said again.
+    std::uint32_t pull_window_first = 16;  ///< Chunks under way when it begins to fetch.
+};
+
 struct Limits {
     PacerLimits pacer;
     RateLimits rate;
@@ -172,6 +193,7 @@ struct Limits {
     ParityLimits parity;
     FeedbackLimits feedback;
     EndingLimits ending;
+    LeaveLimits leave;
     std::size_t outbox_max = 256;  ///< Control packets waiting to be sent.
     /// Descriptors that a receiver keeps, or two for each resident block if that is more.
     std::uint32_t descriptors_max = 512;

@@ -98,9 +98,7 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
 }
 
 void PaceSearch::bound_flight(Instant now) {
-    const bool is_sought =
-        train_until_ || unproved_ > 0 || search_.state() == RateSearch::State::start;
-    if (first_ == 0 || !is_sought) {
+    if (first_ == 0 || !is_seeking()) {
         below_.reset();
         return;
     }

@@ -24,6 +24,15 @@ class PaceSearch {
     void on_report(Instant now, Rank from, const wire::Report& report) {
         board_.on_report(now, from, report, log_);
     }
+    void set_away(Rank rank, bool is_away) { board_.set_away(rank, is_away); }
+    /// The rate is still looked for in large steps, which fill queues.
+    [[nodiscard]] bool is_seeking() const {
+        return !is_begun_ || train_until_ || unproved_ > 0 ||
+               search_.state() == RateSearch::State::start;
+    }
+    [[nodiscard]] Duration standing_queue(Instant now) const {
+        return board_.standing_queue(now);
+    }
     /// What left, from `begin` on.
     void on_sends(Instant now, std::span<const Send> sends);
 

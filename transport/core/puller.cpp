@@ -43,7 +43,8 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       peers_{config, prng},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.timeout_margin_min,
-                   .max = limits.repair.timeout_max}} {
+                   .max = limits.repair.timeout_max}},
+      alone_first_{limits.leave.pull_window_first} {
     invariant(limits_.request_chunks_max <= kChunksMax && limits_.endgame_peers <= kCopiesMax,
               "a request's chunks and its copies fit their records");
     asked_.reserve(limits_.requests_max);
@@ -51,13 +52,15 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
 
 void Puller::on_end(Instant now) {
     is_ended_ = true;
-    pacer_.set_rate(now, rate_);
+    if (!alone_) {
+        pacer_.set_rate(now, rate_);
+    }
     next_look_ = now;
     look_again(now);
 }
 
 void Puller::on_stream(std::uint64_t bytes_per_s) {
-    if (is_told_ || is_ended_ || bytes_per_s == 0) {
+    if (is_told_ || is_ended_ || alone_ || bytes_per_s == 0) {
         return;
     }
     is_stream_known_ = true;
@@ -74,7 +77,7 @@ void Puller::set_rate(std::uint64_t bytes_per_s) {
 /// Where no rate was told, and no stream tells it: a little more with each request that was
 /// answered but for what chance may lose, less with each of which more stayed away.
 void Puller::search_rate(const Asked& ended) {
-    if (is_told_ || (is_stream_known_ && !is_ended_)) {
+    if (is_told_ || alone_ || (is_stream_known_ && !is_ended_)) {
         return;
     }
     const unsigned all = unsigned{ended.given} + ended.left;
@@ -106,6 +109,7 @@ void Puller::end(std::size_t index) {
 
 void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk) {
     open.asked.remove(chunk);
+    grow_alone(now);
     for (std::size_t i = asked_.size(); i-- > 0;) {
         Asked& asked = asked_[i];
         if (asked.block != open.block || !remove(asked, chunk)) {
@@ -244,24 +248,12 @@ void Puller::expire(Instant now, ChunkMap& map) {
             peers_.on_timeout(now, late.peer);
         }
         search_rate(late);
+        shrink_alone(now);
         if (OpenBlock* open = map.find(late.block); open != nullptr) {
             give_back(late, *open);
             fail(now, late, *open, true);
         }
     }
-}
-
-std::uint32_t Puller::window() const {
-    const Duration span = round_trip_.mean() + limits_.in_flight_slack;
-    const std::uint64_t bytes =
-        pacer_.rate_bytes_per_s() / 1'000'000 * static_cast<std::uint64_t>(span.count() / 500);
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-        bytes / packet_bytes_, limits_.in_flight_chunks_min, limits_.in_flight_chunks_max));
-}
-
-bool Puller::has_room(Instant now) {
-    return asked_.size() < limits_.requests_max && in_flight_ < window() &&
-           pacer_.credit(now) > 0;
 }
 
 std::uint32_t Puller::wanted_below(const OpenBlock& open, Position settled) const {
@@ -284,6 +276,7 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
         return;
     }
     next_look_ = now + limits_.gather_time;
+    pace_alone(now);
     look_at_.reset();
     if (std::exchange(has_new_rate_, false)) {
         pacer_.set_rate(now, is_ended_ ? rate_ : share(rate_, limits_.stream_share_percent));
@@ -300,6 +293,9 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     if (look_at_ && *look_at_ <= now) {
         // Asking waits for the pacer or for answers; these make a look worth while by
         // themselves.
+        if (alone_ && pacer_.credit(now) > 0) {
+            return look_at_.reset();  // for answers
+        }
         look_at_ = std::max(pacer_.burst_at(now), now + limits_.look_time_min);
         next_look_ = *look_at_;
     }
@@ -310,7 +306,8 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
     Asked asked;
     asked.block = open.block;
     std::uint32_t chunk = open.have.next_absent(0);
-    while (chunk < below && asked.left < limits_.request_chunks_max) {
+    const std::uint32_t most = request_max();
+    while (chunk < below && asked.left < most) {
         if (!open.asked.has(chunk)) {
             asked.chunks[asked.left++] = static_cast<std::uint16_t>(chunk);
         }
@@ -363,8 +360,8 @@ Rank Puller::choose(Instant now, const OpenBlock& open, std::span<const Rank> ch
     // peers that they lack it may ask, not who lost their answers.
     const unsigned each = is_endgame_ ? 1U : std::max(copies(open.block), 1U);
     const unsigned failures = (is_ended_ ? open.failures : open.refusals) / each;
-    if (chosen.empty() && failures >= limits_.failures_before_source) {
-        const unsigned over = std::min(failures - limits_.failures_before_source, 16U);
+    if (chosen.empty() && failures >= failures_max()) {
+        const unsigned over = std::min(failures - failures_max(), 16U);
         const std::uint64_t askers = std::uint64_t{limits_.source_askers} << over;
         if (peers_.prng().below(peers_.members()) < askers) {
             return peers_.source();

@@ -11,6 +11,7 @@
 #include "transport/core/chunk_map.h"
 #include "transport/core/contract.h"
 #include "transport/core/control_queue.h"
+#include "transport/core/cubic_window.h"
 #include "transport/core/limits.h"
 #include "transport/core/object_shape.h"
 #include "transport/core/pacer.h"
@@ -30,6 +31,9 @@ class Puller {
     /// The first pass is over: the whole link is free for pulls.
     void on_end(Instant now);
 
+    /// This member left the group and fetches all of it: its pulls share its path with other
+    /// flows as TCP does, and are no faster than this. 0: it is back.
+    void set_alone(Instant now, std::uint64_t bytes_per_s);
     /// The source's packets arrive so fast: what a link takes of them it takes of answers, too.
     void on_stream(std::uint64_t bytes_per_s);
     /// A chunk that was asked for is here, from whomever.
@@ -94,6 +98,13 @@ class Puller {
     [[nodiscard]] std::uint32_t window() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 
+    void pace_alone(Instant now);
+    void grow_alone(Instant now);
+    void shrink_alone(Instant now);
+    [[nodiscard]] std::uint32_t alone_window() const;
+    [[nodiscard]] std::uint32_t request_max() const;
+    [[nodiscard]] unsigned failures_max() const;
+
     void set_rate(std::uint64_t bytes_per_s);
     void search_rate(const Asked& ended);
 
@@ -111,6 +122,9 @@ class Puller {
     bool is_endgame_ = false;
     std::uint32_t next_id_ = 1;
     std::uint32_t in_flight_ = 0;  ///< Chunks.
+    std::uint32_t alone_first_;
+    std::uint64_t alone_rate_ = 0;
+    std::optional<CubicWindow> alone_;  ///< While it fetches alone.
     std::vector<Asked> asked_;
     Instant next_look_ = kLongAgo;    ///< No earlier, unless something happened.
     std::optional<Instant> look_at_;  ///< Something is missing: look then.

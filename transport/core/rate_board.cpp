@@ -97,6 +97,12 @@ void RateBoard::measure_delay(View& view,
                               const wire::Report& report) {
     const Instant arrived{Duration{static_cast<Duration::rep>(report.mark_at_ns)}};
     const Duration delay = arrived - departure.sent;
+    const Duration grown =
+        std::max(departure.sent - view.least_at, Duration::zero()) / 1'000'000 * kDriftPpm;
+    view.shortest = std::min(view.shortest.value_or(delay) + grown, delay);
+    const Duration waited = delay - *view.shortest;
+    view.stands = std::min(waited, view.waited);
+    view.waited = waited;
     if (view.least_delay) {
         const Duration drift = (departure.sent - view.least_at) / 1'000'000 * kDriftPpm;
         *view.least_delay += std::max(drift, Duration::zero());
@@ -137,6 +143,9 @@ std::optional<RateSample> RateBoard::sample(Instant now, double packets_min) con
     std::vector<const View*> views;
     std::size_t alive = 0;
     for (const View& view : views_) {
+        if (view.is_away) {
+            continue;
+        }
         alive += view.heard_at && now - *view.heard_at < limits_.silence ? 1U : 0U;
         if (static_cast<double>(view.packets) >= packets_min &&
             view.arrived_in > Duration::zero()) {
@@ -191,10 +200,36 @@ RateSample RateBoard::combine(const std::vector<const View*>& views) {
     return sample;
 }
 
+void RateBoard::set_away(Rank rank, bool is_away) {
+    const auto view = std::ranges::lower_bound(views_, rank, {}, &View::rank);
+    if (view != views_.end() && view->rank == rank) {
+        *view = {};  // what it said before is another stream's
+        view->rank = rank;
+        view->is_away = is_away;
+    }
+}
+
+Duration RateBoard::standing_queue(Instant now) const {
+    std::vector<double> queues;
+    for (const View& view : views_) {
+        if (!view.is_away && view.heard_at && now - *view.heard_at < limits_.silence) {
+            queues.push_back(seconds_of(view.stands));
+        }
+    }
+    return queues.empty() ? Duration::zero()
+                          : Duration{static_cast<Duration::rep>(
+                                sixty_percent(std::move(queues), true) * 1e9)};
+}
+
 std::uint64_t RateBoard::reported() const {
     std::vector<std::uint64_t> marks;
     for (const View& view : views_) {
-        marks.push_back(view.mark);
+        if (!view.is_away) {
+            marks.push_back(view.mark);
+        }
+    }
+    if (marks.empty()) {
+        return 0;
     }
     const auto place = marks.begin() + static_cast<std::ptrdiff_t>(marks.size() / 2);
     std::nth_element(marks.begin(), place, marks.end());

@@ -43,6 +43,11 @@ class RateBoard {
     /// What has been seen since, when enough have reported on `packets_min` packets or more.
     [[nodiscard]] std::optional<RateSample> sample(Instant now, double packets_min) const;
 
+    /// It left the group, or is back: its view counts only if it is there.
+    void set_away(Rank rank, bool is_away);
+    /// What more than 60 % of those who report have at least, as the rate follows it.
+    [[nodiscard]] Duration standing_queue(Instant now) const;
+
     /// The newest number that half of the representatives have reported.
     [[nodiscard]] std::uint64_t reported() const;
 
@@ -56,10 +61,14 @@ class RateBoard {
   private:
     struct View {
         Rank rank;
+        bool is_away = false;
         std::optional<Instant> heard_at;
         std::uint64_t mark = 0;
         std::optional<Duration> least_delay;
         Instant least_at{};
+        std::optional<Duration> shortest;    ///< The least delay, whatever the search forgets,
+        Duration waited{};                   ///< what the newest mark took longer,
+        Duration stands{};                   ///< and the lesser of the last two.
         std::optional<Duration> round_trip;  ///< The least.
         // Since begin():
         std::uint64_t packets = 0;

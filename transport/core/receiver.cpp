@@ -32,6 +32,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
       ready{config, limits.ending, prng},
       reporter{config, limits.feedback, prng},
       done{config, limits.ending},
+      leave{config, limits, prng},
       ending{config,
              limits.ending,
              CompletionTree{.members = config.members,
@@ -68,6 +69,8 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
         case OperationKind::release:
         case OperationKind::encode:
         case OperationKind::reconstruct:
+        case OperationKind::leave_group:
+        case OperationKind::join_group:
             return;
     }
 }
@@ -75,6 +78,9 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
 void Receiver::Parts::on_held(Instant now) {
     outcome.phase = Phase::holding;
     outcome.held_at = now;
+    if (leave.on_held(now)) {
+        follow_standing(now);
+    }
     done.on_held(now);
     if (config.holds_already) {
         outcome.bytes_held = object_bytes;  // And it goes on reporting how the stream arrives.
@@ -114,6 +120,9 @@ void Receiver::Parts::work(Instant now) {
             ready.poll(now, control);
         }
         server.expire(now, control);
+    }
+    if (!is_over()) {
+        leave.poll(now, control);
     }
     ending.poll(now, control);
 }
@@ -229,6 +238,7 @@ void Receiver::Parts::stop() {
     call.stop();
     done.stop();
     reporter.stop();
+    leave.stop();
 }
 
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
@@ -340,6 +350,7 @@ std::optional<Instant> Receiver::deadline() const {
     }
     auto first = earlier(parts.ending.deadline(), parts.source_deadline());
     first = earlier(first, earlier(parts.call.deadline(), parts.done.deadline()));
+    first = earlier(first, parts.leave.deadline());
     if (parts.may_answer()) {
         first = earlier(first, parts.ready.deadline());
     }

@@ -9,10 +9,15 @@ using wire::PacketType;
 
 void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
     const Rank from = datagram.header.rank;
+    if (datagram.to_group ? from == config.source : datagram.header.is_data()) {
+        leave.on_arrival(datagram);
+    }
     if (from == config.source) {
         source_heard = now;
-        // (An OFFER may come long before the stream: it is no part of it.)
-        if (datagram.to_group && datagram.header.type != PacketType::offer) {
+        // (An OFFER may come long before the stream, and a PULSE leaves beside it.)
+        const bool is_stream = datagram.header.type != PacketType::offer &&
+                               datagram.header.type != PacketType::pulse;
+        if (datagram.to_group && is_stream) {
             reporter.on_packet(now, datagram);
             if (!intake.has_begun()) {
                 call.on_stream(now + limits.ending.call_least);
@@ -45,9 +50,12 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
                 on_end(now);
             }
             return;
+        case PacketType::pulse:
+            return on_pulse(now, datagram);
         case PacketType::ready:
         case PacketType::report:
         case PacketType::leave:
+        case PacketType::left:
             return;  // for the source
     }
 }
@@ -105,6 +113,9 @@ void Receiver::Parts::on_end(Instant now) {
     if (!frontier.is_ended()) {
         frontier.on_end(now, intake.map().blocks());
         puller.on_end(now);
+    }
+    if (leave.on_end(now)) {
+        follow_standing(now);
     }
 }
 

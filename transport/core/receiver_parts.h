@@ -8,6 +8,7 @@
 #include "transport/core/disk_watch.h"
 #include "transport/core/done_reporter.h"
 #include "transport/core/frontier.h"
+#include "transport/core/group_leave.h"
 #include "transport/core/intake.h"
 #include "transport/core/member_ending.h"
 #include "transport/core/offer_call.h"
@@ -30,6 +31,8 @@ struct Receiver::Parts {
     void on_first_pass(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const Datagram& datagram);
     void on_end(Instant now);
+    void on_pulse(Instant now, const Datagram& datagram);
+    void follow_standing(Instant now);
     [[nodiscard]] bool is_careful_offer(const Datagram& datagram) const;
     void on_describe(Instant now, const Datagram& datagram);
     void on_request(Instant now, const Datagram& datagram);
@@ -78,12 +81,14 @@ struct Receiver::Parts {
     ReadyAnswer ready;
     Reporter reporter;
     DoneReporter done;
+    GroupLeave leave;
     MemberEnding ending;
     DiskWatch disk_watch;
 
     bool is_started = false;
     bool is_finishing = false;
     bool comes_with_offers = false;  ///< The object is so small that it does.
+    bool is_out_of_group = false;
     Instant source_heard{};
     std::uint64_t object_bytes = 0;       ///< As offered.
     std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent,

@@ -34,12 +34,16 @@ void ReportBoard::on_report(Instant now, Rank from, const wire::Report& report) 
 void ReportBoard::look(Instant now) {
     std::vector<std::uint32_t> held;
     held.reserve(entries_.size());
+    is_followed_ = false;
     for (const Entry& each : entries_) {
-        if (each.before <= at_) {
+        if (each.before > at_) {
+            continue;
+        }
+        is_followed_ = true;
+        if (!each.is_away) {
             held.push_back(each.held);
         }
     }
-    is_followed_ = !held.empty();
     if (held.empty()) {
         return;
     }
@@ -64,6 +68,16 @@ void ReportBoard::begin_with(Rank rank, std::uint32_t held) {
         entry->held = std::max(entry->held, held);
         has_begun_apart_ = true;
     }
+}
+
+void ReportBoard::set_away(Rank rank, bool is_away) {
+    if (Entry* entry = find(rank); entry != nullptr) {
+        entry->is_away = is_away;
+    }
+}
+
+std::uint32_t ReportBoard::present() const {
+    return static_cast<std::uint32_t>(std::ranges::count(entries_, false, &Entry::is_away));
 }
 
 std::uint32_t ReportBoard::window_below(Instant now, std::uint32_t at) {

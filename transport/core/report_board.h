@@ -25,6 +25,11 @@ class ReportBoard {
     /// This one has the first `held` blocks already.
     void begin_with(Rank rank, std::uint32_t held);
 
+    /// It left the group, or is back: likewise, until then.
+    void set_away(Rank rank, bool is_away);
+    /// Representatives that are not away.
+    [[nodiscard]] std::uint32_t present() const;
+
     /// Up to which block (exclusive) the first pass, which is at block `at`, may go now.
     [[nodiscard]] std::uint32_t window_below(Instant now, std::uint32_t at);
     /// The window is closed before `block`: when may it open by itself?
@@ -35,6 +40,7 @@ class ReportBoard {
         Rank rank;
         std::uint32_t held = 0;
         std::uint32_t before = 0;  ///< Of these.
+        bool is_away = false;
     };
 
     [[nodiscard]] Entry* find(Rank rank);

@@ -51,7 +51,7 @@ Duration Reporter::interval() const {
 
 /// When the source should hear of what happened, before the next report's time, if it should.
 std::optional<Instant> Reporter::due_at(const ChunkMap& map) const {
-    if (!is_representative_) {
+    if (!is_representative_ || is_away_) {
         return std::nullopt;
     }
     const std::uint64_t numbers = arrivals_.numbers();
@@ -96,7 +96,8 @@ void Reporter::poll(Instant now,
     report.blocks_held = map.held();
     report.placed = placed;
     reported_held_ = map.held();
-    if (is_representative_) {
+    gap_ = is_away_ ? heartbeat_ : gap_;
+    if (is_representative_ && !is_away_) {
         add_missing(frontier.settled(), map, report);
         const bool is_quiet = frontier.is_ended() && report.missing.empty();
         gap_ = is_quiet ? std::min(gap_ * 2, heartbeat_) : interval();

@@ -50,6 +50,8 @@ class Reporter {
         gap_ = heartbeat_;
         phase_ = heartbeat_;
     }
+    /// This member hears the stream no more, or hears it again: there is little to tell.
+    void set_away(bool is_away) { is_away_ = is_away; }
     /// Nothing to report any more.
     void stop() { next_at_.reset(); }
 
@@ -65,6 +67,7 @@ class Reporter {
     FeedbackLimits limits_;
     Rank source_;
     bool is_representative_;
+    bool is_away_ = false;
     Duration heartbeat_;
     Duration gap_;
     std::uint32_t blocks_step_;

@@ -16,7 +16,8 @@ void SendLog::on_send(Instant now, const Send& send, std::uint64_t pace) {
         send.type == wire::PacketType::data
             ? full_packet_bytes_
             : static_cast<std::uint32_t>(send.body.size()) + kWireOverheadBytes;
-    entry.to_group = send.to.to_group;
+    // (A PULSE leaves between two bursts: it is no part of the stream.)
+    entry.to_group = send.to.to_group && send.type != wire::PacketType::pulse;
     entry.each = Duration{
         static_cast<Duration::rep>(std::uint64_t{entry.packet_bytes} * 1'000'000'000 / pace)};
     entry.sent = now;

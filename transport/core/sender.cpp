@@ -71,6 +71,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       shared_loss{limits.feedback,
                   representatives_of(config, limits.feedback.representatives),
                   cut.chunks_max()},
+      away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
       watch{config, limits.ending, shape.blocks},
       verdict{config.members},
       end{end_plan(config, shape, limits)},
@@ -147,6 +148,12 @@ void Sender::Parts::work_on_object(Instant now) {
     if (!pass.is_over()) {
         pace.poll(now, pacer, pass.is_waiting());
         outcome.rate_found_bytes_per_s = pace.capacity();
+        if (!pace.is_seeking()) {
+            away.start(now);
+        }
+        if (away.is_due(now)) {
+            tell_pulse(now, std::nullopt, 0);
+        }
     }
     if (end.is_due(now)) {
         const wire::End body{.blocks = shape.blocks, .last_packet = pass.last_packet()};
@@ -250,7 +257,9 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
             end.start(is_offered_whole ? now + limits.ending.end_first_coded : now);
         }
     }
-    pace.on_sends(now, std::span{batch.sends}.subspan(sends_before));
+    const auto sends = std::span{batch.sends}.subspan(sends_before);
+    pace.on_sends(now, sends);
+    away.on_sends(sends);
     outcome.packets_sent += batch.packets - before;
 }
 
@@ -291,7 +300,7 @@ std::optional<Instant> Sender::Parts::next() const {
             first = earlier(first, std::max(burst_at, open_at.value_or(kLongAgo)));
         }
         if (!pass.is_over()) {
-            first = earlier(first, pace.deadline());
+            first = earlier(first, earlier(pace.deadline(), away.deadline()));
         }
     }
     return first;

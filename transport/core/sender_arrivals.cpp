@@ -52,6 +52,12 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
                 verdict.on_failed(from, body->why);
             }
             return;
+        case PacketType::left:
+            if (const auto body = wire::read_left(datagram.body)) {
+                on_left(now, from, *body);
+            }
+            return;
+        case PacketType::pulse:
         case PacketType::data:
         case PacketType::describe:
         case PacketType::offer:
@@ -77,6 +83,9 @@ void Sender::Parts::on_late(const Datagram& datagram) {
 }
 
 void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& request) {
+    if (away.is_fetching(from)) {
+        return server.on_request(now, from, request, control);
+    }
     // What was sent to all is still under way, or waits in a queue.
     const Duration window = std::clamp(2 * readiness.round_trip().mean(),
                                        limits.feedback.repeat_window_min,
@@ -104,6 +113,9 @@ void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report
     }
     if (!is_representative(config, limits.feedback.representatives, from)) {
         return;  // It lives; it speaks too rarely to be followed.
+    }
+    if (away.is_fetching(from)) {
+        return;  // It hears nothing, or nothing that says how the stream goes.
     }
     board.on_report(now, from, report);
     pace.on_report(now, from, report);

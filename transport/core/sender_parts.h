@@ -5,6 +5,7 @@
 // in here.
 #pragma once
 
+#include "transport/core/away_members.h"
 #include "transport/core/descriptor_table.h"
 #include "transport/core/disk_watch.h"
 #include "transport/core/done_reporter.h"
@@ -32,6 +33,8 @@ struct Sender::Parts final : Holdings {
     void on_late(const Datagram& datagram);
     void on_request(Instant now, Rank from, const wire::Request& request);
     void on_report(Instant now, Rank from, const wire::Report& report);
+    void on_left(Instant now, Rank from, const wire::Left& left);
+    void tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo);
     void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);
     void send_to_late(Instant now);
     void on_completion(Instant now, const Completion& done);
@@ -86,6 +89,7 @@ struct Sender::Parts final : Holdings {
     ReportBoard board;
     RateControl pace;
     SharedLoss shared_loss;
+    AwayMembers away;
     MemberWatch watch;
     GroupVerdict verdict;
     Repeater end;      ///< Of END.

@@ -21,13 +21,24 @@ void append(std::vector<wire::ChunkRun>& runs, BlockIndex block, std::uint32_t c
 
 }  // namespace
 
+namespace {
+
+// One voter can't tell a shared loss from its own; it asks for what it misses anyway.
+std::uint32_t half_of(std::uint32_t representatives) {
+    return std::max((representatives + 1U) / 2U, 2U);
+}
+
+}  // namespace
+
 SharedLoss::SharedLoss(const FeedbackLimits& limits,
                        std::uint32_t representatives,
                        std::uint32_t chunks_max)
-    // One voter can't tell a shared loss from its own; it asks for what it misses anyway.
-    : limits_{limits},
-      threshold_{std::max((representatives + 1U) / 2U, 2U)},
-      chunks_max_{chunks_max} {
+    : limits_{limits}, threshold_{half_of(representatives)}, chunks_max_{chunks_max} {
+}
+
+void SharedLoss::set_representatives(std::uint32_t representatives) {
+    threshold_ = half_of(representatives);
+    has_moved_ = true;
 }
 
 SharedLoss::Votes& SharedLoss::votes_of(BlockIndex block) {
@@ -58,7 +69,12 @@ void SharedLoss::on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRu
     Votes& votes = votes_of(run.block);
     for (std::uint32_t chunk = run.first; chunk < end; ++chunk) {
         std::uint8_t& count = votes.counts[chunk];
-        if (count < kRepeated && ++count == threshold_) {
+        if (count >= kRepeated) {
+            continue;
+        }
+        ++count;
+        // A threshold that has moved may have passed what was counted before.
+        if (count == threshold_ || (has_moved_ && count > threshold_)) {
             append(repeat, run.block, chunk);
         }
     }

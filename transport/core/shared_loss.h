@@ -21,6 +21,9 @@ class SharedLoss {
                std::uint32_t representatives,
                std::uint32_t chunks_max);
 
+    /// So many report now.
+    void set_representatives(std::uint32_t representatives);
+
     /// A representative misses `run`: appends what has now been missed by half of them.
     void on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRun>& repeat);
 
@@ -71,6 +74,7 @@ class SharedLoss {
 
     FeedbackLimits limits_;
     std::uint32_t threshold_;
+    bool has_moved_ = false;  ///< The threshold, since the beginning.
     std::uint32_t chunks_max_;
     std::uint64_t touches_ = 0;
     std::vector<Votes> votes_;

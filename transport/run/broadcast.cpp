@@ -66,6 +66,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.rate_policy = config.rate_policy;
     core.peer_policy = config.peer_policy;
     core.readiness_policy = config.readiness_policy;
+    core.leave_policy = config.leave_policy;
     core.holds_already = config.holds_already;
     core.held_before = config.held_before;
     core.bytes_held_before = config.bytes_held_before;

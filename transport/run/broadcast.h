@@ -43,6 +43,7 @@ struct BroadcastConfig {
     core::RatePolicy rate_policy = core::RatePolicy::quantile;
     core::PeerPolicy peer_policy = core::PeerPolicy::random;
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
+    core::LeavePolicy leave_policy = core::LeavePolicy::never;  ///< The source's counts.
     std::uint8_t lanes = 1;      ///< Flows that the source spreads the group's packets over.
     bool holds_already = false;  ///< The object is here, and lacks only finish().
     std::vector<core::BlockRun> held_before;  ///< Or these blocks are: see CoreConfig.

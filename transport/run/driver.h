@@ -133,6 +133,9 @@ class Driver {
     /// outlive nothing of the driver's.
     [[nodiscard]] virtual std::vector<std::unique_ptr<LaneInbox>> take_lanes() { return {}; }
 
+    /// Leave the group, so that the network brings its packets here no more; or join it again.
+    virtual Status hear_group(bool hears) = 0;
+
     /// Descriptors to wait for: readable always, writable while a train was refused.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
     /// The one of them at which the group's packets arrive, and nothing that hurries; -1: none.

@@ -146,6 +146,8 @@ Performed SinkIo::perform(const core::Operation& operation, MutableBytes buffer)
         case core::OperationKind::release:
         case core::OperationKind::encode:
         case core::OperationKind::reconstruct:
+        case core::OperationKind::leave_group:
+        case core::OperationKind::join_group:
             break;
     }
     invariant(false, "the disk is asked only for what touches it");

@@ -200,7 +200,7 @@ void Session::operate(Instant now) {
             return;
         }
         for (const core::Operation& operation : operations_.operations) {
-            perform(operation);
+            perform(now, operation);
         }
         if (!done_at_once_.empty()) {
             parts_.core.on_done(now, done_at_once_);
@@ -209,7 +209,7 @@ void Session::operate(Instant now) {
     }
 }
 
-void Session::perform(const core::Operation& operation) {
+void Session::perform(Instant now, const core::Operation& operation) {
     switch (operation.kind) {
         case core::OperationKind::place:
             place(operation);
@@ -224,6 +224,10 @@ void Session::perform(const core::Operation& operation) {
             return encode_parities(*operation.code, operation.block, parts_.blocks);
         case core::OperationKind::reconstruct:
             return reconstruct(*operation.code, operation.block, parts_.blocks);
+        case core::OperationKind::leave_group:
+            return hear_group(now, false);
+        case core::OperationKind::join_group:
+            return hear_group(now, true);
         case core::OperationKind::finish:
             parts_.disk.submit(operation, {});
             return;
@@ -232,6 +236,13 @@ void Session::perform(const core::Operation& operation) {
         case core::OperationKind::store:
             use_disk(operation);
             return;
+    }
+}
+
+/// A member that can't leave goes on as it is; one that can't come back is lost to the group.
+void Session::hear_group(Instant now, bool hears) {
+    if (auto changed = parts_.driver.hear_group(hears); !changed && hears) {
+        give_up(now, changed.error());
     }
 }
 

@@ -71,7 +71,8 @@ class Session {
     [[nodiscard]] MutableBytes room_for(const wire::Header& header, std::size_t bytes);
     [[nodiscard]] std::size_t offset_of(ChunkIndex chunk) const;
     void operate(Instant now);
-    void perform(const core::Operation& operation);
+    void perform(Instant now, const core::Operation& operation);
+    void hear_group(Instant now, bool hears);
     void place(const core::Operation& operation);
     void use_disk(const core::Operation& operation);
     void send(Instant now);

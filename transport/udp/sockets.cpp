@@ -80,14 +80,23 @@ Result<unsigned> interface_index(const std::string& interface) {
     return index;
 }
 
-Status join(int socket, const Address& group, unsigned interface) {
+Status change(int socket, const Address& group, unsigned interface, bool joins) {
     group_req request{};
     request.gr_interface = interface;
     const SocketAddress target = group.to_socket();
     std::memcpy(&request.gr_group, &target.storage, target.length);
     const int level = group.is_v6() ? IPPROTO_IPV6 : IPPROTO_IP;
-    if (auto joined = set(socket, level, MCAST_JOIN_GROUP, request, "joining"); !joined) {
-        return std::move(joined).error().within("multicast group " + group.host());
+    const int option = joins ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP;
+    if (auto changed = set(socket, level, option, request, joins ? "joining" : "leaving");
+        !changed) {
+        return std::move(changed).error().within("multicast group " + group.host());
+    }
+    return {};
+}
+
+Status join(int socket, const Address& group, unsigned interface) {
+    if (auto joined = change(socket, group, interface, true); !joined) {
+        return joined;
     }
     if (group.is_v6()) {
         return set(socket, IPPROTO_IPV6, IPV6_MULTICAST_ALL, int{0}, "hearing one group only");
@@ -186,6 +195,14 @@ Result<std::vector<UniqueFd>> open_lane_sockets(const Address& group,
         sockets.push_back(*std::move(opened));
     }
     return sockets;
+}
+
+Status change_membership(int socket,
+                         const Address& group,
+                         const std::string& interface,
+                         bool joins) {
+    auto index = interface_index(interface);
+    return index ? change(socket, group, *index, joins) : Status{std::move(index).error()};
 }
 
 Result<UniqueFd> open_peer_socket(const Address& own,

@@ -40,6 +40,12 @@ struct SocketOptions {
                                                               std::size_t lanes,
                                                               SocketOptions options);
 
+/// The socket of open_group_socket() leaves the group, or joins it again.
+[[nodiscard]] Status change_membership(int socket,
+                                       const Address& group,
+                                       const std::string& interface,
+                                       bool joins);
+
 /// Bound to `own` on the first free port of `first` .. `last`; multicast leaves by the
 /// interface.
 [[nodiscard]] Result<UniqueFd> open_peer_socket(const Address& own,

@@ -85,6 +85,7 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
     }
     for (const UniqueFd& lane : endpoints_.lanes) {
         lanes_.push_back({.fd = lane.get(), .is_group = true});
+        group_sockets_.push_back(lane.get());
     }
     for (std::size_t lane = 0; lane < std::max<std::size_t>(lanes_.size(), 1); ++lane) {
         group_targets_.push_back(
@@ -114,6 +115,26 @@ std::vector<std::unique_ptr<LaneInbox>> UdpDriver::take_lanes() {
     }
     lanes_.clear();
     return inboxes;
+}
+
+/// Each lane is a member by itself, whoever took its socket. What waits in it comes yet.
+Status UdpDriver::hear_group(bool hears) {
+    if (group_sockets_.empty()) {
+        return {};
+    }
+    auto own = bound_address(endpoints_.peer.get());
+    auto interface = own ? interface_of(*own) : Result<std::string>{std::move(own).error()};
+    if (!interface) {
+        return std::move(interface).error();
+    }
+    for (const int socket : group_sockets_) {
+        if (auto changed =
+                change_membership(socket, endpoints_.group_address, *interface, hears);
+            !changed) {
+            return changed;
+        }
+    }
+    return {};
 }
 
 /// Half of the slots for the peers' socket, what is left for the group's.

@@ -34,6 +34,7 @@ class UdpDriver final : public Driver {
     Result<Sent> send(const Train& train) override;
     Result<std::size_t> send_together(std::span<const Train> trains) override;
     [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override;
+    Status hear_group(bool hears) override;
     [[nodiscard]] std::vector<int> descriptors() const override;
     [[nodiscard]] int stream_descriptor() const override {
         return lanes_.size() == 1 ? lanes_.front().fd : -1;
@@ -55,7 +56,8 @@ class UdpDriver final : public Driver {
     std::vector<SocketAddress> member_targets_;
     PacketSlots slots_;
     ReadSocket peer_;
-    std::vector<ReadSocket> lanes_;  ///< That nobody took.
+    std::vector<ReadSocket> lanes_;   ///< That nobody took.
+    std::vector<int> group_sockets_;  ///< Whoever has them now.
     bool can_segment_ = true;
     std::uint32_t receives_ = 0;
     DriverCounters counters_;

@@ -289,4 +289,38 @@ std::optional<End> read_end(Bytes bytes) {
     return in.finished() && body.blocks >= 1 ? std::optional{body} : std::nullopt;
 }
 
+std::vector<std::byte> write(const Pulse& body) {
+    ByteWriter out;
+    out.u64(body.sent_at_ns).u32(body.packets).u32(body.block.value()).u16(body.chunk);
+    out.u32(body.queue_us).u16(body.away).u32(body.echo);
+    return out.take();
+}
+
+std::optional<Pulse> read_pulse(Bytes bytes) {
+    ByteReader in{bytes};
+    Pulse body;
+    body.sent_at_ns = in.u64();
+    body.packets = in.u32();
+    body.block = BlockIndex{in.u32()};
+    body.chunk = in.u16();
+    body.queue_us = in.u32();
+    body.away = in.u16();
+    body.echo = in.u32();
+    return in.finished() ? std::optional{body} : std::nullopt;
+}
+
+std::vector<std::byte> write(const Left& body) {
+    return ByteWriter{}.u32(body.id).u8(static_cast<std::uint8_t>(body.standing)).take();
+}
+
+std::optional<Left> read_left(Bytes bytes) {
+    ByteReader in{bytes};
+    Left body;
+    body.id = in.u32();
+    const std::uint8_t standing = in.u8();
+    body.standing = static_cast<Standing>(standing);
+    const bool is_known = standing <= static_cast<std::uint8_t>(Standing::fetching);
+    return in.finished() && is_known && body.id >= 1 ? std::optional{body} : std::nullopt;
+}
+
 }  // namespace stage::wire

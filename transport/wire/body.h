@@ -147,6 +147,31 @@ struct End {
     std::uint64_t last_packet = 0;  ///< The number of the last packet of the first pass.
 };
 
+/// PULSE: sent_at_ns u64 | packets u32 | block u32 | chunk u16 | queue_us u32 | away u16 |
+///        echo u32
+struct Pulse {
+    std::uint64_t sent_at_ns = 0;  ///< By the source's own clock; only differences mean much.
+    std::uint32_t packets = 0;     ///< Sent to the group before this, modulo 2^32.
+    BlockIndex block;              ///< Everything before this place was sent;
+    std::uint16_t chunk = 0;       ///< the block after the last one: everything.
+    std::uint32_t queue_us = 0;    ///< That most receivers' paths have, as the source sees it.
+    std::uint16_t away = 0;        ///< So many receivers have left the group.
+    std::uint32_t echo = 0;        ///< Of the LEFT that this answers; 0: of none.
+};
+
+/// How a member stands to the group. Append only.
+enum class Standing : std::uint8_t {
+    in_group = 0,  ///< As everybody.
+    away = 1,      ///< It hears nothing sent to the group, and fetches the object.
+    fetching = 2,  ///< It hears the group again, and goes on fetching.
+};
+
+/// LEFT: id u32 | standing u8
+struct Left {
+    std::uint32_t id = 0;  ///< 1 or more, drawn by its sender; the PULSE that answers has it.
+    Standing standing = Standing::in_group;
+};
+
 [[nodiscard]] std::vector<std::byte> write(const Describe& body);
 [[nodiscard]] std::vector<std::byte> write(const Offer& body);
 [[nodiscard]] std::vector<std::byte> write(const Ready& body);
@@ -155,6 +180,8 @@ struct End {
 [[nodiscard]] std::vector<std::byte> write(const Done& body);
 [[nodiscard]] std::vector<std::byte> write(const Ending& body);
 [[nodiscard]] std::vector<std::byte> write(const End& body);
+[[nodiscard]] std::vector<std::byte> write(const Pulse& body);
+[[nodiscard]] std::vector<std::byte> write(const Left& body);
 
 /// Each gives nothing for a body that is short, long, or out of its stated ranges.
 [[nodiscard]] std::optional<Describe> read_describe(Bytes body);
@@ -165,5 +192,7 @@ struct End {
 [[nodiscard]] std::optional<Done> read_done(Bytes body);
 [[nodiscard]] std::optional<Ending> read_ending(Bytes body);
 [[nodiscard]] std::optional<End> read_end(Bytes body);
+[[nodiscard]] std::optional<Pulse> read_pulse(Bytes body);
+[[nodiscard]] std::optional<Left> read_left(Bytes body);
 
 }  // namespace stage::wire

@@ -16,7 +16,7 @@ void put(MutableBytes out, std::size_t at, std::uint64_t value, std::size_t coun
 
 bool is_known(std::uint8_t type) {
     return type >= static_cast<std::uint8_t>(PacketType::data) &&
-           type <= static_cast<std::uint8_t>(PacketType::end);
+           type <= static_cast<std::uint8_t>(PacketType::left);
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ enum class PacketType : std::uint8_t {
     release = 10,  ///< Source to group: everybody may leave; the outcome.
     leave = 11,    ///< Member to source: I can't go on, and why.
     end = 12,      ///< Source to group: the first pass is over.
+    pulse = 13,    ///< Source to group, or to one who left it: when I sent this, how far I am.
+    left = 14,     ///< Member to source: I left the group, or am back, and go on.
 };
 
 /// 4 bits beside the lane. An unknown critical flag refuses the packet.

@@ -40,6 +40,7 @@ class Recorder final : public Driver {
         lanes.push_back(train.target.lane);
         return Sent::all;
     }
+    Status hear_group(bool) override { return {}; }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "recorder"; }

@@ -31,6 +31,8 @@ constexpr const char* kReport =
 constexpr const char* kDone = "0002000100010005ffff";
 constexpr const char* kEnding = "010201000000086e6f207370616365";
 constexpr const char* kEnd = "00000040000000123456789a";
+constexpr const char* kPulse = "1122334455667788000100020000004000070000c35000090000cafe";
+constexpr const char* kLeft = "0000cafe02";
 
 Leaf rising() {
     Leaf leaf{};
@@ -190,6 +192,34 @@ TEST_CASE("END has its bytes") {
     CHECK(hex(write(End{.blocks = 64, .last_packet = 0x123456789a})) == kEnd);
     CHECK(read_end(unhex(kEnd))->last_packet == 0x123456789a);
     refuses_other_lengths(kEnd, read_end);
+}
+
+TEST_CASE("PULSE has its bytes") {
+    const Pulse body{.sent_at_ns = 0x1122334455667788,
+                     .packets = 0x10002,
+                     .block = BlockIndex{64},
+                     .chunk = 7,
+                     .queue_us = 50'000,
+                     .away = 9,
+                     .echo = 0xcafe};
+    CHECK(hex(write(body)) == kPulse);
+    const auto read = read_pulse(unhex(kPulse));
+    REQUIRE(read);
+    CHECK(hex(write(*read)) == kPulse);
+    CHECK(read->queue_us == 50'000);
+    CHECK(read->away == 9);
+    refuses_other_lengths(kPulse, read_pulse);
+}
+
+TEST_CASE("LEFT has its bytes, and no standing that isn't known") {
+    CHECK(hex(write(Left{.id = 0xcafe, .standing = Standing::fetching})) == kLeft);
+    const auto read = read_left(unhex(kLeft));
+    REQUIRE(read);
+    CHECK(read->id == 0xcafe);
+    CHECK(read->standing == Standing::fetching);
+    CHECK_FALSE(read_left(unhex("0000cafe03")));
+    CHECK_FALSE(read_left(unhex("0000000001")));
+    refuses_other_lengths(kLeft, read_left);
 }
 
 TEST_CASE("the fullest bodies fit their packets and are read") {

@@ -75,7 +75,9 @@ TEST_CASE("each of the types has its number") {
                            PacketType::done_ack,
                            PacketType::release,
                            PacketType::leave,
-                           PacketType::end};
+                           PacketType::end,
+                           PacketType::pulse,
+                           PacketType::left};
     for (std::size_t i = 0; i < types.size(); ++i) {
         CHECK(static_cast<std::size_t>(types[i]) == i + 1);
     }
@@ -87,8 +89,8 @@ TEST_CASE("what isn't understood is refused, and why is said") {
     CHECK(fault_of("2113deadbeef12346789a0b0c0d001f2") == HeaderFault::version);
     CHECK(fault_of("0113deadbeef12346789a0b0c0d001f2") == HeaderFault::version);
     CHECK(fault_of("1003deadbeef12346789a0b0c0d001f2") == HeaderFault::type);
-    CHECK(fault_of("1d03deadbeef12346789a0b0c0d001f2") == HeaderFault::type);
-    CHECK(fault_of("1d83deadbeef12346789a0b0c0d001f2") == HeaderFault::critical);
+    CHECK(fault_of("1f03deadbeef12346789a0b0c0d001f2") == HeaderFault::type);
+    CHECK(fault_of("1f83deadbeef12346789a0b0c0d001f2") == HeaderFault::critical);
     CHECK(fault_of("1183deadbeef12346789a0b0c0d001f2") == HeaderFault::critical);
 }
 

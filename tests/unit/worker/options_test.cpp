@@ -88,18 +88,26 @@ TEST_CASE("each policy of the broadcast is an option") {
                                                "--rate-control=acker",
                                                "--repair-peers=ring",
                                                "--readiness=none",
+                                               "--group-leave=congested",
                                                "--lanes=16"},
                                               "/here");
     REQUIRE(options);
     CHECK(options->policies == Policies{.rate_control = RateControl::acker,
                                         .repair_peers = RepairPeers::ring,
                                         .readiness = ReadyWait::none,
-                                        .lanes = 16});
+                                        .lanes = 16,
+                                        .group_leave = GroupLeave::congested});
     CHECK(decode_policies(encode(options->policies)) == options->policies);
     CHECK(decode_policies(encode(Policies{})) == Policies{});
-    CHECK_FALSE(decode_policies(128));
-    for (const char* wrong :
-         {"--rate-control=x", "--repair-peers=x", "--readiness=x", "--lanes=0", "--lanes=17"}) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        CHECK(encode(decode_policies(static_cast<std::uint8_t>(byte))) == byte);
+    }
+    for (const char* wrong : {"--rate-control=x",
+                              "--repair-peers=x",
+                              "--readiness=x",
+                              "--group-leave=x",
+                              "--lanes=0",
+                              "--lanes=17"}) {
         CHECK_THAT(
             complaint({"--hosts=h", "--rank=0", "--source=s", "--protection=none", wrong}),
             Contains(wrong));
