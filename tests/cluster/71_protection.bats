@@ -20,7 +20,7 @@ heard() {
   test_begins
   yes THE-SECRET-OF-THE-FILE | head -c 3000000 > "$WORK/data"
   chown 2001:2001 "$WORK/data"
-  lab on n2 tcpdump -i eth0 -U -s 0 -w - udp < /dev/null > "$WORK/pcap" 2> "$WORK/tcpdump" 3>&- &
+  lab on n2 tcpdump -i eth0 -B 16384 -U -s 0 -w - udp < /dev/null > "$WORK/pcap" 2> "$WORK/tcpdump" 3>&- &
   wait_for 10 grep -q 'listening on' "$WORK/tcpdump"
   script 'srun /srv/rank.sh'
   submit -w n0,n1 -N2 --stage-file=data job.sh
