@@ -2,6 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/run/erasure.h"
+#include "transport/run/stamp_clock.h"
 
 #include <sys/prctl.h>
 
@@ -20,16 +21,6 @@ constexpr int kRoundsMax = 16;
 constexpr std::size_t kTogether = 64;
 /// So often in a turn: as many packets as one call brings at most where there is one lane.
 constexpr int kLaneRoundsMax = 16;
-
-Instant read_clock() {
-    return Instant{std::chrono::steady_clock::now().time_since_epoch()};
-}
-
-/// What to add to a kernel's stamp to have it on the loop's clock.
-Duration from_wall_clock(Instant now) {
-    return now.time_since_epoch() - std::chrono::duration_cast<Duration>(
-                                        std::chrono::system_clock::now().time_since_epoch());
-}
 
 timespec to_timespec(Duration duration) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
@@ -98,7 +89,7 @@ void Session::receive(Instant now) {
                             static_cast<std::size_t>(
                                 std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
     }
-    shift_ = packets_.empty() && parts_.lanes == nullptr ? Duration{} : from_wall_clock(now);
+    shift_ = packets_.empty() && parts_.lanes == nullptr ? Duration{} : wall_clock_shift();
     for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
         const std::size_t count = std::min(kTogether, packets_.size() - at);
         hear(now, std::span{packets_}.subspan(at, count));
