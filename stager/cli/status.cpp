@@ -76,6 +76,11 @@ std::string explain_one(const json& stage) {
                 number(slow.value("seconds", 0.0)) + " s, " +
                 std::to_string(slow.value("packets_lost", 0ULL)) + " packets lost\n";
     }
+    for (const json& node : stage.value("left_group", json::array())) {
+        text += "  left the multicast group: " +
+                (node.is_string() ? node.get<std::string>() : "?") +
+                ", because other traffic filled its link; it fetched the files beside it\n";
+    }
     return text;
 }
 

@@ -1,10 +1,35 @@
 #include "stager/daemon/outcome.h"
 
+#include <array>
+#include <nlohmann/json.hpp>
+
 namespace stage {
 namespace {
 
 constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
+constexpr std::array kTold{
+    "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
+constexpr const char* kLeft = "group_left";
+
+/// Of a worker's line, whoever wrote it, what the root tells of a node (stage_status.cpp): the
+/// whole line is longer than what may rise, and half of one says nothing.
+std::string told_of(const std::string& statistics) {
+    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+    auto told = nlohmann::json::object();
+    if (!line.is_object()) {
+        return told.dump();
+    }
+    for (const char* name : kTold) {
+        if (const auto found = line.find(name); found != line.end() && found->is_number()) {
+            told[name] = *found;
+        }
+    }
+    if (line.contains(kLeft)) {
+        told[kLeft] = true;
+    }
+    return told.dump();
+}
 
 }  // namespace
 
@@ -12,7 +37,8 @@ std::vector<std::byte> encode(const NodeOutcome& outcome) {
     ByteWriter writer;
     writer.u8(static_cast<std::uint8_t>(outcome.state));
     writer.text(std::string_view{outcome.sentence}.substr(0, kMaxPartialBytes));
-    writer.text(std::string_view{outcome.statistics}.substr(0, kMaxStatisticsInOutcome));
+    const std::string told = told_of(outcome.statistics);
+    writer.text(std::string_view{told}.substr(0, kMaxStatisticsInOutcome));
     return writer.take();
 }
 

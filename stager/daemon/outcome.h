@@ -15,12 +15,12 @@ namespace stage {
 struct NodeOutcome {
     VerdictState state = VerdictState::ok;  ///< ok or partial.
     std::string sentence;                   ///< Of what is missing, if partial.
-    std::string statistics;                 ///< For the root's log.
+    std::string statistics;                 ///< As its worker said; for the root, a part.
 
     bool operator==(const NodeOutcome&) const = default;
 };
 
-/// Sentence and statistics are cut.
+/// The sentence is cut; of the statistics goes what the root tells of each node.
 [[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome);
 [[nodiscard]] std::optional<NodeOutcome> decode_node_outcome(Bytes bytes);
 

@@ -44,7 +44,11 @@ void add_shares(json& told, std::vector<NodeShare> shares) {
     double repaired = 0;
     double read = 0;
     double here = 0;
+    told["left_group"] = json::array();
     for (NodeShare& share : shares) {
+        if (share.statistics.is_object() && share.statistics.contains("group_left")) {
+            told["left_group"].push_back(share.node);
+        }
         lost += counted(share.statistics, "packets_lost").get<double>();
         repaired += counted(share.statistics, "packets_repaired").get<double>();
         read += counted(share.statistics, "bytes_read").get<double>();

@@ -44,7 +44,10 @@ moving() { [ "$(ask n0 root status --json | jq '.stages[0].bytes_least // 0')" -
   grep -q '^  transport: udp multicast: ' "$WORK/said"
   grep -Eq '^  transfer: [0-9.]+ s' "$WORK/said"
   grep -Eq '^  slow: n[0-2], ' "$WORK/said"
-  ask n0 root explain "$JOB" --json | jq -e '.ended[0].seconds.total > 0'
+  ask n0 root explain "$JOB" --json > "$WORK/said"
+  jq -e '.ended[0].seconds.total > 0' "$WORK/said"
+  jq -e '.ended[0].slowest[2].seconds > 0' "$WORK/said"
+  [ "$(jq -c '.ended[0].left_group' "$WORK/said")" = '[]' ]
   run -2 ask n0 bob explain "$JOB"
   run -64 ask n0 bob explain
 }

@@ -146,6 +146,21 @@ TEST_CASE("the digest knows specs, node list and owner, and not where one ends")
     CHECK(digest_of(other) != digest);
 }
 
+TEST_CASE("what the root tells of a node rises, however much its worker says") {
+    const auto risen = [](const std::string& line) {
+        const auto back = decode_node_outcome(encode(NodeOutcome{VerdictState::ok, "", line}));
+        REQUIRE(back);
+        return back->statistics;
+    };
+    const std::string line = R"({"digest":")" + std::string(600, 'f') +
+                             R"(","seconds":2.5,"packets_lost":3,"packets_repaired":4,)" +
+                             R"("bytes_read":5,"bytes_here":6,"group_left":"once"})";
+    CHECK(risen(line) == R"({"bytes_here":6,"bytes_read":5,"group_left":true,"packets_lost":3,)"
+                         R"("packets_repaired":4,"seconds":2.5})");
+    CHECK(risen(R"({"seconds":"long","bytes_read":[1]})") == "{}");
+    CHECK(risen("nonsense") == "{}");
+}
+
 TEST_CASE("outcomes make ok, or partial with who misses what") {
     const std::vector<std::string> names{"n0", "n1"};
     const auto good = encode(NodeOutcome{VerdictState::ok, "", "{}"});

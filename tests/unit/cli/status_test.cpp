@@ -1,0 +1,21 @@
+#include "stager/cli/status.h"
+
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+using namespace stage;
+
+TEST_CASE("explain names who left the multicast group, and nobody else") {
+    nlohmann::json stage{{"job", 42},
+                         {"outcome", "ok"},
+                         {"nodes", 3},
+                         {"is_root", true},
+                         {"left_group", nlohmann::json::array({"n2"})}};
+    const std::string text = explain_text({{"ended", nlohmann::json::array({stage})}});
+    CHECK(text.find("left the multicast group: n2, because") != std::string::npos);
+    CHECK(text.find("n1") == std::string::npos);
+    stage["left_group"] = nlohmann::json::array();
+    CHECK(explain_text({{"ended", nlohmann::json::array({stage})}}).find("multicast group") ==
+          std::string::npos);
+}
