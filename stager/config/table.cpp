@@ -127,8 +127,8 @@ constexpr std::array kKeys{
         "never",
         "Who leaves a staging's multicast group while it runs. congested: a node whose link "
         "other traffic fills, to fetch the file beside that traffic as a TCP would, while "
-        "less than 60 % of the nodes do. For paths shared with other traffic; shown in "
-        "simulation only so far."},
+        "less than 60 % of the nodes do. For paths shared with other traffic, on switches "
+        "that snoop IGMP; stagecast explain names who left."},
     ConfigKey{
         "Lanes",
         CountKey{&Config::lanes, 1, kPolicyLanesMax},

@@ -80,7 +80,7 @@ constexpr std::array kOptions{
     OptionText{"group-leave",
                "never",
                "who leaves the multicast group: never (nobody) or congested (whose link other "
-               "traffic fills, to fetch beside it; shown in simulation only so far)"},
+               "traffic fills, to fetch beside it)"},
     OptionText{
         "lanes",
         "1",
