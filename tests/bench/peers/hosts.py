@@ -91,8 +91,9 @@ class Group:
         os.makedirs(os.path.join(place, "sockets"))
         for name in ("agent.py", "rsh"):
             shutil.copy(os.path.join(BENCH, "peers", name), place)
-        for name in os.listdir(os.path.join(self.build, "bench")):
-            shutil.copy(os.path.join(self.build, "bench", name), place)
+        programs = os.path.join(self.build, "bench")  # the peers' own, if they take part
+        for name in os.listdir(programs) if os.path.isdir(programs) else []:
+            shutil.copy(os.path.join(programs, name), place)
         self.hosts = [Host(self.lab, rank) for rank in range(self.cell.receivers + 1)]
         with open(os.path.join(place, "hosts"), "w") as file:
             file.writelines(f"{host.address}\n" for host in self.hosts)
