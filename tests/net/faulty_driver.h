@@ -45,6 +45,10 @@ class FaultyDriver final : public Driver {
     /// Refuses a train while an earlier one has not left; what was taken leaves some day.
     Result<Sent> send(const Train& train) override;
     Status hear_group(bool hears) override { return inner_->hear_group(hears); }
+    [[nodiscard]] bool carries(Lane lane) override { return inner_->carries(lane); }
+    [[nodiscard]] int refusing_descriptor() const override {
+        return inner_->refusing_descriptor();
+    }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();
     }

@@ -41,6 +41,10 @@ class TellingDriver final : public Driver {
         return faulty_.take_lanes();
     }
     Status hear_group(bool hears) override { return faulty_.hear_group(hears); }
+    [[nodiscard]] bool carries(Lane lane) override { return faulty_.carries(lane); }
+    [[nodiscard]] int refusing_descriptor() const override {
+        return faulty_.refusing_descriptor();
+    }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return faulty_.descriptors();
     }

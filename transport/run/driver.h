@@ -128,6 +128,10 @@ class Driver {
     /// that whoever wakes up for the first finds all of them. Else as by send().
     virtual Result<std::size_t> send_together(std::span<const Train> trains);
 
+    /// Whether what goes to the group by this lane leaves the host, as far as can be seen: a
+    /// lane's interface may be dead. Asked before each train of it.
+    [[nodiscard]] virtual bool carries(Lane /*lane*/) { return true; }
+
     /// The group's flows, where there are several and threads of their own shall receive them:
     /// receive() then gives what peers send, and descriptors() are without them. They may
     /// outlive nothing of the driver's.
@@ -136,8 +140,10 @@ class Driver {
     /// Leave the group, so that the network brings its packets here no more; or join it again.
     virtual Status hear_group(bool hears) = 0;
 
-    /// Descriptors to wait for: readable always, writable while a train was refused.
+    /// Descriptors to wait for until they are readable.
     [[nodiscard]] virtual std::vector<int> descriptors() const = 0;
+    /// One that is writable once the train that was refused last may be offered again.
+    [[nodiscard]] virtual int refusing_descriptor() const { return descriptors().front(); }
     /// The one of them at which the group's packets arrive, and nothing that hurries; -1: none.
     [[nodiscard]] virtual int stream_descriptor() const { return -1; }
 

@@ -133,10 +133,22 @@ void Outbox::build_train() {
 TrainTarget Outbox::target_of(const core::Send& send) {
     TrainTarget target{.to_group = send.to.to_group, .peer = send.to.peer, .lane = {}};
     if (send.to.to_group) {
-        target.lane = Lane{next_lane_};
-        next_lane_ = static_cast<std::uint8_t>((next_lane_ + 1) % lanes_);
+        target.lane = take_lane();
     }
     return target;
+}
+
+/// The next one in turn that leaves this host; any where none does.
+Lane Outbox::take_lane() {
+    Lane lane{next_lane_};
+    for (std::uint8_t tried = 0; tried < lanes_; ++tried) {
+        lane = Lane{next_lane_};
+        next_lane_ = static_cast<std::uint8_t>((next_lane_ + 1) % lanes_);
+        if (driver_.carries(lane)) {
+            break;
+        }
+    }
+    return lane;
 }
 
 Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {

@@ -5,8 +5,8 @@
 // headers and tags are, and the payloads are pieces of the block's own buffer, which the kernel
 // gathers. A train that the driver refuses stays as it is, numbers and all, and is offered
 // again: a packet number is never used twice, so nothing is ever sealed again. To the group
-// each train goes by the next lane, and so does what is sent again: where one lane is dead, the
-// second time is by another.
+// each train goes by the next lane that leaves this host, and so does what is sent again: where
+// one lane is dead, the second time is by another.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -59,6 +59,7 @@ class Outbox {
     void build_trains();
     void build_train();
     [[nodiscard]] TrainTarget target_of(const core::Send& send);
+    [[nodiscard]] Lane take_lane();
     void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
     void add_piece(Bytes piece);
     [[nodiscard]] Bytes payload(const core::Send& send, std::uint16_t index);

@@ -320,13 +320,16 @@ Duration Session::patience() const {
 void Session::wait(Instant now) {
     waits_.clear();
     const bool gathers = patience() > Duration::zero();
-    const short events = blocked_ ? POLLIN | POLLOUT : POLLIN;
     const int stream = parts_.driver.stream_descriptor();
     for (const int socket : parts_.driver.descriptors()) {
         const bool may_wait = socket == stream && gathers;  // -1: ppoll() passes over it
-        waits_.push_back({.fd = may_wait ? -1 : socket, .events = events, .revents = 0});
+        waits_.push_back({.fd = may_wait ? -1 : socket, .events = POLLIN, .revents = 0});
     }
     const std::size_t sockets = waits_.size();
+    if (blocked_) {
+        waits_.push_back(
+            {.fd = parts_.driver.refusing_descriptor(), .events = POLLOUT, .revents = 0});
+    }
     if (parts_.lanes != nullptr) {
         waits_.push_back({.fd = parts_.lanes->event_fd(), .events = POLLIN, .revents = 0});
     }

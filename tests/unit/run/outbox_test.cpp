@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -41,6 +42,9 @@ class Recorder final : public Driver {
         return Sent::all;
     }
     Status hear_group(bool) override { return {}; }
+    [[nodiscard]] bool carries(Lane lane) override {
+        return std::ranges::find(dead, lane) == dead.end();
+    }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
     [[nodiscard]] std::string name() const override { return "recorder"; }
@@ -56,6 +60,7 @@ class Recorder final : public Driver {
     int trains = 0;
     std::vector<std::vector<std::byte>> packets;
     std::vector<Lane> lanes;  ///< By train.
+    std::vector<Lane> dead;
 
   private:
     DriverCounters counters_;
@@ -160,6 +165,28 @@ TEST_CASE("trains to the group go by the lanes in turn, each whole, and say so")
         ++of_lane.at(opened->header.lane.index());
     }
     CHECK(of_lane == std::vector<std::size_t>{65, 37, 1});
+}
+
+TEST_CASE("a lane that carries nothing is passed over until it does again") {
+    Recorder driver;
+    seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
+    BlockStore blocks{1};
+    static_cast<void>(blocks.acquire(kBlock));
+    blocks.set_extent(kBlock, 100 * kChunk);
+    Outbox outbox{driver, sealer, blocks, config(), 3};
+    const auto send = [&](int trains) {
+        for (; trains > 0; --trains) {
+            outbox.add(chunks(0, 1), config().chunk_bytes);
+            REQUIRE(outbox.flush());
+        }
+        return std::exchange(driver.lanes, {});
+    };
+    driver.dead = {Lane{1}};
+    CHECK(send(3) == std::vector<Lane>{Lane{0}, Lane{2}, Lane{0}});
+    driver.dead = {};
+    CHECK(send(3) == std::vector<Lane>{Lane{1}, Lane{2}, Lane{0}});
+    driver.dead = {Lane{0}, Lane{1}, Lane{2}};
+    CHECK(send(3).size() == 3);
 }
 
 TEST_CASE("a block is needed until its last train has left") {
