@@ -51,6 +51,9 @@ Status sensible(const Card& card) {
     if (card.mtu < kMinMtu) {
         return bad_card("its MTU is below " + std::to_string(kMinMtu));
     }
+    if (card.rails < 1 || card.rails > kMaxRails) {
+        return bad_card("it has no rail, or more than " + std::to_string(kMaxRails));
+    }
     return {};
 }
 
@@ -70,7 +73,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     out.u16(card.port).raw(card.incarnation);
     out.u8(card.version_min).u8(card.version_max);
     out.text(card.node).text(card.key_credential).blob(card.offer);
-    out.u32(card.mtu);
+    out.u32(card.mtu).u8(card.rails);
     return out.take();
 }
 
@@ -106,6 +109,7 @@ Result<Card> decode_card(Bytes bytes) {
     const Bytes offer = in.blob(kMaxCardOfferBytes);
     card.offer.assign(offer.begin(), offer.end());
     card.mtu = in.u32();
+    card.rails = in.u8();
     if (!in.ok() || !address) {
         return bad_card("it is cut short");
     }

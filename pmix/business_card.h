@@ -26,6 +26,8 @@ inline constexpr std::size_t kMaxCardKeyBytes = 2048;
 inline constexpr std::size_t kMaxCardOfferBytes = 1024;
 /// No member may have less: what IPv6 asks of every link (RFC 8200, section 5), bytes.
 inline constexpr std::uint32_t kMinMtu = 1280;
+/// Interfaces that one member may use together: each has a lane.
+inline constexpr std::uint8_t kMaxRails = 16;
 /// All cards of a group in one piece, bytes.
 inline constexpr std::size_t kMaxBusinessCardTableBytes = 16U << 20U;
 /// Ranks have 16 bits, and 65535 is no rank.
@@ -45,7 +47,8 @@ struct Card {
     /// knows before the first packet whether it has room. Hostile like everything from
     /// elsewhere.
     std::vector<std::byte> offer;
-    std::uint32_t mtu = 1500;  ///< Of the interface that it leaves by, bytes.
+    std::uint32_t mtu = 1500;  ///< The least of the interfaces that it leaves by, bytes.
+    std::uint8_t rails = 1;    ///< How many those are.
 
     friend bool operator==(const Card&, const Card&) = default;
 };

@@ -1,6 +1,7 @@
 #include "stager/cli/doctor.h"
 
 #include "stager/cli/cache_check.h"
+#include "stager/cli/interface_checks.h"
 #include "stager/cli/node_checks.h"
 #include "stager/cli/slurm_checks.h"
 

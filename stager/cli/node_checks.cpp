@@ -5,56 +5,12 @@
 #include "stager/link/munge_check.h"
 #include "transport/base/unique_fd.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
-
 namespace stage {
-namespace {
-
-struct AddressesFree {
-    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
-};
-using Addresses = std::unique_ptr<ifaddrs, AddressesFree>;
-
-Addresses addresses_here() {
-    ifaddrs* list = nullptr;
-    return Addresses{::getifaddrs(&list) == 0 ? list : nullptr};
-}
-
-Finding check_interface(const Addresses& all, const std::string& name) {
-    const std::string subject = "interface " + name;
-    bool is_there = false;
-    unsigned flags = 0;
-    bool has_address = false;
-    for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
-        if (name == one->ifa_name) {
-            is_there = true;
-            flags = one->ifa_flags;
-            const bool is_v4 = one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET;
-            has_address = has_address || is_v4;
-        }
-    }
-    if (!is_there) {
-        return wrong(subject,
-                     "there is none of that name; correct Interface in stagecast.conf");
-    }
-    if ((flags & IFF_UP) == 0) {
-        return wrong(subject, "is down; ip link set " + name + " up");
-    }
-    if ((flags & IFF_MULTICAST) == 0) {
-        return wrong(subject, "can't multicast; name another one in Interface");
-    }
-    return has_address ? fine(subject, "is up and can multicast")
-                       : wrong(subject, "has no IPv4 address; give it one, or name another");
-}
-
-}  // namespace
 
 Finding check_stage_root(const Config& config) {
     const std::string subject = "StageRoot";
@@ -64,20 +20,6 @@ Finding check_stage_root(const Config& config) {
     }
     const auto root = open_stage_root(config.stage_root, config.allow_ram_stage_root);
     return root ? fine(subject, config.stage_root) : wrong(subject, root.error().sentence());
-}
-
-std::vector<Finding> check_interfaces(const Config& config) {
-    if (config.interfaces.empty()) {
-        return {wrong("interface",
-                      "none is named, so no multicast leaves this node; set Interface= in "
-                      "stagecast.conf")};
-    }
-    const Addresses all = addresses_here();
-    std::vector<Finding> findings;
-    for (const std::string& name : config.interfaces) {
-        findings.push_back(check_interface(all, name));
-    }
-    return findings;
 }
 
 Finding check_munge(const Config& config) {

@@ -8,8 +8,6 @@ namespace stage {
 
 /// The directory that jobs' files go to: looked at, never made.
 [[nodiscard]] Finding check_stage_root(const Config& config);
-/// The interfaces that the broadcast may use: there, up, with an address, able to multicast.
-[[nodiscard]] std::vector<Finding> check_interfaces(const Config& config);
 /// munged seals and opens again.
 [[nodiscard]] Finding check_munge(const Config& config);
 /// stagecastd answers on its socket, and is of our release.

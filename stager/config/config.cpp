@@ -8,12 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stage {
 namespace {
 
 constexpr std::size_t kFileMax = 1U << 20U;
+
+/// Addresses of the range from which on there are `rails` in it.
+std::uint64_t starts_in(const ConfigRange<GroupAddress>& range, std::size_t rails) {
+    const std::uint64_t size = std::uint64_t{range.last - range.first} + 1;
+    return size < rails ? 0 : size - rails + 1;
+}
 
 /// Reads one file, line after line.
 class ConfigParser {
@@ -39,10 +46,19 @@ class ConfigParser {
     /// What no single line can say.
     [[nodiscard]] Result<Config> take() {
         const auto& ports = config_.data_port_range;
-        if (config_.lanes > 1U + ports.last - ports.first) {
+        const std::size_t rails = config_.most_rails();
+        if (std::max<std::size_t>(config_.lanes, rails) > 1U + ports.last - ports.first) {
+            const std::string key = config_.lanes >= rails
+                                        ? "Lanes=" + std::to_string(config_.lanes) + " needs"
+                                        : "Interface= joins by +";
             return Error{Blame::node,
-                         file_ + ": DataPortRange has fewer ports than Lanes=" +
-                             std::to_string(config_.lanes) + " needs, one for each; widen it"};
+                         file_ + ": DataPortRange has fewer ports than " + key +
+                             ", one for each; widen it"};
+        }
+        if (config_.group_count(rails) == 0) {
+            return Error{Blame::node,
+                         file_ + ": MulticastGroups has no range of " + std::to_string(rails) +
+                             " addresses, one for each that Interface= joins by +; widen one"};
         }
         return std::move(config_);
     }
@@ -111,17 +127,25 @@ std::string comment(std::string_view text) {
 
 }  // namespace
 
-std::uint64_t Config::group_count() const {
+std::size_t Config::most_rails() const {
+    std::size_t most = 1;
+    for (const RailNames& entry : interfaces) {
+        most = std::max(most, entry.size());
+    }
+    return most;
+}
+
+std::uint64_t Config::group_count(std::size_t rails) const {
     std::uint64_t count = 0;
     for (const auto& range : multicast_groups) {
-        count += std::uint64_t{range.last - range.first} + 1;
+        count += starts_in(range, rails);
     }
     return count;
 }
 
-GroupAddress Config::group_at(std::uint64_t index) const {
+GroupAddress Config::group_at(std::uint64_t index, std::size_t rails) const {
     for (const auto& range : multicast_groups) {
-        const std::uint64_t size = std::uint64_t{range.last - range.first} + 1;
+        const std::uint64_t size = starts_in(range, rails);
         if (index < size) {
             return range.first + static_cast<GroupAddress>(index);
         }

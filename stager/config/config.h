@@ -34,6 +34,9 @@ enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203: what a range is counted in.
 using GroupAddress = std::uint32_t;
 
+/// Names of interfaces that a node uses together, if it has all of them.
+using RailNames = std::vector<std::string>;
+
 /// Both ends are meant.
 template <class Number>
 struct ConfigRange {
@@ -66,7 +69,7 @@ struct Config {
     Duration connect_timeout{};
     Duration announce_timeout{};
     Duration watch_interval{};
-    std::vector<std::string> interfaces;  ///< Empty: no multicast may leave this node.
+    std::vector<RailNames> interfaces;  ///< Best first. Empty: no multicast may leave here.
     std::vector<ConfigRange<GroupAddress>> multicast_groups;
     std::uint16_t port = 0;
     ConfigRange<std::uint16_t> data_port_range;
@@ -88,10 +91,13 @@ struct Config {
 
     bool operator==(const Config&) const = default;
 
-    /// How many addresses multicast_groups holds; at least 1.
-    [[nodiscard]] std::uint64_t group_count() const;
-    /// The `index`-th of them, index < group_count(). Draw the index, not the address.
-    [[nodiscard]] GroupAddress group_at(std::uint64_t index) const;
+    /// Of the entry of `interfaces` that has most; at least 1.
+    [[nodiscard]] std::size_t most_rails() const;
+    /// How many addresses multicast_groups holds from which on there are `rails` in one range;
+    /// at least 1 for most_rails() or fewer.
+    [[nodiscard]] std::uint64_t group_count(std::size_t rails = 1) const;
+    /// The `index`-th of them, index < group_count(rails). Draw the index, not the address.
+    [[nodiscard]] GroupAddress group_at(std::uint64_t index, std::size_t rails = 1) const;
 };
 
 /// What an empty file says.

@@ -154,9 +154,7 @@ bool read_into(const KeyKind& kind, Config& config, std::string_view text) {
             [&](const PathListKey& key) {
                 return read_list_into(config.*key.member, text, read_path);
             },
-            [&](const NameListKey& key) {
-                return read_list_into(config.*key.member, text, read_name);
-            },
+            [&](const InterfacesKey& key) { return set(key, config, read_interfaces(text)); },
             [&](const GroupsKey& key) { return read_groups_into(key, config, text); },
             [&](const PortsKey& key) { return set(key, config, read_ports(text)); },
             [&](const ChoiceKey& key) { return read_choice_into(key, config, text); },
@@ -180,7 +178,9 @@ std::string text_of(const KeyKind& kind, const Config& config) {
             [&](const PathKey& key) -> Text { return config.*key.member; },
             [&](const NameKey& key) -> Text { return config.*key.member; },
             [&](const PathListKey& key) -> Text { return write_list(config.*key.member); },
-            [&](const NameListKey& key) -> Text { return write_list(config.*key.member); },
+            [&](const InterfacesKey& key) -> Text {
+                return write_interfaces(config.*key.member);
+            },
             [&](const GroupsKey& key) -> Text { return write_groups(config.*key.member); },
             [&](const PortsKey& key) -> Text { return write_ports(config.*key.member); },
             [&](const ChoiceKey& key) -> Text { return Text{word_of(key, config)}; },
@@ -217,8 +217,9 @@ std::string allowed(const KeyKind& kind) {
             },
             [](const NameKey&) -> Text { return "a node's name, or nothing"; },
             [](const PathListKey&) -> Text { return "absolute paths separated by commas"; },
-            [](const NameListKey&) -> Text {
-                return "names of network interfaces separated by commas";
+            [](const InterfacesKey&) -> Text {
+                return "names of network interfaces separated by commas, or up to " +
+                       std::to_string(kPolicyRailsMax) + " different ones joined by +";
             },
             [](const GroupsKey&) -> Text {
                 return "IPv4 multicast addresses or ranges of them separated by commas, such "

@@ -52,8 +52,8 @@ struct NameKey {
 struct PathListKey {
     std::vector<std::string> Config::*member;
 };
-struct NameListKey {
-    std::vector<std::string> Config::*member;
+struct InterfacesKey {
+    std::vector<RailNames> Config::*member;
 };
 struct GroupsKey {
     std::vector<ConfigRange<GroupAddress>> Config::*member;
@@ -88,7 +88,7 @@ using KeyKind = std::variant<FlagKey,
                              PathKey,
                              NameKey,
                              PathListKey,
-                             NameListKey,
+                             InterfacesKey,
                              GroupsKey,
                              PortsKey,
                              ChoiceKey,

@@ -58,7 +58,7 @@ constexpr std::string_view kTail = R"(.SH EXAMPLE
 .nf
 StageRoot=/local/stagecast
 DestRoots=/local/scratch,/tmp
-Interface=ib0
+Interface=hsn0+hsn1,hsn0
 RateMax=20gbit
 MaxBytes=500G
 .fi

@@ -18,6 +18,8 @@ enum class ReadyWait : unsigned char { fence = 0, none = 1 };
 enum class GroupLeave : unsigned char { never = 0, congested = 1 };
 
 inline constexpr unsigned kPolicyLanesMax = 16;
+/// Interfaces that a node uses together: each has a lane.
+inline constexpr unsigned kPolicyRailsMax = kPolicyLanesMax;
 
 struct Policies {
     RateControl rate_control = RateControl::quantile;

@@ -134,8 +134,8 @@ constexpr std::array kKeys{
         CountKey{&Config::lanes, 1, kPolicyLanesMax},
         "1",
         "Flows that a staging's multicast is spread over, each on a port of its own and "
-        "received by a thread of its own. More than 1 is for 25 Gbit/s and faster: one flow "
-        "is one receive queue and one core."},
+        "received by a thread of its own; at least one for each interface that is used. More "
+        "is for 25 Gbit/s and faster: one flow is one receive queue and one core."},
     ConfigKey{"StageTimeout",
               TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
               "600",
@@ -157,10 +157,13 @@ constexpr std::array kKeys{
               "2",
               "How often the job's first node asks slurmctld whether the job is still wanted."},
     ConfigKey{"Interface",
-              NameListKey{&Config::interfaces},
+              InterfacesKey{&Config::interfaces},
               "",
-              "The interfaces that carry the broadcast. No multicast leaves one that is not "
-              "named here."},
+              "What carries the broadcast: the first entry that this node has. Names joined by "
+              "+ (hsn0+hsn1) are rails, used together: the multicast is spread over all of "
+              "them, the rest takes the first; such an entry counts if all are up and have a "
+              "link. A staging uses as many rails as its node with the fewest. No multicast "
+              "leaves an interface that is not named here."},
     ConfigKey{"MulticastGroups",
               GroupsKey{&Config::multicast_groups},
               "239.192.68.0-239.192.68.15",

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -273,20 +274,38 @@ std::optional<std::string> read_name(std::string_view text) {
     return std::string{text};
 }
 
-std::vector<std::string_view> split_list(std::string_view text) {
+std::vector<std::string_view> split_list(std::string_view text, char by) {
     std::vector<std::string_view> items;
     if (trimmed(text).empty()) {
         return items;
     }
     std::size_t at = 0;
     while (true) {
-        const std::size_t comma = text.find(',', at);
+        const std::size_t comma = text.find(by, at);
         items.push_back(trimmed(text.substr(at, comma - at)));
         if (comma == std::string_view::npos) {
             return items;
         }
         at = comma + 1;
     }
+}
+
+std::optional<std::vector<RailNames>> read_interfaces(std::string_view text) {
+    std::vector<RailNames> entries;
+    for (const std::string_view item : split_list(text)) {
+        RailNames& entry = entries.emplace_back();
+        for (const std::string_view rail : split_list(item, '+')) {
+            auto name = read_name(rail);
+            if (!name || std::ranges::find(entry, *name) != entry.end()) {
+                return std::nullopt;
+            }
+            entry.push_back(*std::move(name));
+        }
+        if (entry.empty() || entry.size() > kPolicyRailsMax) {
+            return std::nullopt;
+        }
+    }
+    return entries;
 }
 
 std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(std::string_view text) {
@@ -357,12 +376,20 @@ std::string write_ports(const ConfigRange<std::uint16_t>& ports) {
     return std::to_string(ports.first) + "-" + std::to_string(ports.last);
 }
 
-std::string write_list(const std::vector<std::string>& items) {
+std::string write_list(const std::vector<std::string>& items, char by) {
     std::string text;
     for (const std::string& item : items) {
-        text += (text.empty() ? "" : ",") + item;
+        text += (text.empty() ? "" : std::string{by}) + item;
     }
     return text;
+}
+
+std::string write_interfaces(const std::vector<RailNames>& entries) {
+    std::vector<std::string> texts;
+    for (const RailNames& entry : entries) {
+        texts.push_back(write_list(entry, '+'));
+    }
+    return write_list(texts);
 }
 
 }  // namespace stage

@@ -35,19 +35,23 @@ namespace stage {
 [[nodiscard]] std::optional<std::string> read_path(std::string_view text);
 /// Letters, digits, '-', '_', '.', ':': node and interface names, at most 255 of them.
 [[nodiscard]] std::optional<std::string> read_name(std::string_view text);
+/// "hsn0+hsn1,eth0": at most kPolicyRailsMax different names joined by +. Nothing is an empty
+/// list.
+[[nodiscard]] std::optional<std::vector<RailNames>> read_interfaces(std::string_view text);
 /// "239.1.2.3-239.1.2.18,239.9.9.9"; only multicast that routers may carry (from 224.0.1.0 on).
 [[nodiscard]] std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(
     std::string_view text);
 /// "6830-6893" or "6830", from 1 to 65535.
 [[nodiscard]] std::optional<ConfigRange<std::uint16_t>> read_ports(std::string_view text);
 /// Split at commas, blanks dropped; an empty text is an empty list, an empty item is kept.
-[[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);
+[[nodiscard]] std::vector<std::string_view> split_list(std::string_view text, char by = ',');
 
 [[nodiscard]] std::string write_size(std::uint64_t bytes);
 [[nodiscard]] std::string write_rate(std::uint64_t bytes_per_second);
 [[nodiscard]] std::string write_seconds(Duration time);
 [[nodiscard]] std::string write_groups(const std::vector<ConfigRange<GroupAddress>>& groups);
 [[nodiscard]] std::string write_ports(const ConfigRange<std::uint16_t>& ports);
-[[nodiscard]] std::string write_list(const std::vector<std::string>& items);
+[[nodiscard]] std::string write_list(const std::vector<std::string>& items, char by = ',');
+[[nodiscard]] std::string write_interfaces(const std::vector<RailNames>& entries);
 
 }  // namespace stage

@@ -1,7 +1,5 @@
 #include "stager/daemon/data_sockets.h"
 
-#include "transport/udp/sockets.h"
-
 #include <algorithm>
 
 namespace stage {
@@ -9,56 +7,55 @@ namespace {
 
 constexpr std::uint64_t kMaxBufferBytes = 1U << 30U;  // The kernel counts in ints.
 
-struct Own {
-    std::string interface;
-    Address address;
-};
-
-Result<Own> own_address(const Config& config, int family) {
+Result<std::vector<udp::Rail>> own_rails(const Config& config, int family, std::size_t most) {
     if (config.interfaces.empty()) {
         return Error{Blame::node,
                      "Interface is not set in stagecast.conf; name the network interface that "
                      "multicast may use"};
     }
-    std::string said;
-    for (const std::string& name : config.interfaces) {
-        auto address = udp::interface_address(name, family);
-        if (address) {
-            return Own{name, *address};
-        }
-        said += (said.empty() ? "" : "; ") + address.error().sentence();
+    auto rails = udp::choose_rails(config.interfaces, udp::interfaces_here(family));
+    if (rails && rails->size() > most) {
+        rails->resize(most);
     }
-    return Error{Blame::node, said}.remedy("correct Interface in stagecast.conf");
+    return rails;
 }
 
 }  // namespace
 
 Result<DataSockets> open_data_sockets(const Config& config,
-                                      const Address& group,
-                                      std::size_t lanes) {
-    const auto own = own_address(config, group.family());
-    if (!own) {
-        return own.error();
+                                      const udp::GroupFlows& flows,
+                                      bool is_source) {
+    const auto rails = own_rails(config, flows.first.family(), flows.rails);
+    if (!rails) {
+        return rails.error();
     }
-    const udp::SocketOptions options{.interface = own->interface,
+    const udp::SocketOptions options{.interface = rails->front().name,
                                      .ttl = static_cast<std::uint8_t>(config.ttl),
                                      .dscp = static_cast<std::uint8_t>(config.dscp),
                                      .buffer_bytes = static_cast<std::uint32_t>(
                                          std::min(config.socket_buffer, kMaxBufferBytes)),
                                      .force_buffer = true};
-    DataSockets sockets;
-    sockets.interface = own->interface;
-    auto joined = udp::open_lane_sockets(group, lanes, options);
-    if (!joined) {
-        return joined.error();
+    const std::pair ports{config.data_port_range.first, config.data_port_range.last};
+    auto lanes = udp::open_lane_sockets(flows, *rails, options);
+    if (!lanes) {
+        return lanes.error();
     }
-    sockets.lanes = std::move(*joined);
-    auto unicast = udp::open_peer_socket(
-        own->address, {config.data_port_range.first, config.data_port_range.last}, options);
+    auto unicast = udp::open_peer_socket(rails->front().address, ports, options);
     if (!unicast) {
         return unicast.error();
     }
+    auto others = is_source ? udp::open_rail_sockets(*rails, ports, options)
+                            : Result<std::vector<UniqueFd>>{std::vector<UniqueFd>{}};
+    if (!others) {
+        return others.error();
+    }
+    DataSockets sockets;
+    sockets.lanes = std::move(*lanes);
     sockets.unicast = std::move(*unicast);
+    sockets.rails = std::move(*others);
+    for (const udp::Rail& rail : *rails) {
+        sockets.interfaces.push_back(rail.name);
+    }
     return sockets;
 }
 

@@ -1,15 +1,16 @@
 // Which sockets does a worker need that a user may not make?
 //
-// One a lane in the multicast group, on the site's interface and no other, and one of the
-// node's own, in the site's port range; both larger than rmem_max allows. The daemon opens,
-// binds, joins and sizes them as root (transport/udp/sockets.h) and hands them over; the worker
-// needs no right for any of it.
+// One a lane in the multicast group, on the site's interfaces and no other, and one of the
+// node's own, in the site's port range; all larger than rmem_max allows. The source has one
+// more for each further rail. The daemon opens, binds, joins and sizes them as root
+// (transport/udp/sockets.h) and hands them over; the worker needs no right for any of it.
 #pragma once
 
 #include "stager/config/config.h"
 #include "transport/base/address.h"
 #include "transport/base/result.h"
 #include "transport/base/unique_fd.h"
+#include "transport/udp/sockets.h"
 
 #include <string>
 #include <vector>
@@ -19,14 +20,15 @@ namespace stage {
 struct DataSockets {
     std::vector<UniqueFd> lanes;  ///< Of the group.
     UniqueFd unicast;
-    std::string interface;
+    std::vector<UniqueFd> rails;  ///< The source's, for sending by each rail but the first.
+    std::vector<std::string> interfaces;  ///< By rail.
 };
 
-/// On the first interface of the configuration that has an address of the group's family.
-/// `group`: with its first lane's port. Fails (Blame::node) naming the key of stagecast.conf to
-/// look at.
+/// On the first entry of the configuration that this node has with an address of the group's
+/// family; of its rails as many as the group has. Fails (Blame::node) naming the key of
+/// stagecast.conf to look at.
 [[nodiscard]] Result<DataSockets> open_data_sockets(const Config& config,
-                                                    const Address& group,
-                                                    std::size_t lanes);
+                                                    const udp::GroupFlows& flows,
+                                                    bool is_source);
 
 }  // namespace stage

@@ -1,7 +1,6 @@
 #include "stager/daemon/node_run.h"
 
 #include "pmix/business_card.h"
-#include "stager/daemon/data_sockets.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/worker_order.h"
 
@@ -70,14 +69,15 @@ void NodeRun::open_sockets() {
         fail(Blame::internal, group.error().sentence());
         return;
     }
-    auto sockets = open_data_sockets(services_.config, *group, order_.plan.policies.lanes);
+    auto sockets = open_data_sockets(
+        services_.config,
+        {.first = *group, .lanes = order_.plan.policies.lanes, .rails = order_.plan.rails},
+        order_.self == Rank{0});
     if (!sockets) {
         fail(sockets.error().blame(), sockets.error().sentence());
         return;
     }
-    lane_sockets_ = std::move(sockets->lanes);
-    unicast_socket_ = std::move(sockets->unicast);
-    interface_ = std::move(sockets->interface);
+    sockets_ = *std::move(sockets);
 }
 
 // ---- host
@@ -196,7 +196,7 @@ void NodeRun::restart_worker() {
     }
     restarting_ = false;
     phase_ = Phase::preparing;
-    if (lane_sockets_.empty()) {
+    if (sockets_.lanes.empty()) {
         open_sockets();
     }
     if (failed_) {
@@ -226,7 +226,7 @@ void NodeRun::drop_host() {
 void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
         .program = worker_program(services_.config, order_.request, std::move(environment)),
-        .sockets = worker_sockets(unicast_socket_, lane_sockets_),
+        .sockets = worker_sockets(sockets_),
         .closer = services_.closers.of(order_.request.uid)};
     auto worker = WorkerProcess::start(
         services_.loop,
@@ -244,18 +244,20 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
              },
          .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
     cache_link_.begin_anew();
-    lane_sockets_.clear();  // The worker alone listens.
-    unicast_socket_.reset();
+    sockets_.lanes.clear();  // The worker alone listens.
+    sockets_.unicast.reset();
+    sockets_.rails.clear();
     if (!worker) {
         fail(Blame::node, worker.error().sentence());
         return;
     }
     worker_ = std::move(*worker);
     phase_ = Phase::wiring;
-    worker_->send(worker_setup(
-        services_.config,
-        order_,
-        {.directory = directory_, .interface = interface_, .now = services_.loop.now()}));
+    worker_->send(worker_setup(services_.config,
+                               order_,
+                               {.directory = directory_,
+                                .interfaces = sockets_.interfaces,
+                                .now = services_.loop.now()}));
 }
 
 void NodeRun::hold_outcome(WorkerOutcome outcome) {

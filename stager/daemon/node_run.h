@@ -8,6 +8,7 @@
 #pragma once
 
 #include "stager/daemon/cache_link.h"
+#include "stager/daemon/data_sockets.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/worker_order.h"
 #include "stager/daemon/worker_process.h"
@@ -90,9 +91,7 @@ class NodeRun {
     CacheLink cache_link_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
-    std::vector<UniqueFd> lane_sockets_;
-    UniqueFd unicast_socket_;
-    std::string interface_;
+    DataSockets sockets_;  ///< Until the worker has them; then its interfaces only.
 
     HostPool::HostPointer host_;
     bool waits_for_host_ = false;

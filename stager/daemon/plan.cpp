@@ -28,7 +28,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     ByteWriter writer;
     writer.raw(plan.session).raw(plan.group_key).raw(plan.digest);
     writer.u16(plan.width).u64(plan.context_base);
-    writer.text(plan.group_address).u16(plan.group_port);
+    writer.text(plan.group_address).u16(plan.group_port).u8(plan.rails);
     writer.u8(plan.protection).u64(plan.rate_max);
     writer.u8(plan.rate_told ? 1 : 0).u8(encode(plan.policies));
     writer.u8(plan.cards_follow ? 1 : 0);
@@ -50,6 +50,7 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.context_base = reader.u64();
     plan.group_address = reader.text(kMaxAddressBytes);
     plan.group_port = reader.u16();
+    plan.rails = reader.u8();
     plan.protection = reader.u8();
     plan.rate_max = reader.u64();
     plan.rate_told = reader.u8() != 0;
@@ -58,7 +59,8 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.push_specs = reader.text(kMaxSpecsBytes);
     plan.is_root_spared = reader.u8() != 0;
     const std::size_t count = reader.u32();
-    if (count < 1 || count > kMaxNodes || plan.width < 1) {
+    const bool is_split_soundly = plan.rails >= 1 && plan.rails <= plan.policies.lanes;
+    if (count < 1 || count > kMaxNodes || plan.width < 1 || !is_split_soundly) {
         reader.fail();
     }
     for (std::size_t i = 0; i < count && reader.ok(); ++i) {

@@ -31,6 +31,7 @@ struct StagePlan {
     std::uint64_t context_base = 0;  ///< Of PMIx groups.
     std::string group_address;       ///< Numeric; empty: no multicast.
     std::uint16_t group_port = 0;
+    std::uint8_t rails = 1;       ///< Neighbouring addresses of the group; at most its lanes.
     std::uint8_t protection = 2;  ///< As Config counts: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.
     bool rate_told = false;       ///< Send at it.

@@ -1,5 +1,6 @@
 #include "stager/daemon/planner.h"
 
+#include <algorithm>
 #include <array>
 
 namespace stage {
@@ -31,11 +32,14 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     plan.width = static_cast<std::uint16_t>(config.tree_width);
     plan.context_base = random_value<std::uint64_t>();
     const auto draw = random_value<std::uint64_t>();
-    plan.group_address = dotted(config.group_at(draw % config.group_count()));
+    const std::size_t rails = config.most_rails();
+    const std::size_t lanes = std::max<std::size_t>(config.lanes, rails);
+    plan.rails = static_cast<std::uint8_t>(rails);
+    plan.group_address = dotted(config.group_at(draw % config.group_count(rails), rails));
     const auto& ports = config.data_port_range;
     // The last lane's port is in the range, too.
-    const unsigned port_count =
-        static_cast<unsigned>(ports.last - ports.first) + 2U - config.lanes;
+    const auto port_count =
+        static_cast<unsigned>(static_cast<std::size_t>(ports.last - ports.first) + 2U - lanes);
     const auto port_draw = random_value<std::uint32_t>();
     plan.group_port = static_cast<std::uint16_t>(ports.first + port_draw % port_count);
     plan.protection = static_cast<std::uint8_t>(config.protection);
@@ -44,7 +48,7 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     plan.policies = {.rate_control = config.rate_control,
                      .repair_peers = config.repair_peers,
                      .readiness = config.readiness,
-                     .lanes = static_cast<std::uint8_t>(config.lanes),
+                     .lanes = static_cast<std::uint8_t>(lanes),
                      .group_leave = config.group_leave};
     return plan;
 }

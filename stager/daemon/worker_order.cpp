@@ -41,7 +41,8 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.group_key = plan.group_key;
     setup.group_address = plan.group_address;
     setup.group_port = plan.group_port;
-    setup.interface = place.interface;
+    setup.group_rails = plan.rails;
+    setup.interfaces = place.interfaces;
     setup.protection = plan.protection;
     setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
     setup.rate_told = plan.rate_told;
@@ -60,17 +61,20 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     return setup;
 }
 
-std::vector<int> worker_sockets(const UniqueFd& unicast, const std::vector<UniqueFd>& lanes) {
+std::vector<int> worker_sockets(const DataSockets& sockets) {
     static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
                   kWorkerLanesFd == kWorkerUnicastFd + 1);
-    std::vector<int> sockets;
-    for (const UniqueFd& lane : lanes) {
-        sockets.push_back(lane.get());
-        if (sockets.size() == 1) {
-            sockets.push_back(unicast.get());
+    std::vector<int> numbers;
+    for (const UniqueFd& lane : sockets.lanes) {
+        numbers.push_back(lane.get());
+        if (numbers.size() == 1) {
+            numbers.push_back(sockets.unicast.get());
         }
     }
-    return sockets;
+    for (const UniqueFd& rail : sockets.rails) {
+        numbers.push_back(rail.get());
+    }
+    return numbers;
 }
 
 ProgramRequest worker_program(const Config& config,

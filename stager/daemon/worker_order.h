@@ -5,10 +5,10 @@
 #pragma once
 
 #include "stager/config/config.h"
+#include "stager/daemon/data_sockets.h"
 #include "stager/daemon/plan.h"
 #include "stager/spawn/request.h"
 #include "stager/worker/setup.h"
-#include "transport/base/unique_fd.h"
 
 #include <string>
 #include <vector>
@@ -25,8 +25,8 @@ struct RunOrder {
 
 /// Where it takes place.
 struct RunPlace {
-    std::string directory;  ///< The job's, absolute.
-    std::string interface;  ///< That its sockets were opened on.
+    std::string directory;                ///< The job's, absolute.
+    std::vector<std::string> interfaces;  ///< That its sockets were opened on.
     Instant now;
 };
 
@@ -39,9 +39,8 @@ struct RunPlace {
                                             const StageRequest& request,
                                             std::vector<std::string> environment);
 
-/// Its sockets, in the order of their numbers in the worker (worker/setup.h).
-[[nodiscard]] std::vector<int> worker_sockets(const UniqueFd& unicast,
-                                              const std::vector<UniqueFd>& lanes);
+/// In the order of their numbers in the worker (worker/setup.h).
+[[nodiscard]] std::vector<int> worker_sockets(const DataSockets& sockets);
 
 /// "42.job.0", "42.3.0": names the processes of a stage.
 [[nodiscard]] std::string process_group_name(const StageKey& key);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <span>
 
 namespace stage {
 namespace {
@@ -55,10 +56,11 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
     return work ? *std::move(work) : Work::refusing(std::move(work).error(), true);
 }
 
-/// The group's address and port: drawn alike by all members, from the defaults' ranges.
-Result<Address> group_address(std::uint64_t draw) {
+/// The group's first address and its port: drawn alike by all members, from the defaults'
+/// ranges.
+Result<Address> group_address(std::uint64_t draw, std::size_t rails) {
     const Config site = default_config();
-    const GroupAddress number = site.group_at(draw % site.group_count());
+    const GroupAddress number = site.group_at(draw % site.group_count(rails), rails);
     // Whatever a member believes of the lanes: the first is where it seeks it.
     const std::uint32_t ports =
         2U + site.data_port_range.last - site.data_port_range.first - kPolicyLanesMax;
@@ -71,10 +73,42 @@ Result<Address> group_address(std::uint64_t draw) {
     return Address{.ip = *address, .port = port};
 }
 
-Result<UniqueFd> open_peer(const EngineGroup& group, const udp::SocketOptions& options) {
+std::pair<std::uint16_t, std::uint16_t> ports_range() {
     const auto ports = default_config().data_port_range;
-    return udp::open_peer_socket(
-        Address{.ip = group.address, .port = 0}, {ports.first, ports.last}, options);
+    return {ports.first, ports.last};
+}
+
+std::vector<std::string> names_of(const std::vector<udp::Rail>& rails) {
+    std::vector<std::string> names;
+    for (const udp::Rail& rail : rails) {
+        names.push_back(rail.name);
+    }
+    return names;
+}
+
+/// What the group is heard by, and at the source what it is told by. All but the peers' socket.
+Result<BroadcastSockets> open_group(const BroadcastConfig& config,
+                                    std::span<const udp::Rail> rails,
+                                    const udp::SocketOptions& options) {
+    const udp::GroupFlows flows{
+        .first = config.group, .lanes = config.lanes, .rails = config.rails};
+    BroadcastSockets sockets;
+    Result<std::vector<UniqueFd>> lanes = udp::open_lane_sockets(flows, rails, options);
+    if (!lanes) {
+        return std::move(lanes).error();
+    }
+    sockets.lanes = *std::move(lanes);
+    if (config.own == config.source) {
+        Result<std::vector<UniqueFd>> senders =
+            udp::open_rail_sockets(rails, ports_range(), options);
+        if (!senders) {
+            return std::move(senders).error();
+        }
+        sockets.rails = *std::move(senders);
+    }
+    sockets.interfaces = names_of({rails.begin(), rails.end()});
+    sockets.group_rails = rails.size();
+    return sockets;
 }
 
 /// Everything between knowing the members and the first packet.
@@ -93,16 +127,17 @@ Result<Ready> connect(const EngineOptions& options,
         ready.config.members.resize(1);
         return ready;
     }
-    const udp::SocketOptions sockets{.interface = group.interface,
+    const udp::SocketOptions sockets{.interface = group.rails.front().name,
                                      .ttl = options.ttl,
                                      .dscp = options.dscp,
                                      .buffer_bytes = kSocketBuffer,
                                      .force_buffer = ::geteuid() == 0};
-    Result<UniqueFd> peer = open_peer(group, sockets);
+    Result<UniqueFd> peer =
+        udp::open_peer_socket(Address{.ip = group.address, .port = 0}, ports_range(), sockets);
     if (!peer) {
         return std::move(peer).error();
     }
-    Result<Card> card = make_card(group.own, "", peer->get(), group.interface);
+    Result<Card> card = make_card(group.own, "", peer->get(), names_of(group.rails));
     if (!card) {
         return std::move(card).error();
     }
@@ -121,9 +156,12 @@ Result<Ready> connect(const EngineOptions& options,
         return std::move(taken).error();
     }
     Result<BroadcastConfig> config = broadcast_among(wired->cards, group.own, options.root);
-    const Result<Address> address = group_address(wired->agreement.draw);
-    if (!config || !address) {
-        return config ? address.error() : std::move(config).error();
+    if (!config) {
+        return std::move(config).error();
+    }
+    const Result<Address> address = group_address(wired->agreement.draw, config->rails);
+    if (!address) {
+        return address.error();
     }
     ready.config = *std::move(config);
     ready.config.group = *address;
@@ -139,12 +177,13 @@ Result<Ready> connect(const EngineOptions& options,
     ready.config.ready_timeout = kReadyTimeout;
     ready.config.stall_timeout = options.stall_timeout;
     ready.config.linger = kLinger;
-    Result<std::vector<UniqueFd>> lanes =
-        udp::open_lane_sockets(*address, options.policies.lanes, sockets);
-    if (!lanes) {
-        return std::move(lanes).error();
+    Result<BroadcastSockets> opened =
+        open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets);
+    if (!opened) {
+        return std::move(opened).error();
     }
-    ready.sockets = {.lanes = *std::move(lanes), .peer = *std::move(peer)};
+    ready.sockets = *std::move(opened);
+    ready.sockets.peer = *std::move(peer);
     ready.receive_buffer = receive_buffer_bytes(ready.sockets);
     ready.cards = std::move(wired->cards);
     return ready;
@@ -185,12 +224,13 @@ int run_engine(const Logger& log,
         // What kept this member from its work says more than that the others could not be told.
         return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());
     }
-    log.debug("wired up", {{"members", group->size}, {"interface", group->interface}});
+    log.debug("wired up", {{"members", group->size}, {"rails", group->rails.size()}});
     EngineWatcher watcher{interrupts};
     const BroadcastReport report =
         work.run(ready->config, std::move(ready->sockets), watcher, wrap);
     const Measured measured{.rank = group->own,
                             .members = group->size,
+                            .rails = ready->config.rails,
                             .receive_buffer = ready->receive_buffer,
                             .buffer_asked = kSocketBuffer};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));

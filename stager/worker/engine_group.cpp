@@ -34,19 +34,31 @@ Status read_own_key(const EngineOptions& options, EngineGroup& group) {
     return {};
 }
 
+/// As told, or the one that has the address.
+Result<std::vector<udp::Rail>> rails_of(const EngineOptions& options, const IpAddress& own) {
+    const Address address{.ip = own, .port = 0};
+    if (!options.interfaces.empty()) {
+        return udp::choose_rails(options.interfaces, udp::interfaces_here(address.family()));
+    }
+    const Result<std::string> interface = udp::interface_of(address);
+    if (!interface) {
+        return interface.error();
+    }
+    return std::vector{udp::Rail{.name = *interface, .address = address}};
+}
+
 Result<EngineGroup> group_among(const EngineOptions& options,
                                 HostList hosts,
                                 EngineGroup group) {
     group.size = hosts.size();
     group.must_wire_up = group.size > 1;
     group.address = hosts[group.own.index()];
-    if (group.interface.empty() && group.must_wire_up) {
-        Result<std::string> interface =
-            udp::interface_of(Address{.ip = group.address, .port = 0});
-        if (!interface) {
-            return std::move(interface).error();
+    if (group.must_wire_up) {
+        Result<std::vector<udp::Rail>> rails = rails_of(options, group.address);
+        if (!rails) {
+            return std::move(rails).error();
         }
-        group.interface = *std::move(interface);
+        group.rails = *std::move(rails);
     }
     StaticDirectory::Group members;
     members.hosts = std::move(hosts);
@@ -93,10 +105,10 @@ Result<EngineGroup> group_of_order(const EngineOptions& options, EngineGroup gro
 
 #ifndef STAGE_WITHOUT_PMIX
 /// The site's word on where multicast may go; PMIx does not tell addresses.
-Result<std::string> site_interface() {
+Result<std::vector<RailNames>> site_interfaces() {
     const Result<Config> config = load_config(std::string{kConfigPath});
     if (config && !config->interfaces.empty()) {
-        return config->interfaces.front();
+        return config->interfaces;
     }
     return Error{Blame::user, "no network interface is named"}.remedy(
         "give --interface=, or ask for one in stagecast.conf");
@@ -117,18 +129,18 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
     if (options.root.index() >= group.size) {
         return Error{Blame::user, "--root= is none of the ranks that PMIx tells"};
     }
-    if (group.interface.empty()) {
-        Result<std::string> interface = site_interface();
-        if (!interface) {
-            return std::move(interface).error();
-        }
-        group.interface = *std::move(interface);
+    const Result<std::vector<RailNames>> interfaces =
+        options.interfaces.empty() ? site_interfaces() : options.interfaces;
+    if (!interfaces) {
+        return interfaces.error();
     }
-    const Result<Address> address = udp::interface_address(group.interface, AF_INET);
-    if (!address) {
-        return address.error();
+    Result<std::vector<udp::Rail>> rails =
+        udp::choose_rails(*interfaces, udp::interfaces_here(AF_INET));
+    if (!rails) {
+        return std::move(rails).error();
     }
-    group.address = address->ip;
+    group.rails = *std::move(rails);
+    group.address = group.rails.front().address.ip;
     group.directory = *std::move(directory);
     return group;
 }
@@ -138,7 +150,6 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
 
 Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interrupts) {
     EngineGroup group;
-    group.interface = options.interface;
     if (Status read = read_own_key(options, group); !read) {
         return std::move(read).error();
     }

@@ -8,19 +8,19 @@
 #include "pmix/directory.h"
 #include "stager/worker/interrupts.h"
 #include "stager/worker/options.h"
-#include "transport/base/address.h"
+#include "transport/udp/rails.h"
 
 #include <memory>
-#include <string>
+#include <vector>
 
 namespace stage {
 
 struct EngineGroup {
     Rank own;
     std::size_t size = 1;
-    bool must_wire_up = false;  ///< PMIx wants to be left properly even by a group of one.
-    IpAddress address;          ///< This member's own.
-    std::string interface;      ///< The one that has it.
+    bool must_wire_up = false;     ///< PMIx wants to be left properly even by a group of one.
+    IpAddress address;             ///< This member's own.
+    std::vector<udp::Rail> rails;  ///< Of the multicast.
     seal::GroupKey key{};  ///< Meaningful where `has_key`; else it comes with rank 0's card.
     bool has_key = false;
     std::unique_ptr<Directory> directory;

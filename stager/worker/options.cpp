@@ -57,8 +57,9 @@ constexpr std::array kOptions{
     OptionText{"transport", "auto", "auto or udp"},
     OptionText{"interface",
                nullptr,
-               "network interface for the multicast; default: the one with our address in the "
-               "file of hosts"},
+               "network interface for the multicast, or several that are used together, as "
+               "eth0+eth1, each with a lane of its own; behind a comma what to take where they "
+               "are not. Default: the one with our address in the file of hosts"},
     OptionText{"ttl", "1", "routers that the multicast may cross, and one: 1 to 255"},
     OptionText{"dscp", "8", "class of all packets, 0 to 63; 8 (CS1) gives way to others"},
     OptionText{"port", "6830", "TCP port at rank 0 where the members meet"},
@@ -85,7 +86,7 @@ constexpr std::array kOptions{
         "lanes",
         "1",
         "flows that the multicast is spread over, each received by a thread of its own: 1 "
-        "to 16, the same for all members"},
+        "to 16, the same for all members; at least one for each interface"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
     OptionText{"key-file",
                nullptr,
@@ -210,7 +211,9 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     }
     options.manifest = values.text("manifest");
     options.key_file = absolute(values.text("key-file"), directory);
-    options.interface = values.text("interface");
+    const auto interfaces = read_interfaces(values.text("interface"));
+    values.take("interface", interfaces.has_value());
+    options.interfaces = interfaces.value_or(std::vector<RailNames>{});
     if (!options.hosts.empty()) {
         values.number("rank", options.rank);
     }

@@ -4,7 +4,7 @@
 // here, with a sentence that names the option, so that the engine gets nothing it must doubt.
 #pragma once
 
-#include "stager/config/policies.h"
+#include "stager/config/config.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 #include "transport/seal/keys.h"
@@ -29,10 +29,10 @@ struct EngineOptions {
     std::string source;       ///< Absolute; only at the root.
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
     bool is_durable = false;  ///< On the disk before it has its name.
-    std::string interface;    ///< Empty: the one that has the own address.
-    std::uint8_t ttl = 1;     ///< Of multicast.
-    std::uint8_t dscp = 8;    ///< Of all packets.
-    std::uint16_t port = 0;   ///< TCP, where rank 0 meets the others.
+    std::vector<RailNames> interfaces;  ///< Empty: the one that has the own address.
+    std::uint8_t ttl = 1;               ///< Of multicast.
+    std::uint8_t dscp = 8;              ///< Of all packets.
+    std::uint16_t port = 0;             ///< TCP, where rank 0 meets the others.
     std::uint64_t rate_max = 0;         ///< No faster, bits per second; 0: no bound.
     std::uint64_t rate_told = 0;        ///< At it, bits per second; 0: it is looked for.
     bool may_compress = true;           ///< While that makes it faster.

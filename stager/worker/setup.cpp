@@ -88,7 +88,8 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u64(setup.max_bytes).raw(setup.session).raw(setup.group_key);
     put_text(writer, setup.group_address, kMaxNameBytes);
     writer.u16(setup.group_port);
-    put_text(writer, setup.interface, kMaxNameBytes);
+    writer.u8(setup.group_rails);
+    put_names(writer, setup.interfaces, kMaxNameBytes);
     writer.u8(setup.protection).u64(setup.rate_max);
     writer.u8(setup.rate_told ? 1 : 0).u8(encode(setup.policies));
     writer.u8(setup.may_compress ? 1 : 0);
@@ -231,7 +232,8 @@ WorkerSetup take_setup(ByteReader& reader) {
     take_array(reader, setup.group_key);
     setup.group_address = take_text(reader, kMaxNameBytes);
     setup.group_port = reader.u16();
-    setup.interface = take_text(reader, kMaxNameBytes);
+    setup.group_rails = reader.u8();
+    setup.interfaces = take_names(reader, kPolicyRailsMax, kMaxNameBytes);
     setup.protection = reader.u8();
     setup.rate_max = reader.u64();
     setup.rate_told = reader.u8() != 0;
@@ -247,7 +249,8 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.manifest = take_blob(reader, kMaxLookBytes);
     setup.may_cache = reader.u8() != 0;
     if (setup.rank.index() >= setup.nodes.size() ||
-        setup.source.index() >= setup.nodes.size() || setup.protection > 2) {
+        setup.source.index() >= setup.nodes.size() || setup.protection > 2 ||
+        setup.group_rails < 1 || setup.interfaces.size() > setup.policies.lanes) {
         reader.fail();
     }
     return setup;

@@ -34,7 +34,9 @@ inline constexpr std::uint8_t kWorkerVersion = 1;
 inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
 inline constexpr int kWorkerGroupFd = 4;    ///< UDP, bound, joined and sized: the first lane.
 inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
-inline constexpr int kWorkerLanesFd = 6;    ///< And on: the other lanes, as the group's.
+/// And on: the other lanes, as the group's; then the source's sockets for sending by each rail
+/// but the first.
+inline constexpr int kWorkerLanesFd = 6;
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
 inline constexpr std::size_t kMaxFromWorker = 2U << 20U;
@@ -73,7 +75,9 @@ struct WorkerSetup {
     std::array<std::byte, 32> group_key{};
     std::string group_address;  ///< Numeric, "239.192.0.7" or "ff35::7"; empty: no multicast.
     std::uint16_t group_port = 0;
-    std::string interface;  ///< Name of the one that multicast uses; empty: by route.
+    std::uint8_t group_rails = 1;  ///< Neighbouring addresses of the group.
+    /// Names of those that multicast uses, by rail; the lanes are on them in turn.
+    std::vector<std::string> interfaces;
     std::uint8_t protection =
         2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
     std::uint64_t rate_max = 0;  ///< No faster, bits per second on the wire; 0: no bound.

@@ -68,6 +68,9 @@ std::string statistics_line(const Measured& measured,
     if (!report.lane_packets.empty()) {
         line["lane_packets"] = report.lane_packets;
     }
+    if (measured.rails > 1) {
+        line["rails"] = measured.rails;
+    }
     line["packet_payload"] = report.chunk_bytes;
     line["receive_buffer"] = measured.receive_buffer;
     if (measured.buffer_asked > 0) {

@@ -12,6 +12,7 @@ namespace stage {
 struct Measured {
     Rank rank;
     std::size_t members = 1;
+    std::size_t rails = 1;             ///< Interfaces that the group's packets took.
     std::uint32_t receive_buffer = 0;  ///< What the kernel granted the group's socket, bytes.
     /// What this process asked for; the kernel grants up to twice that, for its own share. 0:
     /// the daemon asked.

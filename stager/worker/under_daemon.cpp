@@ -4,6 +4,7 @@
 #include "stager/files/stage_lists.h"
 #include "stager/worker/cache_talk.h"
 #include "stager/worker/control_socket.h"
+#include "stager/worker/handed_over.h"
 #include "stager/worker/looking.h"
 #include "stager/worker/orders.h"
 #include "stager/worker/statistics.h"
@@ -34,17 +35,6 @@ std::string job_name(const StageKey& key) {
     return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
 }
 
-/// What the daemon opened.
-BroadcastSockets handed_over(std::uint8_t lanes) {
-    BroadcastSockets sockets;
-    sockets.lanes.emplace_back(kWorkerGroupFd);
-    for (int lane = 1; lane < lanes; ++lane) {
-        sockets.lanes.emplace_back(kWorkerLanesFd + lane - 1);
-    }
-    sockets.peer.reset(kWorkerUnicastFd);
-    return sockets;
-}
-
 /// One stage of one member, from SETUP to RELEASED.
 class Stage final : public Watcher {
   public:
@@ -53,7 +43,7 @@ class Stage final : public Watcher {
           interrupts_{interrupts},
           control_{control},
           setup_{std::move(setup)},
-          sockets_{handed_over(setup_.policies.lanes)} {}
+          sockets_{handed_over(setup_)} {}
 
     /// Everything until the files are here or can't be; the error is not told yet.
     [[nodiscard]] Status run();
@@ -90,6 +80,7 @@ class Stage final : public Watcher {
     std::chrono::steady_clock::time_point told_at_;
     std::chrono::steady_clock::time_point began_;
     std::uint32_t receive_buffer_ = 0;
+    std::uint8_t rails_ = 1;
     std::vector<std::byte> offer_;
 };
 
@@ -182,7 +173,7 @@ Result<BroadcastConfig> Stage::connect() {
         return alone;
     }
     Result<Card> card = make_card(
-        setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get(), setup_.interface);
+        setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get(), setup_.interfaces);
     if (!card) {
         return card.error();
     }
@@ -216,6 +207,10 @@ Result<BroadcastConfig> Stage::connect() {
     config->is_rate_told = setup_.rate_told;
     config->may_compress = setup_.may_compress;
     follow(setup_.policies, *config);
+    rails_ = config->rails;
+    if (Status used = use_rails(sockets_, *group, rails_); !used) {
+        return std::move(used).error();
+    }
     config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
     config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
     config->linger = or_default(setup_.linger, seconds{60});
@@ -270,6 +265,7 @@ void Stage::look_ahead(Claims& claims) {
 std::string Stage::statistics(const BroadcastReport& report) const {
     return statistics_line({.rank = setup_.rank,
                             .members = setup_.nodes.size(),
+                            .rails = rails_,
                             .receive_buffer = receive_buffer_,
                             .buffer_asked = 0},
                            *work_,

@@ -6,12 +6,31 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace stage {
 namespace {
 
 Error no_chance() {
     return Error::from_errno(Blame::node, "drawing random bytes");
+}
+
+Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
+    std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+    for (const std::string& interface : interfaces) {
+        const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
+        if (!mtu) {
+            return mtu.error();
+        }
+        if (*mtu < kMinMtu) {
+            return Error{Blame::node,
+                         "the MTU of " + interface + " is " + std::to_string(*mtu) +
+                             ", below the " + std::to_string(kMinMtu) +
+                             " bytes that are needed"};
+        }
+        least = std::min(least, *mtu);
+    }
+    return least;
 }
 
 }  // namespace
@@ -24,7 +43,7 @@ bool fill_with_chance(MutableBytes room) {
 Result<Card> make_card(Rank own,
                        const std::string& node,
                        int peer_socket,
-                       const std::string& interface) {
+                       const std::vector<std::string>& interfaces) {
     const Result<Address> bound = udp::bound_address(peer_socket);
     if (!bound) {
         return bound.error();
@@ -32,18 +51,14 @@ Result<Card> make_card(Rank own,
     if (bound->ip.is_any()) {
         return Error{Blame::internal, "the data socket is bound to no address of this node"};
     }
-    const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
+    const Result<std::uint32_t> mtu = least_mtu(interfaces);
     if (!mtu) {
         return mtu.error();
-    }
-    if (*mtu < kMinMtu) {
-        return Error{Blame::node,
-                     "the MTU of " + interface + " is " + std::to_string(*mtu) +
-                         ", below the " + std::to_string(kMinMtu) + " bytes that are needed"};
     }
     Card card;
     card.rank = own;
     card.mtu = *mtu;
+    card.rails = static_cast<std::uint8_t>(interfaces.size());
     card.address = bound->ip;
     card.port = bound->port;
     card.node = node.substr(0, kMaxCardNameBytes);
@@ -80,8 +95,10 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
     config.own = own;
     config.source = source;
     config.mtu = cards.front().mtu;
+    config.rails = cards.front().rails;
     for (const Card& card : cards) {
         config.mtu = std::min(config.mtu, card.mtu);
+        config.rails = std::min(config.rails, card.rails);
         config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
                                   .incarnation = card.incarnation});
     }
@@ -92,7 +109,7 @@ Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank s
 }
 
 void follow(const Policies& policies, BroadcastConfig& config) {
-    config.lanes = policies.lanes;
+    config.lanes = std::max(policies.lanes, config.rails);
     config.rate_policy = policies.rate_control == RateControl::acker
                              ? core::RatePolicy::acker
                              : core::RatePolicy::quantile;

@@ -11,15 +11,16 @@
 #include "transport/run/broadcast.h"
 
 #include <string>
+#include <vector>
 
 namespace stage {
 
-/// This process's card: a fresh incarnation, where `peer_socket` is bound, what `interface`
-/// carries.
+/// This process's card: a fresh incarnation, where `peer_socket` is bound, what all of
+/// `interfaces`, one a rail, carry.
 [[nodiscard]] Result<Card> make_card(Rank own,
                                      const std::string& node,
                                      int peer_socket,
-                                     const std::string& interface);
+                                     const std::vector<std::string>& interfaces);
 
 struct Wired {
     CardTable cards;
@@ -32,13 +33,13 @@ struct Wired {
                                     std::chrono::milliseconds longest,
                                     Interrupts& interrupts);
 
-/// Who the members are, and the smallest of their MTUs; the rest of the configuration is the
-/// caller's.
+/// Who the members are, and the smallest of their MTUs and numbers of rails; the rest of the
+/// configuration is the caller's.
 [[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
                                                       Rank own,
                                                       Rank source);
 
-/// Has the broadcast behave as the site chose.
+/// Has the broadcast behave as the site chose; each rail has a lane.
 void follow(const Policies& policies, BroadcastConfig& config);
 
 /// Bytes that nobody can guess.

@@ -5,6 +5,7 @@
 #include "transport/udp/sockets.h"
 #include "transport/udp/udp_driver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,6 +16,9 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
     udp::UdpEndpoints endpoints;
     endpoints.lanes = std::move(sockets.lanes);
     endpoints.peer = std::move(sockets.peer);
+    endpoints.rails = std::move(sockets.rails);
+    endpoints.interfaces = std::move(sockets.interfaces);
+    endpoints.group_rails = sockets.group_rails;
     endpoints.group_address = config.group;
     for (const BroadcastMember& member : config.members) {
         endpoints.members.push_back(member.peer);
@@ -23,6 +27,31 @@ udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets s
 }
 
 }  // namespace
+
+Status use_rails(BroadcastSockets& sockets, const Address& group, std::size_t rails) {
+    const std::size_t had = sockets.interfaces.size();
+    if (rails >= had) {
+        return {};
+    }
+    const udp::GroupFlows flows{.first = group, .rails = sockets.group_rails};
+    for (std::size_t lane = 0; lane < sockets.lanes.size(); ++lane) {
+        const std::string& from = sockets.interfaces[lane % had];
+        const std::string& to = sockets.interfaces[lane % rails];
+        if (from == to) {
+            continue;
+        }
+        const int socket = sockets.lanes[lane].get();
+        const Address place = flows.address(Lane{static_cast<std::uint8_t>(lane)});
+        // A rail that died meanwhile has nothing to be left.
+        static_cast<void>(udp::change_membership(socket, place, from, false));
+        if (Status joined = udp::change_membership(socket, place, to, true); !joined) {
+            return joined;
+        }
+    }
+    sockets.interfaces.resize(rails);
+    sockets.rails.resize(std::min(sockets.rails.size(), rails - 1));
+    return {};
+}
 
 std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets) {
     std::uint32_t sum = 0;

@@ -20,7 +20,16 @@ namespace stage {
 struct BroadcastSockets {
     std::vector<UniqueFd> lanes;  ///< Of the group.
     UniqueFd peer;
+    std::vector<UniqueFd> rails{};  ///< The source's, to send by each rail but the first.
+    std::vector<std::string> interfaces{};  ///< By rail; the lanes are on them in turn.
+    std::size_t group_rails = 1;            ///< Neighbouring addresses of the group.
 };
+
+/// Some member has no more rails than that: on these, and so by these lanes, the group is heard
+/// from now on.
+[[nodiscard]] Status use_rails(BroadcastSockets& sockets,
+                               const Address& group,
+                               std::size_t rails);
 
 /// What the kernel granted for receiving by multicast, bytes.
 [[nodiscard]] std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets);

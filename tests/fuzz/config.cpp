@@ -23,6 +23,7 @@ void check(const Config& config) {
     invariant(
         config.group_at(groups - 1) >= config.group_at(0) || config.multicast_groups.size() > 1,
         "the last group can be drawn");
+    invariant(config.group_count(config.most_rails()) >= 1, "rails have groups");
     invariant(config.rate_max > 0, "there is a rate");
     invariant(config.stage_root.starts_with('/'), "stages have an absolute place");
     invariant(config.data_port_range.first >= 1 &&
@@ -60,7 +61,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
             {"comments", owned("# a site's\n\n  TreeWidth = 2  # small\r\nenabled=OFF\n")},
             {"units", owned("RateMax=1.5gbit\nMaxBytes=1.5TiB\nStageTimeout=1.5\n")},
             {"lists",
-             owned("DestRoots=/tmp/, /scratch\nInterface=eth0,ib0\n"
+             owned("DestRoots=/tmp/, /scratch\nInterface=eth0+eth1,ib0\n"
                    "MulticastGroups=239.1.2.3-239.1.2.18,239.9.9.9\n"
                    "DataPortRange=7000-7009\nProtection=auth\n")}};
 }

@@ -7,6 +7,7 @@ namespace stage {
 bool fuzz_one(Bytes input) {
     return is_stable(input, decode_plan, [](const StagePlan& plan) {
         invariant(!plan.nodes.empty() && plan.width >= 1, "a plan has nodes, a tree branches");
+        invariant(plan.rails >= 1 && plan.rails <= plan.policies.lanes, "a rail has a lane");
         return encode(plan);
     });
 }
@@ -22,6 +23,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
     const auto one = encode(plan);
     plan.group_address = "239.192.0.7";
     plan.group_port = 6835;
+    plan.rails = 2;
+    plan.policies.lanes = 4;
     plan.protection = 2;
     plan.rate_max = 1'000'000'000;
     plan.cards_follow = true;

@@ -13,6 +13,8 @@ bool check_to_worker(Bytes input) {
             invariant(setup->rank.index() < setup->nodes.size() &&
                           setup->source.index() < setup->nodes.size(),
                       "worker and source are among the nodes");
+            invariant(setup->interfaces.size() <= setup->policies.lanes,
+                      "each interface has a lane");
         }
         return encode_to_worker(message);
     });
@@ -44,7 +46,9 @@ WorkerSetup full_setup() {
     setup.group_key.fill(std::byte{2});
     setup.group_address = "239.192.0.7";
     setup.group_port = 6835;
-    setup.interface = "eth0";
+    setup.policies.lanes = 2;
+    setup.group_rails = 2;
+    setup.interfaces = {"eth0", "eth1"};
     setup.rate_max = 1'000'000'000;
     setup.transport = "udp";
     setup.stage_timeout = std::chrono::minutes{10};

@@ -45,6 +45,7 @@ struct BroadcastConfig {
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
     core::LeavePolicy leave_policy = core::LeavePolicy::never;  ///< The source's counts.
     std::uint8_t lanes = 1;      ///< Flows that the source spreads the group's packets over.
+    std::uint8_t rails = 1;      ///< Interfaces that these use: as the member with the fewest.
     bool holds_already = false;  ///< The object is here, and lacks only finish().
     std::vector<core::BlockRun> held_before;  ///< Or these blocks are: see CoreConfig.
     std::uint64_t bytes_held_before = 0;

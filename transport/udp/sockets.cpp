@@ -9,7 +9,6 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <optional>
 
 namespace stage::udp {
 namespace {
@@ -139,29 +138,17 @@ Status bind_in_range(int socket,
                      " are taken; widen DataPortRange in stagecast.conf"};
 }
 
-/// Calls `pick` for each address of each interface until it gives something.
-template <class Pick>
-auto first_interface(Pick pick) -> decltype(pick(std::declval<const ifaddrs&>())) {
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) {
-        return std::nullopt;
-    }
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-        if (entry->ifa_addr == nullptr) {
-            continue;
-        }
-        if (auto found = pick(*entry)) {
-            return found;
-        }
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
-Address lane_address(const Address& group, Lane lane) {
-    return group.with_port(static_cast<std::uint16_t>(group.port + lane.value()));
+Address GroupFlows::address(Lane lane) const {
+    Address place = first.with_port(static_cast<std::uint16_t>(first.port + lane.value()));
+    std::size_t carry = lane.index() % rails;
+    for (std::size_t i = place.ip.length(); i > 0 && carry > 0; --i) {
+        carry += std::to_integer<std::size_t>(place.ip.octets[i - 1]);
+        place.ip.octets[i - 1] = static_cast<std::byte>(carry & 0xffU);
+        carry >>= 8U;
+    }
+    return place;
 }
 
 Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& options) {
@@ -181,14 +168,15 @@ Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& op
     return fd;
 }
 
-Result<std::vector<UniqueFd>> open_lane_sockets(const Address& group,
-                                                std::size_t lanes,
+Result<std::vector<UniqueFd>> open_lane_sockets(const GroupFlows& flows,
+                                                std::span<const Rail> rails,
                                                 SocketOptions options) {
-    options.buffer_bytes /= static_cast<std::uint32_t>(lanes);
+    options.buffer_bytes /= static_cast<std::uint32_t>(flows.lanes);
     std::vector<UniqueFd> sockets;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-        auto opened = open_group_socket(
-            lane_address(group, Lane{static_cast<std::uint8_t>(lane)}), options);
+    for (std::size_t lane = 0; lane < flows.lanes; ++lane) {
+        options.interface = rails[lane % rails.size()].name;
+        auto opened =
+            open_group_socket(flows.address(Lane{static_cast<std::uint8_t>(lane)}), options);
         if (!opened) {
             return std::move(opened).error();
         }
@@ -205,15 +193,17 @@ Status change_membership(int socket,
     return index ? change(socket, group, *index, joins) : Status{std::move(index).error()};
 }
 
-Result<UniqueFd> open_peer_socket(const Address& own,
-                                  std::pair<std::uint16_t, std::uint16_t> ports,
-                                  const SocketOptions& options) {
+/// Sends to the group, and whatever else from `own`.
+Result<UniqueFd> open_sender(const Address& own,
+                             std::pair<std::uint16_t, std::uint16_t> ports,
+                             const SocketOptions& options,
+                             std::uint32_t receive_bytes) {
     auto fd = make_socket(own.family());
     auto index = interface_index(options.interface);
     if (!fd || !index) {
         return fd ? std::move(index).error() : std::move(fd).error();
     }
-    tune(fd->get(), own.family(), options, options.buffer_bytes / kPeersPart);
+    tune(fd->get(), own.family(), options, receive_bytes);
     for (auto step : {forbid_fragments(fd->get(), own.family()),
                       bind_in_range(fd->get(), own, ports),
                       send_multicast_by(fd->get(), own.family(), *index, options.ttl)}) {
@@ -224,36 +214,43 @@ Result<UniqueFd> open_peer_socket(const Address& own,
     return fd;
 }
 
-Result<Address> interface_address(const std::string& interface, int family) {
-    const auto found = first_interface([&](const ifaddrs& entry) -> std::optional<Address> {
-        if (interface != entry.ifa_name || entry.ifa_addr->sa_family != family) {
-            return std::nullopt;
+Result<UniqueFd> open_peer_socket(const Address& own,
+                                  std::pair<std::uint16_t, std::uint16_t> ports,
+                                  const SocketOptions& options) {
+    return open_sender(own, ports, options, options.buffer_bytes / kPeersPart);
+}
+
+Result<std::vector<UniqueFd>> open_rail_sockets(std::span<const Rail> rails,
+                                                std::pair<std::uint16_t, std::uint16_t> ports,
+                                                SocketOptions options) {
+    std::vector<UniqueFd> sockets;
+    for (std::size_t rail = 1; rail < rails.size(); ++rail) {
+        options.interface = rails[rail].name;
+        auto opened = open_sender(rails[rail].address, ports, options, 0);  // Nobody reads it.
+        if (!opened) {
+            return std::move(opened).error().within("rail " + rails[rail].name);
         }
-        auto address = Address::from_socket(entry.ifa_addr, sizeof(sockaddr_in6));
-        return address ? std::optional{*address} : std::nullopt;
-    });
-    if (!found) {
-        return Error{Blame::node,
-                     "network interface '" + interface +
-                         "' is absent or has no address; name another in stagecast.conf "
-                         "(Interface=)"};
+        sockets.push_back(*std::move(opened));
     }
-    return found->with_port(0);
+    return sockets;
 }
 
 Result<std::string> interface_of(const Address& address) {
-    const auto found = first_interface([&](const ifaddrs& entry) -> std::optional<std::string> {
-        if (entry.ifa_addr->sa_family != address.family()) {
-            return std::nullopt;
-        }
-        auto here = Address::from_socket(entry.ifa_addr, sizeof(sockaddr_in6));
-        const bool same = here && here->with_port(0) == address.with_port(0);
-        return same ? std::optional<std::string>{entry.ifa_name} : std::nullopt;
-    });
-    if (!found) {
-        return Error{Blame::node, "no network interface has the address " + address.host()};
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) {
+        return Error::from_errno(Blame::node, "asking for the network interfaces");
     }
-    return *found;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != address.family()) {
+            continue;
+        }
+        const auto here = Address::from_socket(entry->ifa_addr, sizeof(sockaddr_in6));
+        if (here && here->with_port(0) == address.with_port(0)) {
+            return std::string{entry->ifa_name};
+        }
+    }
+    return Error{Blame::node, "no network interface has the address " + address.host()};
 }
 
 Result<std::uint32_t> interface_mtu(const std::string& interface) {

@@ -1,17 +1,21 @@
-// How are a session's two UDP sockets opened?
+// How are a session's UDP sockets opened?
 //
-// One is bound to the group's address and port and joined on the interface that the site named;
-// one is bound to the node's own address, sends everything and hears what peers say. The daemon
-// opens them as root (buffers beyond rmem_max) and passes them to the worker; the engine alone
-// opens them with what its user may have. No multicast leaves another interface; nothing is
-// looped back (IP_MULTICAST_LOOP=0) and nothing joined by others is heard (IP_MULTICAST_ALL=0).
+// One a lane is bound to the group's address and port and joined on the interface that the site
+// named; one is bound to the node's own address, sends everything and hears what peers say. Of
+// several rails (rails.h) each but the first has one more at the source, which sends to the
+// group only. The daemon opens them as root (buffers beyond rmem_max) and passes them to the
+// worker; the engine alone opens them with what its user may have. No multicast leaves another
+// interface; nothing is looped back (IP_MULTICAST_LOOP=0) and nothing joined by others is heard
+// (IP_MULTICAST_ALL=0).
 #pragma once
 
 #include "transport/base/address.h"
 #include "transport/base/result.h"
 #include "transport/base/unique_fd.h"
+#include "transport/udp/rails.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,19 +32,27 @@ struct SocketOptions {
     bool force_buffer = false;  ///< As root: beyond the system's maximum.
 };
 
-/// Where the group hears a lane: `group`, at the lane's number of ports beyond its own.
-[[nodiscard]] Address lane_address(const Address& group, Lane lane);
+/// Which flows a group has (docs/PROTOCOL.md, 3.5).
+struct GroupFlows {
+    Address first;  ///< Of the first lane.
+    std::size_t lanes = 1;
+    std::size_t rails = 1;  ///< Neighbouring addresses, one for each.
+
+    /// Where the group hears a lane: as many ports on, and its rail's number of addresses.
+    [[nodiscard]] Address address(Lane lane) const;
+};
 
 /// Bound to `group` (address and port; other sessions of this node may share both) and joined.
 [[nodiscard]] Result<UniqueFd> open_group_socket(const Address& group,
                                                  const SocketOptions& options);
 
-/// One such a lane, together with the buffer that was asked for.
-[[nodiscard]] Result<std::vector<UniqueFd>> open_lane_sockets(const Address& group,
-                                                              std::size_t lanes,
+/// One such a lane, on the interfaces in turn, together with the buffer that was asked for.
+/// `options`' interface does not count.
+[[nodiscard]] Result<std::vector<UniqueFd>> open_lane_sockets(const GroupFlows& flows,
+                                                              std::span<const Rail> rails,
                                                               SocketOptions options);
 
-/// The socket of open_group_socket() leaves the group, or joins it again.
+/// The socket of open_group_socket() leaves the group, or joins it (again).
 [[nodiscard]] Status change_membership(int socket,
                                        const Address& group,
                                        const std::string& interface,
@@ -52,8 +64,12 @@ struct SocketOptions {
                                                 std::pair<std::uint16_t, std::uint16_t> ports,
                                                 const SocketOptions& options);
 
-/// The first address of `interface` in `family` (AF_INET or AF_INET6).
-[[nodiscard]] Result<Address> interface_address(const std::string& interface, int family);
+/// By which the source sends to the group by each rail but the first. As above.
+[[nodiscard]] Result<std::vector<UniqueFd>> open_rail_sockets(
+    std::span<const Rail> rails,
+    std::pair<std::uint16_t, std::uint16_t> ports,
+    SocketOptions options);
+
 /// The interface that carries `address`.
 [[nodiscard]] Result<std::string> interface_of(const Address& address);
 /// Its MTU, bytes.

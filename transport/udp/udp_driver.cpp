@@ -1,7 +1,6 @@
 #include "transport/udp/udp_driver.h"
 
 #include "transport/base/invariant.h"
-#include "transport/udp/sockets.h"
 #include "transport/udp/udp_lane.h"
 
 #include <netinet/udp.h>
@@ -16,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks at the peers'.
 constexpr std::size_t kSlots = 24;        ///< 1.5 MB of buffers; a batch of one receive().
+/// Trains by a rail between looks at its link: about 1 MB, or so many turns without any.
+constexpr std::uint32_t kLinkLookEvery = 16;
 /// Of each of a lane's sets: 6 MB for all lanes of up to eight, as far as packets need them.
 constexpr std::size_t kLaneSlotsMax = 16;
 constexpr std::size_t kLaneSlotsMin = 4;
@@ -79,7 +80,10 @@ struct Envelope {
 }  // namespace
 
 UdpDriver::UdpDriver(UdpEndpoints endpoints)
-    : endpoints_{std::move(endpoints)}, slots_{kSlots}, peer_{.fd = endpoints_.peer.get()} {
+    : endpoints_{std::move(endpoints)},
+      slots_{kSlots},
+      peer_{.fd = endpoints_.peer.get()},
+      refusing_{peer_.fd} {
     for (const Address& member : endpoints_.members) {
         member_targets_.push_back(member.to_socket());
     }
@@ -88,10 +92,14 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
         group_sockets_.push_back(lane.get());
     }
     for (std::size_t lane = 0; lane < std::max<std::size_t>(lanes_.size(), 1); ++lane) {
-        group_targets_.push_back(
-            lane_address(endpoints_.group_address, Lane{static_cast<std::uint8_t>(lane)})
-                .to_socket());
+        group_targets_.push_back(lane_address(lane).to_socket());
     }
+    outlets_.push_back({.fd = peer_.fd});
+    for (const UniqueFd& rail : endpoints_.rails) {
+        outlets_.push_back({.fd = rail.get()});
+    }
+    invariant(outlets_.size() == 1 || outlets_.size() == endpoints_.interfaces.size(),
+              "a rail is one of the interfaces");
     std::ranges::for_each(descriptors(), tune_to_receive);
 }
 
@@ -117,24 +125,35 @@ std::vector<std::unique_ptr<LaneInbox>> UdpDriver::take_lanes() {
     return inboxes;
 }
 
-/// Each lane is a member by itself, whoever took its socket. What waits in it comes yet.
+Address UdpDriver::lane_address(std::size_t lane) const {
+    const GroupFlows flows{.first = endpoints_.group_address, .rails = endpoints_.group_rails};
+    return flows.address(Lane{static_cast<std::uint8_t>(lane)});
+}
+
+/// Each lane is a member by itself, whoever took its socket. What waits in it comes yet. Lanes
+/// of a rail that is dead are loss.
 Status UdpDriver::hear_group(bool hears) {
-    if (group_sockets_.empty()) {
-        return {};
-    }
-    auto own = bound_address(endpoints_.peer.get());
-    auto interface = own ? interface_of(*own) : Result<std::string>{std::move(own).error()};
-    if (!interface) {
-        return std::move(interface).error();
-    }
-    for (const int socket : group_sockets_) {
-        if (auto changed =
-                change_membership(socket, endpoints_.group_address, *interface, hears);
-            !changed) {
+    invariant(group_sockets_.empty() || !endpoints_.interfaces.empty(),
+              "a lane is on some interface");
+    for (std::size_t lane = 0; lane < group_sockets_.size(); ++lane) {
+        const std::size_t rail = lane % endpoints_.interfaces.size();
+        Status changed = change_membership(
+            group_sockets_[lane], lane_address(lane), endpoints_.interfaces[rail], hears);
+        if (!changed && rail == 0) {
             return changed;
         }
     }
     return {};
+}
+
+/// The first rail is the peers', too: without it nothing goes on.
+bool UdpDriver::carries(Lane lane) {
+    const std::size_t rail = lane.index() % outlets_.size();
+    Outlet& outlet = outlets_[rail];
+    if (rail > 0 && outlet.asked++ % kLinkLookEvery == 0) {
+        outlet.carries = has_link(outlet.fd, endpoints_.interfaces[rail]);
+    }
+    return outlet.carries;
 }
 
 /// Half of the slots for the peers' socket, what is left for the group's.
@@ -192,6 +211,10 @@ const SocketAddress& UdpDriver::target_of(const Train& train) const {
                                  : member_targets_[train.target.peer.index()];
 }
 
+UdpDriver::Outlet& UdpDriver::outlet_of(const Train& train) {
+    return outlets_[train.target.to_group ? train.target.lane.index() % outlets_.size() : 0];
+}
+
 void UdpDriver::count_sent(const Train& train) {
     counters_.packets_sent += packets_of(train);
     counters_.bytes_sent += train.bytes;
@@ -201,18 +224,39 @@ Result<Sent> UdpDriver::send(const Train& train) {
     invariant(train.packet_bytes > 0 && train.bytes > 0, "a train has packets");
     invariant(train.pieces.size() <= kTrainPiecesMax, "a train's pieces are counted");
     invariant(packets_of(train) <= kTrainPacketsMax, "a train has at most 64 packets");
-    const SocketAddress& target = target_of(train);
-    const bool segmented = can_segment_ && packets_of(train) > 1;
-    auto sent = segmented ? send_segmented(train, target) : send_singly(train, target);
+    Outlet& outlet = outlet_of(train);
+    const bool segmented = outlet.can_segment && packets_of(train) > 1;
+    auto sent = segmented ? send_segmented(outlet, train) : send_singly(outlet, train);
     if (sent && *sent == Sent::all) {
         count_sent(train);
     }
     return sent;
 }
 
-/// By one system call. What it refuses is tried, and judged, alone; then the others again.
+/// By one system call for those that follow each other by one rail.
 Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
-    if (trains.size() < 2 || !can_segment_) {
+    std::size_t sent = 0;
+    while (sent < trains.size()) {
+        const auto rest = trains.subspan(sent);
+        Outlet& outlet = outlet_of(rest.front());
+        const auto other = std::ranges::find_if(
+            rest, [&](const Train& one) { return &outlet_of(one) != &outlet; });
+        const auto count = static_cast<std::size_t>(other - rest.begin());
+        const auto left = send_by(outlet, rest.first(count));
+        if (!left) {
+            return left.error();
+        }
+        sent += *left;
+        if (*left < count) {
+            break;
+        }
+    }
+    return sent;
+}
+
+/// What one call refuses is tried, and judged, alone; then the others again.
+Result<std::size_t> UdpDriver::send_by(Outlet& outlet, std::span<const Train> trains) {
+    if (trains.size() < 2 || !outlet.can_segment) {
         return Driver::send_together(trains);
     }
     std::vector<Envelope> envelopes(trains.size());
@@ -221,7 +265,7 @@ Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
         messages[i].msg_hdr = envelopes[i].seal(trains[i], target_of(trains[i]));
     }
     ++counters_.send_calls;
-    const int got = ::sendmmsg(endpoints_.peer.get(),
+    const int got = ::sendmmsg(outlet.fd,
                                messages.data(),
                                static_cast<unsigned>(messages.size()),
                                MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -234,21 +278,22 @@ Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
     return rest ? Result<std::size_t>{sent + *rest} : rest;
 }
 
-Result<Sent> UdpDriver::send_segmented(const Train& train, const SocketAddress& target) {
+Result<Sent> UdpDriver::send_segmented(Outlet& outlet, const Train& train) {
     Envelope envelope;
-    const msghdr message = envelope.seal(train, target);
+    const msghdr message = envelope.seal(train, target_of(train));
     ++counters_.send_calls;
-    if (::sendmsg(endpoints_.peer.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+    if (::sendmsg(outlet.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
         return Sent::all;
     }
     if (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP) {
-        can_segment_ = false;  // no checksum offload on the path, or an old kernel
-        return send_singly(train, target);
+        outlet.can_segment = false;  // no checksum offload on the path, or an old kernel
+        return send_singly(outlet, train);
     }
-    return refused(train, "sending a train");
+    return refused(outlet, train, "sending a train");
 }
 
-Result<Sent> UdpDriver::send_singly(const Train& train, const SocketAddress& target) {
+Result<Sent> UdpDriver::send_singly(Outlet& outlet, const Train& train) {
+    const SocketAddress& target = target_of(train);
     std::array<mmsghdr, kTrainPacketsMax> messages{};
     std::array<iovec, kTrainPiecesMax + kTrainPacketsMax> cuts{};
     unsigned count = 0;
@@ -269,17 +314,23 @@ Result<Sent> UdpDriver::send_singly(const Train& train, const SocketAddress& tar
         left -= size;
     }
     ++counters_.send_calls;
-    const int sent =
-        ::sendmmsg(endpoints_.peer.get(), messages.data(), count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const int sent = ::sendmmsg(outlet.fd, messages.data(), count, MSG_DONTWAIT | MSG_NOSIGNAL);
     // A train that left in part counts as sent: the rest is lost, and repaired like any loss.
-    return sent > 0 ? Result<Sent>{Sent::all} : refused(train, "sending packets");
+    return sent > 0 ? Result<Sent>{Sent::all} : refused(outlet, train, "sending packets");
 }
 
-Result<Sent> UdpDriver::refused(const Train& train, const char* doing) {
+/// A rail is no reason to end: whatever it refuses for good is lost, and repaired by the first.
+Result<Sent> UdpDriver::refused(Outlet& outlet, const Train& train, const char* doing) {
     const int cause = errno;
     if (is_full(cause)) {
         ++counters_.send_refused;
+        refusing_ = outlet.fd;
         return Sent::would_block;
+    }
+    if (&outlet != outlets_.data()) {
+        outlet.carries = false;
+        outlet.asked = 1;
+        return Sent::all;
     }
     if (is_loss(cause)) {
         return Sent::all;

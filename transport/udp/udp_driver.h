@@ -4,12 +4,15 @@
 // packets), and arrive by recvmmsg with UDP_GRO, up to 64 KB a piece: per-packet system calls
 // are what makes others slow (DESIGN.md, section 8). Where the kernel or the path refuses
 // segmentation, packets are sent one by one in one sendmmsg.
+// Of several rails the source sends each lane by its own; one that is dead there loses what it
+// was given until that is noticed, and its lanes carry nothing then.
 #pragma once
 
 #include "transport/base/address.h"
 #include "transport/base/unique_fd.h"
 #include "transport/run/driver.h"
 #include "transport/udp/packet_slots.h"
+#include "transport/udp/sockets.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -24,6 +27,9 @@ struct UdpEndpoints {
     UniqueFd peer;                 ///< See open_peer_socket(); read and written.
     Address group_address;         ///< Where the group hears its first lane.
     std::vector<Address> members;  ///< By rank: where each member's peer socket is bound.
+    std::size_t group_rails = 1;   ///< See GroupFlows.
+    std::vector<std::string> interfaces{};  ///< By rail; the lanes are on them in turn.
+    std::vector<UniqueFd> rails{};  ///< See open_rail_sockets(); the source's, written only.
 };
 
 class UdpDriver final : public Driver {
@@ -35,6 +41,8 @@ class UdpDriver final : public Driver {
     Result<std::size_t> send_together(std::span<const Train> trains) override;
     [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override;
     Status hear_group(bool hears) override;
+    [[nodiscard]] bool carries(Lane lane) override;
+    [[nodiscard]] int refusing_descriptor() const override { return refusing_; }
     [[nodiscard]] std::vector<int> descriptors() const override;
     [[nodiscard]] int stream_descriptor() const override {
         return lanes_.size() == 1 ? lanes_.front().fd : -1;
@@ -43,13 +51,24 @@ class UdpDriver final : public Driver {
     [[nodiscard]] std::string name() const override { return "udp"; }
 
   private:
+    /// A socket that trains leave by.
+    struct Outlet {
+        int fd = -1;
+        bool can_segment = true;
+        bool carries = true;  ///< As far as was seen.
+        std::uint32_t asked = 0;
+    };
+
     Status read(ReadSocket& socket, std::size_t room, std::vector<ReceivedPacket>& packets);
     void look(ReadSocket& socket);
     [[nodiscard]] const SocketAddress& target_of(const Train& train) const;
+    [[nodiscard]] Address lane_address(std::size_t lane) const;
+    [[nodiscard]] Outlet& outlet_of(const Train& train);
     void count_sent(const Train& train);
-    Result<Sent> send_segmented(const Train& train, const SocketAddress& target);
-    Result<Sent> send_singly(const Train& train, const SocketAddress& target);
-    Result<Sent> refused(const Train& train, const char* doing);
+    Result<std::size_t> send_by(Outlet& outlet, std::span<const Train> trains);
+    Result<Sent> send_segmented(Outlet& outlet, const Train& train);
+    Result<Sent> send_singly(Outlet& outlet, const Train& train);
+    Result<Sent> refused(Outlet& outlet, const Train& train, const char* doing);
 
     UdpEndpoints endpoints_;
     std::vector<SocketAddress> group_targets_;  ///< By lane.
@@ -58,7 +77,8 @@ class UdpDriver final : public Driver {
     ReadSocket peer_;
     std::vector<ReadSocket> lanes_;   ///< That nobody took.
     std::vector<int> group_sockets_;  ///< Whoever has them now.
-    bool can_segment_ = true;
+    std::vector<Outlet> outlets_;     ///< By rail; the first is the peers' socket.
+    int refusing_;                    ///< Whose outlet was full last.
     std::uint32_t receives_ = 0;
     DriverCounters counters_;
 };

@@ -88,7 +88,7 @@ TEST_CASE("keys are read as slurm.conf's are: case, blanks and comments aside") 
     CHECK(config.group_at(1) == 0xef010204U);
     CHECK(config.group_at(2) == 0xef090909U);
     CHECK(config.data_port_range == ConfigRange<std::uint16_t>{7000, 7010});
-    CHECK(config.interfaces == std::vector<std::string>{"ib0", "eth0"});
+    CHECK(config.interfaces == std::vector<RailNames>{{"ib0"}, {"eth0"}});
     CHECK(config.tree_width == 2);
     CHECK_FALSE(config.enabled);
     CHECK(config.slurm_user == std::optional<uid_t>{0});
@@ -153,6 +153,11 @@ TEST_CASE("values out of their limits or of another kind are refused") {
                                       "LogLevel=loud",
                                       "Enabled=maybe",
                                       "Interface=eth0;reboot",
+                                      "Interface=eth0,,eth1",
+                                      "Interface=eth0+",
+                                      "Interface=+",
+                                      "Interface=eth0+eth1+eth0",
+                                      "Interface=a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q",
                                       "AllowRamStageRoot=",
                                       "SlurmUser=4294967295",
                                       "NodeName=a b");
@@ -168,14 +173,44 @@ TEST_CASE("each lane needs a port") {
                Catch::Contains("Lanes=5") && Catch::Contains("DataPortRange"));
 }
 
+TEST_CASE("names joined by + are rails, used together") {
+    const Config config = good("Interface=hsn0 + hsn1,eth0\n");
+    CHECK(config.interfaces == std::vector<RailNames>{{"hsn0", "hsn1"}, {"eth0"}});
+    CHECK(config.most_rails() == 2);
+    CHECK_THAT(print_config(config), Catch::Contains("\nInterface=hsn0+hsn1,eth0\n"));
+    CHECK(sentence("\nInterface=hsn0+hsn0\n") ==
+          "stagecast.conf, line 2: Interface=hsn0+hsn0: allowed: names of network interfaces "
+          "separated by commas, or up to 16 different ones joined by +");
+}
+
+TEST_CASE("each rail needs a port, and a neighbouring address of a range") {
+    const std::string rails =
+        "Interface=a+b+c\nMulticastGroups=239.1.1.1,239.2.1.1-239.2.1.4\n";
+    const Config config = good(rails);
+    REQUIRE(config.group_count(3) == 2);
+    CHECK(config.group_at(0, 3) == 0xef020101U);
+    CHECK(config.group_at(1, 3) == 0xef020102U);
+    CHECK(config.group_count() == 5);
+    const auto refused = [](const std::string& text) {
+        const auto parsed = parse_config(text, "stagecast.conf");
+        REQUIRE_FALSE(parsed);
+        return parsed.error().sentence();
+    };
+    CHECK_THAT(refused(rails + "DataPortRange=10-11\n"),
+               Catch::Contains("Interface=") && Catch::Contains("DataPortRange"));
+    CHECK_THAT(refused("Interface=a+b\nMulticastGroups=239.1.1.1,239.1.1.3\n"),
+               Catch::Contains("no range of 2 addresses"));
+}
+
 TEST_CASE("what is printed parses to the same decisions") {
     const Config config = GENERATE_COPY(
         default_config(),
         good("Enabled=no\nNodeName=n1\nStageRoot=/x\nAllowRamStageRoot=yes\nDestRoots=\n"
              "PushRoots=/a,/b\nMaxBytes=12345\nMaxStagesPerNode=3\nRateMax=1.5gbit\n"
              "StageTimeout=20\nStallTimeout=1.25\nConnectTimeout=0.5\nAnnounceTimeout=7\n"
-             "WatchInterval=0.1\nInterface=eth0\nMulticastGroups=239.1.1.1\nPort=1\n"
-             "DataPortRange=9-9\nProtection=none\nTransport=udp\nTreeWidth=2\nTTL=9\nDSCP=46\n"
+             "WatchInterval=0.1\nInterface=eth0+eth1,ib0\nMulticastGroups=239.1.1.1-239.1.1."
+             "2\nPort=1\n"
+             "DataPortRange=8-9\nProtection=none\nTransport=udp\nTreeWidth=2\nTTL=9\nDSCP=46\n"
              "Lanes=1\nSocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/"
              "r\n"
              "LibexecDir=/l\nLogLevel=error\n"));

@@ -57,11 +57,13 @@ StagePlan some_plan() {
     plan.context_base = 0xfedcba9876543210U;
     plan.group_address = "239.1.2.3";
     plan.group_port = 6830;
+    plan.rails = 2;
     plan.rate_max = 1'000'000'000;
     plan.rate_told = true;
     plan.push_specs = "1;wd,/a/b,/images/b";
     plan.is_root_spared = true;
-    plan.policies = {.rate_control = RateControl::acker, .readiness = ReadyWait::none};
+    plan.policies = {
+        .rate_control = RateControl::acker, .readiness = ReadyWait::none, .lanes = 2};
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;
 }
@@ -124,6 +126,11 @@ TEST_CASE("a plan travels whole or not at all") {
     StagePlan no_tree = plan;
     no_tree.width = 0;
     CHECK_FALSE(decode_plan(encode(no_tree)));
+    StagePlan no_lane = plan;
+    no_lane.rails = 3;
+    CHECK_FALSE(decode_plan(encode(no_lane)));
+    no_lane.rails = 0;
+    CHECK_FALSE(decode_plan(encode(no_lane)));
 }
 
 TEST_CASE("the digest knows specs, node list and owner, and not where one ends") {

@@ -95,6 +95,7 @@ TEST_CASE("who leaves the group leaves the kernel's, and may join it again") {
     REQUIRE(socket);
     endpoints.lanes.push_back(std::move(*socket));
     endpoints.group_address = *group;
+    endpoints.interfaces = {"lo"};
     udp::UdpDriver driver{std::move(endpoints)};
     CHECK(is_in_kernels_list("09C94DEF"));
     REQUIRE(driver.hear_group(false));
@@ -186,7 +187,7 @@ udp::UdpEndpoints three_lanes() {
         endpoints.group_address = own->with_port(first);
         for (std::uint8_t lane = 0; lane < 3; ++lane) {
             const std::uint16_t port =
-                udp::lane_address(endpoints.group_address, Lane{lane}).port;
+                udp::GroupFlows{.first = endpoints.group_address}.address(Lane{lane}).port;
             auto opened = udp::open_peer_socket(*own, {port, port}, loopback());
             if (!opened) {
                 break;

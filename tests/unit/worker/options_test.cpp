@@ -55,7 +55,7 @@ TEST_CASE("a full command line is understood") {
                                                "--root=1",
                                                "--dest=out/",
                                                "--key-file=/k",
-                                               "--interface=eth0",
+                                               "--interface=eth0+eth1,ib0",
                                                "--rate-max=400mbit",
                                                "--rate-remembered=1gbit",
                                                "--protection=auth",
@@ -71,6 +71,7 @@ TEST_CASE("a full command line is understood") {
     CHECK(options->destination == "/here/out/");
     CHECK(options->rate_max == 400'000'000);
     CHECK(options->rate_remembered == 1'000'000'000);
+    CHECK(options->interfaces == std::vector<RailNames>{{"eth0", "eth1"}, {"ib0"}});
     CHECK(options->rate_told == 0);
     CHECK(options->policies == Policies{});
     CHECK(options->protection == seal::Protection::auth);
@@ -128,6 +129,7 @@ TEST_CASE("a command line that makes no sense is answered with what is wrong") {
                Contains("--rate-remembered=0"));
     CHECK_THAT(complaint({"--source=x", "--protection=some"}), Contains("--protection=some"));
     CHECK_THAT(complaint({"--source=x", "--timeout=0"}), Contains("--timeout=0"));
+    CHECK_THAT(complaint({"--source=x", "--interface=a++b"}), Contains("--interface=a++b"));
     CHECK_THAT(complaint({"--source=x", "--transport=pigeon"}), Contains("--transport=pigeon"));
     for (const char* wrong : {"--ttl=0", "--ttl=256", "--ttl=x", "--dscp=64", "--dscp=-1"}) {
         CHECK_THAT(complaint({"--source=x", wrong}), Contains(wrong));

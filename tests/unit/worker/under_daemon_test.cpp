@@ -121,7 +121,7 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
         specs.push_back(*spec);
     }
     WorkerSetup setup;
-    setup.interface = "lo";
+    setup.interfaces = {"lo"};
     setup.key = {.job_id = 42, .step_id = kWholeJob, .restart = 0};
     setup.nodes = {"n0"};
     setup.specs = *serialize(specs);

@@ -1,0 +1,92 @@
+#include "transport/udp/rails.h"
+
+#include "transport/udp/sockets.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/socket.h>
+
+namespace stage::udp {
+namespace {
+
+Address address(const char* text, std::uint16_t port = 0) {
+    const auto parsed = Address::parse(text, port);
+    REQUIRE(parsed);
+    return *parsed;
+}
+
+InterfaceHere here(const char* name, const char* text) {
+    return {.name = name, .address = address(text)};
+}
+
+std::vector<InterfaceHere> three() {
+    return {here("eth0", "10.0.0.1"), here("hsn0", "10.1.0.1"), here("hsn1", "10.2.0.1")};
+}
+
+std::vector<std::string> chosen(const std::vector<std::vector<std::string>>& entries,
+                                const std::vector<InterfaceHere>& all) {
+    const auto rails = choose_rails(entries, all);
+    std::vector<std::string> names;
+    for (const Rail& rail : rails ? *rails : std::vector<Rail>{}) {
+        names.push_back(rail.name);
+    }
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("the first entry is taken that the node has, all of it") {
+    auto all = three();
+    CHECK(chosen({{"ib0"}, {"eth0"}, {"hsn0"}}, all) == Names{"eth0"});
+    CHECK(chosen({{"hsn1", "hsn0"}, {"eth0"}}, all) == Names{"hsn1", "hsn0"});
+    CHECK(choose_rails({{"hsn0", "hsn1"}}, all)->back() ==
+          Rail{.name = "hsn1", .address = address("10.2.0.1")});
+    CHECK(chosen({{"hsn0", "hsn2"}, {"eth0"}}, all) == Names{"eth0"});
+    all[2].is_up = false;
+    CHECK(chosen({{"hsn0", "hsn1"}, {"hsn0"}}, all) == Names{"hsn0"});
+}
+
+TEST_CASE("a rail needs a link; who is alone may get one yet") {
+    auto all = three();
+    all[2].has_link = false;
+    CHECK(chosen({{"hsn0", "hsn1"}, {"eth0"}}, all) == Names{"eth0"});
+    CHECK(chosen({{"hsn1"}, {"eth0"}}, all) == Names{"hsn1"});
+}
+
+TEST_CASE("what is missing of each entry is named, with the remedy") {
+    auto all = three();
+    all[0].is_up = false;
+    all[1].has_link = false;
+    const auto none = choose_rails({{"hsn0", "hsn1"}, {"hsn1", "ib0"}, {"eth0"}}, all);
+    REQUIRE_FALSE(none);
+    CHECK(none.error().blame() == Blame::node);
+    CHECK_THAT(none.error().sentence(),
+               Catch::Contains("'hsn0' has no link") && Catch::Contains("'ib0' is absent") &&
+                   Catch::Contains("'eth0' is down") && Catch::Contains("Interface="));
+    CHECK_FALSE(choose_rails({}, all));
+}
+
+TEST_CASE("this host's loopback is here and alive") {
+    const auto all = interfaces_here(AF_INET);
+    CHECK(chosen({{"no-such-if"}, {"lo"}}, all) == Names{"lo"});
+    const auto socket =
+        open_peer_socket(address("127.0.0.1"), {41'000, 42'000}, {.interface = "lo"});
+    REQUIRE(socket);
+    CHECK(has_link(socket->get(), "lo"));
+    CHECK_FALSE(has_link(socket->get(), "no-such-if"));
+}
+
+TEST_CASE("a lane is a port further, its rail an address further") {
+    const GroupFlows flows{.first = address("239.192.68.254", 6830), .lanes = 6, .rails = 3};
+    CHECK(flows.address(Lane{0}) == address("239.192.68.254", 6830));
+    CHECK(flows.address(Lane{1}) == address("239.192.68.255", 6831));
+    CHECK(flows.address(Lane{2}) == address("239.192.69.0", 6832));
+    CHECK(flows.address(Lane{3}) == address("239.192.68.254", 6833));
+    const GroupFlows one{.first = address("239.192.68.7", 6830), .lanes = 2};
+    CHECK(one.address(Lane{1}) == address("239.192.68.7", 6831));
+    const GroupFlows six{.first = address("ff35::ff", 6830), .lanes = 2, .rails = 2};
+    CHECK(six.address(Lane{1}) == address("ff35::100", 6831));
+}
+
+}  // namespace
+}  // namespace stage::udp

@@ -1,0 +1,168 @@
+// Does the driver send each lane by its own rail, and live on without one?
+#include "transport/udp/udp_driver.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace stage::udp {
+namespace {
+
+constexpr std::pair<std::uint16_t, std::uint16_t> kPorts{41'000, 42'000};
+constexpr int kWaitMs = 20'000;
+
+Address address(const char* text, std::uint16_t port = 0) {
+    const auto parsed = Address::parse(text, port);
+    REQUIRE(parsed);
+    return *parsed;
+}
+
+bool is_ready(int fd, short events, int longest_ms) {
+    pollfd wait{.fd = fd, .events = events, .revents = 0};
+    return ::poll(&wait, 1, longest_ms) == 1;
+}
+
+/// A source with four lanes to sockets of this host, and two rails, both on its loopback.
+struct Source {
+    std::vector<UniqueFd> heard;  ///< Where the lanes arrive.
+    UdpEndpoints endpoints;
+
+    Source() {
+        const std::vector<Rail> rails{{"lo", address("127.0.0.1")},
+                                      {"lo", address("127.0.0.2")}};
+        const SocketOptions options{.interface = "lo"};
+        auto peer = open_peer_socket(rails[0].address, kPorts, options);
+        auto others = open_rail_sockets(rails, kPorts, options);
+        REQUIRE(peer);
+        REQUIRE(others);
+        REQUIRE(others->size() == 1);
+        endpoints.peer = *std::move(peer);
+        endpoints.rails = *std::move(others);
+        endpoints.interfaces = {"lo", "lo"};
+        for (std::uint16_t first = kPorts.first; heard.size() < 4; ++first) {
+            heard.clear();
+            endpoints.group_address = address("127.0.0.3", first);
+            for (std::uint16_t port = first; port < first + 4; ++port) {
+                auto opened = open_peer_socket(address("127.0.0.3"), {port, port}, options);
+                if (opened) {
+                    heard.push_back(*std::move(opened));
+                }
+            }
+        }
+        // A driver has as many lanes as it has sockets for them.
+        for (const UniqueFd& lane : heard) {
+            endpoints.lanes.emplace_back(::fcntl(lane.get(), F_DUPFD_CLOEXEC, 0));
+        }
+    }
+};
+
+Result<Sent> send_to(UdpDriver& driver, TrainTarget target, std::size_t bytes = 2500) {
+    const std::vector<std::byte> body(bytes, std::byte{7});
+    const Bytes piece = body;
+    return driver.send(
+        {.target = target, .pieces = {&piece, 1}, .bytes = bytes, .packet_bytes = 1000});
+}
+
+TrainTarget lane(std::uint8_t number) {
+    return {.to_group = true, .peer = {}, .lane = Lane{number}};
+}
+
+/// Who sent what waits there, packet by packet.
+std::string sender_at(const UniqueFd& socket) {
+    REQUIRE(is_ready(socket.get(), POLLIN, kWaitMs));
+    std::array<std::byte, 65'536> room{};
+    sockaddr_in from{};
+    socklen_t length = sizeof from;
+    REQUIRE(::recvfrom(socket.get(),
+                       room.data(),
+                       room.size(),
+                       0,
+                       reinterpret_cast<sockaddr*>(&from),
+                       &length) > 0);
+    const auto sender = Address::from_socket(reinterpret_cast<sockaddr*>(&from), length);
+    REQUIRE(sender);
+    return sender->host();
+}
+
+TEST_CASE("lane k leaves by rail k mod n, one by one and together") {
+    Source source;
+    UdpDriver driver{std::move(source.endpoints)};
+    for (std::uint8_t number = 0; number < 4; ++number) {
+        const auto sent = send_to(driver, lane(number));
+        REQUIRE(sent);
+        CHECK(sender_at(source.heard[number]) == (number % 2 == 0 ? "127.0.0.1" : "127.0.0.2"));
+    }
+    const std::vector<std::byte> body(40, std::byte{1});
+    const Bytes piece = body;
+    std::vector<Train> trains;
+    for (const std::uint8_t number : std::array<std::uint8_t, 5>{1, 3, 0, 2, 1}) {
+        trains.push_back(
+            {.target = lane(number), .pieces = {&piece, 1}, .bytes = 40, .packet_bytes = 40});
+    }
+    const std::uint64_t before = driver.counters().send_calls;
+    const auto sent = driver.send_together(trains);
+    REQUIRE(sent);
+    CHECK(*sent == 5);
+    CHECK(driver.counters().packets_sent == 4 * 3 + 5);
+    CHECK(driver.counters().send_calls - before == 3);  // 1 and 3, 0 and 2, 1
+}
+
+TEST_CASE("a rail that is gone loses its trains and carries no more; the first one is needed") {
+    Source source;
+    source.endpoints.rails[0].reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    UdpDriver driver{std::move(source.endpoints)};
+    CHECK(driver.carries(Lane{1}));
+    const auto lost = send_to(driver, lane(1));
+    REQUIRE(lost);
+    CHECK(*lost == Sent::all);
+    CHECK(driver.carries(Lane{0}));
+    CHECK_FALSE(driver.carries(Lane{1}));
+    CHECK_FALSE(driver.carries(Lane{3}));
+
+    Source other;
+    other.endpoints.peer.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    UdpDriver dead{std::move(other.endpoints)};
+    CHECK_FALSE(send_to(dead, lane(0)));
+}
+
+TEST_CASE("a lane whose interface is down carries nothing") {
+    Source source;
+    source.endpoints.interfaces = {"no-such-if", "no-such-if"};
+    UdpDriver driver{std::move(source.endpoints)};
+    CHECK(driver.carries(Lane{0}));
+    CHECK_FALSE(driver.carries(Lane{1}));
+    CHECK(driver.carries(Lane{2}));
+    CHECK_FALSE(driver.carries(Lane{3}));
+}
+
+TEST_CASE("a rail that is full is what is waited for, not the first one") {
+    Source source;
+    // Takes whatever is sent to any address, and fills up.
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    const UniqueFd far{ends[1]};
+    source.endpoints.rails[0].reset(ends[0]);
+    UdpDriver driver{std::move(source.endpoints)};
+    CHECK(driver.refusing_descriptor() == driver.descriptors().front());
+    auto sent = send_to(driver, lane(1), 900);
+    while (sent && *sent == Sent::all) {
+        sent = send_to(driver, lane(1), 900);
+    }
+    REQUIRE(sent);
+    CHECK(driver.refusing_descriptor() == ends[0]);
+    CHECK_FALSE(is_ready(driver.refusing_descriptor(), POLLOUT, 0));
+    CHECK(is_ready(driver.descriptors().front(), POLLOUT, 0));
+    std::array<std::byte, 1000> room{};
+    while (::recv(far.get(), room.data(), room.size(), MSG_DONTWAIT) > 0) {
+    }
+    CHECK(is_ready(driver.refusing_descriptor(), POLLOUT, kWaitMs));
+}
+
+}  // namespace
+}  // namespace stage::udp
