@@ -10,6 +10,7 @@ load ../cluster/lib/cluster
 
 WORKER=/srv/stagecast/libexec/stagecast/stagecast-worker
 LIMIT=30   # --timeout of every group
+INTERFACE=eth0
 
 engine_up() {
   cluster_up "$@" --hosts || return 1
@@ -46,7 +47,7 @@ engine() {
   (
     rc=0
     lab on "$node" -u alice -d "$T" timeout -k 5 $((LIMIT + 15)) "$WORKER" --hosts="$T/hosts" --rank="${node#n}" \
-      --key-file="$T/key" --interface=eth0 --timeout="$LIMIT" "$@" \
+      --key-file="$T/key" --interface="$INTERFACE" --timeout="$LIMIT" "$@" \
       < /dev/null > "$WORK/$node.json" 2> "$WORK/$node.err" || rc=$?
     echo "$rc" > "$WORK/$node.rc"
   ) 3>&- &

@@ -1,0 +1,110 @@
+# Does a stream go over several interfaces at once, and go on when one dies?
+
+bats_require_minimum_version 1.5.0
+load engine
+
+setup_file() { engine_up 4 --rails 2 --rate 200mbit; }
+teardown_file() { cluster_down; }
+setup() {
+  engine_begins
+  INTERFACE=eth0+eth1
+}
+teardown() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" ip link set eth1 mtu 1500 up; done
+  wait_for 10 links_up
+  engine_ends
+}
+
+links_up() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" ip -br link show eth1 | grep -q LOWER_UP || return 1; done
+}
+
+# bytes NODE INTERFACE tx|rx
+bytes() { lab on "$1" cat "/sys/class/net/$2/statistics/$3_bytes"; }
+
+# Remembers the counters of NODE's interfaces; since NODE INTERFACE tx|rx: bytes since then.
+declare -gA SEEN
+look_at() { local key; for key in eth0:tx eth0:rx eth1:tx eth1:rx; do SEEN[$1:$key]=$(bytes "$1" "${key%:*}" "${key#*:}"); done; }
+since() { echo $(($(bytes "$1" "$2" "$3") - SEEN[$1:$2:$3])); }
+since_is_over() { [ "$(since "$1" "$2" "$3")" -gt "$4" ]; }
+
+@test "both rails of source and receivers carry about half, under each protection, with 2 and 4 lanes" {
+  local protection lanes node way rail
+  source_file 20000003
+  for lanes in 1 4; do
+    for protection in encrypt none; do
+      rm -f "$WORK"/n*.rc
+      STARTED=()
+      look_at n0
+      look_at n1
+      group --rate-max=150mbit --lanes="$lanes" --protection="$protection" --compress=no
+      ends
+      received || { echo "$lanes lanes, $protection"; return 1; }
+      [ "$(json n1 rails)" = 2 ]
+      for way in n0:tx n1:rx; do
+        for rail in eth0 eth1; do
+          since_is_over "${way%:*}" $rail "${way#*:}" 8000000 || { echo "$way $rail: $(since "${way%:*}" $rail "${way#*:}")"; return 1; }
+        done
+      done
+    done
+  done
+  # What peers say to each other takes the first rail.
+  [ "$(since n1 eth1 tx)" -lt 100000 ]
+  stayed_small
+}
+
+@test "packets are as large as the smaller of two rails allows" {
+  source_file 1000000
+  lab on n1 ip link set eth1 mtu 1400
+  group
+  ends
+  received
+  [ "$(json n2 packet_payload)" -lt 1372 ]
+}
+
+@test "a rail that goes down at the source in mid-transfer" {
+  source_file 20000000
+  look_at n0
+  group --rate-max=60mbit --compress=no
+  wait_for 20 since_is_over n0 eth1 tx 2000000
+  lab on n0 ip link set eth1 down
+  ends
+  received
+  [ "$(since n0 eth1 tx)" -lt 9000000 ]
+  since_is_over n0 eth0 tx 11000000
+}
+
+@test "a rail that goes down at one receiver costs it repairs" {
+  source_file 20000000
+  look_at n2
+  group --rate-max=60mbit --compress=no
+  wait_for 20 since_is_over n2 eth1 rx 2000000
+  lab on n2 ip link set eth1 down
+  ends
+  received
+  [ "$(json n2 packets_repaired)" -gt 1000 ]
+}
+
+@test "a host with one rail: all use one" {
+  source_file 5000000
+  INTERFACE=eth0+eth1,eth0
+  lab on n3 ip link set eth1 down
+  look_at n0
+  group --rate-max=100mbit --lanes=2 --compress=no
+  ends
+  received
+  [ "$(since n0 eth1 tx)" -lt 100000 ]
+  run ! json n1 rails
+  [ "$(json n1 packets_lost)" -lt 500 ]
+}
+
+@test "rails of which one is missing, and nothing else named: a sentence names it" {
+  source_file 1000
+  lab on n3 ip link set eth1 down
+  engine n3 --dest=/tmp/received.copy
+  ends
+  [ "$(rc_of n3)" = 1 ]
+  says n3 "network interface 'eth1' is down"
+}
