@@ -14,21 +14,26 @@ teardown() {
 }
 
 ask() { lab on "$1" -u "$2" /srv/stagecast/bin/stagecast "${@:3}"; }
+# Is the stage of the job under way?
 moving() { [ "$(ask n0 root status --json | jq '.stages[0].bytes_least // 0')" -gt 1000000 ]; }
-
-@test "a running stage is seen by its owner and by root, and by nobody else" {
-  input data 20000000
+# A job whose stage takes eight seconds, time enough to ask about it.
+submit_moving() {
+  input data 40000000
   script 'true'
   submit -N3 --stage-file=data job.sh
   wait_for 30 moving
+}
+
+@test "a running stage is seen by its owner and by root, and by nobody else" {
+  submit_moving
   ask n0 alice status "$JOB" --json > "$WORK/said"
   [ "$(jq -r '.stages[0].job' "$WORK/said")" = "$JOB" ]
   [ "$(jq -r '.stages[0].phase' "$WORK/said")" = transfer ]
-  [ "$(jq '.stages[0].bytes_total' "$WORK/said")" = 20000000 ]
+  [ "$(jq '.stages[0].bytes_total' "$WORK/said")" = 40000000 ]
   [ "$(jq '.stages[0].nodes' "$WORK/said")" = 3 ]
   jq -r '.stages[0].slowest' "$WORK/said" | grep -qx 'n[0-2]'
   ask n0 root status > "$WORK/said"
-  grep -Eq "^job $JOB: transfer: [0-9.]+ of 20.0 MB, .* of 3 nodes done, slowest n[0-2]" "$WORK/said"
+  grep -Eq "^job $JOB: transfer: [0-9.]+ of 40.0 MB, .* of 3 nodes done, slowest n[0-2]" "$WORK/said"
   [ "$(ask n0 bob status --json | jq '.stages | length')" = 0 ]
   run -2 ask n0 bob status "$JOB"
   wait_job "$JOB" COMPLETED
@@ -53,10 +58,7 @@ moving() { [ "$(ask n0 root status --json | jq '.stages[0].bytes_least // 0')" -
 }
 
 @test "any node of the job answers for all of them, and only to whom the first one would" {
-  input data 20000000
-  script 'true'
-  submit -N3 --stage-file=data job.sh
-  wait_for 30 moving
+  submit_moving
   ask n2 alice status "$JOB" --json > "$WORK/said"
   [ "$(jq -r '.stages[0].root' "$WORK/said")" = n0 ]
   jq -r '.stages[0].slowest' "$WORK/said" | grep -qx 'n[0-2]'

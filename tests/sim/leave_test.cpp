@@ -3,52 +3,21 @@
 //
 // Few receivers share their downlinks with a TCP flow (cubic_flow.h) that the source never
 // follows. They leave the group and fetch the object beside it; the others don't notice.
+#include "tests/sim/cross_traffic.h"
 #include "tests/sim/environment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/ran.h"
 
 #include <catch2/catch.hpp>
 
 #include <cstdio>
-#include <string>
 
 namespace stage::sim {
 namespace {
 
 Plan plan_of(std::uint16_t members, std::uint64_t mbits, double seconds_alone) {
-    const std::uint64_t link = mbits * 125'000;
-    Plan plan = calm_plan(
-        members, static_cast<std::uint64_t>(static_cast<double>(link) * seconds_alone * 0.95));
-    plan.told_bytes_per_s = 0;
+    Plan plan = cross_traffic_plan(members, mbits, seconds_alone);
     plan.may_leave = true;
-    plan.link_bytes_per_s = link;
-    plan.propagation = microseconds{50};
-    plan.heals_at = std::chrono::hours{1};
-    plan.stall_timeout = seconds{30};
-    plan.linger = seconds{30};
-    plan.uplink_buffer_bytes = static_cast<std::uint32_t>(number_of("BUFFER_KIB", 256)) << 10U;
-    plan.events_max = 400'000'000;
     return plan;
-}
-
-/// A flow into each of the last `many` members.
-void add_flows(Plan& plan, int many, Duration begin, Duration end = std::chrono::hours{1}) {
-    for (int i = 0; i < many; ++i) {
-        plan.flows.push_back({.from = {},
-                              .to = static_cast<std::uint16_t>(plan.members - 1 - i),
-                              .begin = begin,
-                              .end = end});
-    }
-}
-
-void run(World& world) {
-    world.run();
-    std::string all;
-    for (const std::string& complaint : world.complaints()) {
-        all += complaint + "\n";
-    }
-    INFO(all << world.report());
-    CHECK(all.empty());
-    CHECK(world.all_released());
 }
 
 /// When the last of the members from 1 to below `rank` held the object.
@@ -69,26 +38,27 @@ TEST_CASE("a congested minority leaves: its TCP recovers, and nobody else notice
     for (const std::uint64_t mbits : {25U, 100U, 1000U}) {
         for (const int many : {1, 2}) {
             Plan plan = plan_of(9, mbits, 5);
-            World clean{plan};
-            run(clean);
+            const Ran clean{plan};
+            clean.all_released();
             add_flows(plan, many, seconds{1});
-            World world{plan};
-            run(world);
-            CAPTURE(mbits, many, world.report());
+            const Ran ran{plan};
+            ran.all_released();
+            CAPTURE(mbits, many, ran.world.report());
             for (int i = 0; i < many; ++i) {
                 const int rank = plan.members - 1 - i;
-                const auto left = world.host(static_cast<std::uint16_t>(rank)).left_at();
+                const auto left = ran.world.host(static_cast<std::uint16_t>(rank)).left_at();
                 REQUIRE(left);
                 const Duration at = left->time_since_epoch();
-                CHECK(world.flow(static_cast<std::size_t>(i)).shares(at, at + seconds{2}).own >
-                      0.4);
-                CHECK(times_left(world, rank) == 1);
+                CHECK(ran.world.flow(static_cast<std::size_t>(i))
+                          .shares(at, at + seconds{2})
+                          .own > 0.4);
+                CHECK(times_left(ran.world, rank) == 1);
             }
             for (int rank = 1; rank < plan.members - many; ++rank) {
-                CHECK(times_left(world, rank) == 0);
+                CHECK(times_left(ran.world, rank) == 0);
             }
-            CHECK(held_below(world, plan.members - many) <
-                  held_below(clean, plan.members - many) * 103 / 100);
+            CHECK(held_below(ran.world, plan.members - many) <
+                  held_below(clean.world, plan.members - many) * 103 / 100);
         }
     }
 }
@@ -99,14 +69,14 @@ TEST_CASE("where the site does not allow it nobody leaves, and no PULSE is sent"
         Plan plan = plan_of(9, 100, 3);
         plan.may_leave = may_leave;
         add_flows(plan, 1, seconds{1});
-        World world{plan};
-        run(world);
+        const Ran ran{plan};
+        ran.all_released();
         CAPTURE(may_leave);
         const auto pulse = static_cast<std::size_t>(wire::PacketType::pulse);
         for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
-            CHECK((world.host(rank).heard()[pulse] > 0) == may_leave);
+            CHECK((ran.world.host(rank).heard()[pulse] > 0) == may_leave);
         }
-        CHECK((times_left(world, 8) > 0) == may_leave);
+        CHECK((times_left(ran.world, 8) > 0) == may_leave);
     }
 }
 
@@ -119,12 +89,12 @@ double share_of_most(bool may_leave) {
         plan.seed = seed;
         plan.may_leave = may_leave;
         add_flows(plan, 7, seconds{1});
-        World world{plan};
-        run(world);
+        const Ran ran{plan};
+        ran.all_released();
         for (int rank = 1; rank < plan.members; ++rank) {
-            CHECK(times_left(world, rank) == 0);
+            CHECK(times_left(ran.world, rank) == 0);
         }
-        sum += world.flow(0).shares(seconds{2}, seconds{4}).own;
+        sum += ran.world.flow(0).shares(seconds{2}, seconds{4}).own;
     }
     return sum / static_cast<double>(kSeeds);
 }
@@ -140,31 +110,31 @@ TEST_CASE("the only receiver stays, and one of two may leave", "[scenario]") {
     for (const std::uint16_t members : {std::uint16_t{2}, std::uint16_t{3}}) {
         Plan plan = plan_of(members, 100, 4);
         add_flows(plan, 1, seconds{1});
-        World world{plan};
-        run(world);
+        const Ran ran{plan};
+        ran.all_released();
         CAPTURE(members);
-        CHECK(times_left(world, members - 1) == (members == 2 ? 0U : 1U));
-        CHECK(world.flow(0).shares(milliseconds{2500}, milliseconds{3500}).own > 0.25);
+        CHECK(times_left(ran.world, members - 1) == (members == 2 ? 0U : 1U));
+        CHECK(ran.world.flow(0).shares(milliseconds{2500}, milliseconds{3500}).own > 0.25);
     }
 }
 
 TEST_CASE("when the flow has ended the member comes back", "[scenario]") {
     Plan plan = plan_of(9, 100, 8);
     add_flows(plan, 1, seconds{1}, milliseconds{2500});
-    World world{plan};
-    run(world);
-    CHECK(times_left(world, 8) == 1);
-    CHECK(world.flow(0).shares(milliseconds{5500}, milliseconds{7000}).others > 0.9);
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(times_left(ran.world, 8) == 1);
+    CHECK(ran.world.flow(0).shares(milliseconds{5500}, milliseconds{7000}).others > 0.9);
 }
 
 TEST_CASE("where switches bring the group to all, who left comes back for good", "[scenario]") {
     Plan plan = plan_of(9, 100, 8);
     plan.floods_group = true;
     add_flows(plan, 1, seconds{1});
-    World world{plan};
-    run(world);
-    CHECK(times_left(world, 8) <= 1);
-    CHECK(world.host(8).hears_group());
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(times_left(ran.world, 8) <= 1);
+    CHECK(ran.world.host(8).hears_group());
 }
 
 TEST_CASE("a slow disk, a slow process and late wake-ups are no queue", "[scenario]") {
@@ -180,11 +150,11 @@ TEST_CASE("a slow disk, a slow process and late wake-ups are no queue", "[scenar
                            .least = milliseconds{100},
                            .most = milliseconds{300}};
         }
-        World world{plan};
-        run(world);
+        const Ran ran{plan};
+        ran.all_released();
         CAPTURE(kind);
         for (int rank = 1; rank < plan.members; ++rank) {
-            CHECK(times_left(world, rank) == 0);
+            CHECK(times_left(ran.world, rank) == 0);
         }
     }
 }
@@ -192,10 +162,10 @@ TEST_CASE("a slow disk, a slow process and late wake-ups are no queue", "[scenar
 TEST_CASE("a link of half the rate has no other flow: its member stays", "[scenario]") {
     Plan plan = plan_of(9, 100, 4);
     plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 2;
-    World world{plan};
-    run(world);
-    CHECK(times_left(world, 8) == 0);
-    CHECK(held_below(world, 8) < milliseconds{4200});
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(times_left(ran.world, 8) == 0);
+    CHECK(held_below(ran.world, 8) < milliseconds{4200});
 }
 
 TEST_CASE("who leaves, when, and what everybody gets", "[.leave]") {
@@ -205,46 +175,39 @@ TEST_CASE("who leaves, when, and what everybody gets", "[.leave]") {
     Plan plan = plan_of(members, mbits, static_cast<double>(number_of("SECONDS", 6)));
     plan.seed = number_of("SEED", 1);
     plan.port_buffer_bytes = static_cast<std::uint32_t>(number_of("PORT_KIB", 256)) << 10U;
-    World clean{plan};
-    run(clean);
+    const Ran clean{plan};
+    clean.all_released();
     add_flows(plan,
               many,
               milliseconds{static_cast<std::int64_t>(number_of("BEGIN", 1000))},
               milliseconds{static_cast<std::int64_t>(number_of("END", 3'600'000))});
-    World world{plan};
-    run(world);
+    const Ran ran{plan};
+    ran.all_released();
     for (int i = 0; i < many; ++i) {
         const int rank = members - 1 - i;
-        const auto left = world.host(static_cast<std::uint16_t>(rank)).left_at();
-        std::printf(
-            "member %d left %u times, first at %.3f s, held at %.3f s\n",
-            rank,
-            times_left(world, rank),
-            left ? static_cast<double>(left->time_since_epoch().count()) / 1e9 : 0.0,
-            static_cast<double>(world.held_after(static_cast<std::uint16_t>(rank)).count()) /
-                1e9);
+        const auto left = ran.world.host(static_cast<std::uint16_t>(rank)).left_at();
+        std::printf("member %d left %u times, first at %.3f s, held at %.3f s\n",
+                    rank,
+                    times_left(ran.world, rank),
+                    left ? static_cast<double>(left->time_since_epoch().count()) / 1e9 : 0.0,
+                    static_cast<double>(
+                        ran.world.held_after(static_cast<std::uint16_t>(rank)).count()) /
+                        1e9);
     }
     if (many > 0) {
-        for (int tenth = 0; Duration{milliseconds{100}} * tenth < world.ran(); tenth += 5) {
-            const auto shares = world.flow(0).shares(milliseconds{100} * tenth,
-                                                     milliseconds{100} * (tenth + 5));
-            std::printf("  %4.1f s: broadcast %.2f, flow %.2f\n",
-                        tenth / 10.0,
-                        shares.others,
-                        shares.own);
-        }
+        print_shares(ran.world, 0);
     }
     for (int rank = 1; rank < members; ++rank) {
-        std::printf(
-            "  %d: left %u, held %.3f\n",
-            rank,
-            times_left(world, rank),
-            static_cast<double>(world.held_after(static_cast<std::uint16_t>(rank)).count()) /
-                1e9);
+        std::printf("  %d: left %u, held %.3f\n",
+                    rank,
+                    times_left(ran.world, rank),
+                    static_cast<double>(
+                        ran.world.held_after(static_cast<std::uint16_t>(rank)).count()) /
+                        1e9);
     }
     std::printf("others' time over clean: %.4f\n",
-                static_cast<double>(held_below(world, members - many).count()) /
-                    static_cast<double>(held_below(clean, members - many).count()));
+                static_cast<double>(held_below(ran.world, members - many).count()) /
+                    static_cast<double>(held_below(clean.world, members - many).count()));
 }
 
 }  // namespace

@@ -104,21 +104,24 @@ TEST_CASE("a small object that goes by one code comes whole", "[resuming]") {
     ran.all_released();
 }
 
-TEST_CASE("who has every block takes over smaller packets, and finishes once", "[resuming]") {
-    Plan plan = broken_off_plan(4, 5, 3);
+/// broken_off_plan(), and a path on which the large packets do not pass.
+Plan narrowed_plan(std::uint32_t blocks, std::uint32_t held) {
+    Plan plan = broken_off_plan(4, blocks, held);
     plan.chunk_bytes = 8928;
     plan.chunk_bytes_careful = 1444;
     plan.member[2].path_body_max = 1444;
+    return plan;
+}
+
+TEST_CASE("who has every block takes over smaller packets, and finishes once", "[resuming]") {
+    Plan plan = narrowed_plan(5, 3);
     plan.member[1].held_before = {first_blocks(5)};
     const Ran ran{plan};
     ran.all_released();
 }
 
 TEST_CASE("smaller packets forget nothing that is held", "[resuming]") {
-    Plan plan = broken_off_plan(4, 20, 15);
-    plan.chunk_bytes = 8928;
-    plan.chunk_bytes_careful = 1444;
-    plan.member[2].path_body_max = 1444;
+    Plan plan = narrowed_plan(20, 15);
     const Ran ran{plan};
     ran.all_released();
     CHECK(ran.world.host(1).content().chunks_stored() < plan.object_bytes() / 1444 / 3);

@@ -27,6 +27,26 @@ std::string escaped(Bytes bytes) {
     return text;
 }
 
+/// Starts `program` in `world`; its descriptors are closed by `closer`.
+Result<std::unique_ptr<WorkerProcess>> start(ServicesWorld& world,
+                                             const ProgramRequest& program,
+                                             const std::shared_ptr<StrangerCloser>& closer,
+                                             WorkerProcess::Events events) {
+    return WorkerProcess::start(world.loop(),
+                                world.services->children,
+                                world.services->counters,
+                                {.program = program, .closer = closer},
+                                std::move(events));
+}
+
+ProgramRequest program_of(const std::string& path, std::vector<std::string> arguments) {
+    return {.path = path,
+            .arguments = std::move(arguments),
+            .environment = {},
+            .user = {},
+            .group = {}};
+}
+
 }  // namespace
 
 TEST_CASE("a worker that talks without end leaves the loop time for others") {
@@ -37,15 +57,12 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     constexpr int kEnough = 20'000;
     ServicesWorld world;
     const std::string datagram = "\\001" + escaped(encode_from_worker(WorkerProgress{}));
-    const ProgramRequest program{
-        .path = "/bin/sh",
-        .arguments = {"sh",
-                      "-c",
-                      "for one in 1 2 3; do while :; do printf '" + datagram +
-                          "' >&3; done 2>/dev/null & done; wait"},
-        .environment = {},
-        .user = {},
-        .group = {}};
+    const ProgramRequest program =
+        program_of("/bin/sh",
+                   {"sh",
+                    "-c",
+                    "for one in 1 2 3; do while :; do printf '" + datagram +
+                        "' >&3; done 2>/dev/null & done; wait"});
     int of_round = 0;
     int most = 0;
     std::function<void()> count_round = [&] {
@@ -55,21 +72,19 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     count_round();
     int heard = 0;
     std::unique_ptr<WorkerProcess> worker;
-    auto started =
-        WorkerProcess::start(world.loop(),
-                             world.services->children,
-                             world.services->counters,
-                             {.program = program, .closer = std::make_shared<StrangerCloser>()},
-                             {.on_started = [] {},
-                              .on_message =
-                                  [&](const FromWorker&, const StrangerFd&) {
-                                      most = std::max(most, ++of_round);
-                                      static_cast<void>(::sched_yield());
-                                      if (++heard == kEnough) {
-                                          worker.reset();
-                                      }
-                                  },
-                              .on_ended = [](const std::string&) {}});
+    auto started = start(world,
+                         program,
+                         std::make_shared<StrangerCloser>(),
+                         {.on_started = [] {},
+                          .on_message =
+                              [&](const FromWorker&, const StrangerFd&) {
+                                  most = std::max(most, ++of_round);
+                                  static_cast<void>(::sched_yield());
+                                  if (++heard == kEnough) {
+                                      worker.reset();
+                                  }
+                              },
+                          .on_ended = [](const std::string&) {}});
     REQUIRE(started);
     worker = std::move(*started);
     world.run_until([&] { return heard >= kEnough; });
@@ -89,8 +104,8 @@ TEST_CASE("only KEEP brings a descriptor: with another message it is closed") {
     REQUIRE(reading);
     const auto message = is_keep ? encode_from_worker(WorkerKeep{.bytes = 1})
                                  : encode_from_worker(WorkerProgress{});
-    const ProgramRequest program{.path = "/usr/bin/python3",
-                                 .arguments = {"python3",
+    const ProgramRequest program = program_of("/usr/bin/python3",
+                                              {"python3",
                                                "-c",
                                                "import os, socket, time\n"
                                                "daemon = socket.socket(fileno=3)\n"
@@ -102,25 +117,20 @@ TEST_CASE("only KEEP brings a descriptor: with another message it is closed") {
                                                    escaped(message) +
                                                    "'], [file])\n"
                                                    "os.close(file)\n"
-                                                   "time.sleep(600)\n"},
-                                 .environment = {},
-                                 .user = {},
-                                 .group = {}};
+                                                   "time.sleep(600)\n"});
     std::string ended;
     StrangerFd kept;
     int heard = 0;
-    auto worker =
-        WorkerProcess::start(world.loop(),
-                             world.services->children,
-                             world.services->counters,
-                             {.program = program, .closer = std::make_shared<StrangerCloser>()},
-                             {.on_started = [] {},
-                              .on_message =
-                                  [&](const FromWorker&, StrangerFd file) {
-                                      ++heard;
-                                      kept = std::move(file);
-                                  },
-                              .on_ended = [&](const std::string& why) { ended = why; }});
+    auto worker = start(world,
+                        program,
+                        std::make_shared<StrangerCloser>(),
+                        {.on_started = [] {},
+                         .on_message =
+                             [&](const FromWorker&, StrangerFd file) {
+                                 ++heard;
+                                 kept = std::move(file);
+                             },
+                         .on_ended = [&](const std::string& why) { ended = why; }});
     REQUIRE(worker);
     world.run_until([&] { return heard > 0 || !ended.empty(); });
     if (is_keep) {
@@ -142,31 +152,25 @@ TEST_CASE("a user whose descriptors hang hands over no more, and starts nothing"
     }
     ServicesWorld world;
     const auto closer = std::make_shared<StrangerCloser>();
-    const auto start = [&] {
-        return WorkerProcess::start(world.loop(),
-                                    world.services->children,
-                                    world.services->counters,
-                                    {.program = {.path = "/bin/true",
-                                                 .arguments = {"true"},
-                                                 .environment = {},
-                                                 .user = {},
-                                                 .group = {}},
-                                     .closer = closer},
-                                    {.on_started = [] {},
-                                     .on_message = [](const FromWorker&, const StrangerFd&) {},
-                                     .on_ended = [](const std::string&) {}});
+    const auto start_true = [&] {
+        return start(world,
+                     program_of("/bin/true", {"true"}),
+                     closer,
+                     {.on_started = [] {},
+                      .on_message = [](const FromWorker&, const StrangerFd&) {},
+                      .on_ended = [](const std::string&) {}});
     };
     LingeringStream stream{10};
     closer->close(std::move(stream.near));
     for (std::size_t i = 1; i < kClosingMax; ++i) {
         closer->close(UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)});
     }
-    const auto refused = start();
+    const auto refused = start_true();
     REQUIRE_FALSE(refused);
     CHECK_THAT(refused.error().sentence(), Catch::Contains("end the file system"));
     stream.far.reset();
     world.run_until([&] { return !closer->is_full(); });
-    CHECK(start());
+    CHECK(start_true());
 }
 
 }  // namespace stage
