@@ -116,7 +116,6 @@ struct Destination {
 struct Send {
     wire::PacketType type = wire::PacketType::data;
     std::uint8_t flags = 0;
-    Lane lane;
     Destination to;
     std::uint64_t packet_number = 0;
     BlockIndex block;

@@ -19,11 +19,7 @@ void append(std::vector<wire::ChunkRun>& runs, BlockIndex block, std::uint32_t c
     }
 }
 
-}  // namespace
-
-namespace {
-
-// One voter can't tell a shared loss from its own; it asks for what it misses anyway.
+/// One voter can't tell a shared loss from its own; it asks for what it misses anyway.
 std::uint32_t half_of(std::uint32_t representatives) {
     return std::max((representatives + 1U) / 2U, 2U);
 }

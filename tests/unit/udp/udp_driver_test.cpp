@@ -208,8 +208,11 @@ void send_to_lane(udp::UdpDriver& driver, std::uint8_t lane, std::size_t bytes) 
 }
 
 TEST_CASE("a train to the group arrives on its lane, read with all or by who took it") {
-    udp::UdpDriver driver{three_lanes()};
+    udp::UdpEndpoints endpoints = three_lanes();
+    const int peer = endpoints.peer.get();
+    udp::UdpDriver driver{std::move(endpoints)};
     CHECK(driver.descriptors().size() == 4);
+    CHECK(driver.descriptors().front() == peer);
     for (std::uint8_t lane = 0; lane < 3; ++lane) {
         send_to_lane(driver, lane, 100U + lane);
     }
