@@ -210,5 +210,22 @@ TEST_CASE("seeds 24, 25, 32: a shaper's bucket is not taken for a fast link", "[
     }
 }
 
+// A floor of 10 Mbit/s flooded them to the end: three of five packets were lost.
+TEST_CASE("a path of few Mbit/s is not flooded", "[scenario]") {
+    for (const std::uint64_t mbits : {6U, 8U}) {
+        for (const std::uint32_t loss : {0U, 10'000U}) {
+            Plan plan = shaped_plan(17, 4U << 20U, mbits, loss);
+            plan.stall_timeout = seconds{30};
+            World world{plan};
+            world.run();
+            CAPTURE(mbits, loss, world.report());
+            CHECK(world.complaints().empty());
+            CHECK(world.all_released());
+            CHECK(world.times_wire() < 1.2);
+            CHECK(world.host(1).outcome().packets_lost < plan.chunks() / 8);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace stage::sim

@@ -56,12 +56,12 @@ void World::complain(std::uint16_t rank, const std::string& what) {
 /// The time by which even a group with faults must be over.
 Duration World::patience() const {
     const bool healthy = plan_.must_succeed();
-    // A rate that nobody told may be searched down to its least.
-    const std::uint64_t least = core::RateLimits{}.least_bytes_per_s;
+    // A rate that nobody told may be searched, down to less than half of the slowest link.
+    constexpr std::uint64_t kLeast = 1'250'000;
     const Duration search =
         plan_.told_bytes_per_s > 0
             ? Duration{}
-            : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / least)};
+            : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / kLeast)};
     const Duration data = plan_.wire_time() * 20 + search;
     Duration disks{};
     for (const MemberPlan& member : plan_.member) {

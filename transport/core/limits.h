@@ -34,7 +34,7 @@ struct RateLimits {
     /// if nobody says in this time how they arrived,
     Duration train_patience = std::chrono::milliseconds{100};
     std::uint64_t start_bytes_per_s = 12'500'000;     ///< 100 Mbit/s to begin with,
-    std::uint64_t least_bytes_per_s = 1'250'000;      ///< never less than 10 Mbit/s,
+    std::uint64_t least_bytes_per_s = 125'000;        ///< never less than 1 Mbit/s,
     std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
     std::uint32_t loss_new_ppm = 20'000;  ///< More than was known to be random: test it.
     std::uint32_t loss_steady_ppm =
