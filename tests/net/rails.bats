@@ -64,6 +64,16 @@ since_is_over() { [ "$(since "$1" "$2" "$3")" -gt "$4" ]; }
   [ "$(json n2 packet_payload)" -lt 1372 ]
 }
 
+@test "at what the rails carry, with queues that differ, the source sends little more than once" {
+  source_file 100000000
+  look_at n0
+  group --compress=no
+  ends
+  received
+  [ "$(json n1 rails)" = 2 ]
+  [ $(($(since n0 eth0 tx) + $(since n0 eth1 tx))) -lt 125000000 ]
+}
+
 @test "a rail that goes down at the source in mid-transfer" {
   source_file 20000000
   look_at n0

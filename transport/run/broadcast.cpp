@@ -27,6 +27,8 @@ constexpr std::uint32_t kResidentBlocks = 24;
 /// were resident when it named them.
 constexpr std::uint32_t kLeavingBlocks = kResidentBlocks;
 constexpr std::size_t kDeferredBlocksMax = 16;
+/// By how much the queues on two rails may differ: a switch's or a shaper's buffer.
+constexpr Duration kRailSkew = std::chrono::milliseconds{30};
 
 std::uint16_t chunk_bytes(const BroadcastConfig& config,
                           std::uint32_t mtu,
@@ -91,7 +93,8 @@ class Member {
         auto inboxes =
             config.own == config.source ? decltype(driver.take_lanes()){} : driver.take_lanes();
         if (!inboxes.empty()) {
-            lanes_.emplace(std::move(inboxes), seal_, config.source);
+            const Duration skew = config.rails > 1 ? kRailSkew : Duration{};
+            lanes_.emplace(std::move(inboxes), seal_, config.source, skew);
         }
     }
 

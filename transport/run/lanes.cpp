@@ -5,14 +5,22 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace stage {
+namespace {
+
+/// A lane that was silent for so long is not waited for: its rail may be dead.
+constexpr Duration kSilent = std::chrono::milliseconds{100};
+
+}  // namespace
 
 Lanes::Lanes(std::vector<std::unique_ptr<LaneInbox>> inboxes,
              const seal::SessionSeal& seal,
-             Rank source)
-    : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+             Rank source,
+             Duration skew)
+    : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, skew_{skew} {
     invariant(static_cast<bool>(event_), "the kernel gives an eventfd");
     for (std::size_t i = 0; i < inboxes.size(); ++i) {
         const Lane lane{static_cast<std::uint8_t>(i)};
@@ -24,15 +32,15 @@ Lanes::Lanes(std::vector<std::unique_ptr<LaneInbox>> inboxes,
 Lanes::~Lanes() = default;
 
 /// What threads hand over after the event was read makes it readable again.
-Status Lanes::take(std::vector<LanePacket>& packets, std::size_t at_most) {
+Status Lanes::take(std::vector<LanePacket>& packets, std::size_t at_most, Duration now) {
     give_back_used();
     const std::size_t before = packets.size();
-    if (Status merged = merge(packets, at_most); !merged || packets.size() > before) {
+    if (Status merged = merge(packets, at_most, now); !merged || packets.size() > before) {
         return merged;
     }
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
-    return merge(packets, at_most);
+    return merge(packets, at_most, now);
 }
 
 void Lanes::give_back_used() {
@@ -44,7 +52,8 @@ void Lanes::give_back_used() {
     }
 }
 
-Status Lanes::merge(std::vector<LanePacket>& packets, std::size_t at_most) {
+Status Lanes::merge(std::vector<LanePacket>& packets, std::size_t at_most, Duration now) {
+    patience_.reset();
     std::ranges::for_each(fronts_, [](Front& front) { front.is_dry = false; });
     for (std::size_t taken = 0; taken < at_most; ++taken) {
         const Result<bool> is_known = look_at_fronts();
@@ -52,7 +61,7 @@ Status Lanes::merge(std::vector<LanePacket>& packets, std::size_t at_most) {
             return is_known.error();
         }
         Front* front = first();
-        if (!*is_known || front == nullptr) {
+        if (!*is_known || front == nullptr || awaits_another(*front, now)) {
             return {};
         }
         step(*front, packets);
@@ -87,6 +96,22 @@ Result<bool> Lanes::look_at_fronts() {
     return any && std::ranges::all_of(fronts_, is_known);
 }
 
+/// The clock of the stamps may be set: what it says of other times than around now is nothing.
+bool Lanes::awaits_another(const Front& first, Duration now) {
+    const Duration waited = now - first.came_at();
+    if (waited >= skew_ || waited <= -skew_) {
+        return false;
+    }
+    const bool awaits = std::ranges::any_of(fronts_, [now](const Front& front) {
+        return !front.batch && front.heard_at &&
+               std::chrono::abs(now - *front.heard_at) < kSilent;
+    });
+    if (awaits) {
+        patience_ = skew_ - waited;
+    }
+    return awaits;
+}
+
 Lanes::Front* Lanes::first() {
     Front* least = nullptr;
     for (Front& front : fronts_) {
@@ -100,6 +125,7 @@ Lanes::Front* Lanes::first() {
 void Lanes::step(Front& front, std::vector<LanePacket>& packets) {
     heard_.store(std::max(heard_.load(std::memory_order_relaxed), front.number()),
                  std::memory_order_relaxed);
+    front.heard_at = front.came_at();
     packets.push_back(front.batch->packets[front.next]);
     if (++front.next == front.batch->packets.size()) {
         front.used.push_back(*std::exchange(front.batch, std::nullopt));

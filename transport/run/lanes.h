@@ -4,7 +4,9 @@
 // (lane_reader.h), and one may be late: were its packets told after younger ones of other
 // lanes, they would look lost, be asked for and be sent twice. So a packet waits until every
 // lane has shown its next one, or has nothing more: neither in its socket nor in its thread's
-// hands. It never waits for a packet that did not reach this host.
+// hands. Lanes that share their way need no more than that. On several rails each has queues of
+// its own, and one brings later what was sent sooner: there a packet waits a bounded time for
+// lanes that brought something a moment ago.
 #pragma once
 
 #include "transport/run/lane_reader.h"
@@ -20,17 +22,24 @@ namespace stage {
 class Lanes {
   public:
     /// Starts a thread a lane. `seal` gives each what it needs to open the source's packets.
+    /// `skew`: so much later than another may a lane that is alive bring what was sent sooner.
     Lanes(std::vector<std::unique_ptr<LaneInbox>> inboxes,
           const seal::SessionSeal& seal,
-          Rank source);
+          Rank source,
+          Duration skew = {});
     ~Lanes();
     Lanes(const Lanes&) = delete;
     Lanes& operator=(const Lanes&) = delete;
 
     /// Readable while take() may have something.
     [[nodiscard]] int event_fd() const { return event_.get(); }
-    /// Appends at most so many packets, which stay as they are until the next call.
-    [[nodiscard]] Status take(std::vector<LanePacket>& packets, std::size_t at_most);
+    /// Appends at most so many packets, which stay as they are until the next call. `now`: as
+    /// packets are stamped.
+    [[nodiscard]] Status take(std::vector<LanePacket>& packets,
+                              std::size_t at_most,
+                              Duration now = {});
+    /// How long after `now` of the last take() another may have more, whatever event_fd() says.
+    [[nodiscard]] std::optional<Duration> patience() const { return patience_; }
 
     /// Packets that the kernel dropped before the last ones taken came.
     [[nodiscard]] std::uint64_t overflow() const;
@@ -50,6 +59,7 @@ class Lanes {
         std::optional<LaneBatch> batch;  ///< With a packet that was not taken yet.
         std::size_t next = 0;            ///< Of its packets.
         bool is_dry = false;  ///< It had nothing more after every batch at a front came.
+        std::optional<Duration> heard_at{};  ///< When its last packet taken came.
         std::vector<LaneBatch> used;  ///< Whose packets were given out by the last take().
         std::uint64_t overflow = 0;
         std::uint8_t fill = 0;
@@ -57,15 +67,23 @@ class Lanes {
         [[nodiscard]] std::uint64_t number() const {
             return batch->packets[next].opened.header.packet_number;
         }
+        [[nodiscard]] Duration came_at() const {
+            return Duration{batch->packets[next].stamp_ns};
+        }
     };
 
     void give_back_used();
-    [[nodiscard]] Status merge(std::vector<LanePacket>& packets, std::size_t at_most);
+    [[nodiscard]] Status merge(std::vector<LanePacket>& packets,
+                               std::size_t at_most,
+                               Duration now);
     [[nodiscard]] Result<bool> look_at_fronts();
+    [[nodiscard]] bool awaits_another(const Front& first, Duration now);
     [[nodiscard]] Front* first();
     void step(Front& front, std::vector<LanePacket>& packets);
 
     UniqueFd event_;
+    Duration skew_;
+    std::optional<Duration> patience_;
     /// Of all packets taken. Not of those that only opened: a lane whose thread is late would
     /// count on from numbers far beyond its own.
     std::atomic<std::uint64_t> heard_{0};

@@ -119,9 +119,10 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
 
 /// What the lanes' threads have opened. Their buffers stay until more is taken.
 void Session::hear_lanes(Instant now) {
+    const Duration wall = now.time_since_epoch() - shift_;
     for (int round = 0; round < kLaneRoundsMax; ++round) {
         lane_packets_.clear();
-        if (Status taken = parts_.lanes->take(lane_packets_, kTogether); !taken) {
+        if (Status taken = parts_.lanes->take(lane_packets_, kTogether, wall); !taken) {
             give_up(now, taken.error());
             return;
         }
@@ -338,6 +339,9 @@ void Session::wait(Instant now) {
     Duration left = gathers ? patience() : kWaitMax;
     if (const auto deadline = parts_.core.deadline()) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
+    }
+    if (parts_.lanes != nullptr) {
+        left = std::min(left, parts_.lanes->patience().value_or(left));
     }
     const timespec timeout = to_timespec(left);
     const int ready = ::ppoll(waits_.data(), waits_.size(), &timeout, nullptr);

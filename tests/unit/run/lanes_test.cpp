@@ -40,7 +40,7 @@ class FakeLane final : public LaneInbox {
         change_.wait(lock, [this] { return !is_held_; });
         is_inside_ = false;
         for (Packet& packet : sets_[set]) {
-            packets.push_back({.bytes = packet, .to_group = true, .stamp_ns = 7});
+            packets.push_back({.bytes = packet, .to_group = true, .stamp_ns = stamp_ns_});
             ++counters_.packets_received;
         }
         return {};
@@ -52,6 +52,11 @@ class FakeLane final : public LaneInbox {
         const std::lock_guard lock{mutex_};
         waiting_.push_back(std::move(together));
         signal();
+    }
+    /// Of what is put from now on.
+    void stamp(Duration time) {
+        const std::lock_guard lock{mutex_};
+        stamp_ns_ = time.count();
     }
     void fail() {
         const std::lock_guard lock{mutex_};
@@ -88,6 +93,7 @@ class FakeLane final : public LaneInbox {
     std::condition_variable change_;
     std::deque<std::vector<Packet>> waiting_;
     std::array<std::vector<Packet>, kLaneSets> sets_;
+    std::int64_t stamp_ns_ = 7;
     bool is_held_ = false;
     bool is_inside_ = false;
     Status fault_;
@@ -108,7 +114,9 @@ seal::SessionKeys keys_of(Rank own, seal::Protection protection) {
 
 /// A source, and a receiver with so many lanes.
 struct Group {
-    explicit Group(std::size_t lanes, seal::Protection protection = seal::Protection::encrypt)
+    explicit Group(std::size_t lanes,
+                   seal::Protection protection = seal::Protection::encrypt,
+                   Duration skew = {})
         : source{keys_of(kSource, protection)}, receiver{keys_of(kReceiver, protection)} {
         std::vector<std::unique_ptr<LaneInbox>> inboxes;
         for (std::size_t i = 0; i < lanes; ++i) {
@@ -116,7 +124,7 @@ struct Group {
             fakes.push_back(inbox.get());
             inboxes.push_back(std::move(inbox));
         }
-        merged.emplace(std::move(inboxes), receiver, kSource);
+        merged.emplace(std::move(inboxes), receiver, kSource, skew);
     }
 
     Packet packet(std::uint8_t lane,
@@ -201,6 +209,47 @@ TEST_CASE(
     CHECK(packets.empty());
     group.fakes[1]->let_go();
     CHECK(group.take(2) == Numbers{6, 7});
+}
+
+TEST_CASE("on rails a packet waits for a lane that was heard a moment ago, and not for ever") {
+    constexpr Duration kSkew = std::chrono::milliseconds{20};
+    constexpr Duration kNow{7};
+    Group group{2, seal::Protection::encrypt, kSkew};
+    // Of what was put, as far as it is told now.
+    const auto taken = [&](Duration now) {
+        Numbers numbers;
+        for (;;) {
+            std::vector<LanePacket> packets;
+            REQUIRE(group.merged->take(packets, 64, now));
+            for (const LanePacket& one : packets) {
+                numbers.push_back(one.opened.header.packet_number);
+            }
+            if (!packets.empty() || group.merged->patience()) {
+                return numbers;
+            }
+            group.wait();
+        }
+    };
+    group.fakes[0]->put({group.packet(0, 1)});
+    CHECK(group.take(1) == Numbers{1});  // Lane 1 has never been heard.
+    group.fakes[1]->put({group.packet(1, 3)});
+    CHECK(taken(kNow + kSkew / 2).empty());
+    CHECK(group.merged->patience() == kSkew / 2);
+    CHECK(taken(kNow + kSkew) == Numbers{3});
+    CHECK_FALSE(group.merged->patience());
+
+    group.fakes[0]->put({group.packet(0, 5)});
+    CHECK(taken(kNow).empty());
+    group.fakes[1]->put({group.packet(1, 4)});
+    CHECK(taken(kNow) == Numbers{4});
+    CHECK(taken(kNow + kSkew) == Numbers{5});
+
+    // Lane 1 is silent for long, or the clock was set.
+    for (const Duration later : {Duration{std::chrono::milliseconds{200}}, Duration{8}}) {
+        group.fakes[0]->stamp(later);
+        group.fakes[0]->put({group.packet(0, later.count() > 8 ? 6U : 7U)});
+        CHECK(taken(std::chrono::milliseconds{200}).size() == 1);
+    }
 }
 
 TEST_CASE("more batches than a lane has buffers for wait in its socket") {
