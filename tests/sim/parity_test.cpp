@@ -185,5 +185,25 @@ TEST_CASE("time from a small file's last packet", "[.parity]") {
     }
 }
 
+// Nobody reports how a small object comes, so the path's rate is not known: what offers bring
+// spent the credit of the first train, and from the eighth offer on who was late had to pull.
+TEST_CASE("who starts last has a small file as soon as who started before", "[scenario]") {
+    for (const std::uint16_t receivers : {std::uint16_t{16}, std::uint16_t{64}}) {
+        Plan plan = small_plan(receivers, 4096, 0);
+        plan.told_bytes_per_s = 0;
+        Duration last{};
+        for (MemberPlan& member : plan.member) {
+            last += &member == plan.member.data() ? Duration{} : microseconds{470};
+            member.start_at = last;
+        }
+        World world{plan};
+        world.run();
+        CAPTURE(receivers, world.report());
+        CHECK(world.complaints().empty());
+        CHECK(world.all_released());
+        CHECK(world.held_after() < last + milliseconds{4});
+    }
+}
+
 }  // namespace
 }  // namespace stage::sim

@@ -137,15 +137,19 @@ void Sender::Parts::repeat(Instant now, const std::vector<wire::ChunkRun>& runs)
 }
 
 /// Who was late for a small object hears it right behind the offer: it takes no longer than the
-/// answer, and to pull it would.
+/// answer, and to pull it would. Nobody reports how so little comes, so no rate is found: what
+/// offers bring is bounded by how often they are made, and has credit of its own.
 void Sender::Parts::send_to_late(Instant now) {
     std::vector<wire::ChunkRun> whole;
+    std::uint64_t packets = limits.parity.offers_many;
     for (std::uint32_t block = 0; block < shape.blocks; ++block) {
         const auto count = static_cast<std::uint16_t>(chunks(BlockIndex{block}));
         if (count > 0) {
             whole.push_back({.block = BlockIndex{block}, .first = 0, .count = count});
+            packets += count;
         }
     }
+    pacer.grant(packets * (config.chunk_bytes + kWireOverheadBytes));
     repeat(now, whole);
 }
 
