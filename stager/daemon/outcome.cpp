@@ -12,9 +12,9 @@ constexpr std::array kTold{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
 constexpr const char* kLeft = "group_left";
 
-/// Of a worker's line, whoever wrote it, what the root tells of a node (stage_status.cpp): the
-/// whole line is longer than what may rise, and half of one says nothing.
-std::string told_of(const std::string& statistics) {
+}  // namespace
+
+std::string statistics_to_tell(const std::string& statistics) {
     const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
     auto told = nlohmann::json::object();
     if (!line.is_object()) {
@@ -31,14 +31,11 @@ std::string told_of(const std::string& statistics) {
     return told.dump();
 }
 
-}  // namespace
-
 std::vector<std::byte> encode(const NodeOutcome& outcome) {
     ByteWriter writer;
     writer.u8(static_cast<std::uint8_t>(outcome.state));
     writer.text(std::string_view{outcome.sentence}.substr(0, kMaxPartialBytes));
-    const std::string told = told_of(outcome.statistics);
-    writer.text(std::string_view{told}.substr(0, kMaxStatisticsInOutcome));
+    writer.text(std::string_view{outcome.statistics}.substr(0, kMaxStatisticsInOutcome));
     return writer.take();
 }
 

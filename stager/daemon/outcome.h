@@ -15,12 +15,16 @@ namespace stage {
 struct NodeOutcome {
     VerdictState state = VerdictState::ok;  ///< ok or partial.
     std::string sentence;                   ///< Of what is missing, if partial.
-    std::string statistics;                 ///< As its worker said; for the root, a part.
+    std::string statistics;                 ///< statistics_to_tell().
 
     bool operator==(const NodeOutcome&) const = default;
 };
 
-/// The sentence is cut; of the statistics goes what the root tells of each node.
+/// Of a worker's line, whoever wrote it, what the root tells of a node (stage_status.cpp): the
+/// whole line is longer than what may rise, and half of one says nothing.
+[[nodiscard]] std::string statistics_to_tell(const std::string& statistics);
+
+/// Sentence and statistics are cut.
 [[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome);
 [[nodiscard]] std::optional<NodeOutcome> decode_node_outcome(Bytes bytes);
 

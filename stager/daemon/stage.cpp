@@ -206,7 +206,7 @@ void Stage::report_outcome() {
     times_.done = services_.loop.now();
     const NodeOutcome outcome{.state = outcome_->state,
                               .sentence = outcome_->sentence,
-                              .statistics = outcome_->statistics};
+                              .statistics = statistics_to_tell(outcome_->statistics)};
     group_->contribute(services_.loop.now(), Collective::outcome, 0, encode(outcome));
     follow_group();
 }

@@ -155,7 +155,8 @@ TEST_CASE("the digest knows specs, node list and owner, and not where one ends")
 
 TEST_CASE("what the root tells of a node rises, however much its worker says") {
     const auto risen = [](const std::string& line) {
-        const auto back = decode_node_outcome(encode(NodeOutcome{VerdictState::ok, "", line}));
+        const auto back = decode_node_outcome(
+            encode(NodeOutcome{VerdictState::ok, "", statistics_to_tell(line)}));
         REQUIRE(back);
         return back->statistics;
     };
