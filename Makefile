@@ -238,8 +238,8 @@ fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
-  partial disk_io member_name elf_needs linker_cache) \
-  stager/worker/setup stager/cache/content \
+  disk_io member_name elf_needs linker_cache) \
+  stager/worker/setup $(addprefix stager/cache/,content part_note) \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
   $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \

@@ -1,5 +1,6 @@
 #include "stager/cache/copier.h"
 
+#include "stager/cache/part_copy.h"
 #include "stager/cache/sealed_copy.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/drop_behind.h"
@@ -90,7 +91,8 @@ std::optional<CopyOrder> decode_copy_order(Bytes message) {
     order.size = reader.u64();
     take(reader, order.key.key);
     take(reader, order.key.nonce_base);
-    const bool is_one = reader.finished() && way <= static_cast<std::uint8_t>(CopyWay::receive);
+    take(reader, order.stamp);
+    const bool is_one = reader.finished() && way <= static_cast<std::uint8_t>(CopyWay::part);
     return is_one ? std::optional{order} : std::nullopt;
 }
 
@@ -122,10 +124,13 @@ Result<Content> work_on(const Received& received, int fd) {
     if (!order || received.fds.size() != 2) {
         return Error{Blame::internal, "the copier was asked nonsense"};
     }
-    if (order->way == CopyWay::keep) {
+    const bool is_part = order->way == CopyWay::part;
+    if (is_part || order->way == CopyWay::keep) {
         step_back();
     }
-    if (Status confined = confine(order->size); !confined) {
+    const std::uint64_t size_max =
+        is_part ? part_bytes_max(std::min(order->size, kPartOfMax)) : order->size;
+    if (Status confined = confine(size_max); !confined) {
         return std::move(confined).error();
     }
     const int from = received.fds[0].get();
@@ -134,8 +139,12 @@ Result<Content> work_on(const Received& received, int fd) {
         Status sent = send_sealed(from, to, order->size, order->key);
         return sent ? Result<Content>{Content{}} : std::move(sent).error();
     }
-    Stretches stretches{fd, order->size};
+    Stretches stretches{fd, size_max};
     const MayWrite may_write = [&](std::uint64_t end) { return stretches.may_write(end); };
+    if (is_part) {
+        Status copied = copy_part(from, to, {order->stamp, order->size}, may_write);
+        return copied ? Result<Content>{Content{}} : std::move(copied).error();
+    }
     return order->way == CopyWay::receive ? receive_sealed(from,
                                                            to,
                                                            order->size,
@@ -211,7 +220,7 @@ int run_cache_copier(int fd) {
 std::vector<std::byte> encode_copy_order(const CopyOrder& order) {
     ByteWriter writer;
     writer.u8(static_cast<std::uint8_t>(order.way)).u64(order.size);
-    writer.raw(order.key.key).raw(order.key.nonce_base);
+    writer.raw(order.key.key).raw(order.key.nonce_base).raw(order.stamp);
     return writer.take();
 }
 

@@ -9,16 +9,20 @@
 //
 // How large a file is only its user says until it is read. So what is written is asked for a
 // stretch at a time, once there is something to write: whoever claims much sends nobody's
-// entries away.
+// entries away. Of a file that was broken off it copies the blocks that are what its note says
+// (part_copy.h).
 //
-//     to it:    way u8, size u64, key 16, nonce base 12; beside it from where and to where;
+//     to it:    way u8, size u64, key 16, nonce base 12, stamp 32; beside it from where and to
+//               where;
 //               1 u8, each time that it may write so many
 //     from it:  2 u8 | bytes u64, that it may write so many in all; and last
-//               0 u8 | content 48 (of what it wrote; else zeros) or 1 u8 | sentence text
+//               0 u8 | content 48 (of a whole file it wrote; else zeros) or 1 u8 | sentence
+//               text
 #pragma once
 
 #include "stager/cache/content.h"
 #include "stager/cache/sealed_copy.h"
+#include "stager/cache/source_stamp.h"
 #include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
 
@@ -33,12 +37,14 @@ enum class CopyWay : std::uint8_t {
     keep = 0,     ///< From a file to a file.
     send = 1,     ///< From a file to a connection.
     receive = 2,  ///< From a connection to a file.
+    part = 3,     ///< From a file to a file: what came of it.
 };
 
 struct CopyOrder {
     CopyWay way = CopyWay::keep;
     std::uint64_t size = 0;
-    DirectionKey key{};  ///< Of send and receive.
+    DirectionKey key{};   ///< Of send and receive.
+    SourceStamp stamp{};  ///< Of part: of which file, as long as `size` when it is whole.
 };
 
 /// How long it may take: a minute, and as long as 10 MB/s take.

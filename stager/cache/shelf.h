@@ -1,9 +1,9 @@
 // What does the node's cache hold, and what has to go?
 //
-// The index alone, no disk: entries of users by content, how long each is and what it takes of
-// the disk, when it was used last, how many stages use it now; and which file of a user had
-// which content. Never more than its quota: what was not used for the longest time goes first,
-// what is in use stays.
+// The index alone, no disk: entries of users by content, and parts of files by the file's
+// stamp; how long each is and what it takes of the disk, when it was used last, how many stages
+// use it now; and which file of a user had which content. Never more than its quota: what was
+// not used for the longest time goes first, what is in use stays.
 #pragma once
 
 #include "stager/cache/content.h"
@@ -32,10 +32,15 @@ inline constexpr std::uint64_t kNameTakes = 4096;
 /// Nobody sees another user's entries.
 struct ShelfKey {
     std::uint32_t uid = 0;
-    Content content;
+    Content content;  ///< Of a part: the file's stamp is its key, and there is no sum.
+    bool is_part = false;
 
     auto operator<=>(const ShelfKey&) const = default;
 };
+/// What came of this user's file (part_note.h).
+[[nodiscard]] inline ShelfKey part_of(std::uint32_t uid, const SourceStamp& stamp) {
+    return {.uid = uid, .content = {.key = stamp, .sum = {}}, .is_part = true};
+}
 
 class Shelf {
   public:

@@ -18,6 +18,7 @@ namespace {
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::string_view kDraft = "new.";
 constexpr std::string_view kStamp = "s.";
+constexpr std::string_view kPart = "p.";
 
 struct DirClose {
     void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
@@ -51,10 +52,24 @@ std::string stamp_name(const SourceStamp& stamp) {
     return std::string{kStamp} + to_hex(stamp);
 }
 
-std::optional<SourceStamp> stamp_of_name(std::string_view name) {
+std::optional<SourceStamp> stamp_of_name(std::string_view name,
+                                         std::string_view kind = kStamp) {
     SourceStamp stamp{};
-    const bool is_one = name.starts_with(kStamp) && from_hex(name.substr(kStamp.size()), stamp);
+    const bool is_one = name.starts_with(kind) && from_hex(name.substr(kind.size()), stamp);
     return is_one ? std::optional{stamp} : std::nullopt;
+}
+
+std::string name_of(const ShelfKey& key) {
+    return key.is_part ? std::string{kPart} + to_hex(key.content.key) : entry_name(key.content);
+}
+
+/// What has that name in this user's directory, if entries have such names.
+std::optional<ShelfKey> key_of_name(std::uint32_t uid, std::string_view name) {
+    if (const auto content = content_of_name(name)) {
+        return ShelfKey{.uid = uid, .content = *content};
+    }
+    const auto stamp = stamp_of_name(name, kPart);
+    return stamp ? std::optional{part_of(uid, *stamp)} : std::nullopt;
 }
 
 bool is_draft(std::string_view name) {
@@ -70,26 +85,26 @@ std::optional<Content> content_behind(int directory, const std::string& link) {
                       : std::nullopt;
 }
 
-Shelf::Size size_in(const struct stat& status) {
+Shelf::Size size_in(const struct stat& status, bool is_part) {
     constexpr std::uint64_t kStatBlock = 512;
-    return {.bytes = static_cast<std::uint64_t>(status.st_size),
-            .on_disk = static_cast<std::uint64_t>(status.st_blocks) * kStatBlock};
+    const std::uint64_t on_disk = static_cast<std::uint64_t>(status.st_blocks) * kStatBlock;
+    return {.bytes = is_part ? on_disk : static_cast<std::uint64_t>(status.st_size),
+            .on_disk = on_disk};
 }
 
 std::optional<CacheStore::Stored> stored_as(int directory,
                                             std::uint32_t uid,
                                             const std::string& name) {
     struct stat status {};
-    const auto content = content_of_name(name);
+    const auto key = key_of_name(uid, name);
     const bool is_entry =
-        content && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        key && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(status.st_mode) && status.st_size > 0;
     if (!is_entry) {
         return std::nullopt;
     }
-    return CacheStore::Stored{.key = {.uid = uid, .content = *content},
-                              .size = size_in(status),
-                              .used_at = status.st_mtim.tv_sec};
+    return CacheStore::Stored{
+        .key = *key, .size = size_in(status, key->is_part), .used_at = status.st_mtim.tv_sec};
 }
 
 void take_away(int directory, const std::string& name) {
@@ -104,7 +119,7 @@ bool is_user_directory(int above, const std::string& name) {
 }
 
 bool has_user_name(const std::string& name) {
-    return content_of_name(name) || stamp_of_name(name);
+    return key_of_name(0, name) || stamp_of_name(name);
 }
 
 }  // namespace
@@ -161,7 +176,7 @@ void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
             shelf.put(stored->key, stored->size, stored->used_at);
         } else if (stamp_of_name(name)) {
             links.push_back(name);
-        } else if (content_of_name(name)) {
+        } else if (key_of_name(uid, name)) {
             take_away(directory.get(), name);
         }
     }
@@ -214,14 +229,14 @@ void CacheStore::abandon(const Draft& draft) {
     take_away(directory_.get(), draft.name);
 }
 
-Shelf::Size CacheStore::size_of(const Draft& draft) {
+Shelf::Size CacheStore::size_of(const Draft& draft, bool is_part) {
     struct stat status {};
-    return ::fstat(draft.file.get(), &status) == 0 ? size_in(status) : Shelf::Size{};
+    return ::fstat(draft.file.get(), &status) == 0 ? size_in(status, is_part) : Shelf::Size{};
 }
 
 Status CacheStore::publish(const Draft& draft, const ShelfKey& key) {
     const UniqueFd directory = user_directory(key.uid);
-    const std::string name = entry_name(key.content);
+    const std::string name = name_of(key);
     if (!directory ||
         ::renameat(directory_.get(), draft.name.c_str(), directory.get(), name.c_str()) != 0) {
         Error why = Error::from_errno(Blame::node, "CacheDir: naming an entry");
@@ -233,9 +248,8 @@ Status CacheStore::publish(const Draft& draft, const ShelfKey& key) {
 
 UniqueFd CacheStore::open(const ShelfKey& key) const {
     const UniqueFd directory = user_directory(key.uid);
-    return UniqueFd{::openat(directory.get(),
-                             entry_name(key.content).c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)};
+    return UniqueFd{::openat(
+        directory.get(), name_of(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)};
 }
 
 void CacheStore::mark_used(const UniqueFd& entry) {
@@ -250,7 +264,7 @@ void CacheStore::remove(const ShelfKey& key) {
             take_away(directory.get(), name);
         }
     }
-    take_away(directory.get(), entry_name(key.content));
+    take_away(directory.get(), name_of(key));
 }
 
 void CacheStore::remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps) {
@@ -258,7 +272,7 @@ void CacheStore::remove(const ShelfKey& key, const std::vector<SourceStamp>& sta
     for (const SourceStamp& stamp : stamps) {
         take_away(directory.get(), stamp_name(stamp));
     }
-    take_away(directory.get(), entry_name(key.content));
+    take_away(directory.get(), name_of(key));
 }
 
 void CacheStore::forget(std::uint32_t uid, const SourceStamp& stamp) {

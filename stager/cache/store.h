@@ -1,11 +1,13 @@
 // Where do the cache's entries lie, so that no crash leaves half of one?
 //
-//     CacheDir/UID/KEY.SUM       an entry: root's, mode 0400; both digests in hexadecimal
-//     CacheDir/UID/s.STAMP       a symbolic link whose text is the entry's name: what file that
-//     is CacheDir/new.N             not an entry yet; swept at start
+//     CacheDir/UID/KEY.SUM   an entry: root's, mode 0400; both digests in hexadecimal
+//     CacheDir/UID/s.STAMP   a symbolic link: its text is the entry that the file is
+//     CacheDir/UID/p.STAMP   an entry, too: what came of a file that was broken off
+//     CacheDir/new.N         not an entry yet; swept at start
 //
 // CacheDir is root's alone (0700). An entry gets its name by a rename once all of it is on the
-// disk, so whatever has a name is whole; who takes it compares it with its SUM all the same.
+// disk, so whatever has a name is whole; who takes it compares it with its SUM all the same
+// (a part's blocks with its note, part_note.h).
 // Every name is made by us, and what has another is not touched; every step is by descriptor.
 #pragma once
 
@@ -46,8 +48,9 @@ class CacheStore {
     };
     [[nodiscard]] Result<Draft> begin();
     void abandon(const Draft& draft);
-    /// What it takes now.
-    [[nodiscard]] static Shelf::Size size_of(const Draft& draft);
+    /// What it takes now. A part is as long as what it takes of the disk: the rest is holes.
+    [[nodiscard]] static Shelf::Size size_of(const Draft& draft, bool is_part = false);
+    /// In the place of one that has that name.
     [[nodiscard]] Status publish(const Draft& draft, const ShelfKey& key);
 
     /// For reading; nothing if it has gone.

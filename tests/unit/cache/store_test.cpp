@@ -193,6 +193,41 @@ TEST_CASE("a file that is shorter than it says is named so") {
     CHECK(content.error().sentence() == "it has become shorter than what was staged");
 }
 
+TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole") {
+    const Scratch scratch;
+    CacheStore store{directory_of(scratch)};
+    auto draft = store.begin();
+    REQUIRE(draft);
+    const std::string text = test::noise(2 * kBlockBytes);
+    const Bytes bytes = std::as_bytes(std::span{text});
+    REQUIRE(::pwrite(draft->file.get(), bytes.data(), bytes.size(), 9 * kBlockBytes) ==
+            static_cast<ssize_t>(bytes.size()));
+    const ShelfKey key = part_of(7, stamp(1));
+    REQUIRE(store.publish(*draft, key).ok());
+    CHECK(store.open(key));
+    CHECK_FALSE(store.open(part_of(8, stamp(1))));
+    CHECK_FALSE(store.open(part_of(7, stamp(2))));
+    CHECK_FALSE(store.open({.uid = 7, .content = key.content}));
+    const auto stored = store.list();
+    REQUIRE(stored.size() == 1);
+    CHECK(stored[0].key == key);
+    CHECK(stored[0].size.bytes < 4 * kBlockBytes);
+    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    Shelf shelf;
+    store.sweep(shelf);
+    CHECK(shelf.has(key));
+    CHECK(shelf.taken() >= 2 * kBlockBytes);
+    CHECK(shelf.taken() < 4 * kBlockBytes);
+    store.remove(key);
+    CHECK(scratch.names().empty());
+    // What a crash left of one is swept; what is called otherwise is a stranger's.
+    scratch.write("7/p." + std::string(64, 'a'), "");
+    store.sweep(shelf);
+    CHECK(scratch.names().empty());
+    scratch.write("7/p.a", "x");
+    CHECK(CacheStore::stranger_in(directory_of(scratch)) == "7/p.a");
+}
+
 TEST_CASE("a copy leaves no pages of its own in memory") {
     const Scratch scratch;
     constexpr std::size_t kSize = 3 * kBlockBytes;

@@ -1,0 +1,83 @@
+#include "stager/cache/part_copy.h"
+
+#include "stager/files/disk_io.h"
+#include "stager/files/drop_behind.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace stage {
+namespace {
+
+Error not_written() {
+    return Error::from_errno(Blame::node, "writing its copy");
+}
+
+bool is_regular(int file) {
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/// The blocks that it copied stay in `leaves`, the others go. How many bytes they are.
+Result<std::uint64_t> copy_blocks(int from,
+                                  int to,
+                                  std::uint64_t size,
+                                  std::vector<Digest128>& leaves,
+                                  const MayWrite& may_write) {
+    std::vector<std::byte> room(kBlockBytes);
+    DropBehind behind{0};
+    std::uint64_t copied = 0;
+    for (std::size_t block = 0; block < leaves.size(); ++block) {
+        const std::uint64_t at = std::uint64_t{block} * kBlockBytes;
+        const MutableBytes bytes = MutableBytes{room}.first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at)));
+        const bool is_here =
+            leaves[block] != Digest128{} &&
+            read_fully(from, bytes, at) == static_cast<std::int64_t>(bytes.size()) &&
+            xxh3_128(bytes) == leaves[block];
+        if (!is_here) {
+            leaves[block] = {};
+            continue;
+        }
+        copied += bytes.size();
+        if (!may_write(copied)) {
+            return no_room();
+        }
+        if (!write_fully(to, bytes, at)) {
+            return not_written();
+        }
+        behind.wrote(to, at, bytes.size());
+    }
+    return copied;
+}
+
+}  // namespace
+
+Status copy_part(int from, int to, const PartOf& what, const MayWrite& may_write) {
+    const auto note = what.size > 0 && what.size <= kPartOfMax && is_regular(from)
+                          ? read_note(from, what.stamp, what.size)
+                          : std::nullopt;
+    if (!note) {
+        return Error{Blame::user, "it has no note of what came"};
+    }
+    std::vector<Digest128> leaves = *note;
+    const auto copied = copy_blocks(from, to, what.size, leaves, may_write);
+    if (!copied) {
+        return copied.error();
+    }
+    if (*copied == 0) {
+        return Error{Blame::user, "nothing of it had come"};
+    }
+    if (!may_write(*copied + note_bytes(what.size))) {
+        return no_room();
+    }
+    const bool is_written =
+        write_fully(to, encode_note(what.stamp, what.size, leaves), what.size) &&
+        ::fdatasync(to) == 0;
+    return is_written ? Status{} : Status{not_written()};
+}
+
+}  // namespace stage
