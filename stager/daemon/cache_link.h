@@ -24,6 +24,7 @@ class CacheLink {
 
     /// Another worker is about to come.
     void begin_anew() { cache_.begin_anew(member_); }
+    void on_worker_ended() { cache_.broken_off(member_); }
     /// What is for the cache; the rest is left alone.
     void on_message(const FromWorker& message, StrangerFd file) {
         if (const auto* ask = std::get_if<WorkerAsk>(&message)) {
@@ -33,6 +34,14 @@ class CacheLink {
         } else if (const auto* spoilt = std::get_if<WorkerSpoilt>(&message)) {
             if (const auto content = content_of_bytes(spoilt->content)) {
                 cache_.drop({.uid = uid_, .content = *content});
+            }
+        } else if (const auto* seek = std::get_if<WorkerSeek>(&message)) {
+            cache_.seek(member_, uid_, seek->stamp, send_);
+        } else if (const auto* begun = std::get_if<WorkerBegun>(&message)) {
+            cache_.begun(member_, uid_, *begun, std::move(file));
+        } else if (const auto* outcome = std::get_if<WorkerOutcome>(&message)) {
+            if (outcome->state != VerdictState::failed) {
+                cache_.whole(member_);
             }
         }
     }

@@ -22,6 +22,7 @@ struct Counters {
     std::uint64_t directories_swept = 0;  ///< Left by jobs that nobody ended.
     std::uint64_t cache_hits = 0;         ///< Files that a stage was given.
     std::uint64_t cache_kept = 0;
+    std::uint64_t cache_parts = 0;    ///< Of which a part was kept.
     std::uint64_t cache_fetched = 0;  ///< From other nodes.
     std::uint64_t cache_evicted = 0;
 };

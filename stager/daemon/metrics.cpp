@@ -110,6 +110,7 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
     family(text, "cache_files_total", "counter", "Files of the node cache, by what became.");
     sample(text, "cache_files_total{what=\"given\"}", std::to_string(counters.cache_hits));
     sample(text, "cache_files_total{what=\"kept\"}", std::to_string(counters.cache_kept));
+    sample(text, "cache_files_total{what=\"part\"}", std::to_string(counters.cache_parts));
     sample(text, "cache_files_total{what=\"fetched\"}", std::to_string(counters.cache_fetched));
     sample(text, "cache_files_total{what=\"evicted\"}", std::to_string(counters.cache_evicted));
     return text;

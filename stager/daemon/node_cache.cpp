@@ -10,7 +10,8 @@
 namespace stage {
 namespace {
 
-constexpr std::size_t kJobsMax = 64;  ///< Each holds a descriptor.
+constexpr std::size_t kJobsMax = 64;    ///< Each holds a descriptor.
+constexpr std::size_t kBegunMax = 512;  ///< Likewise.
 
 std::int64_t seconds_now() {
     return ::time(nullptr);
@@ -26,7 +27,7 @@ std::array<std::byte, Size> array_of(Bytes bytes) {
 
 }  // namespace
 
-NodeCache::NodeCache(Surroundings around) : around_{around} {
+NodeCache::NodeCache(Surroundings around) : around_{around}, begun_places_{kBegunMax} {
 }
 
 NodeCache::~NodeCache() {
@@ -104,6 +105,14 @@ void NodeCache::answer_content(Member member,
                                const ShelfKey& key,
                                const WorkerAsk& question,
                                const Reply& reply) {
+    const UniqueFd file = open_for(member, key);
+    reply({.about = question.about,
+           .content = file ? bytes_of(key.content) : std::vector<std::byte>{}},
+          file.get());
+}
+
+/// If it is here. The stage uses it from then on.
+UniqueFd NodeCache::open_for(Member member, const ShelfKey& key) {
     UniqueFd file;
     if (is_on() && shelf_.has(key)) {
         file = store_->open(key);
@@ -116,9 +125,7 @@ void NodeCache::answer_content(Member member,
             drop(key);
         }
     }
-    reply({.about = question.about,
-           .content = file ? bytes_of(key.content) : std::vector<std::byte>{}},
-          file.get());
+    return file;
 }
 
 void NodeCache::drop(const ShelfKey& key) {
@@ -129,6 +136,7 @@ void NodeCache::drop(const ShelfKey& key) {
 }
 
 void NodeCache::leave(Member member) {
+    broken_off(member);
     waiting_.erase(member);
     asked_.erase(member);
     for (const ShelfKey& key : std::exchange(used_[member], {})) {
@@ -141,6 +149,11 @@ void NodeCache::leave(Member member) {
         }
     }
     release_peers();
+}
+
+void NodeCache::begin_anew(Member member) {
+    broken_off(member);
+    waiting_.erase(member);
 }
 
 void NodeCache::settle(const LeasedFile& file, bool is_known) {

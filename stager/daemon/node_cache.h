@@ -5,6 +5,10 @@
 // compares. After a good staging it hands over what it wrote; a copier (cache/copier.h) puts
 // that into the cache. All of it is a user's own: the uid is the job's, as slurmd knows it.
 //
+// Of a stage that is broken off it keeps what had come: the descriptor of each file that a
+// worker writes is here until it is whole, and if it doesn't come to be, a copier puts its
+// blocks into the cache as a part, for the same user's next stage of the same file.
+//
 // Of the stages that want the same file at once one reads it, and only if no other node does or
 // has (cache_peers.h): then its bytes come from there, and are compared with what that node
 // promised.
@@ -13,6 +17,7 @@
 #pragma once
 
 #include "stager/cache/copier.h"
+#include "stager/cache/fair_places.h"
 #include "stager/cache/leases.h"
 #include "stager/cache/shelf.h"
 #include "stager/cache/store.h"
@@ -69,7 +74,7 @@ class NodeCache {
     /// Nothing more comes of it.
     void leave(Member member);
     /// Its worker has gone and another begins: nobody waits for the last answer.
-    void begin_anew(Member member) { waiting_.erase(member); }
+    void begin_anew(Member member);
 
     /// The reply comes at once, or when another stage has read the file. Who asks for the next
     /// one before that (its patience has ended) reads that itself.
@@ -77,6 +82,15 @@ class NodeCache {
     void keep(Member member, std::uint32_t uid, const WorkerKeep& what, StrangerFd file);
     /// It is not what it says: it goes.
     void drop(const ShelfKey& key);
+
+    /// What came of that file before. At once.
+    void seek(Member member, std::uint32_t uid, const SourceStamp& stamp, const Reply& reply);
+    /// The worker writes it.
+    void begun(Member member, std::uint32_t uid, const WorkerBegun& what, StrangerFd file);
+    /// All of them are whole here.
+    void whole(Member member);
+    /// The worker has gone: what is not whole is kept as far as it came.
+    void broken_off(Member member);
 
     /// Whoever wants that file here is to read it.
     void on_turn(const LeasedFile& file);
@@ -105,6 +119,14 @@ class NodeCache {
         StrangerFd from;
         std::optional<Content> promised{};  ///< By the node that sends it.
         CopyOrder order{};
+
+        [[nodiscard]] bool is_part() const { return order.way == CopyWay::part; }
+    };
+    /// A file that is being written.
+    struct Begun {
+        LeasedFile file;
+        std::uint64_t bytes = 0;
+        StrangerFd from;
     };
     struct Copying {
         Job job;
@@ -138,6 +160,9 @@ class NodeCache {
     [[nodiscard]] Status let_write(Copying& copying, std::uint64_t bytes);
     void end_copy(std::uint64_t id, const Result<Content>& content);
     [[nodiscard]] Status take_over(const Copying& copying, const Content& content);
+    [[nodiscard]] Status take_over_part(const Copying& copying);
+    [[nodiscard]] UniqueFd open_for(Member member, const ShelfKey& key);
+    [[nodiscard]] std::vector<Begun> take_begun(Member member);
 
     Surroundings around_;
     std::optional<CacheStore> store_;
@@ -149,6 +174,8 @@ class NodeCache {
     std::map<Member, Waiting> waiting_;
     std::map<Member, std::size_t> asked_;
     std::map<Member, std::vector<ShelfKey>> used_;
+    std::map<Member, std::vector<Begun>> begun_;
+    FairPlaces begun_places_;
     std::deque<Job> jobs_;
     std::map<std::uint64_t, Copying> copying_;
     std::uint64_t last_copy_ = 0;

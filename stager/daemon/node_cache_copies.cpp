@@ -34,12 +34,13 @@ void NodeCache::begin_copies() {
         Job job = std::move(jobs_.front());
         jobs_.pop_front();
         const LeasedFile file = job.file;
+        const bool is_part = job.is_part();
         const bool is_here = shelf_.find(file.uid, file.stamp).has_value();
         const Status begun = is_here ? Status{} : begin_copy(job);
         if (!begun) {
             around_.log.info("a file is not kept", {{"why", begun.error().sentence()}});
         }
-        if (is_here || !begun) {
+        if (!is_part && (is_here || !begun)) {
             settle(file, is_here);
         }
     }
@@ -60,7 +61,8 @@ Status NodeCache::make_room(std::uint64_t bytes) {
 
 Status NodeCache::begin_copy(Job& job) {
     shelf_.set_quota(around_.config.cache_size);
-    if (!shelf_.could_take(least_taken(job.bytes) + kNameTakes)) {
+    // (How much of a part there is nobody knows yet.)
+    if (!job.is_part() && !shelf_.could_take(least_taken(job.bytes) + kNameTakes)) {
         return no_room();
     }
     Result<CacheStore::Draft> draft = store_->begin();
@@ -156,13 +158,16 @@ void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
     }
     if (copying.job.promised && !taken && undecided_.contains(copying.job.file)) {
         peers_->missed(copying.job.file);
-    } else {
+    } else if (!copying.job.is_part()) {
         settle(copying.job.file, taken.ok());
     }
     begin_copies();
 }
 
 Status NodeCache::take_over(const Copying& copying, const Content& content) {
+    if (copying.job.is_part()) {
+        return take_over_part(copying);
+    }
     if (copying.job.promised.value_or(content) != content) {
         return Error{Blame::node, "what another node sent is not what it promised"};
     }
@@ -183,6 +188,7 @@ Status NodeCache::take_over(const Copying& copying, const Content& content) {
         store_->forget(key.uid, *old);
     }
     store_->remember(key.uid, copying.job.file.stamp, content);
+    drop(part_of(key.uid, copying.job.file.stamp));
     // The file system's blocks and the stamp's link may take more than was thought.
     if (!make_room(0)) {
         around_.log.warn("the node cache is larger than CacheSize");

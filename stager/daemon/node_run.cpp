@@ -285,6 +285,7 @@ void NodeRun::tell_outcome() {
 
 void NodeRun::on_worker_ended(const std::string& why) {
     drop_worker();
+    cache_link_.on_worker_ended();
     if (restarting_ && phase_ != Phase::over) {
         restart_worker();
         return;

@@ -83,15 +83,39 @@ class FileSink final : public BlockSink {
     /// What came before an earlier push of the same file was broken off, as far as it is still
     /// what was noted then. After expect(). `check`: as Cached's.
     [[nodiscard]] Status take_up(const std::function<Status()>& check);
+
+    /// What of a file came to this node before.
+    struct Earlier {
+        UniqueFd file{};  ///< For reading: a part (cache/part_note.h), or all of it.
+        std::optional<Content> whole{};  ///< It is all, and what it is said to be.
+    };
+    struct Earliers {
+        std::function<Earlier(const SourceStamp&)> find;
+        /// Asked at every block: what is not taken by then is left, for others wait.
+        std::function<bool()> has_time;
+    };
+    /// The same of a job's stage, which leaves nothing at the destination: of what is noted the
+    /// blocks that are found, as far as they are what was noted. After fill().
+    [[nodiscard]] Status take_up_from(const Earliers& earliers, const Cached& cached);
+    /// What is noted while it comes: files that this stage may be broken off at, at most so
+    /// many. After expect().
+    struct Begun {
+        SourceStamp stamp{};
+        std::uint64_t bytes = 0;  ///< When it is whole.
+        UniqueFd file;            ///< For reading.
+    };
+    [[nodiscard]] std::vector<Begun> begun(std::size_t most) const;
     /// The object's blocks that are held, the manifest's with the first of a file; in order,
     /// and apart.
     [[nodiscard]] std::vector<core::BlockRun> held_runs() const;
     /// A block of a file that fill() found: its bytes and their leaf; nothing if it is of
     /// another file, or no more what it was.
     [[nodiscard]] std::optional<Digest128> read_filled(BlockIndex block, MutableBytes room);
+    /// Of a file, and not needed any more.
+    [[nodiscard]] bool holds(BlockIndex block) const;
     /// Nothing is needed but finish().
     [[nodiscard]] bool holds_all() const { return manifest_ && missing_ == 0; }
-    /// That came from fill() and take_up(), bytes.
+    /// That came from fill(), take_up() and take_up_from(), bytes.
     [[nodiscard]] std::uint64_t bytes_filled() const { return bytes_filled_; }
 
     /// Files that a later stage may know again, as they lie here, at most so many. After
@@ -143,12 +167,25 @@ class FileSink final : public BlockSink {
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);
+    [[nodiscard]] Status fill_whole(std::size_t index,
+                                    int file,
+                                    const Content& content,
+                                    const Cached& cached);
     [[nodiscard]] Result<bool> fill_from(std::size_t index,
                                          int file,
                                          const Digest128& sum,
                                          const std::function<Status()>& check);
     void hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf);
     void take_up_block(std::uint32_t number, const Digest128& leaf);
+    [[nodiscard]] Status take_up_whole(std::size_t index,
+                                       const Earlier& earlier,
+                                       const std::function<bool()>& has_time,
+                                       const Cached& cached);
+    [[nodiscard]] Status take_up_part(std::size_t index,
+                                      int part,
+                                      const std::function<bool()>& has_time,
+                                      const Cached& cached);
+    [[nodiscard]] Status take_up_part_block(BlockIndex block, int part, const Digest128& leaf);
     void hold_nothing_of(const ManifestEntry& entry);
     [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry) const;
 

@@ -31,51 +31,29 @@ Status FileSink::fill(const Cached& cached) {
         if (!is_compared && !file) {
             continue;
         }
-        Result<bool> filled =
-            is_compared || has_size(file.get(), manifest_->entries[index].size)
-                ? fill_from(index, file.get(), content->sum, cached.check)
-                : Result<bool>{false};
-        if (!filled) {
-            return std::move(filled).error();
-        }
-        if (!*filled && file) {
-            cached.spoilt(*content);
+        if (Status filled = fill_whole(index, file.get(), *content, cached); !filled) {
+            return filled;
         }
     }
     return {};
 }
 
-Status FileSink::take_up(const std::function<Status()>& check) {
-    invariant(manifest_.has_value(), "what is to come is known before it is looked for");
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        const Target* target = places_[index].target.get();
-        const auto noted = target != nullptr ? target->noted() : std::vector<Digest128>{};
-        for (std::uint32_t i = 0; i < noted.size(); ++i) {
-            if (Status on = check(); !on) {
-                return on;
-            }
-            if (noted[i] != Digest128{}) {
-                take_up_block(manifest_->entries[index].first_block.value() + i, noted[i]);
-            }
-        }
+/// From what stands there, or from `file`: one that is something else is said to be spoilt.
+Status FileSink::fill_whole(std::size_t index,
+                            int file,
+                            const Content& content,
+                            const Cached& cached) {
+    const bool is_compared = places_[index].target->is_compared();
+    Result<bool> filled = is_compared || has_size(file, manifest_->entries[index].size)
+                              ? fill_from(index, file, content.sum, cached.check)
+                              : Result<bool>{false};
+    if (!filled) {
+        return std::move(filled).error();
+    }
+    if (!*filled && !is_compared) {
+        cached.spoilt(content);
     }
     return {};
-}
-
-/// Of what was noted only that counts which is still so.
-void FileSink::take_up_block(std::uint32_t number, const Digest128& leaf) {
-    const BlockIndex block{number};
-    const auto place = find_block(*manifest_, block);
-    if (!place || held_[block.index() - first_file_block_]) {
-        return;
-    }
-    room_.resize(kBlockBytes);
-    const MutableBytes bytes = MutableBytes{room_}.first(place->length);
-    if (places_[place->entry].target->read_back(place->offset, bytes).ok() &&
-        xxh3_128(bytes) == leaf) {
-        hold(block, *place, leaf);
-        bytes_filled_ += place->length;
-    }
 }
 
 std::vector<core::BlockRun> FileSink::held_runs() const {

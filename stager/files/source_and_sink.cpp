@@ -34,6 +34,9 @@ Status SourceAndSink::finish() {
 Status copy_alone(SourceAndSink& object) {
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < object.block_count(); ++i) {
+        if (object.holds(BlockIndex{i})) {
+            continue;
+        }
         const Result<SourceBlock> block = object.read(BlockIndex{i}, room);
         if (!block) {
             return block.error();

@@ -21,6 +21,8 @@ class SourceAndSink final : public BlockSource {
     }
     [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
     [[nodiscard]] Status finish() override;
+    /// Its own node needs it no more.
+    [[nodiscard]] bool holds(BlockIndex block) const { return sink_.holds(block); }
 
   private:
     FileSource& source_;
@@ -28,7 +30,7 @@ class SourceAndSink final : public BlockSource {
     std::uint32_t next_ = 0;  ///< The first block that was not read yet.
 };
 
-/// For a group of one: from the source to its sink, to the end.
+/// For a group of one: what the sink lacks from the source, to the end.
 [[nodiscard]] Status copy_alone(SourceAndSink& object);
 
 }  // namespace stage

@@ -35,6 +35,7 @@ struct TargetOrder {
     bool is_resumable = false;  ///< What came of it before may be here, and what comes stays.
     /// Who was at work on it may just be going: so long it is waited for.
     std::chrono::milliseconds lock_patience{0};
+    bool is_noted = false;  ///< What comes of it is noted while it grows (partial.h).
     std::string archive{};  ///< What is to be unpacked here, by its name; empty: nothing.
     /// How many of its first bytes may stay in memory; the others are let go once on the disk.
     std::uint64_t page_room = kAllPages;
@@ -91,6 +92,8 @@ class Target {
 
     /// A plain file that stays, as far as it came, if it is broken off.
     [[nodiscard]] virtual bool is_kept() const { return false; }
+    /// One that goes then, but reading() tells until settle() what had come.
+    [[nodiscard]] virtual bool is_noted() const { return false; }
     /// What an earlier time noted of it, by block; nothing, or zeros where it noted nothing.
     /// After begin(). The bytes may be others by now.
     [[nodiscard]] virtual std::vector<Digest128> noted() const { return {}; }

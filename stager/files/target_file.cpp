@@ -65,9 +65,9 @@ TargetFile::TargetFile(TargetOrder order,
       name_{order_.place.name()},
       temporary_{temporary_name(name_, writer_, writer_.rank)},
       node_{node_of(entry)},
-      stamp_{order_.is_resumable ? entry.stamp_if_any() : std::nullopt},
+      stamp_{order_.is_resumable || order_.is_noted ? entry.stamp_if_any() : std::nullopt},
       behind_{order_.page_room} {
-    temporary_ = stamp_ ? partial_name(name_) : temporary_;
+    temporary_ = is_taken_up() ? partial_name(name_) : temporary_;
 }
 
 TargetFile::TargetFile(TargetFile&& other) noexcept
@@ -88,7 +88,7 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
 }
 
 TargetFile::~TargetFile() {
-    const bool is_worth_it = note_ && note_->has_any();
+    const bool is_worth_it = is_taken_up() && note_ && note_->has_any();
     if (has_temporary_ && !is_worth_it) {
         static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));
     }
@@ -109,7 +109,7 @@ std::string TargetFile::temporary_path() const {
 /// What has the name already, and what the user said about that.
 Status TargetFile::look() {
     may_replace_ = order_.existing == Existing::overwrite || order_.existing == Existing::newer;
-    room_before_ = stamp_ ? room_of_part() : 0;
+    room_before_ = is_taken_up() ? room_of_part() : 0;
     struct stat there {};
     if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT ? Status{} : Status{failed(errno)};
@@ -147,19 +147,20 @@ Status TargetFile::begin() {
     if (Status made = make_temporary(); !made) {
         return made;
     }
-    if (stamp_) {
+    if (is_taken_up()) {
         return take_up_partial();
     }
     if (Status alone = check_alone(directory_.fd.get(), name_, writer_, path()); !alone) {
         return alone;
     }
-    return take_room();
+    Status room = take_room();
+    return room && stamp_ ? begin_note() : std::move(room);
 }
 
 /// A name left behind by an earlier life of this job (a killed worker) is unlocked and ours.
 Status TargetFile::make_temporary() {
     constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    if (stamp_ && open_part()) {
+    if (is_taken_up() && open_part()) {
         return {};
     }
     for (int attempt = 0; attempt < 2; ++attempt) {

@@ -8,7 +8,8 @@
 // The temporary name, ".NAME.stagecast.JOB.RANK", tells who is at work. A member of the same
 // job seen at work in "its own" directory means that the directory is shared.
 //
-// What is resumable has another, which the next time finds again (partial.h).
+// What is resumable has another, which the next time finds again (partial.h). What is noted has
+// a note behind its bytes until they are whole.
 #pragma once
 
 #include "stager/files/drop_behind.h"
@@ -42,7 +43,8 @@ class TargetFile final : public Target {
     [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }
     [[nodiscard]] bool clone(int file) override;
 
-    [[nodiscard]] bool is_kept() const override { return stamp_ && way_ == Way::write; }
+    [[nodiscard]] bool is_kept() const override { return is_taken_up() && way_ == Way::write; }
+    [[nodiscard]] bool is_noted() const override { return note_ && !is_taken_up(); }
     [[nodiscard]] std::vector<Digest128> noted() const override;
     void note(std::uint64_t offset, const Digest128& leaf) override;
 
@@ -68,6 +70,9 @@ class TargetFile final : public Target {
     [[nodiscard]] Status look();
     [[nodiscard]] Status open_existing();
     [[nodiscard]] Status make_temporary();
+    /// It grows where the next time finds it.
+    [[nodiscard]] bool is_taken_up() const { return stamp_ && order_.is_resumable; }
+    [[nodiscard]] Status begin_note();
     [[nodiscard]] bool open_part();
     [[nodiscard]] Status take_up_partial();
     [[nodiscard]] std::uint64_t room_of_part() const;
@@ -89,7 +94,7 @@ class TargetFile final : public Target {
     Way way_ = Way::write;
     UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.
     TreeNode node_;
-    std::optional<SourceStamp> stamp_;  ///< Of what is resumable.
+    std::optional<SourceStamp> stamp_;  ///< Of what is resumable or noted.
     std::optional<PartialNote> note_;   ///< From begin() to settle().
     std::uint64_t room_before_ = 0;     ///< That what came before takes.
     DropBehind behind_;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -49,8 +50,19 @@ Status TargetFile::take_up_partial() {
     return note_->write(fd_.get()) ? Status{} : Status{failed(errno)};
 }
 
+/// Of a new file. What can't be noted is not kept if it is broken off, no more.
+Status TargetFile::begin_note() {
+    note_.emplace(*stamp_, node_.size);
+    if (note_->write(fd_.get())) {
+        return {};
+    }
+    note_.reset();
+    const bool is_bare = ::ftruncate(fd_.get(), static_cast<off_t>(node_.size)) == 0;
+    return is_bare ? Status{} : Status{failed(errno)};
+}
+
 std::vector<Digest128> TargetFile::noted() const {
-    return note_ ? note_->leaves() : std::vector<Digest128>{};
+    return note_ && is_taken_up() ? note_->leaves() : std::vector<Digest128>{};
 }
 
 void TargetFile::note(std::uint64_t offset, const Digest128& leaf) {

@@ -1,5 +1,9 @@
 #include "stager/worker/cache_talk.h"
 
+#include "stager/cache/part_note.h"
+
+#include <algorithm>
+
 namespace stage {
 namespace {
 
@@ -7,6 +11,18 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerPatience = std::chrono::seconds{10};
 /// Less than that is the rounding of a wait that has ended.
 constexpr std::chrono::milliseconds kLeastPatience{10};
+
+FileSink::Earliers earlier_in(ControlSocket& control, std::chrono::milliseconds longest) {
+    const auto find = [&control](const SourceStamp& stamp) {
+        Result<ControlSocket::Told> told = control.seek(stamp, kAnswerPatience);
+        return told ? FileSink::Earlier{.file = std::move(told->file),
+                                        .whole = content_of_bytes(told->content)}
+                    : FileSink::Earlier{};
+    };
+    using Clock = std::chrono::steady_clock;
+    return {.find = find,
+            .has_time = [end = Clock::now() + longest] { return Clock::now() < end; }};
+}
 
 }  // namespace
 
@@ -28,7 +44,8 @@ KnownContent known_content(ControlSocket& control, std::chrono::milliseconds lon
 Status take_what_is_here(Work& work,
                          ControlSocket& control,
                          Interrupts& interrupts,
-                         bool has_cache) {
+                         bool has_cache,
+                         std::chrono::milliseconds longest) {
     const auto find = [&control, has_cache](const Content& content) {
         Result<ControlSocket::Told> told =
             has_cache ? control.ask(bytes_of(content), kAnswerPatience)
@@ -38,9 +55,37 @@ Status take_what_is_here(Work& work,
     const auto spoilt = [&control](const Content& content) {
         static_cast<void>(control.say(FromWorker{WorkerSpoilt{bytes_of(content)}}));
     };
-    const auto check = [&interrupts] { return interrupts.check(); };
-    Status filled = work.fill({.find = find, .spoilt = spoilt, .check = check});
-    return filled ? work.take_up(check) : filled;
+    const FileSink::Cached cached{
+        .find = find, .spoilt = spoilt, .check = [&] { return interrupts.check(); }};
+    Status taken = work.fill(cached);
+    if (taken) {
+        taken = work.take_up(cached.check);
+    }
+    return taken && has_cache ? work.take_up_from(earlier_in(control, longest), cached) : taken;
+}
+
+std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup) {
+    using std::chrono::milliseconds;
+    constexpr std::uint64_t kLeastBytesPerMs = 50'000;
+    constexpr milliseconds kLeast = std::chrono::seconds{2};
+    constexpr milliseconds kMost = std::chrono::seconds{15};
+    std::uint64_t bytes = 0;
+    const Manifest* manifest = work.manifest();
+    for (std::size_t i = 0; manifest != nullptr && i < manifest->entries.size(); ++i) {
+        const ManifestEntry& entry = manifest->entries[i];
+        bytes += !entry.stamp.empty() && entry.size >= kPartOfMin ? entry.size : 0;
+    }
+    const milliseconds most = setup.stall_timeout.count() > 0 ? setup.stall_timeout / 2 : kMost;
+    const std::uint64_t ms = std::min<std::uint64_t>(bytes / kLeastBytesPerMs,
+                                                     static_cast<std::uint64_t>(most.count()));
+    return bytes > 0 ? std::max(kLeast, milliseconds{ms}) : milliseconds{0};
+}
+
+void tell_begun(const FileSink& sink, ControlSocket& control) {
+    for (const FileSink::Begun& one : sink.begun(kMaxBegun)) {
+        const WorkerBegun begun{.stamp = one.stamp, .bytes = one.bytes};
+        static_cast<void>(control.say(FromWorker{begun}, one.file.get()));
+    }
 }
 
 void keep_for_later(const FileSink& sink, ControlSocket& control) {

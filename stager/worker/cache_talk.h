@@ -18,12 +18,19 @@ namespace stage {
                                          std::chrono::milliseconds longest);
 
 /// From the cache if there is one, from the destinations, and from what an earlier push left
-/// beside them. As Work::fill(), and what ends the work ends it.
+/// beside them, or an earlier stage in the cache. As Work::fill(), and what ends the work ends
+/// it.
 [[nodiscard]] Status take_what_is_here(Work& work,
                                        ControlSocket& control,
                                        Interrupts& interrupts,
-                                       bool has_cache);
+                                       bool has_cache,
+                                       std::chrono::milliseconds longest);
+/// How long it may copy what came before, `longest`: on all nodes of a stage the same, so that
+/// each knows how long others may be at it. What is not copied by then is sent.
+[[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
 
+/// What is being written, in case that this stage is broken off.
+void tell_begun(const FileSink& sink, ControlSocket& control);
 /// Who can't keep it only forgets it.
 void keep_for_later(const FileSink& sink, ControlSocket& control);
 

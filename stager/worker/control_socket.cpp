@@ -89,9 +89,20 @@ Result<WorkerSetup> ControlSocket::setup(std::chrono::milliseconds longest) {
 }
 
 Result<ControlSocket::Told> ControlSocket::ask(Bytes about, std::chrono::milliseconds longest) {
+    return told(WorkerAsk{{about.begin(), about.end()}}, about, longest);
+}
+
+Result<ControlSocket::Told> ControlSocket::seek(const SourceStamp& stamp,
+                                                std::chrono::milliseconds longest) {
+    return told(WorkerSeek{stamp}, stamp, longest);
+}
+
+Result<ControlSocket::Told> ControlSocket::told(const FromWorker& question,
+                                                Bytes about,
+                                                std::chrono::milliseconds longest) {
     asked_.assign(about.begin(), about.end());
     told_.reset();
-    Status done = say(FromWorker{WorkerAsk{asked_}});
+    Status done = say(question);
     done = done ? wait_for(longest, [this] { return told_.has_value(); }) : done;
     asked_.clear();
     if (!done && done.error().cause() != ETIMEDOUT) {

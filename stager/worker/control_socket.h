@@ -5,6 +5,7 @@
 #pragma once
 
 #include "pmix/given_directory.h"
+#include "stager/cache/source_stamp.h"
 #include "stager/worker/interrupts.h"
 #include "stager/worker/setup.h"
 #include "transport/base/unique_fd.h"
@@ -36,6 +37,9 @@ class ControlSocket final : public CardCarrier {
         UniqueFd file;
     };
     [[nodiscard]] Result<Told> ask(Bytes about, std::chrono::milliseconds longest);
+    /// What it has of that file. Likewise.
+    [[nodiscard]] Result<Told> seek(const SourceStamp& stamp,
+                                    std::chrono::milliseconds longest);
     /// With a descriptor beside it, borrowed.
     [[nodiscard]] Status say(const FromWorker& message, int file);
 
@@ -45,6 +49,9 @@ class ControlSocket final : public CardCarrier {
   private:
     /// Reads one message. An error ends the work: ABORT, the daemon's end, nonsense.
     [[nodiscard]] Status read();
+    [[nodiscard]] Result<Told> told(const FromWorker& question,
+                                    Bytes about,
+                                    std::chrono::milliseconds longest);
     /// Waits until `done()`.
     template <class Done>
     [[nodiscard]] Status wait_for(std::chrono::milliseconds longest, Done done);

@@ -1,5 +1,6 @@
 #include "stager/worker/orders.h"
 
+#include "stager/cache/part_note.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/library_closure.h"
 #include "stager/files/source_file.h"
@@ -241,6 +242,8 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.is_durable = spec.is_durable;
     // (What lies in the job's own directory goes with it.)
     order.target.is_resumable = spec.is_resumable && order.target.place.refuses_network;
+    order.target.is_noted =
+        places_.has_cache && entry.size >= kPartOfMin && entry.size <= kPartOfMax;
     order.target.lock_patience = kLockPatience;
     order.target.archive = spec.is_unpacked ? spec.source : "";
     order.is_optional = spec.is_optional;

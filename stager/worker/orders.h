@@ -23,6 +23,7 @@ struct OrderPlaces {
     std::string dest_subdir;              ///< Below it; "" or "step.N".
     std::vector<std::string> dest_roots;  ///< Absolute, without a final slash ("/" is one).
     std::string work_dir;                 ///< Relative sources of a list lie below it.
+    bool has_cache = false;               ///< Which keeps what came, if it is broken off.
 };
 
 class Orders {

@@ -21,6 +21,8 @@ enum class Type : std::uint8_t {
     ask = 70,
     keep = 71,
     spoilt = 72,
+    seek = 73,
+    begun = 74,
 };
 
 ByteWriter begin(Type type) {
@@ -71,6 +73,12 @@ template <std::size_t Count>
 void take_array(ByteReader& reader, std::array<std::byte, Count>& target) {
     const Bytes bytes = reader.raw(Count);
     std::copy(bytes.begin(), bytes.end(), target.begin());
+}
+
+std::array<std::byte, 32> take_stamp(ByteReader& reader) {
+    std::array<std::byte, 32> stamp{};
+    take_array(reader, stamp);
+    return stamp;
 }
 
 // ---- encoding
@@ -163,6 +171,14 @@ void put(ByteWriter& writer, const WorkerSpoilt& spoilt) {
     writer.blob(spoilt.content);
 }
 
+void put(ByteWriter& writer, const WorkerSeek& seek) {
+    writer.raw(seek.stamp);
+}
+
+void put(ByteWriter& writer, const WorkerBegun& begun) {
+    writer.raw(begun.stamp).u64(begun.bytes);
+}
+
 Type type_of(const WorkerSetup& /*m*/) {
     return Type::setup;
 }
@@ -201,6 +217,12 @@ Type type_of(const WorkerKeep& /*m*/) {
 }
 Type type_of(const WorkerSpoilt& /*m*/) {
     return Type::spoilt;
+}
+Type type_of(const WorkerSeek& /*m*/) {
+    return Type::seek;
+}
+Type type_of(const WorkerBegun& /*m*/) {
+    return Type::begun;
 }
 
 template <class Message>
@@ -331,6 +353,12 @@ std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
         }
         case Type::spoilt:
             return WorkerSpoilt{take_blob(reader, kMaxCacheNameBytes)};
+        case Type::seek:
+            return WorkerSeek{take_stamp(reader)};
+        case Type::begun: {
+            const auto stamp = take_stamp(reader);
+            return WorkerBegun{stamp, reader.u64()};
+        }
         default:
             return std::nullopt;
     }

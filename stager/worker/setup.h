@@ -2,12 +2,11 @@
 //
 // Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
 //
-//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK),
-//                        ABORT, RELEASE
-//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SPOILT,
-//     KEEP
-//                        (only if may_cache), LOOK (only if that is all it is for), OUTCOME
-//                        (once), RELEASED (once, last)
+//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK
+//                        and SEEK), ABORT, RELEASE
+//     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
+//                        BEGUN, SPOILT, KEEP (only if may_cache), LOOK (only if that is all it
+//                        is for), OUTCOME (once), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
@@ -54,6 +53,8 @@ enum class WorkerPurpose : std::uint8_t {
 };
 /// KEEPs of one worker, each with a descriptor: one that says more is killed.
 inline constexpr std::size_t kMaxKept = 1024;
+/// BEGUNs, likewise.
+inline constexpr std::size_t kMaxBegun = 16;
 /// The manifest of what is to be looked for, bytes.
 inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
 
@@ -92,7 +93,7 @@ struct WorkerSetup {
     bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
     WorkerPurpose purpose = WorkerPurpose::stage;
     std::vector<std::byte> manifest{};  ///< To look for.
-    bool may_cache = false;             ///< This node has a cache: ASK, and KEEP.
+    bool may_cache = false;             ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
 
     bool operator==(const WorkerSetup&) const = default;
 };
@@ -119,7 +120,7 @@ struct WorkerRelease {
 
 inline constexpr std::size_t kMaxCacheNameBytes = 48;  ///< A stamp, or a content.
 
-/// What the node cache says to an ASK; beside it the bytes, where they were asked for.
+/// What the node cache says to an ASK or a SEEK; beside it the bytes, where they were wanted.
 struct WorkerTold {
     std::vector<std::byte> about{};    ///< The question.
     std::vector<std::byte> content{};  ///< cache/content.h; empty: not known, not here.
@@ -200,6 +201,23 @@ struct WorkerKeep {
     bool operator==(const WorkerKeep&) const = default;
 };
 
+/// What came of that file here before it was broken off, or is all of it here? One at a time.
+/// (The answer has a content if it is all.)
+struct WorkerSeek {
+    std::array<std::byte, 32> stamp{};  ///< Of the source's file.
+
+    bool operator==(const WorkerSeek&) const = default;
+};
+
+/// A file that is being written, with its note (cache/part_note.h), as the descriptor beside
+/// it: if this stage is broken off, that is what had come.
+struct WorkerBegun {
+    std::array<std::byte, 32> stamp{};  ///< Of the source's file.
+    std::uint64_t bytes = 0;            ///< When it is whole.
+
+    bool operator==(const WorkerBegun&) const = default;
+};
+
 /// What the cache gave is not that content.
 struct WorkerSpoilt {
     std::vector<std::byte> content{};
@@ -214,7 +232,9 @@ using FromWorker = std::variant<WorkerProgress,
                                 WorkerLook,
                                 WorkerAsk,
                                 WorkerKeep,
-                                WorkerSpoilt>;
+                                WorkerSpoilt,
+                                WorkerSeek,
+                                WorkerBegun>;
 
 /// Requires every field within its limit (nodes, roots and texts as in message.h); the sentence
 /// and the statistics are cut, the rest is an invariant.

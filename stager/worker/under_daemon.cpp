@@ -89,7 +89,8 @@ Status Stage::begin_work() {
                                           {.stage_dir = setup_.stage_dir,
                                            .dest_subdir = setup_.dest_subdir,
                                            .dest_roots = setup_.dest_roots,
-                                           .work_dir = setup_.work_dir});
+                                           .work_dir = setup_.work_dir,
+                                           .has_cache = setup_.may_cache});
     if (!orders) {
         return std::move(orders).error();
     }
@@ -239,6 +240,7 @@ Status Stage::run() {
         return std::move(config).error();
     }
     look_ahead(claims);
+    config->ready_timeout += take_up_max(*work_, setup_);  // Others may be at it still.
     receive_buffer_ = receive_buffer_bytes(sockets_);
     began_ = std::chrono::steady_clock::now();
     const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
@@ -253,7 +255,11 @@ void Stage::look_ahead(Claims& claims) {
         room = work_->expect(offer_);
     }
     if (room) {
-        room = take_what_is_here(*work_, control_, interrupts_, setup_.may_cache);
+        room = take_what_is_here(
+            *work_, control_, interrupts_, setup_.may_cache, take_up_max(*work_, setup_));
+    }
+    if (room && setup_.may_cache && work_->sink() != nullptr) {
+        tell_begun(*work_->sink(), control_);
     }
     if (!room) {
         log_.info("this stage failed", {{"why", room.error().sentence()}});

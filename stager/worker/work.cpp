@@ -120,6 +120,17 @@ Status Work::take_up(const std::function<Status()>& check) {
     return sink_ && sink_->manifest() ? sink_->take_up(check) : Status{};
 }
 
+Status Work::take_up_from(const FileSink::Earliers& earlier, const FileSink::Cached& cached) {
+    return sink_ && sink_->manifest() ? sink_->take_up_from(earlier, cached) : Status{};
+}
+
+const Manifest* Work::manifest() const {
+    if (files_) {
+        return &files_->manifest();
+    }
+    return sink_ && sink_->manifest() ? &*sink_->manifest() : nullptr;
+}
+
 /// A source without a copy of its own needs no block for its own sake.
 void Work::say_what_is_here(BroadcastConfig& config) const {
     config.holds_already = sink_ && sink_->holds_all();

@@ -57,6 +57,8 @@ class Work {
     [[nodiscard]] Status fill(const FileSink::Cached& cached);
     /// And what came before it was broken off. Likewise.
     [[nodiscard]] Status take_up(const std::function<Status()>& check);
+    [[nodiscard]] Status take_up_from(const FileSink::Earliers& earlier,
+                                      const FileSink::Cached& cached);
 
     /// Takes part in the broadcast; in a group of one, copies alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
@@ -68,6 +70,8 @@ class Work {
     [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
     /// Where files are written here, or null.
     [[nodiscard]] const FileSink* sink() const { return sink_.get(); }
+    /// Of the files, or null while it is not known.
+    [[nodiscard]] const Manifest* manifest() const;
     /// Bytes of all files; 0 while they are not known. From any thread.
     [[nodiscard]] std::uint64_t bytes_expected() const;
     /// Of the source's files, by this member, bytes.

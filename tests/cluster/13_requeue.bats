@@ -15,6 +15,9 @@ teardown() { test_ends; }
 
 pending() { [ "$(job_field "$JOB" JobState)" = PENDING ] && no_completing "$JOB"; }
 receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
+all_sent() {
+  [ "$(log_since stagecastd-n0 | sed -n "s/.*worker left job=$JOB .*packets_sent=\([0-9]*\).*/\1/p" | tail -n 1)" -ge $((20000000 / 1444 * 95 / 100)) ]
+}
 no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
 
 @test "requeued while it runs: staged again, with the content of that moment" {
@@ -42,4 +45,6 @@ no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
   wait_for 10 no_worker n1
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data
+  # All of it: there is no cache that could have kept what had come.
+  wait_for 20 all_sent
 }

@@ -98,6 +98,8 @@ std::vector<FuzzSeed> fuzz_seeds() {
         {"ask", up(WorkerAsk{owned("a stamp")})},
         {"keep", up(WorkerKeep{.stamp = {std::byte{1}}, .sum = {std::byte{2}}, .bytes = 9})},
         {"spoilt", up(WorkerSpoilt{owned("a content")})},
+        {"seek", up(WorkerSeek{.stamp = {std::byte{1}}})},
+        {"begun", up(WorkerBegun{.stamp = {std::byte{1}}, .bytes = 9})},
         {"progress", up(progress)},
         {"card", up(WorkerCard{owned("a card")})},
         {"outcome", up(outcome)},

@@ -91,19 +91,21 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     CHECK(most <= 64);
 }
 
-TEST_CASE("only KEEP brings a descriptor: with another message it is closed") {
+TEST_CASE("only KEEP and BEGUN bring a descriptor: with another message it is closed") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
     }
-    const bool is_keep = GENERATE(true, false);
+    const int which = GENERATE(0, 1, 2);
+    const bool is_keep = which < 2;
     ServicesWorld world;
     const std::string fifo = world.scratch.path("fifo");
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     const UniqueFd reading{::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
     REQUIRE(reading);
-    const auto message = is_keep ? encode_from_worker(WorkerKeep{.bytes = 1})
-                                 : encode_from_worker(WorkerProgress{});
+    const auto message = which == 0   ? encode_from_worker(WorkerKeep{.bytes = 1})
+                         : which == 1 ? encode_from_worker(WorkerBegun{.bytes = 1})
+                                      : encode_from_worker(WorkerProgress{});
     const ProgramRequest program = program_of("/usr/bin/python3",
                                               {"python3",
                                                "-c",

@@ -131,7 +131,9 @@ TEST_CASE("every message of a worker comes back as it went") {
         WorkerProgress{.phase = WorkerPhase::transfer, .bytes = 5, .bytes_total = 10},
         WorkerCard{{std::byte{1}}},
         outcome,
-        WorkerReleased{"{\"rank\":1}"}};
+        WorkerReleased{"{\"rank\":1}"},
+        WorkerSeek{.stamp = {std::byte{7}}},
+        WorkerBegun{.stamp = {std::byte{7}}, .bytes = 9}};
     for (const FromWorker& message : messages) {
         const auto back = decode_from_worker(encode_from_worker(message));
         REQUIRE(back);
