@@ -130,7 +130,7 @@ class Group:
         subprocess.run([*self.lab, "down"], check=False)
 
     def in_switch(self, argv):
-        """Runs a command in the network namespace that holds the switch's ports, p-n0 and on."""
+        """Runs a command in the network namespace that holds the switch's ports, p0-n0 and on."""
         place = subprocess.check_output([*self.lab, "path"], text=True).strip()
         with open(os.path.join(place, "cluster.pid")) as file:
             subprocess.run(["nsenter", "--target", file.read().strip(), "--net", "--", *argv], check=True)
