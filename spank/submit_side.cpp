@@ -212,7 +212,7 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
     }
     if (std::ranges::any_of(*specs, &StageSpec::is_with_libraries)) {
         const std::string path = handle.variable("LD_LIBRARY_PATH").value_or("");
-        wanted->library_path = path.size() <= kMaxLibraryPathBytes ? path : "";
+        wanted->ld_library_path = path.size() <= kMaxLibraryPathBytes ? path : "";
     }
     auto line = serialize(*specs, *wanted);
     if (!line) {

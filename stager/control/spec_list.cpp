@@ -145,9 +145,9 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
     if (wishes.is_verbose) {
         line += ",v";
     }
-    if (!wishes.library_path.empty()) {
+    if (!wishes.ld_library_path.empty()) {
         line += ",e";
-        append_escaped(line, wishes.library_path);
+        append_escaped(line, wishes.ld_library_path);
     }
 }
 
@@ -168,7 +168,7 @@ std::optional<StageWishes> parse_wishes(std::string_view head) {
             if (!path || path->empty() || path->size() > kMaxLibraryPathBytes) {
                 return std::nullopt;
             }
-            wishes.library_path = *path;
+            wishes.ld_library_path = *path;
             continue;
         }
         const char* const end = word.data() + word.size();

@@ -24,9 +24,9 @@ namespace stage {
 
 /// What a job wants of its staging as a whole.
 struct StageWishes {
-    std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
-    bool is_verbose = false;      ///< --stage-verbose
-    std::string library_path{};   ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
+    std::uint32_t timeout_s = 0;    ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
+    bool is_verbose = false;        ///< --stage-verbose
+    std::string ld_library_path{};  ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
 
     bool operator==(const StageWishes&) const = default;
 };

@@ -89,8 +89,8 @@ LinkerCache read_list(const std::string& path) {
 
 class Closure {
   public:
-    Closure(std::string library_path, const SystemLibraries& system)
-        : library_path_{std::move(library_path)},
+    Closure(std::string ld_library_path, const SystemLibraries& system)
+        : library_path_{std::move(ld_library_path)},
           system_{system},
           list_{read_list(system.list)} {}
 
@@ -199,9 +199,9 @@ class Closure {
 }  // namespace
 
 Result<std::vector<Library>> library_closure(const std::string& program,
-                                             const std::string& library_path,
+                                             const std::string& ld_library_path,
                                              const SystemLibraries& system) {
-    return Closure{library_path, system}.of(program);
+    return Closure{ld_library_path, system}.of(program);
 }
 
 }  // namespace stage

@@ -27,10 +27,10 @@ struct SystemLibraries {
     std::string list = "/etc/ld.so.cache";
 };
 
-/// Those to be sent, the nearest first; none for a static program. `library_path`: the job's
+/// Those to be sent, the nearest first; none for a static program. `ld_library_path`: the job's
 /// LD_LIBRARY_PATH. Fails (Blame::user), naming the program, and what misses a library.
 [[nodiscard]] Result<std::vector<Library>> library_closure(const std::string& program,
-                                                           const std::string& library_path,
+                                                           const std::string& ld_library_path,
                                                            const SystemLibraries& system = {});
 
 }  // namespace stage

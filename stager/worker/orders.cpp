@@ -135,7 +135,7 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
 Status Orders::add_libraries(std::uint16_t index, std::vector<SourceOrder>& orders) const {
     const StageSpec& program = specs_[index];
     const Result<std::vector<Library>> libraries =
-        library_closure(program.source, wishes_.library_path);
+        library_closure(program.source, wishes_.ld_library_path);
     if (!libraries) {
         return libraries.error();
     }
