@@ -6,6 +6,7 @@ the verified file, as the workers say. CPU is what all processes of the group us
 machine with other work on it is seen: "alone" is the sum if the machine's cores did nothing else.
 """
 
+import mmap
 import os
 import statistics
 import subprocess
@@ -36,8 +37,16 @@ def copies():
     return time.monotonic() - begun, 0
 
 
+def warm():
+    """Touches the memory that the copies will take. A virtual machine that gives free pages back to its host takes
+    them again one fault at a time, twenty times slower than copying."""
+    everywhere = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
+    mmap.mmap(-1, os.path.getsize(SOURCE) * (NODES + 1), everywhere).close()
+
+
 def measure(kind):
     HOSTS.remove_copies()
+    warm()
     before = workers.cpu()
     seconds, lost = copies() if kind == "cp" else group(kind)
     return {"gbps": BITS / seconds / 1e9, "cpu": workers.cpu() - before, "lost": lost}
