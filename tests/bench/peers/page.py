@@ -103,8 +103,8 @@ clock. A cell in which the cores were more than 75 % busy (without a rate limit:
 MPI's ranks poll, so with a rate theirs always are. The limits let the first 128 KB pass at once: 0.8 % of 16 MB.
 
 stagecast runs with its default protection, encrypt, and is told nothing but in the row that says so. uftp and udpcast do not encrypt,
-and are told 99 % of the link's rate. MPI is timed within MPI_Bcast and need not write the file. CPU time is what the kernel accounts to
-a tool's processes from start to end; what the emulated switch costs is nobody's.
+and are told 99 % of the link's rate (uftp 96 %, to which it adds headers). MPI is timed within MPI_Bcast and need not write the file.
+CPU time is what the kernel accounts to a tool's processes from start to end; what the emulated switch costs is nobody's.
 """
 
 
