@@ -116,4 +116,24 @@ TEST_CASE("a holder whose files get no name fails the group", "[holding]") {
     ran.all_name(2, "the final name is taken");
 }
 
+TEST_CASE("who unpacks what it holds is waited for as long as all know", "[holding]") {
+    Plan plan = plan_with_holders(4, 3 * kMiB);
+    plan.finish_extra = seconds{60};
+    plan.ready_timeout = seconds{80};
+    plan.member[0].finish_takes = seconds{70};
+    plan.member[1].holds_already = GENERATE(true, false);
+    plan.member[2].finish_takes = seconds{75};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("who takes longer than that with the final names is named", "[holding]") {
+    Plan plan = plan_with_holders(4, 3 * kMiB);
+    plan.finish_extra = seconds{60};
+    plan.ready_timeout = seconds{90};
+    plan.member[2].finish_takes = seconds{80};
+    const Ran ran{plan};
+    ran.all_name(2, "stuck");
+}
+
 }  // namespace stage::sim

@@ -13,7 +13,9 @@ void Host::submit(const core::Operation& operation) {
     const std::uint64_t rate =
         own_.disk_bytes_per_s > 0 ? own_.disk_bytes_per_s : plan_.disk_bytes_per_s;
     const std::uint64_t verify_share = operation.kind == core::OperationKind::verify ? 10 : 1;
-    const Duration time = plan_.disk_latency / static_cast<std::int64_t>(verify_share) +
+    const bool is_finish = operation.kind == core::OperationKind::finish;
+    const Duration time = (is_finish ? own_.finish_takes : Duration{}) +
+                          plan_.disk_latency / static_cast<std::int64_t>(verify_share) +
                           Duration{static_cast<Duration::rep>(
                               content_.cost(operation) * 1'000'000'000 / rate / verify_share)};
     disk_busy_until_ = std::max(disk_busy_until_, events_.now()) + time;

@@ -27,6 +27,7 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.held_before = plan.member[rank].held_before;
     config.ready_timeout = plan.ready_timeout;
     config.stall_timeout = plan.stall_timeout;
+    config.finish_extra = plan.finish_extra;
     config.linger = plan.linger;
     if (rank != plan.source) {
         core::Limits limits;

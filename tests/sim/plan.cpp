@@ -246,10 +246,15 @@ Duration Plan::wire_time() const {
                                                static_cast<double>(rate))};
 }
 
+bool Plan::finishes_in_time(const MemberPlan& one) const {
+    return one.finish_takes <=
+           stall_timeout * core::Limits{}.ending.finish_patience + finish_extra;
+}
+
 bool Plan::must_succeed() const {
-    return std::ranges::none_of(member, [](const MemberPlan& each) {
-        return each.store_fails_at || each.finish_fails || each.is_disk_stuck ||
-               each.crash_at || each.abort_at;
+    return std::ranges::none_of(member, [this](const MemberPlan& each) {
+        return each.store_fails_at || each.finish_fails || !finishes_in_time(each) ||
+               each.is_disk_stuck || each.crash_at || each.abort_at;
     });
 }
 

@@ -48,6 +48,7 @@ struct MemberPlan {
     std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
     std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
     bool finish_fails = false;
+    Duration finish_takes{};                    ///< More than a disk's latency.
     bool holds_already = false;                 ///< The object, from an earlier time.
     std::vector<core::BlockRun> held_before{};  ///< Or parts of it; in order, and apart.
     bool is_disk_stuck = false;                 ///< Stores never complete.
@@ -120,6 +121,7 @@ struct Plan {
     Duration disk_latency = microseconds{50};
     Duration ready_timeout = seconds{5};
     Duration stall_timeout = seconds{4};
+    Duration finish_extra{};
     Duration linger = seconds{4};
     LossPlan loss;
     Duration heals_at{};  ///< From then on the network is perfect.
@@ -136,6 +138,8 @@ struct Plan {
     [[nodiscard]] std::uint64_t chunks() const;
     /// Time that the object takes on the slowest link, once.
     [[nodiscard]] Duration wire_time() const;
+    /// Its files have their names while everybody still waits for that.
+    [[nodiscard]] bool finishes_in_time(const MemberPlan& one) const;
     /// Nothing in the plan keeps any member from the object.
     [[nodiscard]] bool must_succeed() const;
     /// On one line, for a failure's report.

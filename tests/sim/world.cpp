@@ -64,18 +64,20 @@ Duration World::patience() const {
             : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / kLeast)};
     const Duration data = plan_.wire_time() * 20 + search;
     Duration disks{};
+    Duration names{};
     for (const MemberPlan& member : plan_.member) {
         const std::uint64_t rate =
             member.disk_bytes_per_s > 0 ? member.disk_bytes_per_s : plan_.disk_bytes_per_s;
         disks = std::max(disks,
                          Duration{static_cast<Duration::rep>(plan_.object_bytes() * 4'000 /
                                                              rate * 1'000'000)});
+        names += member.finish_takes;  // The source's after the others'.
         disks =
             std::max(disks, member.packet_cost * static_cast<std::int64_t>(plan_.chunks() * 8));
     }
     const Duration faults =
         healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
-    return plan_.heals_at + data + disks + faults + seconds{6};
+    return plan_.heals_at + data + disks + names + faults + seconds{6};
 }
 
 bool World::is_over() const {
@@ -176,7 +178,8 @@ void World::check_named(std::uint16_t rank) {
         return;
     }
     const MemberPlan& named = plan_.member[culprit];
-    const bool is_guilty = named.store_fails_at || named.finish_fails || named.is_disk_stuck ||
+    const bool is_guilty = named.store_fails_at || named.finish_fails ||
+                           !plan_.finishes_in_time(named) || named.is_disk_stuck ||
                            named.crash_at || named.abort_at;
     // Who was told nothing any more because the source died, or ended, can only name the
     // source.

@@ -225,6 +225,7 @@ struct CoreConfig {
     std::uint64_t bytes_held_before = 0;  ///< Of these.
     Duration ready_timeout{};             ///< Until every member must have answered an offer.
     Duration stall_timeout{};  ///< Without any progress of a member that is alive or silent.
+    Duration finish_extra{};   ///< Finishing may take so much longer, with all members.
     Duration linger{};         ///< A holder waits for RELEASE at most so long.
 };
 

@@ -1,5 +1,7 @@
 #include "transport/core/member_watch.h"
 
+#include "transport/core/timeouts.h"
+
 #include <algorithm>
 
 namespace stage::core {
@@ -64,7 +66,7 @@ std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::ui
         member.moved_at = now;  // it has all there is to have
     }
     const bool is_finishing = member.held >= blocks_;
-    const Duration limit = is_finishing ? patience * limits_.finish_patience : patience;
+    const Duration limit = is_finishing ? finish_patience(config_, limits_) : patience;
     if (now - member.moved_at <= limit) {
         return std::nullopt;
     }

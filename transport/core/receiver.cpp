@@ -2,6 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/core/receiver_parts.h"
+#include "transport/core/timeouts.h"
 
 #include <algorithm>
 #include <utility>
@@ -247,7 +248,7 @@ std::optional<Duration> Receiver::Parts::disk_patience() const {
         return std::nullopt;
     }
     if (is_finishing) {
-        return config.stall_timeout * limits.ending.finish_patience;
+        return finish_patience(config, limits.ending);
     }
     // A store may wait for earlier blocks, because they say where it belongs: only the first
     // block that isn't held shows whether the disk is at fault.

@@ -20,6 +20,7 @@
 #include "transport/core/reporter.h"
 #include "transport/core/sender.h"
 #include "transport/core/shared_loss.h"
+#include "transport/core/timeouts.h"
 
 #include <deque>
 
@@ -57,7 +58,8 @@ struct Sender::Parts final : Holdings {
     void fill(Instant now, SendBatch& batch);
     void take(Instant now, OperationBatch& batch);
     [[nodiscard]] Duration disk_patience() const {
-        return config.stall_timeout * limits.ending.finish_patience;
+        return is_finishing ? finish_patience(config, limits.ending)
+                            : config.stall_timeout * limits.ending.finish_patience;
     }
 
     [[nodiscard]] bool is_over() const {

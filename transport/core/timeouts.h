@@ -2,6 +2,7 @@
 #pragma once
 
 #include "transport/core/contract.h"
+#include "transport/core/limits.h"
 
 #include <chrono>
 
@@ -13,6 +14,12 @@ inline constexpr std::uint32_t kBlocksMax = 1U << 24U;
 inline constexpr Duration kReadyTimeout = std::chrono::seconds{10};
 inline constexpr Duration kStallTimeout = std::chrono::seconds{30};
 inline constexpr Duration kLinger = std::chrono::seconds{60};
+
+/// How long finishing may take: from the last block to the files' final names.
+[[nodiscard]] inline Duration finish_patience(const CoreConfig& config,
+                                              const EndingLimits& limits) {
+    return config.stall_timeout * limits.finish_patience + config.finish_extra;
+}
 
 /// Times that are 0 get their defaults.
 [[nodiscard]] inline CoreConfig with_default_timeouts(CoreConfig config) {

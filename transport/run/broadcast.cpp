@@ -75,6 +75,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.resident_blocks = kResidentBlocks;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;
+    core.finish_extra = config.finish_extra;
     core.linger = config.linger;
     return core;
 }

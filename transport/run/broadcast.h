@@ -51,6 +51,7 @@ struct BroadcastConfig {
     std::uint64_t bytes_held_before = 0;
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
+    Duration finish_extra{};  ///< Finishing may take so much longer, with all members.
     Duration linger = std::chrono::seconds{60};
     std::uint64_t seed = 0;  ///< Of the core's draws; from getrandom() but in tests.
 };

@@ -81,6 +81,21 @@ TEST_CASE("giving files their names may take longer than a block") {
     CHECK(watch.poll(kStart + seconds{33}, done, 10));
 }
 
+TEST_CASE("giving files their names may take as much longer as all were told") {
+    CoreConfig config = config_of(0, 2);
+    config.finish_extra = seconds{100};
+    MemberWatch watch{config, {}, 10};
+    watch.start(kStart);
+    watch.on_report(kStart, rank(1), 10, 0);
+    const RankSet done{2};
+    for (int s = 1; s <= 131; ++s) {
+        watch.on_heard(kStart + seconds{s}, rank(1));
+        CHECK_FALSE(watch.poll(kStart + seconds{s}, done, 10));
+    }
+    watch.on_heard(kStart + seconds{133}, rank(1));
+    CHECK(watch.poll(kStart + seconds{133}, done, 10));
+}
+
 TEST_CASE("an offer is repeated until all have answered, or the missing are named") {
     Readiness readiness{config_of(0, 4), {.blocks = 3, .object_bytes = 300}, {}};
     readiness.start(kStart, Duration{});
