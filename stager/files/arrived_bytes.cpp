@@ -1,10 +1,14 @@
 #include "stager/files/arrived_bytes.h"
 
 #include "stager/files/disk_io.h"
+#include "transport/base/invariant.h"
 #include "transport/base/units.h"
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 namespace stage {
 namespace {
@@ -31,6 +35,25 @@ bool ArrivedBytes::write(std::uint64_t offset, Bytes bytes) {
     }
     came_.notify_one();
     return true;
+}
+
+void ArrivedBytes::adopt(UniqueFd file) {
+    {
+        const std::lock_guard lock{mutex_};
+        invariant(bytes_held_ == 0, "who reads has not begun");
+        file_ = std::move(file);
+        held_.assign(held_.size(), true);
+        bytes_held_ = size_;
+        is_adopted_ = true;
+    }
+    came_.notify_one();
+}
+
+/// What was written is opened again: its own descriptor can write.
+UniqueFd ArrivedBytes::reading() const {
+    const std::string self = "/proc/self/fd/" + std::to_string(file_.get());
+    return UniqueFd{is_adopted_ ? ::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)
+                                : ::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
 }
 
 bool ArrivedBytes::read_back(std::uint64_t offset, MutableBytes room) const {

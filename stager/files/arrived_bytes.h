@@ -27,6 +27,10 @@ class ArrivedBytes {
     [[nodiscard]] bool write(std::uint64_t offset, Bytes bytes);
     /// What was written. False if it can't be had.
     [[nodiscard]] bool read_back(std::uint64_t offset, MutableBytes room) const;
+    /// All of them are in this file. Requires that none was written.
+    void adopt(UniqueFd file);
+    /// What is there, for reading only; nothing if it can't be had.
+    [[nodiscard]] UniqueFd reading() const;
     /// Lets the reader catch up, for a moment at most.
     void wait_for_reader();
     /// Nothing will come any more: a reader that waits gets an error.
@@ -45,7 +49,7 @@ class ArrivedBytes {
   private:
     [[nodiscard]] bool has(std::uint64_t offset) const;
 
-    UniqueFd file_;
+    UniqueFd file_;  ///< Another one only while the reader waits for its first byte.
     std::uint64_t size_;
     std::mutex mutex_;  ///< Guards what follows; never held over I/O.
     std::condition_variable came_;
@@ -55,6 +59,7 @@ class ArrivedBytes {
     std::uint64_t read_to_ = 0;
     bool is_stopped_ = false;
     bool is_read_ = false;
+    bool is_adopted_ = false;
 };
 
 }  // namespace stage

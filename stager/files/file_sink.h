@@ -168,17 +168,17 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);
     [[nodiscard]] Status fill_whole(std::size_t index,
-                                    int file,
+                                    UniqueFd file,
                                     const Content& content,
                                     const Cached& cached);
     [[nodiscard]] Result<bool> fill_from(std::size_t index,
-                                         int file,
+                                         UniqueFd file,
                                          const Digest128& sum,
                                          const std::function<Status()>& check);
     void hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf);
     void take_up_block(std::uint32_t number, const Digest128& leaf);
     [[nodiscard]] Status take_up_whole(std::size_t index,
-                                       const Earlier& earlier,
+                                       Earlier earlier,
                                        const std::function<bool()>& has_time,
                                        const Cached& cached);
     [[nodiscard]] Status take_up_part(std::size_t index,

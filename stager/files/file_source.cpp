@@ -22,7 +22,7 @@ ManifestEntry note_of(const SourceOrder& order, const Error& why) {
     return entry;
 }
 
-/// Of a plain file: which it is, and what it holds, as far as that is known.
+/// Of a plain file, or of an archive: which it is, and what it holds, as far as that is known.
 void identify(const SourceItem& item, const KnownContent& known, ManifestEntry& entry) {
     const auto stamp = item.stamp();
     if (!stamp || entry.is_tree() || !entry.shape.empty() || entry.size == 0) {
@@ -55,7 +55,7 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
         if (item) {
             (*item)->keep_pages(shares.take(entry.size));
         }
-        if (item && known && !order.is_plain) {
+        if (item && known) {
             identify(**item, known, entry);
         }
         bytes += entry.size;

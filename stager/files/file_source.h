@@ -26,7 +26,7 @@ struct SourceOrder {
     std::string path;          ///< Absolute.
     std::string line;          ///< ManifestEntry::line.
     bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
-    bool is_plain = false;     ///< Nothing but the bytes: of a file that is read, not kept.
+    bool is_plain = false;     ///< Nothing but the bytes: of a file that is unpacked, not kept.
 };
 
 /// What a file with this stamp holds, where somebody remembers it.

@@ -67,7 +67,7 @@ struct ManifestEntry {
     /// `size` is then what is sent of it. Else empty.
     std::vector<std::byte> shape;
     /// Which file this is (cache/source_stamp.h), where a later stage may know it again. Else
-    /// empty, as for all but plain files.
+    /// empty, as for all but plain files and archives that are unpacked.
     std::vector<std::byte> stamp;
     /// And what it holds (cache/content.h), where that was known before it was read. Else
     /// empty.

@@ -27,11 +27,11 @@ Status FileSink::fill(const Cached& cached) {
             continue;
         }
         const bool is_compared = target->is_compared();
-        const UniqueFd file = is_compared ? UniqueFd{} : cached.find(*content);
+        UniqueFd file = is_compared ? UniqueFd{} : cached.find(*content);
         if (!is_compared && !file) {
             continue;
         }
-        if (Status filled = fill_whole(index, file.get(), *content, cached); !filled) {
+        if (Status filled = fill_whole(index, std::move(file), *content, cached); !filled) {
             return filled;
         }
     }
@@ -40,12 +40,12 @@ Status FileSink::fill(const Cached& cached) {
 
 /// From what stands there, or from `file`: one that is something else is said to be spoilt.
 Status FileSink::fill_whole(std::size_t index,
-                            int file,
+                            UniqueFd file,
                             const Content& content,
                             const Cached& cached) {
     const bool is_compared = places_[index].target->is_compared();
-    Result<bool> filled = is_compared || has_size(file, manifest_->entries[index].size)
-                              ? fill_from(index, file, content.sum, cached.check)
+    Result<bool> filled = is_compared || has_size(file.get(), manifest_->entries[index].size)
+                              ? fill_from(index, std::move(file), content.sum, cached.check)
                               : Result<bool>{false};
     if (!filled) {
         return std::move(filled).error();
@@ -74,14 +74,16 @@ std::vector<core::BlockRun> FileSink::held_runs() const {
 }
 
 /// From what stands there, or from `file`. False: it is something else, and nothing is held.
+/// What is adopted is so after the last byte of it was compared: who uses it begins at once.
 Result<bool> FileSink::fill_from(std::size_t index,
-                                 int file,
+                                 UniqueFd file,
                                  const Digest128& sum,
                                  const std::function<Status()>& check) {
     const ManifestEntry& entry = manifest_->entries[index];
     Target& target = *places_[index].target;
-    const bool is_there = target.is_compared() || target.clone(file);
+    const bool is_there = target.is_compared() || target.clone(file.get());
     const UniqueFd own = is_there ? target.reading() : UniqueFd{};
+    const bool is_held = own || target.is_adopting();
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < entry.block_count(); ++i) {
         if (Status on = check(); !on) {
@@ -90,13 +92,13 @@ Result<bool> FileSink::fill_from(std::size_t index,
         const BlockIndex block{entry.first_block.value() + i};
         const BlockPlace place = *find_block(*manifest_, block);
         const MutableBytes bytes = MutableBytes{room}.first(place.length);
-        if (read_fully(own ? own.get() : file, bytes, place.offset) !=
+        if (read_fully(own ? own.get() : file.get(), bytes, place.offset) !=
             static_cast<std::int64_t>(place.length)) {
             hold_nothing_of(entry);
             return false;
         }
         const Digest128 leaf = xxh3_128(bytes);
-        if (own) {
+        if (is_held) {
             hold(block, place, leaf);
         } else if (auto written = write_file_block(block, bytes, leaf); !written) {
             return std::move(written).error();
@@ -105,6 +107,9 @@ Result<bool> FileSink::fill_from(std::size_t index,
     if (sum_of_entry(entry) != sum) {
         hold_nothing_of(entry);
         return false;
+    }
+    if (target.is_adopting()) {
+        target.adopt(std::move(file));
     }
     bytes_filled_ += entry.size;
     places_[index].is_filled = true;

@@ -45,12 +45,12 @@ Status FileSink::take_up_from(const Earliers& earliers, const Cached& cached) {
         const auto stamp = manifest_->entries[index].stamp_if_any();
         const bool is_wanted =
             target != nullptr && target->is_noted() && stamp && !places_[index].is_filled;
-        const Earlier earlier = is_wanted ? earliers.find(*stamp) : Earlier{};
+        Earlier earlier = is_wanted ? earliers.find(*stamp) : Earlier{};
         if (!earlier.file) {
             continue;
         }
         Status taken = earlier.whole
-                           ? take_up_whole(index, earlier, earliers.has_time, cached)
+                           ? take_up_whole(index, std::move(earlier), earliers.has_time, cached)
                            : take_up_part(index, earlier.file.get(), earliers.has_time, cached);
         if (!taken) {
             return taken;
@@ -61,7 +61,7 @@ Status FileSink::take_up_from(const Earliers& earliers, const Cached& cached) {
 
 /// In time, or nothing of it.
 Status FileSink::take_up_whole(std::size_t index,
-                               const Earlier& earlier,
+                               Earlier earlier,
                                const std::function<bool()>& has_time,
                                const Cached& cached) {
     bool is_late = false;
@@ -70,7 +70,7 @@ Status FileSink::take_up_whole(std::size_t index,
         return is_late ? Status{Error{Blame::internal, "this takes too long"}} : cached.check();
     };
     Status filled = fill_whole(index,
-                               earlier.file.get(),
+                               std::move(earlier.file),
                                *earlier.whole,
                                {.find = cached.find, .spoilt = cached.spoilt, .check = check});
     if (!is_late) {

@@ -82,13 +82,19 @@ class Target {
     /// What comes is a directory with all that is in it.
     [[nodiscard]] virtual bool is_directory() const { return false; }
 
-    /// A plain file here, for reading: what stands at its place before begin(), what was
-    /// written after. Nothing for others, and where there is none.
+    /// The bytes that came, as one file, for reading: of a plain file what stands at its place
+    /// before begin(), what was written after. Nothing where there is none.
     [[nodiscard]] virtual UniqueFd reading() const { return {}; }
     /// What stands here is compared with what comes.
     [[nodiscard]] virtual bool is_compared() const { return false; }
     /// Takes all of `file` over at once, without copying. False: this disk can't.
     [[nodiscard]] virtual bool clone(int /*file*/) { return false; }
+
+    /// It uses its bytes while they come. What was kept of them before is compared first, and
+    /// then adopted whole.
+    [[nodiscard]] virtual bool is_adopting() const { return false; }
+    /// `file`, for reading, has all bytes; none was written. Requires is_adopting().
+    virtual void adopt(UniqueFd /*file*/) {}
 
     /// A plain file that stays, as far as it came, if it is broken off.
     [[nodiscard]] virtual bool is_kept() const { return false; }

@@ -55,6 +55,10 @@ TargetNeeds TargetArchive::needs() const {
     return is_left() ? TargetNeeds{} : TargetNeeds{.bytes = size_, .inodes = 2};
 }
 
+UniqueFd TargetArchive::reading() const {
+    return bytes_ ? bytes_->reading() : UniqueFd{};
+}
+
 Result<UniqueFd> TargetArchive::make_nameless() const {
     constexpr const char* kName = ".stagecast.archive";
     constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;

@@ -1,8 +1,9 @@
 // How does an archive arrive as what is in it, whole or absent?
 //
-// Its blocks are kept in a file without a name, for others to be repaired from. A thread of its
-// own unpacks from the first block on, as far as they have come without a gap, into a directory
-// that gets its name at the end (tree_place.h).
+// Its blocks are kept in a file without a name, for others to be repaired from and for the
+// node's cache. A thread of its own unpacks from the first block on, as far as they have come
+// without a gap, into a directory that gets its name at the end (tree_place.h). What the cache
+// has of it is unpacked from there.
 #pragma once
 
 #include "stager/files/arrived_bytes.h"
@@ -30,6 +31,11 @@ class TargetArchive final : public PlacedTarget {
     ~TargetArchive() override;
 
     [[nodiscard]] TargetNeeds needs() const override;
+
+    /// The archive, as long as this lives.
+    [[nodiscard]] UniqueFd reading() const override;
+    [[nodiscard]] bool is_adopting() const override { return bytes_ != nullptr; }
+    void adopt(UniqueFd file) override { bytes_->adopt(std::move(file)); }
 
     [[nodiscard]] Status begin() override;
     [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;

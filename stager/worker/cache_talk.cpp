@@ -1,6 +1,7 @@
 #include "stager/worker/cache_talk.h"
 
 #include "stager/cache/part_note.h"
+#include "transport/core/limits.h"
 
 #include <algorithm>
 
@@ -22,6 +23,20 @@ FileSink::Earliers earlier_in(ControlSocket& control, std::chrono::milliseconds 
     using Clock = std::chrono::steady_clock;
     return {.find = find,
             .has_time = [end = Clock::now() + longest] { return Clock::now() < end; }};
+}
+
+/// Of archives whose content is known: at 10 MB/s.
+std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders) {
+    constexpr std::uint64_t kLeastBytesPerMs = 10'000;
+    std::uint64_t bytes = 0;
+    const Manifest* manifest = work.manifest();
+    for (std::size_t i = 0; manifest != nullptr && i < manifest->entries.size(); ++i) {
+        const ManifestEntry& entry = manifest->entries[i];
+        const auto order =
+            entry.content.empty() ? Result<SinkOrder>{SinkOrder{}} : orders.target_of(entry);
+        bytes += order && !order->target.archive.empty() ? entry.size : 0;
+    }
+    return std::chrono::milliseconds{(bytes + kLeastBytesPerMs - 1) / kLeastBytesPerMs};
 }
 
 }  // namespace
@@ -79,6 +94,18 @@ std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup
     const std::uint64_t ms = std::min<std::uint64_t>(bytes / kLeastBytesPerMs,
                                                      static_cast<std::uint64_t>(most.count()));
     return bytes > 0 ? std::max(kLeast, milliseconds{ms}) : milliseconds{0};
+}
+
+void wait_for_cached(BroadcastConfig& config,
+                     const Work& work,
+                     const Orders& orders,
+                     const WorkerSetup& setup) {
+    config.ready_timeout += take_up_max(work, setup);
+    config.finish_extra = unpack_max(work, orders);
+    if (config.finish_extra > Duration::zero()) {
+        config.ready_timeout +=
+            config.stall_timeout * core::EndingLimits{}.finish_patience + config.finish_extra;
+    }
 }
 
 void tell_begun(const FileSink& sink, ControlSocket& control) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/worker/control_socket.h"
+#include "stager/worker/orders.h"
 #include "stager/worker/work.h"
 
 #include <chrono>
@@ -28,6 +29,14 @@ namespace stage {
 /// How long it may copy what came before, `longest`: on all nodes of a stage the same, so that
 /// each knows how long others may be at it. What is not copied by then is sent.
 [[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
+
+/// How much longer a group waits for its members, all of them as long: for who copies what came
+/// before; and for an archive that a cache has, since it isn't unpacked while it comes, but
+/// after, and before its READY by who lacks nothing else.
+void wait_for_cached(BroadcastConfig& config,
+                     const Work& work,
+                     const Orders& orders,
+                     const WorkerSetup& setup);
 
 /// What is being written, in case that this stage is broken off.
 void tell_begun(const FileSink& sink, ControlSocket& control);

@@ -240,7 +240,7 @@ Status Stage::run() {
         return std::move(config).error();
     }
     look_ahead(claims);
-    config->ready_timeout += take_up_max(*work_, setup_);  // Others may be at it still.
+    wait_for_cached(*config, *work_, *orders_, setup_);
     receive_buffer_ = receive_buffer_bytes(sockets_);
     began_ = std::chrono::steady_clock::now();
     const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);

@@ -3,43 +3,12 @@
 bats_require_minimum_version 1.5.0
 load lib/cluster
 load lib/jobs
-
-CACHE=/var/spool/cache
+load lib/cache
 
 setup_file() { cluster_up 4 --stagecast CacheDir=$CACHE --stagecast CacheSize=200M; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { test_ends; }
-
-# A file that was changed a moment ago is not known again.
-is_old() { [ "$(($(date +%s) - $(stat -c %Z "$WORK/$1")))" -ge 4 ]; }
-old_input() {
-  input "$@"
-  wait_for 10 is_old "$1"
-}
-
-# Each test has files of a length of its own.
-entries() { lab on "$1" find $CACHE/2001 -type f -size "$2c"; }
-all_keep() {
-  local node
-  for node in "${NODES[@]}"; do
-    [ "$(entries "$node" "$1" | wc -l)" = "${2:-1}" ] || return 1
-  done
-}
-
-# run_staged ARGS...: a job on all nodes whose ranks tell what they found; SAID is its explanation.
-run_staged() {
-  script "srun /srv/rank.sh"
-  submit -N "$CLUSTER_SIZE" "$@" job.sh
-  wait_job "$JOB" COMPLETED
-  explained "$JOB" n0
-}
-explained() { SAID=$(lab on "$2" /srv/stagecast/bin/stagecast explain "$1" --json | jq -c '.ended[0]'); }
-all_left() { [ "$(daemon_logs | grep -c "worker left job=$1 ")" = "$CLUSTER_SIZE" ]; }
-sent_by_all() {
-  daemon_logs | sed -n "s/.*worker left job=$1 .*packets_sent=\([0-9]*\).*/\1/p" | awk '{ n += $1 } END { print n }'
-}
-said() { [ "$(jq "$1" <<< "$SAID")" = "$2" ] || { echo "not $1 = $2 in $SAID"; return 1; }; }
 
 @test "the second job with the same file reads nothing and sends nothing" {
   old_input data 8000001

@@ -4,8 +4,7 @@ bats_require_minimum_version 1.5.0
 load lib/cluster
 load lib/jobs
 load lib/fault
-
-CACHE=/var/spool/cache
+load lib/cache
 
 setup_file() {
   cluster_up 4 --cpus 5 --stagecast CacheDir=$CACHE --stagecast CacheSize=200M --stagecast LogLevel=debug
@@ -14,14 +13,6 @@ teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { heal; test_ends; }
 
-is_old() { [ "$(($(date +%s) - $(stat -c %Z "$WORK/$1")))" -ge 4 ]; }
-old_input() {
-  input "$@"
-  wait_for 10 is_old "$1"
-}
-
-# Each test has files of a length of its own.
-entries() { lab on "$1" find $CACHE/2001 -type f -size "$2c"; }
 kept() { [ -n "$(entries "$1" "$2")" ]; }
 gone() { lab on "$1" bash -c "find $CACHE -type f -size $2c -delete"; }
 

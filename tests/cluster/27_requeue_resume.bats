@@ -4,8 +4,7 @@ bats_require_minimum_version 1.5.0
 load lib/cluster
 load lib/jobs
 load lib/fault
-
-CACHE=/var/spool/cache
+load lib/cache
 
 setup_file() {
   cluster_up 4 --conf AuthInfo=cred_expire=15 --stagecast CacheDir=$CACHE --stagecast CacheSize=200M --stagecast RateMax=80mbit \
@@ -21,13 +20,6 @@ teardown() { heal; test_ends; }
 
 BYTES=80000000
 WHOLE=$((BYTES / 1444))
-
-# A file that was changed a moment ago is not known again.
-is_old() { [ "$(($(date +%s) - $(stat -c %Z "$WORK/$1")))" -ge 4 ]; }
-old_input() {
-  input "$@"
-  wait_for 10 is_old "$1"
-}
 
 # came_to NODE BYTES: so much of data is there, by the note of what is being written.
 came_to() {

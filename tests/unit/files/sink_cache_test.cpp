@@ -1,80 +1,21 @@
 // What comes from the node's cache, and what of it is believed?
 #include "stager/files/source_and_sink.h"
-#include "tests/unit/files/scratch.h"
+#include "tests/unit/files/cached.h"
 
 #include <catch2/catch.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <span>
 
 using namespace stage;
 using test::content_of;
+using test::content_of_bytes_in;
+using test::Filled;
+using test::Offer;
 using test::said;
 using test::Scratch;
 using test::Wish;
-
-namespace {
-
-UniqueFd reading(const std::string& path) {
-    return UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-}
-
-Content content_of_bytes_in(const std::string& bytes) {
-    ContentHasher hasher;
-    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
-        const std::string block = bytes.substr(at, kBlockBytes);
-        hasher.add(std::as_bytes(std::span{block}));
-    }
-    return hasher.content();
-}
-
-/// The object of these files, as a source offers it that knows what is in the first one.
-struct Offer {
-    Offer(const std::vector<Wish>& wishes, const Content& content) {
-        auto source = FileSource::open(test::source_orders(wishes), 0);
-        REQUIRE(source);
-        Manifest known = (*source)->manifest();
-        known.entries[0].stamp.assign(32, std::byte{5});
-        known.entries[0].content = bytes_of(content);
-        REQUIRE(known.lay_out().ok());
-        manifest = encode_manifest(known);
-        blocks = test::object_of(wishes);
-        blocks[0] = manifest;
-    }
-    std::vector<std::byte> manifest;
-    std::vector<std::vector<std::byte>> blocks;
-};
-
-/// A sink that was offered it and may look into a cache that has `cached`.
-struct Filled {
-    Filled(const std::vector<Wish>& wishes,
-           const Offer& offer,
-           const std::string& cached,
-           int checks_max = 1000)
-        : sink{test::sink_config(wishes)} {
-        REQUIRE(said(sink.expect(offer.manifest)) == "ok");
-        const auto find = [&](const Content&) {
-            ++asked;
-            return cached.empty() ? UniqueFd{} : reading(cached);
-        };
-        const auto check = [&] {
-            return ++checks > checks_max ? Status{Error{Blame::user, "enough", ECANCELED}}
-                                         : Status{};
-        };
-        status = sink.fill(
-            {.find = find, .spoilt = [this](const Content&) { ++spoilt; }, .check = check});
-    }
-    FileSink sink;
-    Status status;
-    int asked = 0;
-    int spoilt = 0;
-    int checks = 0;
-};
-
-}  // namespace
 
 TEST_CASE("what the cache has is taken from there, whole") {
     const Scratch from;

@@ -1,0 +1,74 @@
+// What does a sink make of what its node's cache has, or says that it has?
+#pragma once
+
+#include "stager/files/file_sink.h"
+#include "stager/files/file_source.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stage::test {
+
+inline UniqueFd reading(const std::string& path) {
+    return UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+}
+
+inline Content content_of_bytes_in(const std::string& bytes) {
+    ContentHasher hasher;
+    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+        const std::string block = bytes.substr(at, kBlockBytes);
+        hasher.add(std::as_bytes(std::span{block}));
+    }
+    return hasher.content();
+}
+
+/// The object of these files, as a source offers it that knows what is in the first one.
+struct Offer {
+    Offer(const std::vector<Wish>& wishes, const Content& content) {
+        auto source = FileSource::open(source_orders(wishes), 0);
+        REQUIRE(source);
+        Manifest known = (*source)->manifest();
+        known.entries[0].stamp.assign(32, std::byte{5});
+        known.entries[0].content = bytes_of(content);
+        REQUIRE(known.lay_out().ok());
+        manifest = encode_manifest(known);
+        blocks = object_of(wishes);
+        blocks[0] = manifest;
+    }
+    std::vector<std::byte> manifest;
+    std::vector<std::vector<std::byte>> blocks;
+};
+
+/// A sink that was offered it and may look into a cache that has `cached`.
+struct Filled {
+    Filled(const std::vector<Wish>& wishes,
+           const Offer& offer,
+           const std::string& cached,
+           int checks_max = 1000)
+        : sink{sink_config(wishes)} {
+        REQUIRE(said(sink.expect(offer.manifest)) == "ok");
+        const auto find = [&](const Content&) {
+            ++asked;
+            return cached.empty() ? UniqueFd{} : reading(cached);
+        };
+        const auto check = [&] {
+            return ++checks > checks_max ? Status{Error{Blame::user, "enough", ECANCELED}}
+                                         : Status{};
+        };
+        status = sink.fill(
+            {.find = find, .spoilt = [this](const Content&) { ++spoilt; }, .check = check});
+    }
+    FileSink sink;
+    Status status;
+    int asked = 0;
+    int spoilt = 0;
+    int checks = 0;
+};
+
+}  // namespace stage::test
