@@ -1,7 +1,5 @@
 #include "stager/cache/source_stamp.h"
 
-#include "transport/base/codec.h"
-
 #include <openssl/sha.h>
 #include <sys/vfs.h>
 
@@ -13,9 +11,27 @@ namespace stage {
 namespace {
 
 constexpr std::string_view kLabel = "stagecast 1 stamp";
+constexpr std::string_view kTreeLabel = "stagecast 1 tree stamp";
 
 std::chrono::nanoseconds time_of(const timespec& time) {
     return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+}
+
+bool is_young(const struct stat& status, std::chrono::nanoseconds now) {
+    return now - std::max(time_of(status.st_mtim), time_of(status.st_ctim)) < kStampAgeMin;
+}
+
+SourceStamp sha256(Bytes bytes) {
+    SourceStamp digest{};
+    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
+             bytes.size(),
+             reinterpret_cast<unsigned char*>(digest.data()));
+    return digest;
+}
+
+void put_time(ByteWriter& writer, const timespec& time) {
+    writer.u64(static_cast<std::uint64_t>(time.tv_sec));
+    writer.u64(static_cast<std::uint64_t>(time.tv_nsec));
 }
 
 }  // namespace
@@ -23,23 +39,37 @@ std::chrono::nanoseconds time_of(const timespec& time) {
 std::optional<SourceStamp> stamp_of(const std::string& path,
                                     const struct stat& status,
                                     std::chrono::nanoseconds now) {
-    const auto changed = std::max(time_of(status.st_mtim), time_of(status.st_ctim));
-    if (now - changed < kStampAgeMin) {
+    if (is_young(status, now)) {
         return std::nullopt;
     }
     ByteWriter writer;
     writer.raw(std::as_bytes(std::span{kLabel})).text(path);
     writer.u64(status.st_ino).u64(static_cast<std::uint64_t>(status.st_size));
-    for (const timespec& time : {status.st_mtim, status.st_ctim}) {
-        writer.u64(static_cast<std::uint64_t>(time.tv_sec));
-        writer.u64(static_cast<std::uint64_t>(time.tv_nsec));
+    put_time(writer, status.st_mtim);
+    put_time(writer, status.st_ctim);
+    return sha256(writer.view());
+}
+
+void TreeStamper::add(const struct stat& status) {
+    device_ = device_.value_or(status.st_dev);
+    is_told_ = is_told_ && status.st_dev == *device_ && !is_young(status, begun_);
+    if (is_told_) {
+        ByteWriter writer;
+        writer.u64(status.st_ino);
+        put_time(writer, status.st_mtim);
+        put_time(writer, status.st_ctim);
+        members_.insert(members_.end(), writer.view().begin(), writer.view().end());
     }
-    const Bytes bytes = writer.view();
-    SourceStamp stamp{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
-             bytes.size(),
-             reinterpret_cast<unsigned char*>(stamp.data()));
-    return stamp;
+}
+
+std::optional<SourceStamp> TreeStamper::stamp(const std::string& path, Bytes index) const {
+    if (!is_told_ || !device_) {
+        return std::nullopt;
+    }
+    ByteWriter writer;
+    writer.raw(std::as_bytes(std::span{kTreeLabel})).text(path);
+    writer.raw(sha256(index)).raw(sha256(members_));
+    return sha256(writer.view());
 }
 
 bool tells_changes(std::uint64_t type) {

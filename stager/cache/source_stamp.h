@@ -6,6 +6,7 @@
 // stamp: its next change might leave the times as they are.
 #pragma once
 
+#include "transport/base/codec.h"
 #include "transport/base/units.h"
 
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stage {
 
@@ -33,5 +35,24 @@ inline constexpr std::chrono::seconds kStampAgeMin{2};
 [[nodiscard]] std::optional<SourceStamp> stamp_of(const std::string& path,
                                                   const struct stat& status,
                                                   std::chrono::nanoseconds now);
+
+/// The same of a directory tree: of all its members, as a walk finds them, and of what is sent
+/// of them. One member that changed a moment ago leaves it without a stamp, and so does one of
+/// another file system than the first one's.
+class TreeStamper {
+  public:
+    /// `begun`: when the walk began.
+    explicit TreeStamper(std::chrono::nanoseconds begun) : begun_{begun} {}
+
+    void add(const struct stat& status);
+    /// `index`: what the tree says of its members; with their data it is all that is sent.
+    [[nodiscard]] std::optional<SourceStamp> stamp(const std::string& path, Bytes index) const;
+
+  private:
+    std::chrono::nanoseconds begun_;
+    std::optional<dev_t> device_;
+    bool is_told_ = true;
+    std::vector<std::byte> members_;  ///< Inode and times of each.
+};
 
 }  // namespace stage

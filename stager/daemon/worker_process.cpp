@@ -129,7 +129,7 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
 bool WorkerProcess::may_bring_file(const FromWorker& message) {
     const bool is_file = std::holds_alternative<WorkerKeep>(message) ||
                          std::holds_alternative<WorkerBegun>(message);
-    return is_file && ++files_ <= kMaxKept + kMaxBegun && !closer_->is_full();
+    return is_file && ++files_ <= kMaxKept + kMaxTreesKept + kMaxBegun && !closer_->is_full();
 }
 
 /// What it sent and nobody read goes with the socket, descriptors of the user's included.

@@ -128,6 +128,13 @@ class FileSink final : public BlockSink {
     };
     [[nodiscard]] std::vector<Keepsake> keepsakes(std::size_t most) const;
 
+    /// The same of trees, which are files no more: entry `index`, written once more as one file
+    /// without a name, beside where it lies. Nothing of another entry, of one that came from
+    /// the cache, where somebody has changed it, where there is hardly room, or once
+    /// `may_go_on` says no, which is asked at each block.
+    [[nodiscard]] std::optional<Keepsake> spooled(std::size_t index,
+                                                  const std::function<bool()>& may_go_on) const;
+
     /// Nothing until the manifest is complete.
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
     /// Where entry `index` of the manifest is, absolute; "" for one in trouble. After finish().
@@ -187,7 +194,8 @@ class FileSink final : public BlockSink {
                                       const Cached& cached);
     [[nodiscard]] Status take_up_part_block(BlockIndex block, int part, const Digest128& leaf);
     void hold_nothing_of(const ManifestEntry& entry);
-    [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry) const;
+    [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry,
+                                         const std::optional<Digest128>& index_end) const;
 
     SinkConfig config_;
     PageShares page_shares_;

@@ -22,10 +22,11 @@ ManifestEntry note_of(const SourceOrder& order, const Error& why) {
     return entry;
 }
 
-/// Of a plain file, or of an archive: which it is, and what it holds, as far as that is known.
+/// Of a plain file, an archive or a tree: which it is, and what it holds, as far as that is
+/// known.
 void identify(const SourceItem& item, const KnownContent& known, ManifestEntry& entry) {
     const auto stamp = item.stamp();
-    if (!stamp || entry.is_tree() || !entry.shape.empty() || entry.size == 0) {
+    if (!stamp || !entry.shape.empty() || entry.size == 0) {
         return;
     }
     entry.stamp.assign(stamp->begin(), stamp->end());

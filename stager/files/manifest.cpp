@@ -49,10 +49,9 @@ bool is_sound_tree(const ManifestEntry& entry) {
     return entry.trouble.empty() && entry.inodes > 0 && entry.index_bytes <= kMaxTreeIndexBytes;
 }
 
-/// Only a plain file is known again, and only whole digests name it.
+/// Only what is all there and of one piece is known again, and only whole digests name it.
 bool has_sound_identity(const ManifestEntry& entry) {
-    const bool is_plain =
-        !entry.is_tree() && entry.trouble.empty() && entry.shape.empty() && entry.size > 0;
+    const bool is_plain = entry.trouble.empty() && entry.shape.empty() && entry.size > 0;
     const bool has_stamp = entry.stamp.size() == SourceStamp{}.size();
     const bool has_content = entry.content.size() == kContentBytes;
     return (entry.stamp.empty() || (is_plain && has_stamp)) &&
@@ -114,6 +113,14 @@ bool is_plain_name(std::string_view name) {
     return !name.empty() && name.size() <= kMaxFileNameBytes && name != "." && name != ".." &&
            name.find('/') == std::string_view::npos &&
            name.find('\0') == std::string_view::npos;
+}
+
+std::uint32_t ManifestEntry::index_blocks() const {
+    return static_cast<std::uint32_t>(blocks_for(index_bytes));
+}
+
+std::uint64_t ManifestEntry::kept_bytes() const {
+    return std::uint64_t{index_blocks()} * kBlockBytes + size;
 }
 
 std::uint32_t ManifestEntry::block_count() const {

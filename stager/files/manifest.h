@@ -67,13 +67,18 @@ struct ManifestEntry {
     /// `size` is then what is sent of it. Else empty.
     std::vector<std::byte> shape;
     /// Which file this is (cache/source_stamp.h), where a later stage may know it again. Else
-    /// empty, as for all but plain files and archives that are unpacked.
+    /// empty, as for a file with a shape and what has no bytes.
     std::vector<std::byte> stamp;
     /// And what it holds (cache/content.h), where that was known before it was read. Else
     /// empty.
     std::vector<std::byte> content;
 
     [[nodiscard]] bool is_tree() const { return index_bytes != 0; }
+    /// As one file, where it is kept: block after block of it. So a tree's data begin where a
+    /// block does, and zeros are before them.
+    [[nodiscard]] std::uint64_t kept_bytes() const;
+    /// Of its index. 0: this is a file.
+    [[nodiscard]] std::uint32_t index_blocks() const;
     /// Nothing, too, for one of the wrong length.
     [[nodiscard]] std::optional<SourceStamp> stamp_if_any() const;
     [[nodiscard]] std::uint32_t block_count() const;

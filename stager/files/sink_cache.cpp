@@ -44,9 +44,10 @@ Status FileSink::fill_whole(std::size_t index,
                             const Content& content,
                             const Cached& cached) {
     const bool is_compared = places_[index].target->is_compared();
-    Result<bool> filled = is_compared || has_size(file.get(), manifest_->entries[index].size)
-                              ? fill_from(index, std::move(file), content.sum, cached.check)
-                              : Result<bool>{false};
+    Result<bool> filled =
+        is_compared || has_size(file.get(), manifest_->entries[index].kept_bytes())
+            ? fill_from(index, std::move(file), content.sum, cached.check)
+            : Result<bool>{false};
     if (!filled) {
         return std::move(filled).error();
     }
@@ -84,6 +85,7 @@ Result<bool> FileSink::fill_from(std::size_t index,
     const bool is_there = target.is_compared() || target.clone(file.get());
     const UniqueFd own = is_there ? target.reading() : UniqueFd{};
     const bool is_held = own || target.is_adopting();
+    std::optional<Digest128> index_end;
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < entry.block_count(); ++i) {
         if (Status on = check(); !on) {
@@ -92,19 +94,26 @@ Result<bool> FileSink::fill_from(std::size_t index,
         const BlockIndex block{entry.first_block.value() + i};
         const BlockPlace place = *find_block(*manifest_, block);
         const MutableBytes bytes = MutableBytes{room}.first(place.length);
-        if (read_fully(own ? own.get() : file.get(), bytes, place.offset) !=
+        const std::uint64_t at = std::uint64_t{i} * kBlockBytes;  // (As a file it is kept.)
+        if (read_fully(own ? own.get() : file.get(), bytes, at) !=
             static_cast<std::int64_t>(place.length)) {
             hold_nothing_of(entry);
             return false;
         }
         const Digest128 leaf = xxh3_128(bytes);
+        if (i + 1 == entry.index_blocks()) {
+            std::fill(room.begin() + static_cast<std::ptrdiff_t>(bytes.size()),
+                      room.end(),
+                      std::byte{0});
+            index_end = xxh3_128(room);
+        }
         if (is_held) {
             hold(block, place, leaf);
         } else if (auto written = write_file_block(block, bytes, leaf); !written) {
             return std::move(written).error();
         }
     }
-    if (sum_of_entry(entry) != sum) {
+    if (sum_of_entry(entry, index_end) != sum) {
         hold_nothing_of(entry);
         return false;
     }
@@ -139,10 +148,17 @@ void FileSink::hold_nothing_of(const ManifestEntry& entry) {
     }
 }
 
-Digest128 FileSink::sum_of_entry(const ManifestEntry& entry) const {
+/// `index_end`: of a tree, the leaf of its index's last block as that is kept.
+Digest128 FileSink::sum_of_entry(const ManifestEntry& entry,
+                                 const std::optional<Digest128>& index_end) const {
     const auto first = leaves_.begin() + static_cast<std::ptrdiff_t>(entry.first_block.index() -
                                                                      first_file_block_);
-    return sum_of({first, first + static_cast<std::ptrdiff_t>(entry.block_count())});
+    std::vector<Digest128> leaves{first,
+                                  first + static_cast<std::ptrdiff_t>(entry.block_count())};
+    if (index_end) {
+        leaves[entry.index_blocks() - 1] = *index_end;
+    }
+    return sum_of(leaves);
 }
 
 std::vector<FileSink::Keepsake> FileSink::keepsakes(std::size_t most) const {
@@ -151,12 +167,12 @@ std::vector<FileSink::Keepsake> FileSink::keepsakes(std::size_t most) const {
         const ManifestEntry& entry = manifest_->entries[index];
         const auto stamp = entry.stamp_if_any();
         const Target* target = places_[index].target.get();
-        if (!stamp || target == nullptr) {
+        if (!stamp || target == nullptr || entry.is_tree()) {
             continue;
         }
         if (UniqueFd file = target->reading()) {
             all.push_back({.stamp = *stamp,
-                           .sum = sum_of_entry(entry),
+                           .sum = sum_of_entry(entry, std::nullopt),
                            .bytes = entry.size,
                            .file = std::move(file)});
         }

@@ -51,6 +51,8 @@ SourceTree::SourceTree(std::string path,
                        const struct stat& status)
     : path_{std::move(path)},
       identity_{identity_of(status)},
+      stamp_{tells_changes_of(top.get()) ? tree.stamper.stamp(path_, tree.index.bytes())
+                                         : std::nullopt},
       above_{directories_from(
           UniqueFd{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)})},
       top_{tree.index.node(0)},

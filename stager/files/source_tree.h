@@ -22,6 +22,7 @@ class SourceTree final : public SourceItem {
 
     [[nodiscard]] ManifestEntry describe() const override;
     [[nodiscard]] FileIdentity identity() const override { return identity_; }
+    [[nodiscard]] std::optional<SourceStamp> stamp() const override { return stamp_; }
     [[nodiscard]] std::vector<FileIdentity> above() const override { return above_; }
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
     /// Each file was looked at when its last byte was read.
@@ -38,6 +39,7 @@ class SourceTree final : public SourceItem {
 
     std::string path_;
     FileIdentity identity_;
+    std::optional<SourceStamp> stamp_;
     std::vector<FileIdentity> above_;
     TreeNode top_;
     std::unique_ptr<WalkedTree> tree_;  ///< Where directories_ finds it.

@@ -1,5 +1,7 @@
 #include "stager/files/target_tree.h"
 
+#include "stager/files/disk_io.h"
+
 #include <fcntl.h>
 
 #include <algorithm>
@@ -23,6 +25,44 @@ Result<std::unique_ptr<TargetTree>> TargetTree::decide(TargetOrder order,
         return std::move(place).error();
     }
     return std::make_unique<TargetTree>(*std::move(place), entry, page_room);
+}
+
+TargetTree::~TargetTree() {
+    is_stopped_ = true;
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+void TargetTree::adopt(UniqueFd file) {
+    kept_ = std::move(file);
+    thread_ = std::thread{[this] { made_ = make_all(); }};
+}
+
+std::uint64_t TargetTree::kept_at(std::uint64_t offset) const {
+    return offset < entry_.index_bytes ? offset
+                                       : std::uint64_t{entry_.index_blocks()} * kBlockBytes +
+                                             offset - entry_.index_bytes;
+}
+
+/// As if the blocks came in order.
+Status TargetTree::make_all() {
+    std::vector<std::byte> room(kBlockBytes);
+    const std::uint64_t end = entry_.index_bytes + entry_.size;
+    for (std::uint64_t at = 0; at < end && !is_stopped_;) {
+        const std::uint64_t till = at < entry_.index_bytes ? entry_.index_bytes : end;
+        const MutableBytes bytes =
+            MutableBytes{room}.first(std::min<std::uint64_t>(kBlockBytes, till - at));
+        if (Status read = read_back(at, bytes); !read) {
+            return read;
+        }
+        const Result<Placing> placing = write(at, bytes);
+        if (!placing) {
+            return placing.error();
+        }
+        at += bytes.size();
+    }
+    return {};
 }
 
 TargetNeeds TargetTree::needs() const {
@@ -83,6 +123,11 @@ Status TargetTree::read_back(std::uint64_t offset, MutableBytes room) {
     if (is_left()) {
         return absent;
     }
+    if (kept_) {
+        const bool is_read = read_fully(kept_.get(), room, kept_at(offset)) ==
+                             static_cast<std::int64_t>(room.size());
+        return is_read ? Status{} : Status{absent};
+    }
     if (offset >= entry_.index_bytes) {
         return tree_ ? tree_->read_back(offset - entry_.index_bytes, room) : absent;
     }
@@ -98,8 +143,11 @@ Status TargetTree::settle() {
     if (is_left()) {
         return {};
     }
-    if (!tree_) {
-        return malformed(path());
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    if (!made_ || !tree_) {
+        return made_ ? malformed(path()) : made_;
     }
     if (Status done = tree_->finish(); !done) {
         return done;

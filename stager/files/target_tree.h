@@ -1,14 +1,17 @@
 // How does a directory tree arrive so that it is whole or absent?
 //
 // In a directory that gets its name at the end (tree_place.h). Its index comes first; until it
-// is complete its data are deferred.
+// is complete its data are deferred. What the node's cache has of it, as one file, a thread of
+// its own makes files of.
 #pragma once
 
 #include "stager/files/placed_target.h"
 #include "stager/files/tree_writer.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <thread>
 
 namespace stage {
 
@@ -24,8 +27,14 @@ class TargetTree final : public PlacedTarget {
                const ManifestEntry& entry,
                std::uint64_t page_room)
         : PlacedTarget{std::move(place)}, entry_{entry}, page_room_{page_room} {}
+    TargetTree(const TargetTree&) = delete;
+    TargetTree& operator=(const TargetTree&) = delete;
+    ~TargetTree() override;
 
     [[nodiscard]] TargetNeeds needs() const override;
+
+    [[nodiscard]] bool is_adopting() const override { return !is_left(); }
+    void adopt(UniqueFd file) override;
 
     [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
     [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
@@ -34,6 +43,9 @@ class TargetTree final : public PlacedTarget {
   private:
     [[nodiscard]] Result<Placing> gather(std::uint64_t offset, Bytes bytes);
     [[nodiscard]] Status take_index();
+    [[nodiscard]] Status make_all();
+    /// Where it lies in kept_.
+    [[nodiscard]] std::uint64_t kept_at(std::uint64_t offset) const;
 
     ManifestEntry entry_;
     std::uint64_t page_room_;
@@ -41,6 +53,10 @@ class TargetTree final : public PlacedTarget {
     std::vector<bool> is_gathered_;
     std::optional<TreeIndex> index_;
     std::optional<TreeWriter> tree_;  ///< Refers to index_.
+    UniqueFd kept_;                   ///< All of it, once adopted.
+    std::atomic<bool> is_stopped_{false};
+    Status made_;         ///< The thread's, until it has ended.
+    std::thread thread_;  ///< Uses all of the above.
 };
 
 }  // namespace stage

@@ -106,6 +106,7 @@ class Walk {
         node.gid = status.st_gid;
         node.mtime = mtime_of(status);
         tree_.newest = std::max(tree_.newest, node.mtime);
+        tree_.stamper.add(status);
         if (Status known = add_kind(node, status, at); !known) {
             return known;
         }

@@ -5,6 +5,7 @@
 // directory, by descriptors that no link leads away from; at most a few are open at a time.
 #pragma once
 
+#include "stager/cache/source_stamp.h"
 #include "stager/files/tree_index.h"
 #include "transport/base/unique_fd.h"
 
@@ -15,6 +16,7 @@ namespace stage {
 struct WalkedTree {
     TreeIndex index;
     FileTime newest;  ///< The latest mtime of all that is in it, itself included.
+    TreeStamper stamper{std::chrono::system_clock::now().time_since_epoch()};
 };
 
 /// `top` is the open directory (O_PATH will do), `path` what sentences call it.

@@ -25,18 +25,22 @@ FileSink::Earliers earlier_in(ControlSocket& control, std::chrono::milliseconds 
             .has_time = [end = Clock::now() + longest] { return Clock::now() < end; }};
 }
 
-/// Of archives whose content is known: at 10 MB/s.
+/// Of archives and trees whose content is known: at 10 MB/s, and 1000 members.
 std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders) {
     constexpr std::uint64_t kLeastBytesPerMs = 10'000;
     std::uint64_t bytes = 0;
+    std::uint64_t inodes = 0;
     const Manifest* manifest = work.manifest();
     for (std::size_t i = 0; manifest != nullptr && i < manifest->entries.size(); ++i) {
         const ManifestEntry& entry = manifest->entries[i];
         const auto order =
             entry.content.empty() ? Result<SinkOrder>{SinkOrder{}} : orders.target_of(entry);
-        bytes += order && !order->target.archive.empty() ? entry.size : 0;
+        const bool is_archive = order && !order->target.archive.empty();
+        bytes += is_archive || (entry.is_tree() && !entry.content.empty()) ? entry.size : 0;
+        inodes += entry.content.empty() ? 0 : entry.inodes;
     }
-    return std::chrono::milliseconds{(bytes + kLeastBytesPerMs - 1) / kLeastBytesPerMs};
+    return std::chrono::milliseconds{(bytes + kLeastBytesPerMs - 1) / kLeastBytesPerMs +
+                                     inodes};
 }
 
 }  // namespace
@@ -119,6 +123,26 @@ void keep_for_later(const FileSink& sink, ControlSocket& control) {
     for (const FileSink::Keepsake& one : sink.keepsakes(kMaxKept)) {
         const WorkerKeep keep{.stamp = one.stamp, .sum = one.sum, .bytes = one.bytes};
         static_cast<void>(control.say(FromWorker{keep}, one.file.get()));
+    }
+}
+
+void keep_trees_for_later(const FileSink& sink,
+                          ControlSocket& control,
+                          Interrupts& interrupts) {
+    constexpr std::chrono::seconds kLongest{8};
+    using Clock = std::chrono::steady_clock;
+    const auto may_go_on = [&interrupts, end = Clock::now() + kLongest] {
+        return Clock::now() < end && interrupts.check().ok();
+    };
+    const std::size_t entries = sink.manifest() ? sink.manifest()->entries.size() : 0;
+    std::size_t kept = 0;
+    for (std::size_t index = 0; index < entries && kept < kMaxTreesKept && may_go_on();
+         ++index) {
+        if (const auto one = sink.spooled(index, may_go_on)) {
+            const WorkerKeep keep{.stamp = one->stamp, .sum = one->sum, .bytes = one->bytes};
+            static_cast<void>(control.say(FromWorker{keep}, one->file.get()));
+            ++kept;
+        }
     }
 }
 

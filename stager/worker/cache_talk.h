@@ -31,8 +31,8 @@ namespace stage {
 [[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
 
 /// How much longer a group waits for its members, all of them as long: for who copies what came
-/// before; and for an archive that a cache has, since it isn't unpacked while it comes, but
-/// after, and before its READY by who lacks nothing else.
+/// before; and for an archive or a tree that a cache has, since it isn't unpacked while it
+/// comes, but after, and before its READY by who lacks nothing else.
 void wait_for_cached(BroadcastConfig& config,
                      const Work& work,
                      const Orders& orders,
@@ -42,5 +42,8 @@ void wait_for_cached(BroadcastConfig& config,
 void tell_begun(const FileSink& sink, ControlSocket& control);
 /// Who can't keep it only forgets it.
 void keep_for_later(const FileSink& sink, ControlSocket& control);
+/// The same of trees, once the group has been released: as long as nobody ends the work, and a
+/// few seconds at most, since the worker is to leave.
+void keep_trees_for_later(const FileSink& sink, ControlSocket& control, Interrupts& interrupts);
 
 }  // namespace stage

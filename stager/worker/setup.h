@@ -53,6 +53,8 @@ enum class WorkerPurpose : std::uint8_t {
 };
 /// KEEPs of one worker, each with a descriptor: one that says more is killed.
 inline constexpr std::size_t kMaxKept = 1024;
+/// Of trees, besides.
+inline constexpr std::size_t kMaxTreesKept = 16;
 /// BEGUNs, likewise.
 inline constexpr std::size_t kMaxBegun = 16;
 /// The manifest of what is to be looked for, bytes.

@@ -76,6 +76,7 @@ class Stage final : public Watcher {
     std::optional<Work> work_;
     BroadcastSockets sockets_;
     bool has_told_ = false;
+    bool is_here_ = false;  ///< And that was good.
     core::Phase told_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point told_at_;
     std::chrono::steady_clock::time_point began_;
@@ -289,7 +290,11 @@ Status Stage::tell_end(const BroadcastReport& report) {
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
     }
-    return control_.say(FromWorker{WorkerReleased{statistics(report)}});
+    Status said = control_.say(FromWorker{WorkerReleased{statistics(report)}});
+    if (is_here_ && setup_.may_cache && work_->sink() != nullptr) {
+        keep_trees_for_later(*work_->sink(), control_, interrupts_);
+    }
+    return said;
 }
 
 void Stage::on_progress(const core::Outcome& outcome) {
@@ -340,6 +345,7 @@ void Stage::tell_held(const core::Outcome& held) {
         outcome.sentence += (outcome.sentence.empty() ? "" : "; ") + trouble.sentence();
     }
     has_told_ = true;
+    is_here_ = true;
     if (Status said = control_.say(FromWorker{outcome}); !said) {
         log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
     }

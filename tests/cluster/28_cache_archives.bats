@@ -9,13 +9,7 @@ load lib/cache
 setup_file() {
   cluster_up 3 --stagecast CacheDir=$CACHE --stagecast CacheSize=40M --stagecast MaxBytes=100000000
   install -m 755 "$CLUSTER_TESTS/attack/archives.py" "$CLUSTER_DIR/srv/"
-  cat > "$CLUSTER_DIR/srv/look.sh" <<'END'
-#!/bin/bash
-# What is in a tree, its top aside, as one line.
-cd "$1" && { find . -mindepth 1 -printf '%P %y %m %l' \( -type f -printf ' %s %T@\n' -o -printf '\n' \) | LC_ALL=C sort
-find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; } | sha256sum | sed "s/^\([0-9a-f]*\).*/TREE $(hostname) \1/"
-END
-  chmod 755 "$CLUSTER_DIR/srv/look.sh"
+  look_script
 }
 teardown_file() { cluster_down; }
 setup() {
@@ -24,19 +18,6 @@ setup() {
 }
 teardown() { heal; no_place /tmp/d; no_place /tmp/outside; test_ends; }
 
-# tree BYTES: an environment of small files, with a long one of so many bytes.
-tree() {
-  local top=$WORK/env i
-  mkdir -p "$top/bin" "$top/lib/site"
-  for ((i = 0; i < 300; i++)); do head -c $((i * 37)) /dev/urandom > "$top/lib/site/$i.py"; done
-  head -c "$1" /dev/urandom > "$top/lib/libbig.so.1"
-  ln -sf libbig.so.1 "$top/lib/libbig.so"
-  printf '#!/bin/sh\necho it runs\n' > "$top/bin/tool"
-  chmod 755 "$top/bin/tool"
-  chown -R -h 2001:2001 "$top"
-  find "$top" -exec touch -h -d '2024-02-29 12:34:56' {} +
-}
-
 # pack NAME: of the tree, so old that it is known again; BYTES is how long it is.
 pack() {
   tar -C "$WORK/env" --owner=2001 --group=2001 -cf "$WORK/$1" .
@@ -44,15 +25,6 @@ pack() {
   touch -d '2024-02-29 12:34:56' "$WORK/$1"
   BYTES=$(stat -c %s "$WORK/$1")
   wait_for 10 is_old "$1"
-}
-
-# Every rank found what is in $WORK/env.
-unpacked_everywhere() {
-  local node want
-  want=$(bash "$CLUSTER_DIR/srv/look.sh" "$WORK/env")
-  for node in "${NODES[@]}"; do
-    grep -qxF "TREE $node ${want##* }" "$OUT" || { echo "not on $node: $want"; cat "$OUT"; return 1; }
-  done
 }
 
 nothing_there() {

@@ -26,6 +26,45 @@ TEST_CASE("a file is known again by what its file system says of its changes") {
     CHECK(stamp != stamp_of(path, status, changed + std::chrono::seconds{9}));
 }
 
+TEST_CASE("a tree is known again by all of its members, and what is sent of them") {
+    struct stat top {};
+    top.st_dev = 5;
+    top.st_ino = 2;
+    top.st_ctim.tv_sec = 1000;
+    struct stat member = top;
+    member.st_ino = 3;
+    const auto stamp_with = [&](const struct stat& one,
+                                std::chrono::seconds begun = std::chrono::seconds{1009},
+                                const std::string& path = "/t",
+                                std::byte index = std::byte{1}) {
+        TreeStamper stamper{begun};
+        stamper.add(top);
+        stamper.add(one);
+        return stamper.stamp(path, Bytes{&index, 1});
+    };
+    const auto stamp = stamp_with(member);
+    REQUIRE(stamp);
+    CHECK(stamp == stamp_with(member, std::chrono::hours{9}));
+    CHECK(stamp != stamp_with(member, std::chrono::seconds{1009}, "/u"));
+    CHECK(stamp != stamp_with(member, std::chrono::seconds{1009}, "/t", std::byte{2}));
+    CHECK_FALSE(stamp_with(member, std::chrono::seconds{1001}));
+    struct stat other = member;
+    ++other.st_ino;
+    CHECK(stamp != stamp_with(other));
+    other = member;
+    ++other.st_ctim.tv_nsec;
+    CHECK(stamp != stamp_with(other));
+    other = member;
+    ++other.st_mtim.tv_nsec;
+    CHECK(stamp != stamp_with(other));
+    other = member;
+    ++other.st_dev;
+    CHECK_FALSE(stamp_with(other));
+    other = member;
+    other.st_mtim.tv_sec = 1008;
+    CHECK_FALSE(stamp_with(other));
+}
+
 TEST_CASE("an image, and a user's own file system, don't tell that a file has changed") {
     constexpr std::uint64_t kNfs = 0x6969;
     constexpr std::uint64_t kLustre = 0x0bd00bd0;

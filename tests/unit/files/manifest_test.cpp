@@ -44,10 +44,13 @@ TEST_CASE("a manifest comes back as it went") {
     CHECK(back->file_bytes() == 1 + 6 * kBlockBytes + 3);
 }
 
-TEST_CASE("only a plain file is known again, by whole digests") {
-    const auto is_taken = [](std::size_t stamp, std::size_t content, std::uint64_t size) {
+TEST_CASE("what has bytes and no shape is known again, by whole digests") {
+    const bool is_tree = GENERATE(false, true);
+    const auto is_taken = [&](std::size_t stamp, std::size_t content, std::uint64_t size) {
         Manifest manifest;
         manifest.entries = {entry("a", size)};
+        manifest.entries[0].index_bytes = is_tree ? 100 : 0;
+        manifest.entries[0].inodes = is_tree ? 2 : 0;
         manifest.entries[0].stamp.assign(stamp, std::byte{1});
         manifest.entries[0].content.assign(content, std::byte{2});
         REQUIRE(manifest.lay_out().ok());
@@ -60,6 +63,15 @@ TEST_CASE("only a plain file is known again, by whole digests") {
     CHECK_FALSE(is_taken(31, 0, 9));
     CHECK_FALSE(is_taken(32, 47, 9));
     CHECK_FALSE(is_taken(32, 48, 0));
+}
+
+TEST_CASE("as one file a tree's data begin where a block does") {
+    ManifestEntry one = entry("a", 7);
+    CHECK(one.kept_bytes() == 7);
+    CHECK(one.index_blocks() == 0);
+    one.index_bytes = kBlockBytes + 1;
+    CHECK(one.kept_bytes() == 2 * kBlockBytes + 7);
+    CHECK(one.index_blocks() == 2);
 }
 
 TEST_CASE("every block of an object has its place, and no other") {

@@ -1,0 +1,149 @@
+// Is a tree kept as what was sent of it, and made of that again only if it is it?
+#include "stager/files/disk_io.h"
+#include "stager/files/source_and_sink.h"
+#include "tests/unit/files/cached.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+using test::content_of;
+using test::content_of_bytes_in;
+using test::Filled;
+using test::Offer;
+using test::said;
+using test::Scratch;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+/// A tree "t" of a long file, small ones and a link, to be staged as "t" below `to`.
+std::vector<Wish> tree(const Scratch& from, const Scratch& to) {
+    from.write("t/a", "first");
+    from.write("t/d/large", test::noise(2 * kBlockBytes + 77));
+    from.write("t/d/small", "last");
+    REQUIRE(::symlink("a", from.path("t/l").c_str()) == 0);
+    return {{.source = from.path("t"), .root = to.path(), .below = "t"}};
+}
+
+std::string all_of(int file, std::size_t size) {
+    std::string bytes(size + 1, '\0');
+    const std::int64_t got = read_fully(file, std::as_writable_bytes(std::span{bytes}), 0);
+    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
+    return bytes;
+}
+
+bool always() {
+    return true;
+}
+
+/// What a node's cache has of it after a first staging.
+std::string kept_of(const std::vector<Wish>& wishes) {
+    const Scratch first;
+    std::vector<Wish> there = wishes;
+    there[0].root = first.path();
+    const Offer offer{there, Content{}};
+    Filled filled{there, offer, ""};
+    REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
+    const auto kept = filled.sink.spooled(0, always);
+    REQUIRE(kept);
+    CHECK(::write(kept->file.get(), "x", 1) == -1);
+    std::string bytes = all_of(kept->file.get(), kept->bytes);
+    CHECK(bytes.size() == kept->bytes);
+    CHECK(kept->sum == content_of_bytes_in(bytes).sum);
+    CHECK(filled.sink.keepsakes(9).empty());
+    CHECK(first.names() == Names{"t/a", "t/d/large", "t/d/small", "t/l"});
+    return bytes;
+}
+
+void check_tree(const Scratch& to) {
+    CHECK(content_of(to.path("t/a")) == "first");
+    CHECK((content_of(to.path("t/d/large")) == test::noise(2 * kBlockBytes + 77)));
+    CHECK(to.names() == Names{"t/a", "t/d/large", "t/d/small", "t/l"});
+}
+
+}  // namespace
+
+TEST_CASE("a tree that the cache has is made of that, and given to others") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes = tree(from, to);
+    const std::string kept = kept_of(wishes);
+    const Offer offer{wishes, content_of_bytes_in(kept)};
+    Filled filled{wishes, offer, from.write("cached", kept)};
+    REQUIRE(said(filled.status) == "ok");
+    CHECK(filled.spoilt == 0);
+    CHECK(filled.sink.holds_all());
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    SourceAndSink both{**source, filled.sink};
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
+        const auto read = both.read(BlockIndex{block}, room);
+        REQUIRE(read);
+        CHECK(std::ranges::equal(Bytes{room}.first(read->length), offer.blocks[block]));
+    }
+    CHECK((*source)->bytes_read() == 0);
+    REQUIRE(said(filled.sink.finish()) == "ok");
+    check_tree(to);
+    CHECK_FALSE(filled.sink.spooled(0, always));
+}
+
+TEST_CASE("of an entry that is not the tree nothing is made") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes = tree(from, to);
+    const std::string kept = kept_of(wishes);
+    std::string index = kept;
+    index[30] = static_cast<char>(index[30] ^ 1);
+    std::string data = kept;
+    data[kBlockBytes] = static_cast<char>(data[kBlockBytes] ^ 1);
+    const std::string wrong = GENERATE_COPY(
+        values<std::string>({index, data, kept.substr(0, kept.size() - 1), kept + 'x', "x"}));
+    const Offer offer{wishes, content_of_bytes_in(kept)};
+    Filled filled{wishes, offer, from.write("cached", wrong)};
+    REQUIRE(said(filled.status) == "ok");
+    CHECK(filled.spoilt == 1);
+    CHECK(filled.sink.bytes_held() == 0);
+    REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
+    check_tree(to);
+}
+
+TEST_CASE("a tree in which somebody works already is not kept") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes = tree(from, to);
+    const Offer offer{wishes, Content{}};
+    Filled filled{wishes, offer, ""};
+    REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
+    CHECK_FALSE(filled.sink.spooled(0, [] { return false; }));
+    CHECK(filled.sink.spooled(0, always));
+    SECTION("a file was changed") {
+        to.write("t/d/small", "LAST");
+    }
+    SECTION("one is gone") {
+        REQUIRE(::unlink(to.path("t/a").c_str()) == 0);
+    }
+    SECTION("one is a link to what isn't the user's to give") {
+        REQUIRE(::unlink(to.path("t/a").c_str()) == 0);
+        REQUIRE(::symlink(from.write("first", "first").c_str(), to.path("t/a").c_str()) == 0);
+    }
+    CHECK_FALSE(filled.sink.spooled(0, always));
+}
+
+TEST_CASE("who ends the work while a tree is made of the cache leaves nothing") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes = tree(from, to);
+    const std::string kept = kept_of(wishes);
+    const Offer offer{wishes, content_of_bytes_in(kept)};
+    {
+        const int checks = GENERATE(1, 1000);
+        Filled filled{wishes, offer, from.write("cached", kept), checks};
+    }
+    CHECK(to.names().empty());
+}
+
+}  // namespace stage
