@@ -1,6 +1,7 @@
 // What does a sink hold before the first block comes, and what of it may others have later?
 #include "stager/files/disk_io.h"
 #include "stager/files/file_sink.h"
+#include "stager/files/spare_room.h"
 
 #include <sys/stat.h>
 
@@ -170,7 +171,10 @@ std::vector<FileSink::Keepsake> FileSink::keepsakes(std::size_t most) const {
         if (!stamp || target == nullptr || entry.is_tree()) {
             continue;
         }
-        if (UniqueFd file = target->reading()) {
+        UniqueFd file = target->reading();
+        // (The job has no use for an archive, and till it is copied it takes room.)
+        const bool is_spare = target->is_adopting();
+        if (file && (!is_spare || has_spare_room(file.get(), entry.size))) {
             all.push_back({.stamp = *stamp,
                            .sum = sum_of_entry(entry, std::nullopt),
                            .bytes = entry.size,

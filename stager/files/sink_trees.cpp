@@ -2,9 +2,9 @@
 #include "stager/files/disk_io.h"
 #include "stager/files/drop_behind.h"
 #include "stager/files/file_sink.h"
+#include "stager/files/spare_room.h"
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <string>
@@ -15,9 +15,7 @@ namespace {
 /// Without a name; nothing where the disk hasn't as much again for whoever has the tree.
 UniqueFd make_spool(int directory, std::uint64_t bytes) {
     UniqueFd file{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
-    struct statvfs disk {};
-    const bool has_room = file && ::fstatvfs(file.get(), &disk) == 0 &&
-                          std::uint64_t{disk.f_bavail} * disk.f_frsize / 2 >= bytes;
+    const bool has_room = file && has_spare_room(file.get(), bytes);
     return has_room ? std::move(file) : UniqueFd{};
 }
 

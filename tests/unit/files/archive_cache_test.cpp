@@ -64,6 +64,29 @@ TEST_CASE("an archive that came is for the cache, as it came, and for reading") 
     CHECK(to.names() == Names{"t/a", "t/d/large", "t/l"});
 }
 
+TEST_CASE("where room is scarce an archive is not for the cache: it would stay for a while") {
+    if (!test::is_root()) {
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = archive(test::noise(kBlockBytes));
+    const std::vector<Wish> wishes = unpacked(from, to, bytes);
+    const auto kept_on = [&](std::uint64_t disk) {
+        return test::in_child([&]() -> std::string {
+            if (!test::mount_small(to.path(), disk)) {
+                return "no mount";
+            }
+            FileSink sink{test::sink_config(wishes)};
+            const Offer offer{wishes, Content{}};
+            const std::string how = said(test::deliver(offer.blocks, sink, 3));
+            return how + ' ' + std::to_string(sink.keepsakes(9).size());
+        });
+    };
+    CHECK(kept_on(7 * kBlockBytes / 2) == "ok 0");
+    CHECK(kept_on(6 * kBlockBytes) == "ok 1");
+}
+
 TEST_CASE("an archive that the cache has is unpacked from there, and given to others") {
     const Scratch from;
     const Scratch to;
