@@ -10,6 +10,10 @@ namespace {
 constexpr double kPacketsMin = 128;  ///< 5 % loss is seen as 5 +- 2 %.
 constexpr double kMargin = 0.02;     ///< Less is not worth a test: it costs 15 % for a moment.
 constexpr double kStays = 0.6;       ///< Of the loss before: then it is chance.
+/// Chance takes so much of nothing: as much arrives, though less is sent, of what a path can't
+/// take.
+constexpr double kMuch = 0.25;
+constexpr double kAsMuch = 0.93;
 constexpr unsigned kBackoffMax = 64;
 constexpr Duration kQuiet = std::chrono::milliseconds{5};
 
@@ -44,15 +48,19 @@ LossTest::Answer LossTest::on_sample(Instant now, const RateSample& sample, bool
         return Answer::none;
     }
     before_ = loss;
+    delivered_before_ = sample.delivered;
     forget();
     return Answer::slower;
 }
 
-LossTest::Answer LossTest::judge(Instant now, const RateSample&) {
+LossTest::Answer LossTest::judge(Instant now, const RateSample& sample) {
     const double loss = lost_ / packets_;
     const double before = *before_;
     before_.reset();
     forget();
+    if (before > kMuch && sample.delivered > kAsMuch * delivered_before_) {
+        return Answer::overload;
+    }
     if (loss > kStays * before) {
         chance_ = loss;
         return Answer::chance;

@@ -2,7 +2,8 @@
 //
 // More loss than is known to be chance, where no queue shows, is tested: a little slower for a
 // moment. If it stays, it is chance, is remembered, and costs no rate any more. If it goes, the
-// rate was too high for a buffer too small to show a queue.
+// rate was too high for a buffer too small to show a queue; and by far too high if much stays,
+// and as much arrives as before.
 #pragma once
 
 #include "transport/base/units.h"
@@ -14,7 +15,7 @@ namespace stage::core {
 
 class LossTest {
   public:
-    enum class Answer { none, slower, chance, congestion };
+    enum class Answer { none, slower, chance, congestion, overload };
 
     /// One sample's loss; `has_queue`: the delay explains it.
     /// slower: a test begins, go at kSlower of the rate until another answer comes.
@@ -35,7 +36,8 @@ class LossTest {
     double chance_ = 0;
     double packets_ = 0;  ///< Of the samples that loss_ rests on.
     double lost_ = 0;
-    std::optional<double> before_;  ///< Loss before the test.
+    std::optional<double> before_;  ///< Loss before the test,
+    double delivered_before_ = 0;   ///< and what arrived, bytes per second.
     Instant quiet_until_{};
     unsigned backoff_ = 8;  ///< Times a sample's time.
 };

@@ -235,6 +235,9 @@ double RateSearch::cruise(Instant now, const RateSample& sample) {
         case LossTest::Answer::congestion:
             capacity_ = without_chance(sample.delivered) / LossTest::kSlower;
             return 0.975 * before_test_;
+        case LossTest::Answer::overload:
+            capacity_ = without_chance(sample.delivered);
+            return begin_drain(now, sample);
         case LossTest::Answer::none:
             break;
     }

@@ -252,6 +252,23 @@ TEST_CASE("a loss that stays when the rate falls is chance, one that goes is the
     CHECK(goes.on_sample(kStart + seconds{1}, lossy(0.10), true) == LossTest::Answer::none);
 }
 
+// Ten times what the path takes: at 85 % of it nearly as much is lost.
+TEST_CASE("loss that stays while as much arrives is no chance, but by far too high a rate") {
+    for (const bool is_overload : {true, false}) {
+        LossTest test;
+        RateSample sample;
+        sample.packets = 200;
+        sample.loss = 0.9;
+        sample.delivered = 1e9;
+        CHECK(test.on_sample(kStart, sample, false) == LossTest::Answer::slower);
+        sample.loss = 0.88;
+        sample.delivered = is_overload ? 1e9 : LossTest::kSlower * 1e9;
+        CHECK(test.on_sample(kStart, sample, false) ==
+              (is_overload ? LossTest::Answer::overload : LossTest::Answer::chance));
+        CHECK((test.chance() > 0) == !is_overload);
+    }
+}
+
 TEST_CASE("few packets prove no loss") {
     LossTest test;
     RateSample sample;
