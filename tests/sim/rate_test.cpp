@@ -150,10 +150,12 @@ double remembered(std::uint64_t mbits, std::uint64_t mib, double rate, std::uint
 
 TEST_CASE("a remembered path is fast from the first packet, and harmless if wrong",
           "[scenario]") {
-    CHECK(remembered(100'000, 64, 1, 0) < 1.06);
+    CHECK(remembered(100'000, 64, 1, 0) < 1.03);
+    CHECK(remembered(100'000, 64, 1, 10'000) < 1.05);
     CHECK(remembered(100'000, 64, 0.5, 0) < 1.2);
     CHECK(remembered(100, 16, 10, 0) < 1.3);
     CHECK(remembered(1000, 16, 10, 10'000) < 1.4);
+    CHECK(remembered(10'000, 64, 10, 0) < 1.5);
 }
 
 // The train of jumbo frames is longer than any shaper's bucket, and is believed at once.

@@ -38,8 +38,9 @@ void DescriptorPull::poll(Instant now,
                           ControlQueue& out) {
     if (asked_) {
         // Perhaps no round trip was known when it was asked.
-        asked_->expires_at = std::min(asked_->expires_at,
-                                      asked_->sent_at + puller.round_trip().timeout(failures_));
+        asked_->expires_at =
+            std::min(asked_->expires_at,
+                     asked_->sent_at + puller.round_trip().timeout(failures_, puller.margin()));
     }
     if (asked_ && now >= asked_->expires_at) {
         puller.peers().on_timeout(now, asked_->peer);
@@ -67,7 +68,7 @@ void DescriptorPull::poll(Instant now,
                       : ask_source ? puller.peers().source()
                                    : puller.peers().draw(now, {}, false);
     body.id = puller.draw_id();
-    const Duration timeout = puller.round_trip().timeout(failures_);
+    const Duration timeout = puller.round_trip().timeout(failures_, puller.margin());
     asked_ = {.id = body.id, .peer = peer, .sent_at = now, .expires_at = now + timeout};
     ask_after_ = now + (failures_ > 0 ? timeout / 4 : Duration::zero());
     out.push_peer(wire::PacketType::request, peer, wire::write(body));

@@ -33,6 +33,8 @@ struct RateLimits {
     std::uint32_t train_packets = 64;
     /// if nobody says in this time how they arrived,
     Duration train_patience = std::chrono::milliseconds{100};
+    /// Of a remembered rate what so much time takes may leave before the first report.
+    Duration flight_remembered = std::chrono::microseconds{200};
     std::uint64_t start_bytes_per_s = 12'500'000;     ///< 100 Mbit/s to begin with,
     std::uint64_t least_bytes_per_s = 125'000;        ///< never less than 1 Mbit/s,
     std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
@@ -52,18 +54,22 @@ struct RepairLimits {
     Duration in_flight_slack = std::chrono::milliseconds{4};  ///< Late wake-ups of the peer.
     std::uint32_t stream_share_percent = 10;  ///< Of the rate, for pulls beside the first pass.
     Duration timeout_first = std::chrono::milliseconds{20};  ///< Before a round trip was seen.
+    /// Of a fast path no more than a block takes there.
     Duration timeout_margin_min = std::chrono::microseconds{500};
     Duration timeout_max = std::chrono::seconds{1};
     Duration gap_age_min =
-        std::chrono::microseconds{50};  ///< Reordering, not loss, until then.
+        std::chrono::microseconds{50};  ///< Reordering, not loss, until then,
+    std::uint32_t gap_packets = 64;     ///< or until so many might have come.
     Duration gap_age_max = std::chrono::milliseconds{5};
-    Duration gather_time =
-        std::chrono::milliseconds{1};  ///< Between two looks for what to ask.
+    /// Between two looks for what to ask; of a fast path what a block takes there.
+    Duration gather_time = std::chrono::milliseconds{1};
     /// Between two looks that wait for credit.
     Duration look_time_min = std::chrono::microseconds{10};
     std::uint32_t endgame_chunks = 32;  ///< So few left: ask several peers for each,
     std::uint32_t endgame_peers = 3;    ///< namely so many,
-    /// and wait less for them: what comes twice costs little.
+    /// and others when only so small a part of it is left, where a round trip brings it all;
+    std::uint32_t endgame_part = 2;
+    /// wait less for them: what comes twice costs little.
     Duration endgame_margin_min = std::chrono::microseconds{50};
     std::uint8_t silences_free = 2;  ///< Time-outs in a row that don't lengthen the next.
     std::uint8_t failures_before_source = 4;
@@ -137,7 +143,8 @@ struct EndingLimits {
         std::chrono::milliseconds{250};                   ///< Said again: has the parent died?
     Duration alive_first = std::chrono::milliseconds{2};  ///< Silence before the source speaks.
     Duration end_first = std::chrono::microseconds{200};  ///< END repeated after this,
-    std::uint32_t end_even = 6;                           ///< so often; then it doubles,
+    std::uint32_t end_packets = 64;  ///< (of a fast path after what so many take,)
+    std::uint32_t end_even = 6;      ///< so often; then it doubles,
     /// (or after this at first, and doubling, where parities make good what is lost,)
     Duration end_first_coded = std::chrono::milliseconds{10};
     Duration end_max = std::chrono::milliseconds{500};    ///< up to this.

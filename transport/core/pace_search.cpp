@@ -97,6 +97,11 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
     pacer.grant(std::uint64_t{limits_.train_packets} * packet_bytes_);
 }
 
+/// At the rate as it is sought now.
+std::uint64_t PaceSearch::packets_in(double seconds) const {
+    return static_cast<std::uint64_t>(search_.rate() * seconds / packet_bytes_);
+}
+
 void PaceSearch::bound_flight(Instant now) {
     if (first_ == 0 || !is_seeking()) {
         below_.reset();
@@ -109,12 +114,16 @@ void PaceSearch::bound_flight(Instant now) {
         reported_ = log_.next();  // reports are lost: go on, but slowly
         reported_at_ = now;
     }
-    // As much again, but no more than the reports' age explains; and the train itself, and the
-    // descriptors before it.
+    // As much again, but no more than the reports' age explains, nor less than a remembered
+    // rate brings until reports come; and the train itself, and the descriptors before it.
     const double age = kReportAge + board_.round_trip();
-    const auto most =
-        kFlightPackets + static_cast<std::uint64_t>(search_.rate() * age / packet_bytes_);
-    below_ = reported_ + std::min(reported_ - first_, most) + limits_.train_packets * 3 / 2;
+    const std::uint64_t most = kFlightPackets + packets_in(age);
+    const std::uint64_t least =
+        remembered_ > 0
+            ? packets_in(std::chrono::duration<double>{limits_.flight_remembered}.count())
+            : 0;
+    below_ = reported_ + std::max(std::min(reported_ - first_, most), least) +
+             limits_.train_packets * 3 / 2;
 }
 
 /// Most have told how fast the train arrived: that is where the search begins.

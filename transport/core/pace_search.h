@@ -54,6 +54,7 @@ class PaceSearch {
     void watch_train(Instant now, Pacer& pacer);
     void set_rate(Instant now, Pacer& pacer, double rate);
     void bound_flight(Instant now);
+    [[nodiscard]] std::uint64_t packets_in(double seconds) const;
 
     RateLimits limits_;
     std::uint32_t packet_bytes_;

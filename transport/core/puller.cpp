@@ -42,7 +42,7 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       pacer_{limits.pacer, share(rate_, limits.repair.stream_share_percent), packet_bytes_},
       peers_{config, prng},
       round_trip_{{.first = limits.repair.timeout_first,
-                   .margin_min = limits.repair.timeout_margin_min,
+                   .margin_min = limits.repair.endgame_margin_min,
                    .max = limits.repair.timeout_max}},
       alone_first_{limits.leave.pull_window_first} {
     invariant(limits_.request_chunks_max <= kChunksMax && limits_.endgame_peers <= kCopiesMax,
@@ -159,7 +159,7 @@ void Puller::give_back(const Asked& asked, OpenBlock& open) const {
         const std::uint16_t chunk = asked.chunks[i];
         const bool is_covered = std::ranges::any_of(asked_, [&](const Asked& other) {
             const auto end = other.chunks.begin() + other.left;
-            return other.id != asked.id && other.block == asked.block &&
+            return !other.is_replaced && other.id != asked.id && other.block == asked.block &&
                    std::find(other.chunks.begin(), end, chunk) != end;
         });
         if (!is_covered) {
@@ -244,6 +244,9 @@ void Puller::expire(Instant now, ChunkMap& map) {
         }
         const Asked late = asked_[i];
         end(i);
+        if (late.is_replaced) {
+            continue;
+        }
         if (!late.has_given) {
             peers_.on_timeout(now, late.peer);
         }
@@ -268,14 +271,13 @@ std::uint32_t Puller::wanted_below(const OpenBlock& open, Position settled) cons
 
 void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out) {
     expire(now, map);
-    const bool was_endgame = std::exchange(is_endgame_, is_near_end(map));
-    if (is_endgame_ && !was_endgame) {
-        begin_endgame(now, map);
+    if (should_ask_anew(map)) {
+        ask_anew(now, map);
     }
     if (now < next_look_) {
         return;
     }
-    next_look_ = now + limits_.gather_time;
+    next_look_ = now + gather_time();
     pace_alone(now);
     look_at_.reset();
     if (std::exchange(has_new_rate_, false)) {

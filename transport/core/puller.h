@@ -18,6 +18,7 @@
 #include "transport/core/peer_choice.h"
 #include "transport/core/round_trip.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -53,6 +54,14 @@ class Puller {
 
     /// At which answers may come: as told, else what answers and silence made of it.
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
+    /// What so many bytes take at that rate.
+    [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
+        return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / rate_)};
+    }
+    /// How much later than usual an answer may come, at least: late wake-ups.
+    [[nodiscard]] Duration margin() const {
+        return std::min(limits_.timeout_margin_min, time_of(kBlockBytes));
+    }
     [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
     [[nodiscard]] PeerChoice& peers() { return peers_; }
     [[nodiscard]] std::uint32_t draw_id() { return next_id_++; }
@@ -68,14 +77,18 @@ class Puller {
         std::uint8_t left = 0;
         std::uint8_t given = 0;  ///< Chunks that came, from whomever.
         bool has_given = false;  ///< Its peer said something.
+        bool is_replaced =
+            false;  ///< Its chunks were asked for anew: it is waited for, no more.
         Instant sent_at{};
         Instant expires_at{};
     };
 
     void on_answer(Instant now, Asked& asked);
     void on_first_sample();
-    [[nodiscard]] bool is_near_end(const ChunkMap& map) const;
-    void begin_endgame(Instant now, ChunkMap& map);
+    [[nodiscard]] std::optional<std::uint32_t> missing_near_end(const ChunkMap& map) const;
+    [[nodiscard]] bool should_ask_anew(const ChunkMap& map);
+    [[nodiscard]] std::uint64_t trip_chunks() const;
+    void ask_anew(Instant now, ChunkMap& map);
     void move(const wire::ChunkRun& run, Asked& asked, Asked& refused);
     void expire(Instant now, ChunkMap& map);
     void give_back(const Asked& asked, OpenBlock& open) const;
@@ -96,6 +109,7 @@ class Puller {
     [[nodiscard]] Duration turn() const;
     [[nodiscard]] Duration timeout(std::uint32_t failures, bool is_urgent) const;
     [[nodiscard]] std::uint32_t window() const;
+    [[nodiscard]] Duration gather_time() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 
     void pace_alone(Instant now);
@@ -120,6 +134,7 @@ class Puller {
     RoundTrip round_trip_;
     bool is_ended_ = false;
     bool is_endgame_ = false;
+    std::uint32_t missing_ = 0;  ///< In the endgame, when it was last asked for anew.
     std::uint32_t next_id_ = 1;
     std::uint32_t in_flight_ = 0;  ///< Chunks.
     std::uint32_t alone_first_;

@@ -4,33 +4,60 @@
 #include "transport/core/puller.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stage::core {
 
-/// Little is missing, and nothing else will come.
-bool Puller::is_near_end(const ChunkMap& map) const {
+/// How little is missing, where nothing else will come.
+std::optional<std::uint32_t> Puller::missing_near_end(const ChunkMap& map) const {
     // Whatever is asked for is missing: most of the time that says enough.
     if (!is_ended_ || (!is_endgame_ && in_flight_ > limits_.endgame_chunks) ||
         map.held() + map.open_count() != map.blocks()) {
-        return false;
+        return std::nullopt;
     }
     std::uint32_t missing = 0;
     for (std::size_t i = 0; i < map.open_count() && missing <= limits_.endgame_chunks; ++i) {
         const OpenBlock& open = map.at(i);
         missing += open.chunks == 0 ? map.blocks() : open.chunks - open.have.count();
     }
-    return missing <= limits_.endgame_chunks;
+    return missing <= limits_.endgame_chunks ? std::optional{missing} : std::nullopt;
+}
+
+/// Chunks that the link takes in a round trip.
+std::uint64_t Puller::trip_chunks() const {
+    const Duration each = time_of(packet_bytes_);
+    return round_trip_.is_known() && each > Duration::zero()
+               ? static_cast<std::uint64_t>(round_trip_.mean() / each)
+               : 0;
+}
+
+/// The endgame begins; or most of what was asked for came, and the rest may be lost: to ask
+/// again costs less than to wait, where a round trip is longer than the answers.
+bool Puller::should_ask_anew(const ChunkMap& map) {
+    const auto missing = missing_near_end(map);
+    const bool was_endgame = std::exchange(is_endgame_, missing.has_value());
+    if (!missing || *missing == 0) {
+        return false;
+    }
+    const bool is_part = *missing * limits_.endgame_part <= missing_;
+    const bool is_cheap = std::uint64_t{*missing} * limits_.endgame_peers <= trip_chunks();
+    if (was_endgame && !(is_part && is_cheap)) {
+        return false;
+    }
+    missing_ = *missing;
+    return true;
 }
 
 /// What one peer was asked for is asked of others, too, and at once: its answer may be lost,
 /// and there is nothing else to wait for.
-void Puller::begin_endgame(Instant now, ChunkMap& map) {
+void Puller::ask_anew(Instant now, ChunkMap& map) {
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         map.at(i).asked.clear();
     }
     const Instant soon = now + timeout(0, true);
     for (Asked& asked : asked_) {
         asked.expires_at = std::min(asked.expires_at, soon);
+        asked.is_replaced = true;
     }
     look(now, true);
 }
@@ -53,14 +80,13 @@ std::uint32_t Puller::patience(const OpenBlock& open) const {
 /// What a whole request takes at this member's rate, and so at its peers': an answer may have
 /// to wait for another asker's.
 Duration Puller::turn() const {
-    const std::uint64_t bytes = std::uint64_t{limits_.request_chunks_max} * packet_bytes_;
-    return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / rate_)};
+    return time_of(std::uint64_t{limits_.request_chunks_max} * packet_bytes_);
 }
 
 Duration Puller::timeout(std::uint32_t failures, bool is_urgent) const {
     return is_urgent ? round_trip_.hasty_timeout(failures,
                                                  std::max(limits_.endgame_margin_min, turn()))
-                     : round_trip_.timeout(failures, 2 * turn());
+                     : round_trip_.timeout(failures, std::max(margin(), 2 * turn()));
 }
 
 }  // namespace stage::core

@@ -32,6 +32,11 @@ std::uint32_t Puller::window() const {
         bytes / packet_bytes_, limits_.in_flight_chunks_min, limits_.in_flight_chunks_max));
 }
 
+/// A request asks for chunks of one block: to gather for longer than that takes saves none.
+Duration Puller::gather_time() const {
+    return std::min(limits_.gather_time, time_of(kBlockBytes));
+}
+
 bool Puller::has_room(Instant now) {
     // (Of a window's room a request uses a good part: else each answer would bring a new one.)
     if (alone_ && in_flight_ + std::max(request_max() / 2, 1U) > window()) {

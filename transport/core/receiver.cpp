@@ -177,11 +177,14 @@ void Receiver::Parts::order_finish() {
 
 /// How old a gap must be to be a loss: a quarter of a round trip, within bounds. To be too
 /// quick before one is known costs a packet that comes twice; to be slow costs a small file its
-/// time.
+/// time. Nor do packets overtake more than a few others, however short these are.
 Duration Receiver::Parts::gap_age() const {
+    const std::uint64_t packet = config.chunk_bytes + kWireOverheadBytes;
+    const Duration least =
+        std::min(limits.repair.gap_age_min, puller.time_of(limits.repair.gap_packets * packet));
     const RoundTrip& seen = puller.round_trip();
     const Duration quarter = seen.is_known() ? seen.mean() / 4 : Duration::zero();
-    return std::clamp(quarter, limits.repair.gap_age_min, limits.repair.gap_age_max);
+    return std::clamp(quarter, least, limits.repair.gap_age_max);
 }
 
 /// Where nothing is missing it doesn't matter when the frontier settles: the next packet does.

@@ -35,13 +35,18 @@ CoreConfig first_config(const CoreConfig& given,
     return config.readiness_policy == ReadinessPolicy::none ? config : given;
 }
 
-/// Hardly anybody misses more than parities make good: few need to hear an END soon.
+/// Hardly anybody misses more than parities make good: few need to hear an END soon. Of a fast
+/// path everybody waits for who lost the last packet and an END.
 Repeater::Plan end_plan(const CoreConfig& config,
                         const ObjectShape& shape,
-                        const Limits& limits) {
+                        const Limits& limits,
+                        std::uint64_t rate) {
     const EndingLimits& ending = limits.ending;
     const bool is_coded = parities_for(config, shape, limits.parity) > 0;
-    return {.first = is_coded ? ending.end_first_coded : ending.end_first,
+    const std::uint64_t packet = config.chunk_bytes + kWireOverheadBytes;
+    const auto packets_ns = ending.end_packets * packet * 1'000'000'000 / rate;
+    const Duration soon{static_cast<Duration::rep>(packets_ns)};
+    return {.first = is_coded ? ending.end_first_coded : std::min(ending.end_first, soon),
             .max = std::min(ending.end_max, alive_every(config)),
             .even = is_coded ? 1U : ending.end_even};
 }
@@ -74,7 +79,7 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
       watch{config, limits.ending, shape.blocks},
       verdict{config.members},
-      end{end_plan(config, shape, limits)},
+      end{end_plan(config, shape, limits, pacer.rate_bytes_per_s())},
       release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}},
       confirmed{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
@@ -253,6 +258,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
             alive_gap = limits.ending.alive_first;
         }
         if (pass.is_over() && !end.is_running()) {
+            end = Repeater{end_plan(config, shape, limits, pacer.rate_bytes_per_s())};
             // (The last parity said it, and hardly anybody misses anything.)
             end.start(is_offered_whole ? now + limits.ending.end_first_coded : now);
         }

@@ -66,6 +66,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(pacer, stretch_max);
     SAYS(rate, train_packets);
     SAYS(rate, train_patience);
+    SAYS(rate, flight_remembered);
     SAYS(rate, start_bytes_per_s);
     SAYS(rate, least_bytes_per_s);
     SAYS(rate, most_bytes_per_s);
@@ -84,11 +85,13 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, timeout_margin_min);
     SAYS(repair, timeout_max);
     SAYS(repair, gap_age_min);
+    SAYS(repair, gap_packets);
     SAYS(repair, gap_age_max);
     SAYS(repair, gather_time);
     SAYS(repair, look_time_min);
     SAYS(repair, endgame_chunks);
     SAYS(repair, endgame_peers);
+    SAYS(repair, endgame_part);
     SAYS(repair, endgame_margin_min);
     SAYS(repair, silences_free);
     SAYS(repair, failures_before_source);
@@ -135,6 +138,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, done_refresh);
     SAYS(ending, alive_first);
     SAYS(ending, end_first);
+    SAYS(ending, end_packets);
     SAYS(ending, end_even);
     SAYS(ending, end_first_coded);
     SAYS(ending, end_max);

@@ -320,3 +320,51 @@ TEST_CASE("the endgame begins with the answer that leaves little missing, not wi
     }
     CHECK_FALSE(asker.look(now, kAll).empty());  // of others, what was asked of one
 }
+
+TEST_CASE("a fast stream's losses are asked for as often as a block takes, not later") {
+    for (const std::uint64_t rate :
+         {std::uint64_t{12'500'000'000}, std::uint64_t{100'000'000}}) {
+        Asker asker{4, kChunks, rate};
+        CHECK(asker.look(kStart, {.block = 1, .chunk = 4}).size() == 1);
+        const bool is_fast = rate > 1'000'000'000;
+        const Instant later = kStart + microseconds{90};
+        CHECK(asker.look(later, {.block = 1, .chunk = 8}).empty() != is_fast);
+    }
+}
+
+namespace {
+
+/// Asks for the eight chunks that it lacks after the end, and got half of them in 100 us.
+void end_with_half(Asker& asker) {
+    for (const unsigned other : {0U, 2U, 3U}) {
+        asker.map.hold(asker.map.open(block(other))->block);
+    }
+    asker.puller.on_end(kStart);
+    const auto requests = asker.look(kStart, kAll);
+    REQUIRE(requests.size() == 3);
+    for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
+        asker.give(kStart + microseconds{100}, requests[0].first, chunk);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("once half of the last chunks came others are asked for the rest, if that is cheap") {
+    for (const std::uint64_t rate : {std::uint64_t{12'500'000'000}, std::uint64_t{1'000'000}}) {
+        Asker asker{20, 8, rate};
+        end_with_half(asker);
+        const auto anew = asker.look(kStart + microseconds{100}, kAll);
+        CHECK(anew.size() == (rate > 1'000'000'000 ? 3 : 0));
+        for (const auto& [peer, request] : anew) {
+            CHECK(chunks_of(request) == std::set<std::uint32_t>{4, 5, 6, 7});
+        }
+    }
+}
+
+// What had been replaced was taken for a request under way, and nobody asked again.
+TEST_CASE("what was asked for twice and never came is asked for again") {
+    Asker asker{20, 8, 12'500'000'000};
+    end_with_half(asker);
+    REQUIRE(asker.look(kStart + microseconds{100}, kAll).size() == 3);
+    CHECK(asker.look(kStart + seconds{1}, kAll).size() == 3);
+}
