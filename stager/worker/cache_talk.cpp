@@ -1,7 +1,6 @@
 #include "stager/worker/cache_talk.h"
 
 #include "stager/cache/part_note.h"
-#include "transport/core/limits.h"
 
 #include <algorithm>
 
@@ -106,10 +105,6 @@ void wait_for_cached(BroadcastConfig& config,
                      const WorkerSetup& setup) {
     config.ready_timeout += take_up_max(work, setup);
     config.finish_extra = unpack_max(work, orders);
-    if (config.finish_extra > Duration::zero()) {
-        config.ready_timeout +=
-            config.stall_timeout * core::EndingLimits{}.finish_patience + config.finish_extra;
-    }
 }
 
 void tell_begun(const FileSink& sink, ControlSocket& control) {

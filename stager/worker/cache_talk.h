@@ -31,8 +31,8 @@ namespace stage {
 [[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
 
 /// How much longer a group waits for its members, all of them as long: for who copies what came
-/// before; and for an archive or a tree that a cache has, since it isn't unpacked while it
-/// comes, but after, and before its READY by who lacks nothing else.
+/// before; and for the end, where a cache has an archive or a tree, which isn't unpacked while
+/// it comes.
 void wait_for_cached(BroadcastConfig& config,
                      const Work& work,
                      const Orders& orders,

@@ -172,7 +172,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   pack env.tar
   run_staged --stage-file=env.tar::extract
   wait_for 20 all_keep "$BYTES"
-  fault n1 "read 200 $CACHE"   # More than the ConnectTimeout within which members are ready else.
+  fault n1 "read 200 $CACHE"   # More than StallTimeout in all.
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
   said .bytes_here "$((3 * BYTES))"
