@@ -52,6 +52,7 @@ deps_test := \
   openssh-server openssh-client pdsh clustershell $(# what starts programs where no daemon is) \
   iproute2 iptables ethtool             $(# its network: namespaces, rates, loss) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
+  xfsprogs btrfs-progs e2fsprogs        $(# their disks) \
   bindfs fuse3                          $(# a file system that refuses root) \
   dpkg-dev                              $(# make deb) \
   zip zstd                              $(# archives) \

@@ -269,7 +269,22 @@ UniqueFd TargetFile::reading() const {
 }
 
 bool TargetFile::clone(int file) {
-    return way_ == Way::write && fd_ && ::ioctl(fd_.get(), FICLONE, file) == 0;  // NOLINT
+    if (way_ != Way::write || !fd_) {
+        return false;
+    }
+    const int own = fd_.get();
+    bool is_cloned = ::ioctl(own, FICLONE, file) == 0;  // NOLINT: its number is made for ints.
+    // Where the length is no multiple of the disk's blocks nothing may be behind it, no note.
+    if (!is_cloned && errno == EINVAL && note_ &&
+        ::ftruncate(own, static_cast<off_t>(node_.size)) == 0) {
+        is_cloned = ::ioctl(own, FICLONE, file) == 0;  // NOLINT
+        if (is_cloned) {
+            note_.reset();
+        } else {
+            static_cast<void>(write_note());
+        }
+    }
+    return is_cloned;
 }
 
 Status TargetFile::settle() {

@@ -73,6 +73,7 @@ class TargetFile final : public Target {
     /// It grows where the next time finds it.
     [[nodiscard]] bool is_taken_up() const { return stamp_ && order_.is_resumable; }
     [[nodiscard]] Status begin_note();
+    [[nodiscard]] Status write_note();
     [[nodiscard]] bool open_part();
     [[nodiscard]] Status take_up_partial();
     [[nodiscard]] std::uint64_t room_of_part() const;

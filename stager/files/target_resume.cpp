@@ -50,9 +50,14 @@ Status TargetFile::take_up_partial() {
     return note_->write(fd_.get()) ? Status{} : Status{failed(errno)};
 }
 
-/// Of a new file. What can't be noted is not kept if it is broken off, no more.
+/// Of a new file.
 Status TargetFile::begin_note() {
     note_.emplace(*stamp_, node_.size);
+    return write_note();
+}
+
+/// What can't be noted is not kept if it is broken off, no more.
+Status TargetFile::write_note() {
     if (note_->write(fd_.get())) {
         return {};
     }

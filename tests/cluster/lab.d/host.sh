@@ -56,7 +56,7 @@ host_start_slurmd() {
 host_mounts() {
   local host=$1 own=$DIR/node/$1 place
   [ ! -d "$DIR/srv/package" ] || mount -t overlay -o "lowerdir=$DIR/srv/package/usr:/usr" usr /usr || return 1
-  if [ "$LOCAL" = tmpfs ]; then mount -t tmpfs -o "size=$LOCAL_SIZE,mode=755" "node-$host" "$own" || return 1; fi
+  host_disk "$host" "$own" || return 1
   mkdir -p "$own"/{tmp,var-tmp,run/munge,run/lab,shm,spool/slurmd,spool/slurmctld,spool/stagecast,stagecast} /dev/shm
   chmod 1777 "$own"/{tmp,var-tmp,shm}
   chown slurm "$own/spool/slurmctld"
@@ -73,4 +73,19 @@ host_mounts() {
   for place in shm:/dev/shm spool:/var/spool var-tmp:/var/tmp run:/run tmp:/tmp; do
     mount --bind "$own/${place%%:*}" "${place#*:}" || return 1   # /tmp last: DIR may be below it
   done
+}
+
+# host_disk HOST PLACE: what of it is the node's own, on a file system as LOCAL says. (The login host takes the first kind.)
+host_disk() {
+  local kind number=${1#n} image=$2.img
+  local -a kinds
+  IFS=, read -ra kinds <<< "$LOCAL"
+  [[ $number =~ ^[0-9]+$ ]] || number=0
+  kind=${kinds[number % ${#kinds[@]}]}
+  case $kind in
+    disk) return ;;
+    tmpfs) mount -t tmpfs -o "size=$LOCAL_SIZE,mode=755" "node-$1" "$2"; return ;;
+  esac
+  truncate -s "$LOCAL_SIZE" "$image" && "mkfs.$kind" -q "$image" > "$image.log" 2>&1 \
+    && mount -t "$kind" -o loop "$image" "$2" && chmod 755 "$2" || { cat "$image.log"; return 1; }
 }
