@@ -10,8 +10,10 @@
 namespace stage {
 namespace {
 
-constexpr std::size_t kJobsMax = 64;    ///< Each holds a descriptor.
+constexpr std::size_t kJobsMax = 1024;  ///< Each holds a descriptor.
 constexpr std::size_t kBegunMax = 512;  ///< Likewise.
+/// At one time. So a user alone has two, and the next one has another, whatever hangs.
+constexpr std::size_t kCopiersMax = 4;
 
 std::int64_t seconds_now() {
     return ::time(nullptr);
@@ -27,7 +29,8 @@ std::array<std::byte, Size> array_of(Bytes bytes) {
 
 }  // namespace
 
-NodeCache::NodeCache(Surroundings around) : around_{around}, begun_places_{kBegunMax} {
+NodeCache::NodeCache(Surroundings around)
+    : around_{around}, begun_places_{kBegunMax}, jobs_{kJobsMax}, copiers_{kCopiersMax} {
 }
 
 NodeCache::~NodeCache() {
@@ -179,18 +182,17 @@ void NodeCache::keep(Member member,
                      const WorkerKeep& what,
                      StrangerFd file) {
     const LeasedFile leased{.uid = uid, .stamp = what.stamp};
-    const bool is_wanted = is_on() && file && what.bytes > 0 && jobs_.size() < kJobsMax &&
-                           !shelf_.find(uid, what.stamp);
-    if (!is_wanted) {
-        return;
+    const bool is_wanted = is_on() && file && what.bytes > 0 && !shelf_.find(uid, what.stamp) &&
+                           jobs_.push(uid,
+                                      {.file = leased,
+                                       .sum = what.sum,
+                                       .bytes = what.bytes,
+                                       .from = std::move(file),
+                                       .order = {.size = what.bytes}});
+    if (is_wanted) {
+        leases_.keep(member, leased);
+        begin_copies();
     }
-    leases_.keep(member, leased);
-    jobs_.push_back({.file = leased,
-                     .sum = what.sum,
-                     .bytes = what.bytes,
-                     .from = std::move(file),
-                     .order = {.size = what.bytes}});
-    begin_copies();
 }
 
 }  // namespace stage

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "stager/cache/copier.h"
-#include "stager/cache/fair_places.h"
+#include "stager/cache/fair_queue.h"
 #include "stager/cache/leases.h"
 #include "stager/cache/shelf.h"
 #include "stager/cache/store.h"
@@ -29,7 +29,6 @@
 #include "stager/worker/setup.h"
 #include "transport/base/log.h"
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -176,7 +175,8 @@ class NodeCache {
     std::map<Member, std::vector<ShelfKey>> used_;
     std::map<Member, std::vector<Begun>> begun_;
     FairPlaces begun_places_;
-    std::deque<Job> jobs_;
+    FairQueue<Job> jobs_;
+    FairPlaces copiers_;  ///< Of what is not fetched.
     std::map<std::uint64_t, Copying> copying_;
     std::uint64_t last_copy_ = 0;
     Member last_member_ = 0;

@@ -18,7 +18,6 @@
 namespace stage {
 namespace {
 
-constexpr std::size_t kCopiesAtOnce = 2;
 constexpr std::size_t kAnswerMax = 2048;
 
 }  // namespace
@@ -30,13 +29,15 @@ std::size_t NodeCache::fetches() const {
 }
 
 void NodeCache::begin_copies() {
-    while (!jobs_.empty() && copying_.size() - fetches() < kCopiesAtOnce) {
-        Job job = std::move(jobs_.front());
-        jobs_.pop_front();
-        const LeasedFile file = job.file;
-        const bool is_part = job.is_part();
+    const auto has_copier = [this](std::uint32_t uid) { return copiers_.take(uid); };
+    while (auto job = jobs_.pop(has_copier)) {
+        const LeasedFile file = job->file;
+        const bool is_part = job->is_part();
         const bool is_here = shelf_.find(file.uid, file.stamp).has_value();
-        const Status begun = is_here ? Status{} : begin_copy(job);
+        const Status begun = is_here ? Status{} : begin_copy(*job);
+        if (is_here || !begun) {
+            copiers_.leave(file.uid);
+        }
         if (!begun) {
             around_.log.info("a file is not kept", {{"why", begun.error().sentence()}});
         }
@@ -151,6 +152,9 @@ void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
     const Copying copying = std::move(found->second);
     copying_.erase(found);
     shelf_.unreserve(copying.reserved);
+    if (!copying.job.promised) {
+        copiers_.leave(copying.job.file.uid);
+    }
     const Status taken = content ? take_over(copying, *content) : Status{content.error()};
     if (!taken) {
         store_->abandon(copying.draft);

@@ -11,11 +11,6 @@
 #include <utility>
 
 namespace stage {
-namespace {
-
-constexpr std::size_t kPartsAtOnce = 64;  ///< Jobs that wait for a copier.
-
-}  // namespace
 
 void NodeCache::seek(Member member,
                      std::uint32_t uid,
@@ -67,17 +62,20 @@ void NodeCache::whole(Member member) {
 
 void NodeCache::broken_off(Member member) {
     for (Begun& one : take_begun(member)) {
-        const bool is_wanted = is_on() && jobs_.size() < kPartsAtOnce &&
-                               !shelf_.find(one.file.uid, one.file.stamp);
-        if (is_wanted) {
-            jobs_.push_back({.file = one.file,
-                             .sum = {},
-                             .bytes = part_bytes_max(one.bytes),
-                             .from = std::move(one.from),
-                             .order = {.way = CopyWay::part,
-                                       .size = one.bytes,
-                                       .key = {},
-                                       .stamp = one.file.stamp}});
+        const std::uint32_t uid = one.file.uid;
+        if (!is_on() || shelf_.find(uid, one.file.stamp)) {
+            continue;
+        }
+        const CopyOrder order{
+            .way = CopyWay::part, .size = one.bytes, .key = {}, .stamp = one.file.stamp};
+        const bool is_in_line = jobs_.push(uid,
+                                           {.file = one.file,
+                                            .sum = {},
+                                            .bytes = part_bytes_max(one.bytes),
+                                            .from = std::move(one.from),
+                                            .order = order});
+        if (!is_in_line) {
+            break;
         }
     }
     begin_copies();

@@ -226,3 +226,30 @@ TEST_CASE("a copy has room while it is written, and gives it back") {
     world.run_until([&] { return answered; });
     CHECK(cache.shelf().room_for(10 * kBlockBytes));
 }
+
+TEST_CASE("a user's many files don't keep another's waiting") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    constexpr unsigned kMany = 200;
+    CacheWorld world{10'000'000};
+    NodeCache& cache = world.cache();
+    const auto bob = cache.enter();
+    for (unsigned number = 1; number <= kMany; ++number) {
+        const std::string text = "bob's " + std::to_string(number);
+        world.keep(bob, kBob, stamp(number), text, text);
+    }
+    const auto alice = cache.enter();
+    CHECK(world.told(alice, kAlice, stamp(1)).empty());
+    world.keep(alice, kAlice, stamp(1), "alice's", "alice's");
+    std::uint64_t before = 0;
+    cache.ask(cache.enter(), kAlice, about(stamp(1)), [&](const WorkerTold& told, int) {
+        CHECK_FALSE(told.content.empty());
+        before = world.counters.cache_kept;
+    });
+    world.run_until([&] { return before > 0; });
+    CHECK(before < kMany / 2);
+    // And all of bob's are kept in the end.
+    world.run_until([&] { return world.counters.cache_kept == kMany + 1; });
+}
