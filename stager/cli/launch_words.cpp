@@ -136,8 +136,10 @@ std::vector<std::string> worker_words(const Config& site, const PushOptions& opt
     if (options.rate > 0) {
         words.push_back("--rate-max=" + write_rate(options.rate / 8));
     }
-    if (!options.interface.empty()) {
-        words.push_back("--interface=" + options.interface);
+    const std::string interface =
+        options.interface.empty() ? write_interfaces(site.interfaces) : options.interface;
+    if (!interface.empty()) {
+        words.push_back("--interface=" + interface);
     }
     return words;
 }

@@ -30,7 +30,7 @@ constexpr const char* kUsage =
     "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
     "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
     "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
-    "         --interface=NAME  for srun: the network interface to use\n"
+    "         --interface=NAME  with a launcher: instead of the site's Interface=\n"
     "       stagecast status [JOB] [--json]     what is under way on this node's daemon?\n"
     "       stagecast explain JOB [--json]      where did the time of a stage go?\n"
     "       stagecast cache ls|rm|verify        what does this node keep? (root)\n"

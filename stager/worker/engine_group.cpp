@@ -59,6 +59,7 @@ Result<EngineGroup> group_among(const EngineOptions& options,
             return std::move(rails).error();
         }
         group.rails = *std::move(rails);
+        group.address = group.rails.front().address.ip;
     }
     StaticDirectory::Group members;
     members.hosts = std::move(hosts);

@@ -10,7 +10,7 @@ load lib/sshd
 # The two programs that it takes, and nothing else of ours. n3's sshd is down from the beginning.
 setup_file() {
   local build=${STAGECAST_BUILD:-$CLUSTER_TESTS/../../build} to
-  cluster_up 4 --bare --cpus 2 --stagecast ConnectTimeout=3
+  cluster_up 4 --bare --cpus 2 --rails 2 --stagecast ConnectTimeout=3
   to=$CLUSTER_DIR/srv/stagecast
   install -D "$build/stagecast" "$to/bin/stagecast"
   install -D "$build/stagecast-worker" "$to/libexec/stagecast/stagecast-worker"
@@ -136,6 +136,19 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   [ "$RC" = 64 ]
   empty_on n0 n1 n2
 }
+
+@test "the group goes by the site's Interface=, wherever the names lead" {
+  local before
+  input image 5000000
+  lab on n0 sed 's/^Interface=.*/Interface=eth1/' /etc/stagecast/stagecast.conf > "$WORK/site.conf"
+  before=$(bytes_by eth1)
+  push alice n0 --launcher=ssh -c "$T/site.conf" -w 'n[0-2]' image /var/tmp/images/
+  [ "$RC" = 0 ]
+  has image n0 n1 n2
+  echo "$(($(bytes_by eth1) - before)) bytes"
+  [ "$(($(bytes_by eth1) - before))" -gt 5000000 ]
+}
+bytes_by() { lab on n0 cat "/sys/class/net/$1/statistics/tx_bytes"; }
 
 @test "a tree; and broken off in the middle nothing stays" {
   install -d -o 2001 -g 2001 "$WORK/tree/a"

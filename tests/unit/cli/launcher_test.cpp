@@ -132,4 +132,17 @@ TEST_CASE("what a node is told stands on one line, the destination as one word")
     CHECK_THAT(routed, VectorContains(std::string{"--lanes=4"}));
 }
 
+TEST_CASE("the site says which interfaces carry the group, unless the command does") {
+    PushOptions options;
+    Config site = default_config();
+    CHECK_THAT(shell_line(worker_words(site, options)), !Contains("--interface"));
+    site.interfaces = {{"hsn0", "hsn1"}, {"eth0"}};
+    CHECK_THAT(worker_words(site, options),
+               VectorContains(std::string{"--interface=hsn0+hsn1,eth0"}));
+    options.interface = "ib0";
+    const auto words = worker_words(site, options);
+    CHECK_THAT(words, VectorContains(std::string{"--interface=ib0"}));
+    CHECK_THAT(shell_line(words), !Contains("hsn0"));
+}
+
 }  // namespace stage
