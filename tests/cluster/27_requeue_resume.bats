@@ -21,10 +21,10 @@ teardown() { heal; test_ends; }
 BYTES=80000000
 WHOLE=$((BYTES / 1444))
 
-# came_to NODE BYTES: so much of data is there, by the note of what is being written.
+# came_to NODE BYTES [NAME SIZE]: so much of data is there, by the note of what is being written.
 came_to() {
-  lab on "$1" bash -c 'for f in /var/spool/stagecast/'"$JOB"'/.data.stagecast.*; do
-    n=$(tail -c +'$((BYTES + 57))' "$f" | xxd -p -c 16 | grep -vc "^0*$") && [ "$((n * 1048576))" -ge "$0" ] && exit 0; done; exit 1' "$2"
+  lab on "$1" bash -c 'for f in /var/spool/stagecast/'"$JOB/.${3:-data}"'.stagecast.*; do
+    n=$(tail -c +'$((${4:-$BYTES} + 57))' "$f" | xxd -p -c 16 | grep -vc "^0*$") && [ "$((n * 1048576))" -ge "$0" ] && exit 0; done; exit 1' "$2"
 }
 parts() { lab on "$1" find $CACHE -name 'p.*'; }
 all_have_parts() {
@@ -120,6 +120,62 @@ sent_percent() { [ "$SENT" -gt "$((WHOLE * $1 / 100))" ] && [ "$SENT" -lt "$((WH
   again
   staged_everywhere "$OUT" data
   sent_percent 65 90
+}
+
+@test "two files, broken off in the second one: of that the rest is sent" {
+  old_input data "$BYTES"
+  old_input more 40000000
+  script "srun /srv/rank.sh"
+  submit -N4 -w 'n[0-3]' --stage-file=data --stage-file=more job.sh
+  wait_for 40 came_to n2 12000000 more 40000000
+  kill_worker n2
+  wait_job "$JOB" FAILED
+  wait_for 20 all_have_parts
+  wait_for 20 both_parts n1
+  local before
+  before=$(lives)
+  submit -N4 -w 'n[0-3]' --stage-file=data --stage-file=more job.sh
+  completes "$before"
+  staged_everywhere "$OUT" data more
+  # 28 MB are 35 % of the first one's.
+  sent_percent 5 45
+  wait_for 20 none_has_parts
+}
+both_parts() { [ "$(parts "$1" | wc -l)" = 2 ]; }
+
+@test "a job of one node doesn't read again what it has" {
+  old_input data "$BYTES"
+  fault n1 "read 50 $T/"
+  script "srun /srv/rank.sh"
+  submit -N1 -w n1 --stage-file=data job.sh
+  wait_for 40 came_to n1 24000000
+  kill_worker n1
+  wait_job "$JOB" FAILED
+  no_fault n1
+  wait_for 20 has_part n1
+  submit -N1 -w n1 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$OUT" data on n1
+  local read
+  read=$(lab on n1 /srv/stagecast/bin/stagecast explain "$JOB" --json | jq '.ended[0].bytes_read')
+  echo "$read bytes read"
+  [ "$read" -gt 0 ]
+  [ "$read" -le "$((BYTES - 24000000))" ]
+  wait_for 20 none_has_parts
+}
+has_part() { [ -n "$(parts "$1")" ]; }
+
+@test "one node reads slowly what it has: nobody waits longer than for so long, and the rest is sent" {
+  old_input data "$BYTES"
+  job_until 48000000 kill_worker n2
+  wait_job "$JOB" FAILED
+  wait_for 20 all_have_parts
+  # Some forty blocks; and the two seconds that it may take end well before the second one is here.
+  fault n3 "read 1500 $CACHE/"
+  again
+  no_fault n3
+  staged_everywhere "$OUT" data
+  sent_percent 80 110
 }
 
 @test "another user's job with the same file has nothing of it" {

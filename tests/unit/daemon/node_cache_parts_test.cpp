@@ -1,5 +1,6 @@
 // What is kept of a stage that was broken off, for whom, and how long?
 #include "stager/cache/part_copy.h"
+#include "stager/daemon/cache_link.h"
 #include "tests/unit/daemon/cache_world.h"
 
 #include <catch2/catch.hpp>
@@ -113,6 +114,37 @@ TEST_CASE("a worker that leaves, or is followed by another, has broken off, too"
     }
     world.run_until([&] { return world.counters.cache_parts == 1; });
     CHECK(world.sought(kAlice, 1) == 2);
+}
+
+TEST_CASE("what a worker says of its files is of the stage's user") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    Parts world;
+    int given = 0;
+    const auto send = [&](const ToWorker&, int file) { given += file >= 0 ? 1 : 0; };
+    CacheLink bobs{world.cache(), kBob, send};
+    const auto begin = [&] {
+        bobs.on_message(WorkerBegun{.stamp = stamp(1), .bytes = kSize},
+                        StrangerFd{world.text_file(part(1, 3))});
+    };
+    begin();
+    WorkerOutcome outcome;
+    bobs.on_message(outcome, {});
+    bobs.on_worker_ended();
+    world.run_until([&] { return world.counters.cache_parts == 1; });
+    CHECK_FALSE(world.sought(kAlice, 1));
+    CHECK(world.sought(kBob, 1) == 3);
+    CacheLink alices{world.cache(), kAlice, send};
+    alices.on_message(WorkerSeek{stamp(1)}, {});
+    CHECK(given == 0);
+    bobs.on_message(WorkerSeek{stamp(1)}, {});
+    CHECK(given == 1);
+    begin();
+    outcome.state = VerdictState::ok;
+    bobs.on_message(outcome, {});
+    CHECK_FALSE(world.sought(kBob, 1));
 }
 
 TEST_CASE("what came to be whole leaves no part, nor what was there of it before") {
