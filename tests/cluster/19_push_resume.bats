@@ -26,7 +26,7 @@ came_to() {
   lab on "$1" bash -c 'test -e "$0" && n=$(tail -c +'$((BYTES + 57))' "$0" | xxd -p -c 16 | grep -vc "^0*$") && [ "$((n * 1048576))" -ge "$1" ]' "$PART" "$2"
 }
 
-# push_until BYTES COMMAND...: a push of image that is broken off by COMMAND when half of the nodes have so much.
+# push_until BYTES COMMAND...: a push of image that is broken off by COMMAND when n2 has so much.
 push_until() {
   local bytes=$1
   shift
@@ -36,7 +36,14 @@ push_until() {
   "$@"
   wait $!
 }
-interrupt() { lab on n0 bash -c "kill -INT \$(cat $T/push.pid)"; }
+# interrupt [PATH]: the source stands still until then, so that the push to PATH is under way.
+interrupt() {
+  source_worker STOP
+  ! lab on n2 test -e "${1:-/var/tmp/images/image}" || { echo "n2 has the whole file already"; return 1; }
+  lab on n0 bash -c "kill -INT \$(cat $T/push.pid)"
+  source_worker CONT || true
+}
+source_worker() { lab on n0 pkill "-$1" -u root -x stagecast-worke; }
 kill_worker() { lab on "$1" pkill -KILL -u root -x stagecast-worke; }
 nobody_works() {
   local node
@@ -131,7 +138,7 @@ WHOLE=$((BYTES / 1444))
   lab on n0 -d "$T" bash -c '/srv/stagecast/bin/stagecast push -w "n0,n[2-3]" --rate=80mbit image /var/tmp/images/other > said 2>&1 &
     echo $! > push.pid; wait $!' &
   wait_for 20 lab on n0 bash -c 'ls -A /var/tmp/images | grep -q .'
-  interrupt
+  interrupt /var/tmp/images/other
   wait $! || true
   wait_for 20 empty_on n0
 }
