@@ -16,6 +16,8 @@ constexpr double kDrain = 0.8;
 /// belief is wrong, so often in a row at most.
 constexpr double kOutruns = 1.05;
 constexpr unsigned kOutrunMost = 8;
+/// So many times what the train showed, without a queue: the train was held back elsewhere.
+constexpr double kOutgrown = 1.2;
 /// A queue that grows while no more leaves than arrives is not ours, or none: a process was
 /// late.
 constexpr double kExplains = 1.02;
@@ -116,6 +118,10 @@ double RateSearch::start(Instant now, const RateSample& sample) {
     if (rate_ >= most_ || sample.sent < 0.7 * rate_) {
         return rate_;
     }
+    // More passed than the train showed, and did not wait: that was no path's, but a process'.
+    const bool is_more = sample.passed > kOutgrown * train_ && sample.queue < 0.3 * unit &&
+                         sample.packets * packet_bytes_ >= kBucketBytes;
+    is_guess_ = is_guess_ || is_more;
     if (rate_ < 0.95 * expected_) {
         // So many that no shaper's bucket took them all, or it goes on as it is.
         return sample.packets * packet_bytes_ < kBucketBytes ? 0

@@ -77,6 +77,22 @@ TEST_CASE("the rate of a link is found from below and from above, and nothing is
     }
 }
 
+TEST_CASE("where more passes than the train showed, a process held the train back") {
+    const auto samples_until_found = [](std::uint32_t packets) {
+        Path path;
+        RateSearch search = search_from(kLink / 16);
+        int samples = 0;
+        for (; search.state() == RateSearch::State::start && samples < 100; ++samples) {
+            RateSample sample = path.carry(search.rate());
+            sample.packets = packets;
+            static_cast<void>(search.on_sample(path.now, sample));
+        }
+        return samples;
+    };
+    CHECK(samples_until_found(150) <= 7);
+    CHECK(samples_until_found(90) >= 12);  // a shaper's bucket may have passed these
+}
+
 TEST_CASE("chance loss costs no rate") {
     for (const double chance : {0.01, 0.05, 0.2}) {
         CAPTURE(chance);
