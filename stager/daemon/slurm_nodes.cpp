@@ -30,6 +30,17 @@ struct MallocFree {
     void operator()(char* text) const { std::free(text); }  // NOLINT: libslurm's malloc
 };
 
+/// Of several addresses one of IPv4, if there is any, as Slurm itself takes unless it is told
+/// otherwise; getaddrinfo() puts IPv6 first.
+const addrinfo& chosen(const addrinfo& first) {
+    for (const addrinfo* one = &first; one != nullptr; one = one->ai_next) {
+        if (one->ai_family == AF_INET) {
+            return *one;
+        }
+    }
+    return first;
+}
+
 /// NodeAddr may be a name: then it is looked up here, where that may take its time.
 Result<std::string> numeric(const std::string& node, const std::string& address) {
     addrinfo hints{};
@@ -38,13 +49,14 @@ Result<std::string> numeric(const std::string& node, const std::string& address)
     const int failed = ::getaddrinfo(address.c_str(), nullptr, &hints, &list);
     const std::unique_ptr<addrinfo, AddressesFree> found{list};
     std::array<char, NI_MAXHOST> text{};
-    if (failed != 0 || ::getnameinfo(found->ai_addr,
-                                     found->ai_addrlen,
-                                     text.data(),
-                                     text.size(),
-                                     nullptr,
-                                     0,
-                                     NI_NUMERICHOST) != 0) {
+    const addrinfo* one = failed == 0 ? &chosen(*found) : nullptr;
+    if (one == nullptr || ::getnameinfo(one->ai_addr,
+                                        one->ai_addrlen,
+                                        text.data(),
+                                        text.size(),
+                                        nullptr,
+                                        0,
+                                        NI_NUMERICHOST) != 0) {
         return Error{Blame::node,
                      "node " + node + ": its NodeAddr " + address + " has no address (" +
                          ::gai_strerror(failed) + ")"};

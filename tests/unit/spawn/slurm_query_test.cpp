@@ -10,6 +10,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -109,12 +111,19 @@ class Controller {
     std::string dir_ = "/tmp/stagecast-slurm-XXXXXX";
 };
 
-/// A spawner whose queries see `conf` as slurm.conf.
+/// In a child: has `file` for /etc/hosts from now on.
+bool take_hosts(const std::string& file) {
+    return ::unshare(CLONE_NEWNS) == 0 &&
+           ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+}
+
+/// A spawner whose queries see `conf` as slurm.conf, and `hosts`, if not "", as /etc/hosts.
 struct QueryWorld {
-    explicit QueryWorld(const std::string& conf)
-        : spawn{{[conf](int fd) {
+    explicit QueryWorld(const std::string& conf, const std::string& hosts = "")
+        : spawn{{[conf, hosts](int fd) {
               ::setenv("SLURM_CONF", conf.c_str(), 1);
-              return run_slurm_query(fd);
+              return hosts.empty() || take_hosts(hosts) ? run_slurm_query(fd) : 1;
           }}} {}
 
     Result<SlurmAnswer> ask(const SlurmQuestion& question) {
@@ -143,6 +152,11 @@ TEST_CASE("slurmctld tells addresses in rank order, and a job's state") {
     }
     const Controller controller;
     QueryWorld world{controller.conf()};
+    const std::string hosts = controller.conf() + ".hosts";
+    std::ofstream{hosts} << "::1 localhost\n127.0.0.1 localhost\n";
+    QueryWorld of_both{controller.conf(), hosts};
+    CHECK(nodes_of(of_both.ask(ResolveQuestion{"named"})) ==
+          std::vector<SlurmNode>{{"named", "127.0.0.1"}});
     CHECK(nodes_of(world.ask(ResolveQuestion{"n[2,0-1],named"})) ==
           std::vector<SlurmNode>{{"n2", "10.77.1.3"},
                                  {"n0", "10.77.1.1"},
