@@ -15,7 +15,7 @@ teardown() { test_ends; }
   run_staged --stage-file=data
   said .bytes_read 8000001
   staged_everywhere "$OUT" data
-  wait_for 20 all_keep 8000001
+  wait_for 60 all_keep 8000001
   run_staged --stage-file=data
   staged_everywhere "$OUT" data
   said .bytes_read 0
@@ -33,7 +33,7 @@ teardown() { test_ends; }
 @test "a file that was changed is another one, whatever its size and mtime say" {
   old_input data 3000002
   run_staged --stage-file=data
-  wait_for 20 all_keep 3000002
+  wait_for 60 all_keep 3000002
   old_input data 3000002
   run_staged --stage-file=data
   said .bytes_read 3000002
@@ -43,7 +43,7 @@ teardown() { test_ends; }
 @test "a node that has no entry is sent the bytes from the source's, the others take theirs" {
   old_input data 5000003
   run_staged --stage-file=data
-  wait_for 20 all_keep 5000003
+  wait_for 60 all_keep 5000003
   lab on n2 find $CACHE/2001 -type f -size 5000003c -delete
   run_staged --stage-file=data
   staged_everywhere "$OUT" data
@@ -54,12 +54,12 @@ teardown() { test_ends; }
 @test "a spoilt entry is not believed, and goes" {
   old_input data 5000004
   run_staged --stage-file=data
-  wait_for 20 all_keep 5000004
+  wait_for 60 all_keep 5000004
   lab on n1 bash -c 'printf spoilt | dd of="$0" bs=1 seek=2500000 conv=notrunc status=none' "$(entries n1 5000004)"
   run_staged --stage-file=data
   staged_everywhere "$OUT" data
   said .bytes_here 15000012
-  wait_for 20 all_keep 5000004
+  wait_for 60 all_keep 5000004
   run_staged --stage-file=data
   said .bytes_here 20000016
   said .bytes_read 0
@@ -68,7 +68,7 @@ teardown() { test_ends; }
 @test "root sees what is kept, verifies and removes it" {
   old_input data 4000008
   run_staged --stage-file=data
-  wait_for 20 all_keep 4000008
+  wait_for 60 all_keep 4000008
   local ls key
   ls=$(lab on n0 /srv/stagecast/bin/stagecast cache ls)
   grep -Eq '^[0-9a-f]{16} +4000008  [-0-9]+ [0-9:]+  alice$' <<< "$ls"
@@ -102,7 +102,7 @@ teardown() { test_ends; }
   old_input data 3000006 644
   chmod 755 "$ALICE" "$WORK"
   run_staged --stage-file=data
-  wait_for 20 all_keep 3000006
+  wait_for 60 all_keep 3000006
   script "srun /srv/rank.sh"
   install -d -m 700 -o 2002 -g 2002 "$WORK/bob"
   cp "$WORK/job.sh" "$WORK/bob/"
@@ -140,7 +140,7 @@ teardown() { test_ends; }
   for host in login "${NODES[@]}"; do lab on "$host" umount "$T/mine"; done
   # The same file by its own name is known the second time.
   run_staged --stage-file=real/data
-  wait_for 20 all_keep 3000009
+  wait_for 60 all_keep 3000009
   run_staged --stage-file=real/data
   said .bytes_read 0
 }

@@ -38,7 +38,7 @@ nothing_there() {
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
   said .bytes_read "$BYTES"
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
   said .bytes_read 0
@@ -65,7 +65,7 @@ nothing_there() {
   BYTES=$(stat -c %s "$WORK/env.zip")
   wait_for 10 is_old env.zip
   RANK=/srv/rank.sh run_staged --stage-file=env.zip
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   run_staged --stage-file=env.zip::extract
   unpacked_everywhere
   said .bytes_read 0
@@ -76,7 +76,7 @@ nothing_there() {
   tree 3000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   head -c 370 /dev/urandom > "$WORK/env/lib/site/10.py"
   touch -d '2024-02-29 12:34:56' "$WORK/env/lib/site/10.py"
   pack env.tar
@@ -90,25 +90,25 @@ nothing_there() {
   tree 4000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   lab on n2 find $CACHE/2001 -type f -size "${BYTES}c" -delete
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
   said .bytes_here "$((2 * BYTES))"
   said .bytes_read 0
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
 }
 
 @test "a spoilt entry is not unpacked, and goes" {
   tree 5000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   lab on n1 bash -c 'printf spoilt | dd of="$0" bs=1 seek=2500000 conv=notrunc status=none' "$(entries n1 "$BYTES")"
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
   said .bytes_here "$((2 * BYTES))"
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
   said .bytes_here "$((3 * BYTES))"
@@ -124,7 +124,7 @@ nothing_there() {
   while read -r one why; do
     bytes=$(stat -c %s "$WORK/$one")
     RANK=/srv/rank.sh run_staged --stage-file="$one"
-    wait_for 20 all_keep "$bytes"
+    wait_for 60 all_keep "$bytes"
     srun_fails --stage-file="$one:/tmp/d/x:extract"
     sentence "$OUT" '[^ ]*' "$T/$one" "$why"
     wait_for 10 nothing_there
@@ -151,7 +151,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   tree 12000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   place /tmp/d
   fault n1 "read 100 $CACHE"
   script 'echo SCRIPT'
@@ -171,7 +171,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   tree 11000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   fault n1 "read 200 $CACHE"   # More than StallTimeout in all.
   run_staged --stage-file=env.tar::extract
   unpacked_everywhere
@@ -182,7 +182,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   tree 6000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   place /tmp/d
   disk_full n1 /tmp/d
   sbatch_fails --stage-file=env.tar:/tmp/d/x:extract+temp
@@ -205,7 +205,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   chmod 644 "$WORK/env.tar"
   wait_for 10 is_old env.tar
   run_staged --stage-file=env.tar::extract
-  wait_for 20 all_keep "$BYTES"
+  wait_for 60 all_keep "$BYTES"
   install -d -m 700 -o 2002 -g 2002 "$WORK/bob"
   cp "$WORK/job.sh" "$WORK/bob/"
   JOB=$(lab exec -u bob -d "$T/bob" sbatch --parsable -N3 "--stage-file=$T/env.tar::extract" job.sh)

@@ -37,7 +37,7 @@ read_whole() { [ "$(jq .bytes_read <<< "$SAID")" -ge "$BYTES" ] || { echo "not $
   run_staged --stage-file=env
   unpacked_everywhere
   read_whole
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
   run_staged --stage-file=env
   unpacked_everywhere
   said .bytes_read 0
@@ -51,13 +51,13 @@ read_whole() { [ "$(jq .bytes_read <<< "$SAID")" -ge "$BYTES" ] || { echo "not $
 @test "one member's time changed, or one's bytes and no time: everything again" {
   old_tree 3000000
   run_staged --stage-file=env
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
   touch -d '2024-02-29 12:34:57' "$WORK/env/lib/site/10.py"
   settled_tree
   run_staged --stage-file=env
   unpacked_everywhere
   read_whole
-  wait_for 20 all_keep "$KEPT" 2
+  wait_for 60 all_keep "$KEPT" 2
   head -c 370 /dev/urandom > "$WORK/env/lib/site/10.py"
   touch -d '2024-02-29 12:34:57' "$WORK/env/lib/site/10.py"
   settled_tree
@@ -70,18 +70,18 @@ read_whole() { [ "$(jq .bytes_read <<< "$SAID")" -ge "$BYTES" ] || { echo "not $
 @test "a node that has no entry is sent the tree; a spoilt entry is not believed, and goes" {
   old_tree 4000000
   run_staged --stage-file=env
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
   lab on n2 find $CACHE/2001 -type f -size "${KEPT}c" -delete
   run_staged --stage-file=env
   unpacked_everywhere
   said .bytes_here "$((2 * BYTES))"
   said .bytes_read 0
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
   lab on n1 bash -c 'printf spoilt | dd of="$0" bs=1 seek=2500000 conv=notrunc status=none' "$(entries n1 "$KEPT")"
   run_staged --stage-file=env
   unpacked_everywhere
   said .bytes_here "$((2 * BYTES))"
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
 }
 
 making() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
@@ -93,7 +93,7 @@ nothing_there() {
 @test "a slow node is waited for; a job that is cancelled meanwhile leaves nothing, and the entries" {
   old_tree 11000000
   run_staged --stage-file=env
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
   place /tmp/d
   fault n1 "read 400 $CACHE"
   script 'echo SCRIPT'
@@ -113,7 +113,7 @@ nothing_there() {
   RANK='bash -c "echo spoilt > \$STAGECAST_DIR/env/lib/site/299.py; rm \$STAGECAST_DIR/env/bin/tool"' run_staged --stage-file=env
   run_staged --stage-file=env
   unpacked_everywhere
-  wait_for 20 all_keep "$KEPT"
+  wait_for 60 all_keep "$KEPT"
   chmod 755 "$ALICE" "$WORK"
   install -d -m 700 -o 2002 -g 2002 "$WORK/bob"
   cp "$WORK/job.sh" "$WORK/bob/"

@@ -58,7 +58,7 @@ data_sent() { log_since stagecastd-n0 | sed -n "s/.*worker left job=$1 .*packets
     submit -N3 --stage-file=data job.sh
     wait_for 60 test -e "$WORK/there"
     staged_everywhere "$OUT" data
-    wait_for 20 all_keep "$BYTES"
+    wait_for 60 all_keep "$BYTES"
     for node in n0 n1; do
       wait_for 10 shares "$node" "/var/spool/stagecast/$JOB/data"
       shares "$node" "$(entries "$node" "$BYTES")"
