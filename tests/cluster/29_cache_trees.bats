@@ -13,6 +13,7 @@ setup_file() {
 teardown_file() { cluster_down; }
 setup() {
   test_begins
+  later_try
   RANK='/srv/look.sh $STAGECAST_DIR/env'
 }
 teardown() { heal; no_place /tmp/d; test_ends; }
