@@ -1,8 +1,7 @@
 #include "stager/cache/content.h"
 
+#include "stager/cache/sha256.h"
 #include "transport/base/codec.h"
-
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <span>
@@ -11,14 +10,6 @@ namespace stage {
 namespace {
 
 constexpr std::string_view kLabel = "stagecast 1 content";
-
-ContentKey sha256(Bytes bytes) {
-    ContentKey digest{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
-             bytes.size(),
-             reinterpret_cast<unsigned char*>(digest.data()));
-    return digest;
-}
 
 }  // namespace
 

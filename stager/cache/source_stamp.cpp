@@ -1,6 +1,7 @@
 #include "stager/cache/source_stamp.h"
 
-#include <openssl/sha.h>
+#include "transport/base/codec.h"
+
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -19,14 +20,6 @@ std::chrono::nanoseconds time_of(const timespec& time) {
 
 bool is_young(const struct stat& status, std::chrono::nanoseconds now) {
     return now - std::max(time_of(status.st_mtim), time_of(status.st_ctim)) < kStampAgeMin;
-}
-
-SourceStamp sha256(Bytes bytes) {
-    SourceStamp digest{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
-             bytes.size(),
-             reinterpret_cast<unsigned char*>(digest.data()));
-    return digest;
 }
 
 void put_time(ByteWriter& writer, const timespec& time) {
@@ -58,7 +51,7 @@ void TreeStamper::add(const struct stat& status) {
         writer.u64(status.st_ino);
         put_time(writer, status.st_mtim);
         put_time(writer, status.st_ctim);
-        members_.insert(members_.end(), writer.view().begin(), writer.view().end());
+        members_.add(writer.view());
     }
 }
 
@@ -68,7 +61,7 @@ std::optional<SourceStamp> TreeStamper::stamp(const std::string& path, Bytes ind
     }
     ByteWriter writer;
     writer.raw(std::as_bytes(std::span{kTreeLabel})).text(path);
-    writer.raw(sha256(index)).raw(sha256(members_));
+    writer.raw(sha256(index)).raw(members_.digest());
     return sha256(writer.view());
 }
 

@@ -6,20 +6,18 @@
 // stamp: its next change might leave the times as they are.
 #pragma once
 
-#include "transport/base/codec.h"
+#include "stager/cache/sha256.h"
 #include "transport/base/units.h"
 
 #include <sys/stat.h>
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace stage {
 
-using SourceStamp = std::array<std::byte, 32>;  ///< SHA-256.
+using SourceStamp = Sha256Digest;
 
 /// Younger changes may share their time with the next one.
 inline constexpr std::chrono::seconds kStampAgeMin{2};
@@ -52,7 +50,7 @@ class TreeStamper {
     std::chrono::nanoseconds begun_;
     std::optional<dev_t> device_;
     bool is_told_ = true;
-    std::vector<std::byte> members_;  ///< Inode and times of each.
+    Sha256 members_;  ///< Inode and times of each.
 };
 
 }  // namespace stage
