@@ -29,6 +29,11 @@ using Instant = TimeLine::time_point;
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
+/// What so many bytes take at a rate that isn't 0.
+[[nodiscard]] constexpr Duration time_of(std::uint64_t bytes, std::uint64_t bytes_per_s) {
+    return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / bytes_per_s)};
+}
+
 /// A whole number that counts or names one kind of thing. `Tag` tells the kinds apart.
 template <class Tag, class Rep>
 class Ordinal {

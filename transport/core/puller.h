@@ -56,7 +56,7 @@ class Puller {
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
     /// What so many bytes take at that rate.
     [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
-        return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / rate_)};
+        return stage::time_of(bytes, rate_);
     }
     /// How much later than usual an answer may come, at least: late wake-ups.
     [[nodiscard]] Duration margin() const {

@@ -21,6 +21,8 @@ class Repeater {
         std::uint32_t even = 1;   ///< So many gaps before they double.
     };
 
+    /// Its plan comes with the start.
+    Repeater() = default;
     explicit Repeater(Plan plan) : plan_{plan} {}
 
     /// From `now` on; a running one begins anew.
@@ -29,6 +31,10 @@ class Repeater {
         gap_ = plan_.first;
         left_ = plan_.times;
         even_left_ = plan_.even;
+    }
+    void start(Instant now, const Plan& plan) {
+        plan_ = plan;
+        start(now);
     }
     void stop() { next_.reset(); }
     /// The next time, of a running one, is no later than this.
@@ -57,7 +63,7 @@ class Repeater {
     }
 
   private:
-    Plan plan_;
+    Plan plan_{};
     std::optional<Instant> next_;
     Duration gap_{};
     std::uint32_t left_ = 0;

@@ -18,8 +18,7 @@ void SendLog::on_send(Instant now, const Send& send, std::uint64_t pace) {
             : static_cast<std::uint32_t>(send.body.size()) + kWireOverheadBytes;
     // (A PULSE leaves between two bursts: it is no part of the stream.)
     entry.to_group = send.to.to_group && send.type != wire::PacketType::pulse;
-    entry.each = Duration{
-        static_cast<Duration::rep>(std::uint64_t{entry.packet_bytes} * 1'000'000'000 / pace)};
+    entry.each = stage::time_of(entry.packet_bytes, pace);
     entry.sent = now;
     entry.at = std::max(now, end_);
     entry.packets = packets_;

@@ -44,8 +44,7 @@ Repeater::Plan end_plan(const CoreConfig& config,
     const EndingLimits& ending = limits.ending;
     const bool is_coded = parities_for(config, shape, limits.parity) > 0;
     const std::uint64_t packet = config.chunk_bytes + kWireOverheadBytes;
-    const auto packets_ns = ending.end_packets * packet * 1'000'000'000 / rate;
-    const Duration soon{static_cast<Duration::rep>(packets_ns)};
+    const Duration soon = time_of(ending.end_packets * packet, rate);
     return {.first = is_coded ? ending.end_first_coded : std::min(ending.end_first, soon),
             .max = std::min(ending.end_max, alive_every(config)),
             .even = is_coded ? 1U : ending.end_even};
@@ -79,7 +78,6 @@ Sender::Parts::Parts(const CoreConfig& given, const ObjectShape& shape_, const L
       away{config, limits.leave, parities_for(config, shape, limits.parity) > 0},
       watch{config, limits.ending, shape.blocks},
       verdict{config.members},
-      end{end_plan(config, shape, limits, pacer.rate_bytes_per_s())},
       release{{.first = limits.ending.ending_first, .max = limits.ending.ending_max}},
       confirmed{config.members} {
     invariant(config.own == config.source && config.own.value() < config.members &&
@@ -258,9 +256,9 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
             alive_gap = limits.ending.alive_first;
         }
         if (pass.is_over() && !end.is_running()) {
-            end = Repeater{end_plan(config, shape, limits, pacer.rate_bytes_per_s())};
             // (The last parity said it, and hardly anybody misses anything.)
-            end.start(is_offered_whole ? now + limits.ending.end_first_coded : now);
+            end.start(is_offered_whole ? now + limits.ending.end_first_coded : now,
+                      end_plan(config, shape, limits, pacer.rate_bytes_per_s()));
         }
     }
     const auto sends = std::span{batch.sends}.subspan(sends_before);
