@@ -194,6 +194,12 @@ class FileSink final : public BlockSink {
                                       const Cached& cached);
     [[nodiscard]] Status take_up_part_block(BlockIndex block, int part, const Digest128& leaf);
     void hold_nothing_of(const ManifestEntry& entry);
+    /// Of block `number` of `entry`, which lies in `room`: its leaf as it is kept, where that
+    /// is another, because zeros are behind the end of an index (ManifestEntry::kept_bytes()).
+    [[nodiscard]] static std::optional<Digest128> leaf_as_kept(const ManifestEntry& entry,
+                                                               std::uint32_t number,
+                                                               std::size_t length,
+                                                               MutableBytes room);
     [[nodiscard]] Digest128 sum_of_entry(const ManifestEntry& entry,
                                          const std::optional<Digest128>& index_end) const;
 

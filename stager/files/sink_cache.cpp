@@ -102,11 +102,8 @@ Result<bool> FileSink::fill_from(std::size_t index,
             return false;
         }
         const Digest128 leaf = xxh3_128(bytes);
-        if (i + 1 == entry.index_blocks()) {
-            std::fill(room.begin() + static_cast<std::ptrdiff_t>(bytes.size()),
-                      room.end(),
-                      std::byte{0});
-            index_end = xxh3_128(room);
+        if (const auto kept = leaf_as_kept(entry, i, bytes.size(), room)) {
+            index_end = kept;
         }
         if (is_held) {
             hold(block, place, leaf);
@@ -147,6 +144,17 @@ void FileSink::hold_nothing_of(const ManifestEntry& entry) {
             bytes_held_ -= find_block(*manifest_, block)->length;
         }
     }
+}
+
+std::optional<Digest128> FileSink::leaf_as_kept(const ManifestEntry& entry,
+                                                std::uint32_t number,
+                                                std::size_t length,
+                                                MutableBytes room) {
+    if (number + 1 != entry.index_blocks()) {
+        return std::nullopt;
+    }
+    std::ranges::fill(room.subspan(length), std::byte{0});
+    return xxh3_128(room);
 }
 
 /// `index_end`: of a tree, the leaf of its index's last block as that is kept.

@@ -38,8 +38,8 @@ std::optional<FileSink::Keepsake> FileSink::spooled(
     const UniqueFd file = make_spool(target->directory().fd.get(), entry.kept_bytes());
     std::optional<Digest128> index_end;
     DropBehind behind{0};
+    std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; file && i < entry.block_count(); ++i) {
-        std::vector<std::byte> room(kBlockBytes);
         const BlockIndex block{entry.first_block.value() + i};
         const BlockPlace place = *find_block(*manifest_, block);
         const MutableBytes bytes = MutableBytes{room}.first(place.length);
@@ -48,9 +48,9 @@ std::optional<FileSink::Keepsake> FileSink::spooled(
             xxh3_128(bytes) != leaves_[block.index() - first_file_block_]) {
             return std::nullopt;
         }
-        const bool is_index_end = i + 1 == entry.index_blocks();
-        index_end = is_index_end ? std::optional{xxh3_128(room)} : index_end;
-        const Bytes kept = is_index_end ? Bytes{room} : Bytes{bytes};
+        const auto padded = leaf_as_kept(entry, i, bytes.size(), room);
+        index_end = padded ? padded : index_end;
+        const Bytes kept = padded ? Bytes{room} : Bytes{bytes};
         const std::uint64_t at = std::uint64_t{i} * kBlockBytes;
         if (!write_fully(file.get(), kept, at)) {
             return std::nullopt;

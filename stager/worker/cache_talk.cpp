@@ -24,24 +24,6 @@ FileSink::Earliers earlier_in(ControlSocket& control, std::chrono::milliseconds 
             .has_time = [end = Clock::now() + longest] { return Clock::now() < end; }};
 }
 
-/// Of archives and trees whose content is known: at 10 MB/s, and 1000 members.
-std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders) {
-    constexpr std::uint64_t kLeastBytesPerMs = 10'000;
-    std::uint64_t bytes = 0;
-    std::uint64_t inodes = 0;
-    const Manifest* manifest = work.manifest();
-    for (std::size_t i = 0; manifest != nullptr && i < manifest->entries.size(); ++i) {
-        const ManifestEntry& entry = manifest->entries[i];
-        const auto order =
-            entry.content.empty() ? Result<SinkOrder>{SinkOrder{}} : orders.target_of(entry);
-        const bool is_archive = order && !order->target.archive.empty();
-        bytes += is_archive || (entry.is_tree() && !entry.content.empty()) ? entry.size : 0;
-        inodes += entry.content.empty() ? 0 : entry.inodes;
-    }
-    return std::chrono::milliseconds{(bytes + kLeastBytesPerMs - 1) / kLeastBytesPerMs +
-                                     inodes};
-}
-
 }  // namespace
 
 KnownContent known_content(ControlSocket& control, std::chrono::milliseconds longest) {
@@ -99,12 +81,21 @@ std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup
     return bytes > 0 ? std::max(kLeast, milliseconds{ms}) : milliseconds{0};
 }
 
-void wait_for_cached(BroadcastConfig& config,
-                     const Work& work,
-                     const Orders& orders,
-                     const WorkerSetup& setup) {
-    config.ready_timeout += take_up_max(work, setup);
-    config.finish_extra = unpack_max(work, orders);
+std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders) {
+    constexpr std::uint64_t kLeastBytesPerMs = 10'000;
+    std::uint64_t bytes = 0;
+    std::uint64_t inodes = 0;
+    const Manifest* manifest = work.manifest();
+    for (std::size_t i = 0; manifest != nullptr && i < manifest->entries.size(); ++i) {
+        const ManifestEntry& entry = manifest->entries[i];
+        const auto order =
+            entry.content.empty() ? Result<SinkOrder>{SinkOrder{}} : orders.target_of(entry);
+        const bool is_archive = order && !order->target.archive.empty();
+        bytes += is_archive || (entry.is_tree() && !entry.content.empty()) ? entry.size : 0;
+        inodes += entry.content.empty() ? 0 : entry.inodes;
+    }
+    return std::chrono::milliseconds{(bytes + kLeastBytesPerMs - 1) / kLeastBytesPerMs +
+                                     inodes};
 }
 
 void tell_begun(const FileSink& sink, ControlSocket& control) {

@@ -26,17 +26,14 @@ namespace stage {
                                        Interrupts& interrupts,
                                        bool has_cache,
                                        std::chrono::milliseconds longest);
-/// How long it may copy what came before, `longest`: on all nodes of a stage the same, so that
-/// each knows how long others may be at it. What is not copied by then is sent.
+/// How long it may copy what came before, `longest`: what is not copied by then is sent, and
+/// others wait for READY.
 [[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
 
-/// How much longer a group waits for its members, all of them as long: for who copies what came
-/// before; and for the end, where a cache has an archive or a tree, which isn't unpacked while
-/// it comes.
-void wait_for_cached(BroadcastConfig& config,
-                     const Work& work,
-                     const Orders& orders,
-                     const WorkerSetup& setup);
+/// How much longer finishing may take, the same on all nodes: what a cache has of an archive or
+/// a tree isn't unpacked while it comes, but then, with 10 MB and 1000 members a second at
+/// least.
+[[nodiscard]] std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders);
 
 /// What is being written, in case that this stage is broken off.
 void tell_begun(const FileSink& sink, ControlSocket& control);

@@ -241,7 +241,7 @@ Status Stage::run() {
         return std::move(config).error();
     }
     look_ahead(claims);
-    wait_for_cached(*config, *work_, *orders_, setup_);
+    config->finish_extra = unpack_max(*work_, *orders_);
     receive_buffer_ = receive_buffer_bytes(sockets_);
     began_ = std::chrono::steady_clock::now();
     const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
