@@ -1,16 +1,13 @@
 // Is an archive that the node's cache has unpacked as one that comes, and only if it is it?
-#include "stager/files/disk_io.h"
-#include "stager/files/source_and_sink.h"
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/cached.h"
 
 #include <unistd.h>
 
-#include <algorithm>
-
 namespace stage {
 namespace {
 
+using test::all_of;
 using test::content_of;
 using test::content_of_bytes_in;
 using test::Filled;
@@ -31,13 +28,6 @@ std::vector<Wish> unpacked(const Scratch& from, const Scratch& to, const std::st
              .root = to.path(),
              .below = "t",
              .is_unpacked = true}};
-}
-
-std::string all_of(int file, std::size_t size) {
-    std::string bytes(size + 1, '\0');
-    const std::int64_t got = read_fully(file, std::as_writable_bytes(std::span{bytes}), 0);
-    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
-    return bytes;
 }
 
 }  // namespace
@@ -98,16 +88,7 @@ TEST_CASE("an archive that the cache has is unpacked from there, and given to ot
     CHECK(filled.spoilt == 0);
     CHECK(filled.sink.holds_all());
     CHECK(filled.sink.bytes_filled() == bytes.size());
-    auto source = FileSource::open(test::source_orders(wishes), 0);
-    REQUIRE(source);
-    SourceAndSink both{**source, filled.sink};
-    std::vector<std::byte> room(kBlockBytes);
-    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
-        const auto read = both.read(BlockIndex{block}, room);
-        REQUIRE(read);
-        CHECK(std::ranges::equal(Bytes{room}.first(read->length), offer.blocks[block]));
-    }
-    CHECK((*source)->bytes_read() == 0);
+    CHECK(test::read_to_send(wishes, offer, filled.sink) == 0);
     REQUIRE(said(filled.sink.finish()) == "ok");
     CHECK((content_of(to.path("t/d/large")) == test::noise(2 * kBlockBytes)));
     CHECK(to.names() == Names{"t/a", "t/d/large", "t/l"});

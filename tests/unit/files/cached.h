@@ -1,14 +1,17 @@
 // What does a sink make of what its node's cache has, or says that it has?
 #pragma once
 
+#include "stager/files/disk_io.h"
 #include "stager/files/file_sink.h"
 #include "stager/files/file_source.h"
+#include "stager/files/source_and_sink.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,5 +73,32 @@ struct Filled {
     int spoilt = 0;
     int checks = 0;
 };
+
+/// What is in `file`, at most a byte more than `size`.
+inline std::string all_of(int file, std::size_t size) {
+    std::string bytes(size + 1, '\0');
+    const std::int64_t got = read_fully(file, std::as_writable_bytes(std::span{bytes}), 0);
+    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
+    return bytes;
+}
+
+/// The source whose node has `sink` gives all blocks, and they are the offer's; tells how many
+/// bytes it read of its files for that.
+inline std::uint64_t read_to_send(const std::vector<Wish>& wishes,
+                                  const Offer& offer,
+                                  FileSink& sink) {
+    auto source = FileSource::open(source_orders(wishes), 0);
+    REQUIRE(source);
+    SourceAndSink both{**source, sink};
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
+        const auto read = both.read(BlockIndex{block}, room);
+        REQUIRE(read);
+        const Bytes sent = Bytes{room}.first(read->length);
+        CHECK(std::ranges::equal(sent, offer.blocks[block]));
+        CHECK(read->leaf == xxh3_128(sent));
+    }
+    return (*source)->bytes_read();
+}
 
 }  // namespace stage::test

@@ -1,15 +1,12 @@
 // Is a tree kept as what was sent of it, and made of that again only if it is it?
-#include "stager/files/disk_io.h"
-#include "stager/files/source_and_sink.h"
 #include "tests/unit/files/cached.h"
 
 #include <unistd.h>
 
-#include <algorithm>
-
 namespace stage {
 namespace {
 
+using test::all_of;
 using test::content_of;
 using test::content_of_bytes_in;
 using test::Filled;
@@ -26,13 +23,6 @@ std::vector<Wish> tree(const Scratch& from, const Scratch& to) {
     from.write("t/d/small", "last");
     REQUIRE(::symlink("a", from.path("t/l").c_str()) == 0);
     return {{.source = from.path("t"), .root = to.path(), .below = "t"}};
-}
-
-std::string all_of(int file, std::size_t size) {
-    std::string bytes(size + 1, '\0');
-    const std::int64_t got = read_fully(file, std::as_writable_bytes(std::span{bytes}), 0);
-    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
-    return bytes;
 }
 
 bool always() {
@@ -76,16 +66,7 @@ TEST_CASE("a tree that the cache has is made of that, and given to others") {
     REQUIRE(said(filled.status) == "ok");
     CHECK(filled.spoilt == 0);
     CHECK(filled.sink.holds_all());
-    auto source = FileSource::open(test::source_orders(wishes), 0);
-    REQUIRE(source);
-    SourceAndSink both{**source, filled.sink};
-    std::vector<std::byte> room(kBlockBytes);
-    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
-        const auto read = both.read(BlockIndex{block}, room);
-        REQUIRE(read);
-        CHECK(std::ranges::equal(Bytes{room}.first(read->length), offer.blocks[block]));
-    }
-    CHECK((*source)->bytes_read() == 0);
+    CHECK(test::read_to_send(wishes, offer, filled.sink) == 0);
     REQUIRE(said(filled.sink.finish()) == "ok");
     check_tree(to);
     CHECK_FALSE(filled.sink.spooled(0, always));
