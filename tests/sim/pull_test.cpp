@@ -83,6 +83,15 @@ TEST_CASE("seed 31311: pulls that are refused leave room for others", "[scenario
     ran.all_released();
 }
 
+// What chance takes of answers stays the same however slowly they are asked for: who heard the
+// stream keeps a part of its rate. (At the least rate there is two members took 10 s.)
+TEST_CASE("seed 70602: pulls where a sixth is lost don't fall to the least rate",
+          "[scenario]") {
+    const Ran ran{draw_plan(70602)};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{8});
+}
+
 TEST_CASE("pulls on slow links", "[.pulls]") {
     std::printf("%6s %5s %6s %9s | %8s %8s %9s\n",
                 "Mbit/s",

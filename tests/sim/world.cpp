@@ -54,14 +54,28 @@ void World::complain(std::uint16_t rank, const std::string& what) {
 }
 
 /// The time by which even a group with faults must be over.
+/// Chance takes so much that pulls take it for congestion.
+bool World::is_lossy() const {
+    constexpr std::uint64_t kMuchPpm = 100'000;
+    const LossPlan& loss = plan_.loss;
+    return std::uint64_t{loss.independent_ppm} + loss.shared_ppm +
+               std::uint64_t{loss.burst_ppm} * loss.burst_packets >
+           kMuchPpm;
+}
+
 Duration World::patience() const {
     const bool healthy = plan_.must_succeed();
-    // A rate that nobody told may be searched, down to less than half of the slowest link.
-    constexpr std::uint64_t kLeast = 1'250'000;
+    // A rate that nobody told may be searched, down to less than half of the slowest link; by
+    // who takes each loss for congestion, or many, to the least there is.
+    const std::uint64_t least = plan_.is_acker_paced || is_lossy() ? 125'000 : 1'250'000;
     const Duration search =
         plan_.told_bytes_per_s > 0
             ? Duration{}
-            : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / kLeast)};
+            : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / least)};
+    // Blocks leave when others have gone: each some of two intervals between reports later.
+    const Duration windows =
+        milliseconds{80} *
+        static_cast<std::int64_t>(plan_.block_bytes.size() / plan_.resident_blocks);
     const Duration data = plan_.wire_time() * 20 + search;
     Duration disks{};
     Duration names{};
@@ -77,7 +91,7 @@ Duration World::patience() const {
     }
     const Duration faults =
         healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
-    return plan_.heals_at + data + disks + names + faults + seconds{6};
+    return plan_.heals_at + data + windows + disks + names + faults + seconds{6};
 }
 
 bool World::is_over() const {

@@ -43,6 +43,7 @@ class World {
 
   private:
     void complain(std::uint16_t rank, const std::string& what);
+    [[nodiscard]] bool is_lossy() const;
     [[nodiscard]] Duration patience() const;
     [[nodiscard]] bool is_over() const;
     void check_end();

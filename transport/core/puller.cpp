@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint32_t kCopiesMax = 8;
 constexpr unsigned kFewParts = 8;   ///< So small a part of a request may be lost by chance,
 constexpr unsigned kManyParts = 4;  ///< and so large a one isn't.
+/// But chance may take as much, however slowly it is asked for: this part of the stream's rate
+/// is never too much.
+constexpr unsigned kLeastPart = 16;
 
 std::uint64_t share(std::uint64_t rate, std::uint64_t percent) {
     return std::max<std::uint64_t>(rate / 100 * percent, 1);
@@ -38,6 +41,7 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       rate_limits_{limits.rate},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       is_told_{config.rate_bytes_per_s > 0},
+      least_rate_{limits.rate.least_bytes_per_s},
       rate_{is_told_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
       pacer_{limits.pacer, share(rate_, limits.repair.stream_share_percent), packet_bytes_},
       peers_{config, prng},
@@ -64,12 +68,15 @@ void Puller::on_stream(std::uint64_t bytes_per_s) {
         return;
     }
     is_stream_known_ = true;
+    least_rate_ = std::clamp(bytes_per_s / kLeastPart,
+                             rate_limits_.least_bytes_per_s,
+                             rate_limits_.most_bytes_per_s);
     set_rate(bytes_per_s / 10 * 9);
 }
 
 void Puller::set_rate(std::uint64_t bytes_per_s) {
     const std::uint64_t rate =
-        std::clamp(bytes_per_s, rate_limits_.least_bytes_per_s, rate_limits_.most_bytes_per_s);
+        std::clamp(bytes_per_s, least_rate_, rate_limits_.most_bytes_per_s);
     has_new_rate_ = has_new_rate_ || rate != rate_;
     rate_ = rate;
 }

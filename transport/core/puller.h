@@ -127,6 +127,7 @@ class Puller {
     std::uint32_t packet_bytes_;
     bool is_told_;
     bool is_stream_known_ = false;
+    std::uint64_t least_rate_;
     std::uint64_t rate_;
     bool has_new_rate_ = false;
     Pacer pacer_;
