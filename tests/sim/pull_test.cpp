@@ -92,6 +92,14 @@ TEST_CASE("seed 70602: pulls where a sixth is lost don't fall to the least rate"
     CHECK(ran.world.held_after() < seconds{8});
 }
 
+// A source whose window waits for what is pulled leaves the link to the pulls. (With a tenth of
+// the rate for them, room for two blocks and for four descriptors, this took two minutes.)
+TEST_CASE("seed 74645: pulls have the link while the stream stands still", "[scenario]") {
+    const Ran ran{draw_plan(74645)};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{12});
+}
+
 TEST_CASE("pulls on slow links", "[.pulls]") {
     std::printf("%6s %5s %6s %9s | %8s %8s %9s\n",
                 "Mbit/s",

@@ -6,6 +6,7 @@
 
 #include "transport/core/contract.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace stage::core {
@@ -26,6 +27,15 @@ class DiskWatch {
         moved_at_ = now;
     }
 
+    /// Whether what is under way counts: a store may wait for a block that isn't here yet, and
+    /// the disk answers for no time before that was.
+    void look(Instant now, bool counts) {
+        if (counts && !counts_) {
+            moved_at_ = std::max(moved_at_, now);
+        }
+        counts_ = counts;
+    }
+
     [[nodiscard]] bool is_stuck(Instant now, Duration patience) const {
         return under_way_ > 0 && now > moved_at_ + patience;
     }
@@ -36,6 +46,7 @@ class DiskWatch {
 
   private:
     std::uint32_t under_way_ = 0;
+    bool counts_ = true;
     Instant moved_at_{};
 };
 

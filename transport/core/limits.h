@@ -53,6 +53,8 @@ struct RepairLimits {
     std::uint32_t in_flight_chunks_max = 512;
     Duration in_flight_slack = std::chrono::milliseconds{4};  ///< Late wake-ups of the peer.
     std::uint32_t stream_share_percent = 10;  ///< Of the rate, for pulls beside the first pass.
+    /// After such a pause of it: it may wait for what is pulled, which has the whole rate then.
+    Duration stream_pause = std::chrono::milliseconds{50};
     Duration timeout_first = std::chrono::milliseconds{20};  ///< Before a round trip was seen.
     /// Of a fast path no more than a block takes there.
     Duration timeout_margin_min = std::chrono::microseconds{500};

@@ -5,21 +5,11 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 namespace stage::core {
 namespace {
 
 constexpr std::uint32_t kCopiesMax = 8;
-constexpr unsigned kFewParts = 8;   ///< So small a part of a request may be lost by chance,
-constexpr unsigned kManyParts = 4;  ///< and so large a one isn't.
-/// But chance may take as much, however slowly it is asked for: this part of the stream's rate
-/// is never too much.
-constexpr unsigned kLeastPart = 16;
-
-std::uint64_t share(std::uint64_t rate, std::uint64_t percent) {
-    return std::max<std::uint64_t>(rate / 100 * percent, 1);
-}
 
 /// Consecutive chunks become one run. Requires chunks in ascending order.
 std::vector<wire::ChunkRun> runs_of(BlockIndex block, std::span<const std::uint16_t> chunks) {
@@ -43,7 +33,7 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       is_told_{config.rate_bytes_per_s > 0},
       least_rate_{limits.rate.least_bytes_per_s},
       rate_{is_told_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
-      pacer_{limits.pacer, share(rate_, limits.repair.stream_share_percent), packet_bytes_},
+      pacer_{limits.pacer, stream_share(), packet_bytes_},
       peers_{config, prng},
       round_trip_{{.first = limits.repair.timeout_first,
                    .margin_min = limits.repair.endgame_margin_min,
@@ -61,38 +51,6 @@ void Puller::on_end(Instant now) {
     }
     next_look_ = now;
     look_again(now);
-}
-
-void Puller::on_stream(std::uint64_t bytes_per_s) {
-    if (is_told_ || is_ended_ || alone_ || bytes_per_s == 0) {
-        return;
-    }
-    is_stream_known_ = true;
-    least_rate_ = std::clamp(bytes_per_s / kLeastPart,
-                             rate_limits_.least_bytes_per_s,
-                             rate_limits_.most_bytes_per_s);
-    set_rate(bytes_per_s / 10 * 9);
-}
-
-void Puller::set_rate(std::uint64_t bytes_per_s) {
-    const std::uint64_t rate =
-        std::clamp(bytes_per_s, least_rate_, rate_limits_.most_bytes_per_s);
-    has_new_rate_ = has_new_rate_ || rate != rate_;
-    rate_ = rate;
-}
-
-/// Where no rate was told, and no stream tells it: a little more with each request that was
-/// answered but for what chance may lose, less with each of which more stayed away.
-void Puller::search_rate(const Asked& ended) {
-    if (is_told_ || alone_ || (is_stream_known_ && !is_ended_)) {
-        return;
-    }
-    const unsigned all = unsigned{ended.given} + ended.left;
-    if (ended.left * kFewParts <= all) {
-        set_rate(rate_ + rate_ / 32);
-    } else if (ended.left * kManyParts >= all) {
-        set_rate(rate_ - rate_ / 8);
-    }
 }
 
 bool Puller::remove(Asked& asked, std::uint32_t chunk) {
@@ -132,7 +90,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
             open.lacking_count = 0;
         }
         if (asked.left == 0) {
-            search_rate(asked);
+            search_rate(now, asked);
             end(i);
         }
     }
@@ -257,7 +215,7 @@ void Puller::expire(Instant now, ChunkMap& map) {
         if (!late.has_given) {
             peers_.on_timeout(now, late.peer);
         }
-        search_rate(late);
+        search_rate(now, late);
         shrink_alone(now);
         if (OpenBlock* open = map.find(late.block); open != nullptr) {
             give_back(late, *open);
@@ -287,9 +245,7 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     next_look_ = now + gather_time();
     pace_alone(now);
     look_at_.reset();
-    if (std::exchange(has_new_rate_, false)) {
-        pacer_.set_rate(now, is_ended_ ? rate_ : share(rate_, limits_.stream_share_percent));
-    }
+    follow_rate(now);
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         OpenBlock& open = map.at(i);
         const std::uint32_t below = wanted_below(open, settled);

@@ -36,7 +36,9 @@ class Puller {
     /// flows as TCP does, and are no faster than this. 0: it is back.
     void set_alone(Instant now, std::uint64_t bytes_per_s);
     /// The source's packets arrive so fast: what a link takes of them it takes of answers, too.
-    void on_stream(std::uint64_t bytes_per_s);
+    void on_stream(Instant now, std::uint64_t bytes_per_s);
+    /// One of the first pass came.
+    void on_stream_packet(Instant now) { stream_at_ = now; }
     /// A chunk that was asked for is here, from whomever.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
     void on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map);
@@ -119,8 +121,11 @@ class Puller {
     [[nodiscard]] std::uint32_t request_max() const;
     [[nodiscard]] unsigned failures_max() const;
 
+    [[nodiscard]] std::uint64_t stream_share() const;
+    [[nodiscard]] bool has_link(Instant now) const;
+    void follow_rate(Instant now);
     void set_rate(std::uint64_t bytes_per_s);
-    void search_rate(const Asked& ended);
+    void search_rate(Instant now, const Asked& ended);
 
     RepairLimits limits_;
     RateLimits rate_limits_;
@@ -129,7 +134,7 @@ class Puller {
     bool is_stream_known_ = false;
     std::uint64_t least_rate_;
     std::uint64_t rate_;
-    bool has_new_rate_ = false;
+    std::optional<Instant> stream_at_;  ///< When a packet of it came last.
     Pacer pacer_;
     PeerChoice peers_;
     RoundTrip round_trip_;

@@ -57,7 +57,7 @@ void Puller::set_alone(Instant now, std::uint64_t bytes_per_s) {
         pace_alone(now);
     } else {
         alone_.reset();
-        has_new_rate_ = true;
+        follow_rate(now);
     }
     look(now, true);
 }

@@ -151,8 +151,9 @@ void Receiver::Parts::work_on_blocks(Instant now) {
                          std::min(settled.block, intake.map().blocks()),
                          puller,
                          control);
-    puller.on_stream(std::uint64_t{reporter.arrivals().packets_per_s()} *
-                     (config.chunk_bytes + kWireOverheadBytes));
+    puller.on_stream(now,
+                     std::uint64_t{reporter.arrivals().packets_per_s()} *
+                         (config.chunk_bytes + kWireOverheadBytes));
     puller.poll(now, settled, intake.map(), control);
     if (pacer.rate_bytes_per_s() != puller.rate_bytes_per_s()) {
         pacer.set_rate(now, puller.rate_bytes_per_s());
@@ -261,6 +262,7 @@ std::optional<Duration> Receiver::Parts::disk_patience() const {
 
 void Receiver::Parts::watch_disk(Instant now) {
     const auto patience = disk_patience();
+    disk_watch.look(now, patience.has_value());
     if (patience && disk_watch.is_stuck(now, *patience)) {
         fail(now, config.own, {Blame::node, "writing hangs: the disk of this node is stuck"});
     }

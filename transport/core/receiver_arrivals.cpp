@@ -102,6 +102,7 @@ void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
     }
     first_pass_heard += intake.was_held_before(datagram.header.block) ? 0U : 1U;
     frontier.on_chunk(now, place);
+    puller.on_stream_packet(now);
     if (place.block + 1 == intake.map().blocks() &&
         intake.descriptors().knows(datagram.header.block) &&
         place.chunk + 1 == intake.chunks(datagram.header.block)) {

@@ -81,6 +81,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, in_flight_chunks_max);
     SAYS(repair, in_flight_slack);
     SAYS(repair, stream_share_percent);
+    SAYS(repair, stream_pause);
     SAYS(repair, timeout_first);
     SAYS(repair, timeout_margin_min);
     SAYS(repair, timeout_max);

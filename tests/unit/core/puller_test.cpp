@@ -253,17 +253,17 @@ TEST_CASE("where no rate was told, answers raise it and silence lowers it") {
 TEST_CASE("while the stream lasts, pulls go by it, up and down") {
     Prng prng{1};
     Puller puller{asker_config(4, 0), {}, prng};
-    puller.on_stream(0);  // not known yet
+    puller.on_stream(kStart, 0);  // not known yet
     CHECK(puller.rate_bytes_per_s() == Limits{}.rate.start_bytes_per_s);
-    puller.on_stream(1'000'000'000);  // a shaper's bucket
+    puller.on_stream(kStart, 1'000'000'000);  // a shaper's bucket
     CHECK(puller.rate_bytes_per_s() == 900'000'000);
-    puller.on_stream(2'000'000);
+    puller.on_stream(kStart, 2'000'000);
     CHECK(puller.rate_bytes_per_s() == 1'800'000);
-    puller.on_stream(10);
+    puller.on_stream(kStart, 10);
     CHECK(puller.rate_bytes_per_s() == Limits{}.rate.least_bytes_per_s);
-    puller.on_stream(2'000'000);
+    puller.on_stream(kStart, 2'000'000);
     puller.on_end(kStart);
-    puller.on_stream(500'000'000);
+    puller.on_stream(kStart, 500'000'000);
     CHECK(puller.rate_bytes_per_s() == 1'800'000);
 }
 

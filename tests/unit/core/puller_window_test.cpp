@@ -201,7 +201,7 @@ TEST_CASE("back in the group a member pulls as before") {
     fetcher.puller.set_alone(fetcher.now, 200'000);
     fetcher.run(seconds{1});
     fetcher.puller.set_alone(fetcher.now, 0);
-    fetcher.puller.on_stream(100'000'000);
+    fetcher.puller.on_stream(fetcher.now, 100'000'000);
     fetcher.run(seconds{1});
     fetcher.came = 0;
     fetcher.run(seconds{1});

@@ -158,6 +158,20 @@ TEST_CASE("a disk is stuck when something waits and nothing is completed") {
     CHECK_FALSE(watch.is_stuck(kStart + seconds{100}, seconds{1}));
 }
 
+TEST_CASE("a disk doesn't answer for the time in which a store waited for an earlier block") {
+    DiskWatch watch;
+    Operation store;
+    store.kind = OperationKind::store;
+    watch.look(kStart, false);
+    watch.on_ordered(kStart, store);
+    watch.look(kStart + seconds{9}, false);
+    watch.on_ordered(kStart + seconds{10}, store);  // of the first block
+    watch.look(kStart + seconds{10}, true);
+    CHECK_FALSE(watch.is_stuck(kStart + seconds{11}, seconds{1}));
+    watch.look(kStart + milliseconds{10'500}, true);
+    CHECK(watch.is_stuck(kStart + milliseconds{11'001}, seconds{1}));
+}
+
 TEST_CASE("a repeater's next time may come sooner, not later") {
     Repeater repeater{{.first = milliseconds{8}, .max = milliseconds{100}}};
     repeater.hasten(kStart);
