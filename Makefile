@@ -240,7 +240,7 @@ fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
   disk_io member_name elf_needs linker_cache) \
-  stager/worker/setup $(addprefix stager/cache/,content part_note) \
+  stager/worker/setup $(addprefix stager/cache/,content part_note sha256) \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
   $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \

@@ -1,9 +1,9 @@
 #include "stager/daemon/plan.h"
 
+#include "stager/cache/sha256.h"
 #include "stager/daemon/host_list.h"
 
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 
@@ -76,12 +76,7 @@ Result<StagePlan> decode_plan(Bytes bytes) {
 std::array<std::byte, 32> digest_of(const StageRequest& request) {
     ByteWriter writer;
     writer.text(request.specs).text(request.node_list).u32(request.uid);
-    const Bytes bytes = writer.view();
-    std::array<std::byte, 32> digest{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()),
-             bytes.size(),
-             reinterpret_cast<unsigned char*>(digest.data()));
-    return digest;
+    return sha256(writer.view());
 }
 
 }  // namespace stage
