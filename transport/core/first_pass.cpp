@@ -29,7 +29,7 @@ FirstPass::FirstPass(const CoreConfig& config,
       parities_{config, shape, limits, descriptors, residence} {
 }
 
-void FirstPass::order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket) {
+void FirstPass::order_loads(OperationQueue& operations, std::uint64_t& next_ticket) {
     while (next_load_ < shape_.blocks && next_load_ - cursor_.block < load_ahead_ &&
            !is_leaving()) {
         const BlockIndex block{next_load_};

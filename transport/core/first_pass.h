@@ -11,6 +11,7 @@
 #include "transport/core/descriptor_table.h"
 #include "transport/core/limits.h"
 #include "transport/core/object_shape.h"
+#include "transport/core/operation_queue.h"
 #include "transport/core/pacer.h"
 #include "transport/core/parity_pass.h"
 #include "transport/core/residence.h"
@@ -30,7 +31,7 @@ class FirstPass {
               const DescriptorTable& descriptors,
               Residence& residence);
 
-    void order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket);
+    void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
     /// order_loads() would order something.
     [[nodiscard]] bool wants_loads() const {
         const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;

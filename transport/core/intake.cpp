@@ -43,7 +43,7 @@ void Intake::drop(const Datagram& datagram) {
     Operation operation;
     operation.kind = OperationKind::drop;
     operation.ticket = datagram.lease;
-    operations_.push_back(operation);
+    operations_.push_back(std::move(operation));
 }
 
 OpenBlock* Intake::on_data(const Datagram& datagram) {
@@ -59,7 +59,7 @@ OpenBlock* Intake::on_data(const Datagram& datagram) {
     place.ticket = datagram.lease;
     place.block = datagram.header.block;
     place.chunk = datagram.header.chunk;
-    operations_.push_back(place);
+    operations_.push_back(std::move(place));
     advance(*open);
     return open;
 }
@@ -172,7 +172,7 @@ void Intake::order(OperationKind kind, BlockIndex block) {
     operation.ticket = Ticket{next_ticket_++};
     operation.block = block;
     operation.descriptor = descriptors_->at(block);
-    operations_.push_back(operation);
+    operations_.push_back(std::move(operation));
 }
 
 void Intake::start_again(BlockIndex block) {

@@ -13,9 +13,9 @@
 #include "transport/core/holdings.h"
 #include "transport/core/limits.h"
 #include "transport/core/object_shape.h"
+#include "transport/core/operation_queue.h"
 #include "transport/core/residence.h"
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -70,7 +70,7 @@ class Intake final : public Holdings {
     [[nodiscard]] DescriptorTable& descriptors() { return *descriptors_; }
 
     [[nodiscard]] Residence& residence() { return residence_; }
-    [[nodiscard]] std::deque<Operation>& operations() { return operations_; }
+    [[nodiscard]] OperationQueue& operations() { return operations_; }
     [[nodiscard]] std::uint64_t& next_ticket() { return next_ticket_; }
     [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
     [[nodiscard]] std::uint64_t chunks_held() const { return chunks_held_; }
@@ -107,7 +107,7 @@ class Intake final : public Holdings {
     std::optional<DescriptorTable> descriptors_;
     /// Of resident blocks that were read back, where the table has forgotten them.
     std::map<BlockIndex, wire::Descriptor> loaded_;
-    std::deque<Operation> operations_;
+    OperationQueue operations_;
     std::vector<BlockIndex> closed_;
     std::map<BlockIndex, std::uint32_t> bad_digests_;
     std::uint32_t absent_from_ = 0;  ///< No absent block lies before it.

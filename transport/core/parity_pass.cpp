@@ -30,7 +30,7 @@ ParityPass::ParityPass(const CoreConfig& config,
       parities_{parities_for(config, shape, limits.parity)} {
 }
 
-void ParityPass::order_encode(std::deque<Operation>& operations) {
+void ParityPass::order_encode(OperationQueue& operations) {
     ParityCode code;
     code.chunk_bytes = chunk_bytes_;
     code.parities = parities_;

@@ -10,10 +10,9 @@
 #include "transport/core/descriptor_table.h"
 #include "transport/core/limits.h"
 #include "transport/core/object_shape.h"
+#include "transport/core/operation_queue.h"
 #include "transport/core/pacer.h"
 #include "transport/core/residence.h"
-
-#include <deque>
 
 namespace stage::core {
 
@@ -27,7 +26,7 @@ class ParityPass {
                Residence& residence);
 
     /// Once every block was loaded, and is resident yet.
-    void order_encode(std::deque<Operation>& operations);
+    void order_encode(OperationQueue& operations);
     [[nodiscard]] bool wants_encode() const { return parities_ > 0 && !is_encoded_; }
 
     /// As far as credit and batch go. The last number sent, or 0.

@@ -272,8 +272,7 @@ void Receiver::Parts::take(Instant now, OperationBatch& batch) {
     auto& operations = intake.operations();
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
-        batch.operations.push_back(operations.front());
-        operations.pop_front();
+        batch.operations.push_back(operations.pop_front());
     }
 }
 

@@ -153,7 +153,7 @@ void RepairServer::refuse(std::size_t index, ControlQueue& out) {
     finish(index);
 }
 
-void RepairServer::order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket) {
+void RepairServer::order_loads(OperationQueue& operations, std::uint64_t& next_ticket) {
     for (Job& job : jobs_) {
         if (job.is_ready || is_loading_block(job.block)) {
             continue;

@@ -10,6 +10,7 @@
 #include "transport/core/control_queue.h"
 #include "transport/core/holdings.h"
 #include "transport/core/limits.h"
+#include "transport/core/operation_queue.h"
 #include "transport/core/pacer.h"
 #include "transport/core/residence.h"
 #include "transport/core/train.h"
@@ -35,7 +36,7 @@ class RepairServer {
     bool repeat(Instant now, const wire::ChunkRun& run);
 
     /// Orders what has to be read back.
-    void order_loads(std::deque<Operation>& operations, std::uint64_t& next_ticket);
+    void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
     /// order_loads() would order something.
     [[nodiscard]] bool wants_loads() const;
     /// A load ended; a bad one's askers are told.

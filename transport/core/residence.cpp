@@ -43,7 +43,7 @@ std::map<BlockIndex, Residence::Entry>::iterator Residence::evictable() {
     return oldest;
 }
 
-bool Residence::admit(BlockIndex block, std::deque<Operation>& operations) {
+bool Residence::admit(BlockIndex block, OperationQueue& operations) {
     invariant(!contains(block), "a block has one buffer");
     if (entries_.size() >= blocks_max_) {
         const auto oldest = evictable();
@@ -64,7 +64,7 @@ void Residence::settle(BlockIndex block) {
     found->second.touched = ++touches_;
 }
 
-void Residence::release(BlockIndex block, std::deque<Operation>& operations) {
+void Residence::release(BlockIndex block, OperationQueue& operations) {
     if (entries_.erase(block) > 0) {
         operations.push_back(release_of(block));
     }

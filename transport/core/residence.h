@@ -8,9 +8,9 @@
 
 #include "transport/base/units.h"
 #include "transport/core/contract.h"
+#include "transport/core/operation_queue.h"
 
 #include <cstdint>
-#include <deque>
 #include <map>
 
 namespace stage::core {
@@ -27,12 +27,12 @@ class Residence {
 
     /// Gives the block a place, in use; a clean one gives way and its release is ordered. False
     /// if every place is taken. Requires that the block has none.
-    [[nodiscard]] bool admit(BlockIndex block, std::deque<Operation>& operations);
+    [[nodiscard]] bool admit(BlockIndex block, OperationQueue& operations);
     /// The block's bytes are whole and on disk (or can be read again).
     void settle(BlockIndex block);
     /// Gives a clean block's place back to use (its bytes are being replaced), or takes it
     /// away.
-    void release(BlockIndex block, std::deque<Operation>& operations);
+    void release(BlockIndex block, OperationQueue& operations);
 
     void pin(BlockIndex block);
     void unpin(BlockIndex block);

@@ -274,8 +274,7 @@ void Sender::Parts::take(Instant now, OperationBatch& batch) {
     }
     while (!operations.empty() && !batch.full()) {
         disk_watch.on_ordered(now, operations.front());
-        batch.operations.push_back(operations.front());
-        operations.pop_front();
+        batch.operations.push_back(operations.pop_front());
     }
 }
 

@@ -12,6 +12,7 @@
 #include "transport/core/first_pass.h"
 #include "transport/core/group_verdict.h"
 #include "transport/core/member_watch.h"
+#include "transport/core/operation_queue.h"
 #include "transport/core/rate_control.h"
 #include "transport/core/readiness.h"
 #include "transport/core/repair_server.h"
@@ -21,8 +22,6 @@
 #include "transport/core/sender.h"
 #include "transport/core/shared_loss.h"
 #include "transport/core/timeouts.h"
-
-#include <deque>
 
 namespace stage::core {
 
@@ -99,7 +98,7 @@ struct Sender::Parts final : Holdings {
     std::optional<wire::Ending> told;
     std::optional<Instant> stays_until;
     RankSet confirmed;  ///< Who said that it heard the end.
-    std::deque<Operation> operations;
+    OperationQueue operations;
     std::uint64_t next_ticket = 1;
     DiskWatch disk_watch;
     Instant group_sent_at{};

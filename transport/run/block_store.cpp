@@ -17,11 +17,20 @@ MutableBytes BlockStore::acquire(BlockIndex block) {
     return {taken.buffer.get(), kBlockBytes};
 }
 
+/// Its slot, or null. Most packets are of the same block as the one before.
+BlockStore::Slot* BlockStore::find(BlockIndex block) {
+    if (last_ == nullptr || last_block_ != block) {
+        const auto found = slots_.find(block.value());
+        last_ = found != slots_.end() ? &found->second : nullptr;
+        last_block_ = block;
+    }
+    return last_;
+}
+
 /// The block's slot, made if it has none.
 BlockStore::Slot& BlockStore::slot(BlockIndex block) {
-    const auto found = slots_.find(block.value());
-    if (found != slots_.end()) {
-        return found->second;
+    if (Slot* const found = find(block); found != nullptr) {
+        return *found;
     }
     invariant(slots_.size() < blocks_max_, "a core keeps to its resident blocks");
     Buffer buffer;
@@ -66,17 +75,17 @@ bool BlockStore::place(BlockIndex block, std::size_t offset, Bytes chunk) {
 }
 
 MutableBytes BlockStore::opening_room(BlockIndex block, std::size_t offset, std::size_t bytes) {
-    const auto found = slots_.find(block.value());
-    const bool can = found != slots_.end() && !found->second.is_shared && bytes > 0 &&
+    Slot* const found = find(block);
+    const bool can = found != nullptr && !found->is_shared && bytes > 0 &&
                      offset + bytes <= kBlockBytes &&
-                     !found->second.taken.test(offset / wire::kMinChunkBytes);
-    return can ? MutableBytes{found->second.buffer.get() + offset, bytes} : MutableBytes{};
+                     !found->taken.test(offset / wire::kMinChunkBytes);
+    return can ? MutableBytes{found->buffer.get() + offset, bytes} : MutableBytes{};
 }
 
 void BlockStore::keep_opened(BlockIndex block, std::size_t offset) {
-    const auto found = slots_.find(block.value());
-    invariant(found != slots_.end(), "what was opened lies in a resident block");
-    found->second.taken.set(offset / wire::kMinChunkBytes);
+    Slot* const found = find(block);
+    invariant(found != nullptr, "what was opened lies in a resident block");
+    found->taken.set(offset / wire::kMinChunkBytes);
 }
 
 bool BlockStore::is_resident(BlockIndex block) const {
@@ -86,6 +95,7 @@ bool BlockStore::is_resident(BlockIndex block) const {
 void BlockStore::release(BlockIndex block) {
     const auto found = slots_.find(block.value());
     if (found != slots_.end()) {
+        last_ = nullptr;
         free_.push_back(std::move(found->second.buffer));
         slots_.erase(found);
     }

@@ -63,11 +63,14 @@ class BlockStore {
         std::bitset<kBlockBytes / wire::kMinChunkBytes> taken{};
     };
 
+    [[nodiscard]] Slot* find(BlockIndex block);
     [[nodiscard]] Slot& slot(BlockIndex block);
 
     std::uint32_t blocks_max_;
     std::vector<Buffer> free_;
     std::unordered_map<std::uint32_t, Slot> slots_;
+    Slot* last_ = nullptr;  ///< Of these, looked for last, and whose it is.
+    BlockIndex last_block_;
 };
 
 }  // namespace stage

@@ -212,7 +212,7 @@ void Session::perform(Instant now, const core::Operation& operation) {
             release(operation.block);
             return;
         case core::OperationKind::encode:
-            leaving_.erase(operation.block);
+            stay(operation.block);
             return encode_parities(*operation.code, operation.block, parts_.blocks);
         case core::OperationKind::reconstruct:
             return reconstruct(*operation.code, operation.block, parts_.blocks);
@@ -239,7 +239,7 @@ void Session::hear_group(Instant now, bool hears) {
 }
 
 void Session::use_disk(const core::Operation& operation) {
-    leaving_.erase(operation.block);
+    stay(operation.block);
     const MutableBytes buffer = parts_.blocks.acquire(operation.block);
     if (auto done = verify_at_once(operation, buffer)) {
         done_at_once_.push_back(*std::move(done));
@@ -252,7 +252,7 @@ void Session::place(const core::Operation& operation) {
     const std::size_t lease = operation.ticket.index();
     invariant(lease >= 1 && lease <= payloads_.size(), "a lease is one of these packets'");
     const std::size_t offset = offset_of(operation.chunk);
-    leaving_.erase(operation.block);
+    stay(operation.block);
     // A chunk that would lie beyond its block is a broken member's: verify will refuse the
     // block.
     static_cast<void>(parts_.blocks.place(operation.block, offset, payloads_[lease - 1]));
@@ -264,6 +264,13 @@ void Session::release(BlockIndex block) {
         leaving_.insert(block);
     } else {
         parts_.blocks.release(block);
+    }
+}
+
+/// The core wants it again. Asked for each packet, and nearly always none is leaving.
+void Session::stay(BlockIndex block) {
+    if (!leaving_.empty()) {
+        leaving_.erase(block);
     }
 }
 

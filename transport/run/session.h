@@ -77,6 +77,7 @@ class Session {
     void use_disk(const core::Operation& operation);
     void send(Instant now);
     void release(BlockIndex block);
+    void stay(BlockIndex block);
     void release_left();
     void tell(Instant now);
     void wait(Instant now);

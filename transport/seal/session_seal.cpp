@@ -47,7 +47,7 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
         ++counters_.unknown_rank;
         return std::nullopt;
     }
-    SenderOpening& sender = senders_[header->rank].opening;
+    SenderOpening& sender = heard_from(header->rank).opening;
     if (header->is_data()) {
         header->packet_number = wire::expand(
             sender.largest(), static_cast<std::uint16_t>(header->packet_number & 0xffffU));
@@ -71,8 +71,17 @@ std::optional<Opened> SessionSeal::open(MutableBytes packet, const PayloadRoom& 
                           : std::nullopt;
 }
 
+/// Nearly always the same as last time.
+SessionSeal::Sender& SessionSeal::heard_from(Rank rank) {
+    if (last_ == nullptr || last_rank_ != rank) {
+        last_ = &senders_[rank];
+        last_rank_ = rank;
+    }
+    return *last_;
+}
+
 bool SessionSeal::admit(const wire::Header& header) {
-    Sender& sender = senders_[header.rank];
+    Sender& sender = heard_from(header.rank);
     if (!header.is_data() && !sender.control.admit(header.packet_number)) {
         ++counters_.replayed;
         return false;

@@ -72,6 +72,7 @@ class SessionSeal {
         SenderOpening opening;
     };
 
+    [[nodiscard]] Sender& heard_from(Rank rank);
     [[nodiscard]] PacketKey key_of(Rank rank, std::uint32_t epoch) const;
 
     SessionKeys keys_;
@@ -79,7 +80,9 @@ class SessionSeal {
     std::uint64_t next_number_ = 1;
     std::uint32_t own_epoch_ = 0;
     std::optional<PacketCipher> own_cipher_;
-    std::map<Rank, Sender> senders_;
+    std::map<Rank, Sender> senders_;  ///< Nobody leaves it.
+    Sender* last_ = nullptr;          ///< Of these, and whose it is.
+    Rank last_rank_;
     SealCounters counters_;
 };
 

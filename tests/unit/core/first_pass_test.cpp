@@ -42,7 +42,7 @@ struct Pass {
     Residence residence{8};
     DescriptorTable descriptors;
     FirstPass pass;
-    std::deque<Operation> operations;
+    OperationQueue operations;
     std::uint64_t ticket = 1;
     Pacer pacer{
         PacerLimits{.burst_bytes_max = 1U << 30U, .burst_time = seconds{1}}, 1U << 30U, 1070};

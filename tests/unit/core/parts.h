@@ -3,6 +3,7 @@
 
 #include "transport/core/contract.h"
 #include "transport/core/control_queue.h"
+#include "transport/core/operation_queue.h"
 
 #include <chrono>
 #include <vector>
@@ -64,7 +65,7 @@ inline std::vector<Send> drained(ControlQueue& queue) {
     return batch.sends;
 }
 
-inline std::vector<Operation> taken(std::deque<Operation>& operations) {
+inline std::vector<Operation> taken(OperationQueue& operations) {
     std::vector<Operation> all(operations.begin(), operations.end());
     operations.clear();
     return all;

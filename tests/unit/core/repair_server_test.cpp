@@ -61,7 +61,7 @@ struct World {
     Residence residence{4};
     RepairServer server{limits, 1000, shelf, residence};
     ControlQueue out{1000};
-    std::deque<Operation> operations;
+    OperationQueue operations;
     std::uint64_t ticket = 1;
     Pacer pacer{
         PacerLimits{.burst_bytes_max = 1U << 20U, .burst_time = seconds{1}}, 1U << 30U, 1070};

@@ -10,7 +10,7 @@ using namespace stage::core::test;
 
 TEST_CASE("a clean block gives way, the one that was useful least lately first") {
     Residence residence{3};
-    std::deque<Operation> operations;
+    OperationQueue operations;
     for (unsigned i = 0; i < 3; ++i) {
         REQUIRE(residence.admit(block(i), operations));
     }
@@ -23,14 +23,14 @@ TEST_CASE("a clean block gives way, the one that was useful least lately first")
     CHECK(residence.has_room());
     REQUIRE(residence.admit(block(3), operations));
     REQUIRE(operations.size() == 1);
-    CHECK(operations[0].kind == OperationKind::release);
-    CHECK(operations[0].block == block(1));
+    CHECK(operations.front().kind == OperationKind::release);
+    CHECK(operations.front().block == block(1));
     CHECK(residence.size() == 3);
 }
 
 TEST_CASE("a pinned block stays until the last pin is gone") {
     Residence residence{1};
-    std::deque<Operation> operations;
+    OperationQueue operations;
     REQUIRE(residence.admit(block(0), operations));
     residence.settle(block(0));
     residence.pin(block(0));
@@ -44,7 +44,7 @@ TEST_CASE("a pinned block stays until the last pin is gone") {
 
 TEST_CASE("a release is ordered once, for what is resident") {
     Residence residence{2};
-    std::deque<Operation> operations;
+    OperationQueue operations;
     REQUIRE(residence.admit(block(0), operations));
     residence.release(block(0), operations);
     residence.release(block(0), operations);
