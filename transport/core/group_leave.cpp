@@ -88,8 +88,8 @@ bool GroupLeave::may_leave(Instant arrived, const wire::Pulse& pulse) {
             prng_.below(static_cast<std::uint64_t>(limits_.stand_time.count() / 4)))};
     }
     const Duration wanted = limits_.stand_time * (std::int64_t{1} << std::min(times_, 8U));
-    const bool has_room =
-        (pulse.away + 1U) * 100U <= receivers_ * std::uint64_t{limits_.away_percent_max};
+    const bool has_room = (pulse.away + std::uint64_t{1}) * 100U <=
+                          receivers_ * std::uint64_t{limits_.away_percent_max};
     return queue_.stood() >= wanted + wait_ && has_room && !is_for_good_ &&
            times_ < limits_.leaves_max && is_anothers(arrived, pulse);
 }

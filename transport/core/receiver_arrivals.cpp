@@ -18,10 +18,7 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
         const bool is_stream = datagram.header.type != PacketType::offer &&
                                datagram.header.type != PacketType::pulse;
         if (datagram.to_group && is_stream) {
-            reporter.on_packet(now, datagram);
-            if (!intake.has_begun()) {
-                call.on_stream(now + limits.ending.call_least);
-            }
+            on_stream(now, datagram);
         }
     }
     switch (datagram.header.type) {
@@ -57,6 +54,13 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
         case PacketType::leave:
         case PacketType::left:
             return;  // for the source
+    }
+}
+
+void Receiver::Parts::on_stream(Instant now, const Datagram& datagram) {
+    reporter.on_packet(now, datagram);
+    if (!intake.has_begun()) {
+        call.on_stream(now + limits.ending.call_least);
     }
 }
 

@@ -27,6 +27,7 @@ struct Receiver::Parts {
 
     // What arrives.
     void on_datagram(Instant now, const Datagram& datagram);
+    void on_stream(Instant now, const Datagram& datagram);
     void on_data(Instant now, const Datagram& datagram);
     void on_first_pass(Instant now, const Datagram& datagram);
     void on_offer(Instant now, const Datagram& datagram);

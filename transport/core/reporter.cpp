@@ -60,10 +60,10 @@ std::optional<Instant> Reporter::due_at(const ChunkMap& map) const {
                                ? limits_.interval_start
                                : std::max<Duration>(limits_.interval_start,
                                                     limits_.report_time * representatives_);
-    const std::uint64_t packets =
-        std::clamp<std::uint64_t>(numbers / 8,
-                                  limits_.report_packets_min,
-                                  limits_.report_packets_each * (representatives_ + 1U));
+    const std::uint64_t packets = std::clamp<std::uint64_t>(
+        numbers / 8,
+        limits_.report_packets_min,
+        limits_.report_packets_each * (representatives_ + std::uint64_t{1}));
     std::optional<Instant> due;
     if (arrivals_.heard() >= packets) {
         due = reported_at_ + least;

@@ -40,11 +40,7 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
             return;
         case PacketType::done:
             if (const auto body = wire::read_done(datagram.body)) {
-                verdict.on_done(body->ranks);
-                if (is_offered_whole) {
-                    readiness.on_done(body->ranks);
-                }
-                control.push_peer(PacketType::done_ack, from, wire::write(*body));
+                on_done(from, *body);
             }
             return;
         case PacketType::leave:
@@ -95,8 +91,7 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
     wire::Request alone{.id = request.id, .runs = {}};
     std::vector<wire::ChunkRun> shared;
     shared_loss.on_request(now,
-                           {.window = window, .is_lost_by_all = is_lost_by_all},
-                           from,
+                           {.from = from, .window = window, .is_lost_by_all = is_lost_by_all},
                            request,
                            alone,
                            shared);
@@ -104,6 +99,14 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
         server.on_request(now, from, alone, control);
     }
     repeat(now, shared);
+}
+
+void Sender::Parts::on_done(Rank from, const wire::Done& done) {
+    verdict.on_done(done.ranks);
+    if (is_offered_whole) {
+        readiness.on_done(done.ranks);
+    }
+    control.push_peer(PacketType::done_ack, from, wire::write(done));
 }
 
 void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report) {

@@ -33,6 +33,7 @@ struct Sender::Parts final : Holdings {
     void on_late(const Datagram& datagram);
     void on_request(Instant now, Rank from, const wire::Request& request);
     void on_report(Instant now, Rank from, const wire::Report& report);
+    void on_done(Rank from, const wire::Done& done);
     void on_left(Instant now, Rank from, const wire::Left& left);
     void tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo);
     void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);

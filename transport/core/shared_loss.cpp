@@ -112,14 +112,13 @@ void SharedLoss::forget(Instant now, Duration window, Recent& recent) const {
 
 void SharedLoss::on_request(Instant now,
                             const Asking& asking,
-                            Rank from,
                             const wire::Request& request,
                             wire::Request& alone,
                             std::vector<wire::ChunkRun>& repeat) {
     // A request's runs of one block follow each other: who asked before is who asked before
     // them.
     BlockIndex last;
-    Rank before = from;
+    Rank before = asking.from;
     for (const wire::ChunkRun& run : request.runs) {
         if (run.count == 0) {
             alone.runs.push_back(run);
@@ -132,11 +131,11 @@ void SharedLoss::on_request(Instant now,
         forget(now, asking.window, recent);
         sort(run,
              {.is_lost_by_all = asking.is_lost_by_all,
-              .is_another = before != from,
+              .is_another = before != asking.from,
               .alone = alone,
               .repeat = repeat},
              recent);
-        recent.asker = from;
+        recent.asker = asking.from;
     }
 }
 

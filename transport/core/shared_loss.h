@@ -27,8 +27,9 @@ class SharedLoss {
     /// A representative misses `run`: appends what has now been missed by half of them.
     void on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRun>& repeat);
 
-    /// When a member asks.
+    /// Who asks, and when.
     struct Asking {
+        Rank from;
         Duration window;              ///< What was sent to all so lately is under way.
         bool is_lost_by_all = false;  ///< Who asks now has asked others before.
     };
@@ -36,7 +37,6 @@ class SharedLoss {
     /// A member asks: `alone` gets what it alone wants, `repeat` what is sent to everybody.
     void on_request(Instant now,
                     const Asking& asking,
-                    Rank from,
                     const wire::Request& request,
                     wire::Request& alone,
                     std::vector<wire::ChunkRun>& repeat);

@@ -73,19 +73,9 @@ Status Lanes::merge(std::vector<LanePacket>& packets, std::size_t at_most, Durat
 Result<bool> Lanes::look_at_fronts() {
     bool any = false;
     for (Front& front : fronts_) {
-        if (!front.batch && !front.is_dry) {
-            Result<std::optional<LaneBatch>> next = front.reader->next();
-            if (!next) {
-                return next.error();
-            }
-            front.batch = *std::move(next);
-            front.next = 0;
-            if (front.batch) {
-                front.overflow = front.batch->overflow;
-                front.fill = front.batch->fill;
-                // It may have come after the others were looked at.
-                std::ranges::for_each(fronts_, [](Front& one) { one.is_dry = false; });
-            }
+        const bool is_open = !front.batch && !front.is_dry;
+        if (Status taken = is_open ? take_next(front) : Status{}; !taken) {
+            return std::move(taken).error();
         }
         any = any || front.batch.has_value();
     }
@@ -94,6 +84,22 @@ Result<bool> Lanes::look_at_fronts() {
         return front.batch || front.is_dry;
     };
     return any && std::ranges::all_of(fronts_, is_known);
+}
+
+Status Lanes::take_next(Front& front) {
+    Result<std::optional<LaneBatch>> next = front.reader->next();
+    if (!next) {
+        return std::move(next).error();
+    }
+    front.batch = *std::move(next);
+    front.next = 0;
+    if (front.batch) {
+        front.overflow = front.batch->overflow;
+        front.fill = front.batch->fill;
+        // It may have come after the others were looked at.
+        std::ranges::for_each(fronts_, [](Front& one) { one.is_dry = false; });
+    }
+    return {};
 }
 
 /// The clock of the stamps may be set: what it says of other times than around now is nothing.

@@ -77,6 +77,7 @@ class Lanes {
                                std::size_t at_most,
                                Duration now);
     [[nodiscard]] Result<bool> look_at_fronts();
+    [[nodiscard]] Status take_next(Front& front);
     [[nodiscard]] bool awaits_another(const Front& first, Duration now);
     [[nodiscard]] Front* first();
     void step(Front& front, std::vector<LanePacket>& packets);

@@ -68,8 +68,8 @@ class Outbox {
     seal::SessionSeal& seal_;
     BlockStore& blocks_;
     core::CoreConfig config_;
-    std::uint16_t chunk_bytes_;
-    std::size_t train_packets_max_;
+    std::uint16_t chunk_bytes_ = 0;
+    std::size_t train_packets_max_ = 1;
     std::uint8_t lanes_;
     std::uint8_t next_lane_ = 0;
 

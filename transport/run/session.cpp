@@ -60,22 +60,26 @@ bool Session::is_over() const {
 
 void Session::turn(Instant now) {
     receive(now);
-    const auto completions = parts_.disk.take();
-    if (!completions.empty()) {
-        for (const core::Completion& done : completions) {
-            const bool loaded = done.kind == core::OperationKind::load;
-            if (loaded && done.verdict == core::Verdict::good) {
-                parts_.blocks.set_extent(done.block, done.descriptor.wire_length);
-            }
-        }
-        parts_.core.on_done(now, completions);
-    }
+    hear_disk(now);
     if (const auto deadline = parts_.core.deadline(); deadline && *deadline <= now) {
         parts_.core.on_time(now);
     }
     operate(now);
     send(now);
     tell(now);
+}
+
+void Session::hear_disk(Instant now) {
+    const auto completions = parts_.disk.take();
+    for (const core::Completion& done : completions) {
+        const bool loaded = done.kind == core::OperationKind::load;
+        if (loaded && done.verdict == core::Verdict::good) {
+            parts_.blocks.set_extent(done.block, done.descriptor.wire_length);
+        }
+    }
+    if (!completions.empty()) {
+        parts_.core.on_done(now, completions);
+    }
 }
 
 void Session::receive(Instant now) {
@@ -104,14 +108,15 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     datagrams_.clear();
     payloads_.clear();
     for (const ReceivedPacket& packet : packets) {
-        if (const auto opened = parts_.seal.open(packet.bytes, room_)) {
-            datagrams_.push_back(datagram_of(now, *opened, packet.to_group, packet.stamp_ns));
-            const bool was_opened_apart =
-                opened->body.data() != packet.bytes.data() + wire::kHeaderBytes;
-            if (opened->header.is_data() && was_opened_apart) {
-                parts_.blocks.keep_opened(opened->header.block,
-                                          offset_of(opened->header.chunk));
-            }
+        const auto opened = parts_.seal.open(packet.bytes, room_);
+        if (!opened) {
+            continue;
+        }
+        datagrams_.push_back(datagram_of(now, *opened, packet.to_group, packet.stamp_ns));
+        const bool was_opened_apart =
+            opened->body.data() != packet.bytes.data() + wire::kHeaderBytes;
+        if (opened->header.is_data() && was_opened_apart) {
+            parts_.blocks.keep_opened(opened->header.block, offset_of(opened->header.chunk));
         }
     }
     tell_heard(now);
@@ -129,15 +134,19 @@ void Session::hear_lanes(Instant now) {
         if (lane_packets_.empty()) {
             return;
         }
-        datagrams_.clear();
-        payloads_.clear();
-        for (const LanePacket& packet : lane_packets_) {
-            if (parts_.seal.admit(packet.opened.header)) {
-                datagrams_.push_back(datagram_of(now, packet.opened, true, packet.stamp_ns));
-            }
-        }
-        tell_heard(now);
+        hear_lane_packets(now);
     }
+}
+
+void Session::hear_lane_packets(Instant now) {
+    datagrams_.clear();
+    payloads_.clear();
+    for (const LanePacket& packet : lane_packets_) {
+        if (parts_.seal.admit(packet.opened.header)) {
+            datagrams_.push_back(datagram_of(now, packet.opened, true, packet.stamp_ns));
+        }
+    }
+    tell_heard(now);
 }
 
 void Session::tell_heard(Instant now) {

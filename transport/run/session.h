@@ -54,6 +54,7 @@ class Session {
     explicit Session(SessionParts parts);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
+    ~Session() = default;
 
     /// Runs until the core is over. What failed is in the core's outcome.
     void run();
@@ -63,6 +64,8 @@ class Session {
     void receive(Instant now);
     void hear(Instant now, std::span<const ReceivedPacket> packets);
     void hear_lanes(Instant now);
+    void hear_lane_packets(Instant now);
+    void hear_disk(Instant now);
     void tell_heard(Instant now);
     [[nodiscard]] core::Datagram datagram_of(Instant now,
                                              const seal::Opened& opened,

@@ -47,7 +47,7 @@ struct PacketKey {
 /// Whose packets, when.
 struct SenderEpoch {
     Rank rank;
-    Incarnation incarnation;
+    Incarnation incarnation{};
     std::uint32_t epoch = 0;
 };
 

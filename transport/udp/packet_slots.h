@@ -37,6 +37,8 @@ class PacketSlots {
     ~PacketSlots();
     PacketSlots(PacketSlots&&) noexcept;
     PacketSlots& operator=(PacketSlots&&) noexcept;
+    PacketSlots(const PacketSlots&) = delete;
+    PacketSlots& operator=(const PacketSlots&) = delete;
 
     /// What the slots hold is needed no more.
     void clear() { used_ = 0; }

@@ -29,6 +29,19 @@ std::optional<std::string> trouble_with(const std::string& name,
     return std::nullopt;
 }
 
+/// What is wrong with the first that can't be used.
+std::optional<std::string> take_rails(const std::vector<std::string>& entry,
+                                      const std::vector<InterfaceHere>& here,
+                                      std::vector<Rail>& rails) {
+    for (const std::string& name : entry) {
+        if (auto trouble = trouble_with(name, here, entry.size() > 1)) {
+            return trouble;
+        }
+        rails.push_back({name, std::ranges::find(here, name, &InterfaceHere::name)->address});
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<InterfaceHere> interfaces_here(int family) {
@@ -59,15 +72,9 @@ Result<std::vector<Rail>> choose_rails(const std::vector<std::vector<std::string
     std::string said;
     for (const std::vector<std::string>& entry : entries) {
         std::vector<Rail> rails;
-        for (const std::string& name : entry) {
-            if (const auto trouble = trouble_with(name, here, entry.size() > 1)) {
-                said += (said.empty() ? "" : "; ") + *trouble;
-                break;
-            }
-            rails.push_back(
-                {name, std::ranges::find(here, name, &InterfaceHere::name)->address});
-        }
-        if (!entry.empty() && rails.size() == entry.size()) {
+        if (const auto trouble = take_rails(entry, here, rails)) {
+            said += (said.empty() ? "" : "; ") + *trouble;
+        } else if (!entry.empty()) {
             return rails;
         }
     }

@@ -33,8 +33,7 @@ Asked ask(SharedLoss& loss,
     wire::Request alone;
     Asked asked;
     loss.on_request(now,
-                    {.window = kWindow, .is_lost_by_all = is_lost_by_all},
-                    rank(from),
+                    {.from = rank(from), .window = kWindow, .is_lost_by_all = is_lost_by_all},
                     request,
                     alone,
                     asked.repeat);
