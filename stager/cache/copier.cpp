@@ -145,13 +145,9 @@ Result<Content> work_on(const Received& received, int fd) {
         Status copied = copy_part(from, to, {order->stamp, order->size}, may_write);
         return copied ? Result<Content>{Content{}} : std::move(copied).error();
     }
-    return order->way == CopyWay::receive ? receive_sealed(from,
-                                                           to,
-                                                           order->size,
-                                                           order->key,
-                                                           std::chrono::steady_clock::now,
-                                                           may_write)
-                                          : copy_hashed(from, to, order->size, may_write);
+    return order->way == CopyWay::receive
+               ? receive_sealed(from, to, order->size, order->key, {.may_write = may_write})
+               : copy_hashed(from, to, order->size, may_write);
 }
 
 }  // namespace

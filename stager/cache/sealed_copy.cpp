@@ -139,21 +139,20 @@ Result<Content> receive_sealed(int socket,
                                int file,
                                std::uint64_t size,
                                const DirectionKey& key,
-                               const SealedClock& clock,
-                               const MayWrite& may_write) {
+                               const SealedReceipt& receipt) {
     if (Status ready = make_patient(socket); !ready) {
         return std::move(ready).error();
     }
     FrameOpener opener{key};
     ContentHasher hasher;
-    Pace pace{clock};
+    Pace pace{receipt.clock};
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
         pace.reach(at);
         const auto block = receive_frame(socket, length_at(at, size), opener, pace);
         if (!block) {
             return block.error();
         }
-        if (!may_write(at + block->size())) {
+        if (!receipt.may_write(at + block->size())) {
             return no_room();
         }
         hasher.add(*block);

@@ -21,6 +21,12 @@ using SealedClock = std::function<std::chrono::steady_clock::time_point()>;
 /// Asked before the bytes up to there are written; no: the cache has no room for them.
 using MayWrite = std::function<bool(std::uint64_t end)>;
 
+/// What bounds a receipt.
+struct SealedReceipt {
+    SealedClock clock = std::chrono::steady_clock::now;
+    MayWrite may_write = [](auto) { return true; };
+};
+
 /// Both block. `file` is read from its beginning, or written and brought to the disk. A peer
 /// with which less is done at any time than copy_max() asks for is given up: else one that
 /// gives a byte now and then would hold its place for as long as a large file may take.
@@ -29,13 +35,11 @@ using MayWrite = std::function<bool(std::uint64_t end)>;
                                  std::uint64_t size,
                                  const DirectionKey& key,
                                  const SealedClock& clock = std::chrono::steady_clock::now);
-[[nodiscard]] Result<Content> receive_sealed(
-    int socket,
-    int file,
-    std::uint64_t size,
-    const DirectionKey& key,
-    const SealedClock& clock = std::chrono::steady_clock::now,
-    const MayWrite& may_write = [](auto) { return true; });
+[[nodiscard]] Result<Content> receive_sealed(int socket,
+                                             int file,
+                                             std::uint64_t size,
+                                             const DirectionKey& key,
+                                             const SealedReceipt& receipt = {});
 /// What either kind of copy ends with where it may not.
 [[nodiscard]] Error no_room();
 

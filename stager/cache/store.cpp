@@ -107,6 +107,14 @@ std::optional<CacheStore::Stored> stored_as(int directory,
         .key = *key, .size = size_in(status, key->is_part), .used_at = status.st_mtim.tv_sec};
 }
 
+void append_entries(int directory, std::uint32_t uid, std::vector<CacheStore::Stored>& all) {
+    for (const std::string& name : names_in(directory)) {
+        if (const auto stored = stored_as(directory, uid, name)) {
+            all.push_back(*stored);
+        }
+    }
+}
+
 void take_away(int directory, const std::string& name) {
     static_cast<void>(::unlinkat(directory, name.c_str(), 0));
 }
@@ -139,13 +147,12 @@ std::optional<Content> content_of_name(std::string_view name) {
 
 std::optional<std::string> CacheStore::stranger_in(const UniqueFd& directory) {
     for (const std::string& name : names_in(directory.get())) {
-        if (!is_user_directory(directory.get(), name)) {
-            if (is_draft(name) || name == "lost+found") {
-                continue;
-            }
+        const bool is_users = is_user_directory(directory.get(), name);
+        if (!is_users && !is_draft(name) && name != "lost+found") {
             return name;
         }
-        const UniqueFd user{::openat(directory.get(), name.c_str(), kDirectory)};
+        const UniqueFd user{is_users ? ::openat(directory.get(), name.c_str(), kDirectory)
+                                     : -1};
         const std::vector<std::string> names = names_in(user.get());
         const auto other = std::ranges::find_if_not(names, has_user_name);
         if (other != names.end()) {
@@ -182,12 +189,12 @@ void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
     }
     for (const std::string& name : links) {
         const auto content = content_behind(directory.get(), name);
-        if (content && shelf.has({uid, *content})) {
-            if (const auto old = shelf.learn(uid, *stamp_of_name(name), *content)) {
-                take_away(directory.get(), stamp_name(*old));
-            }
-        } else {
+        if (!content || !shelf.has({uid, *content})) {
             take_away(directory.get(), name);
+            continue;
+        }
+        if (const auto old = shelf.learn(uid, *stamp_of_name(name), *content)) {
+            take_away(directory.get(), stamp_name(*old));
         }
     }
 }
@@ -198,10 +205,8 @@ std::vector<CacheStore::Stored> CacheStore::list() const {
         const auto uid = uid_of(user);
         const UniqueFd directory{uid ? ::openat(directory_.get(), user.c_str(), kDirectory)
                                      : -1};
-        for (const std::string& name : names_in(directory.get())) {
-            if (const auto stored = stored_as(directory.get(), *uid, name)) {
-                all.push_back(*stored);
-            }
+        if (uid) {
+            append_entries(directory.get(), *uid, all);
         }
     }
     return all;

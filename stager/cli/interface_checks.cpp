@@ -101,6 +101,28 @@ std::uint32_t in_host_order(const sockaddr* address) {
     return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr);
 }
 
+struct Named {
+    std::string name;
+    bool is_rail;  ///< One of several that are used together.
+};
+
+/// As the first entry that names it has it.
+std::vector<Named> each_once(const std::vector<RailNames>& entries) {
+    std::vector<Named> all;
+    for (const RailNames& entry : entries) {
+        for (const std::string& name : entry) {
+            all.push_back({.name = name, .is_rail = entry.size() > 1});
+        }
+    }
+    std::vector<Named> once;
+    for (Named& one : all) {
+        if (std::ranges::find(once, one.name, &Named::name) == once.end()) {
+            once.push_back(std::move(one));
+        }
+    }
+    return once;
+}
+
 }  // namespace
 
 std::vector<InterfaceSeen> interfaces_seen() {
@@ -134,18 +156,11 @@ std::vector<InterfaceSeen> interfaces_seen() {
 std::vector<Finding> judge_interfaces(const std::vector<RailNames>& entries,
                                       const std::vector<InterfaceSeen>& seen) {
     std::vector<Finding> findings;
-    std::vector<std::string> judged;
     std::vector<std::string> fit;
-    for (const RailNames& entry : entries) {
-        for (const std::string& name : entry) {
-            if (std::ranges::find(judged, name) != judged.end()) {
-                continue;
-            }
-            judged.push_back(name);
-            findings.push_back(judge(name, find(seen, name), entry.size() > 1));
-            if (findings.back().health == Health::fine) {
-                fit.push_back(name);
-            }
+    for (const auto& [name, is_rail] : each_once(entries)) {
+        findings.push_back(judge(name, find(seen, name), is_rail));
+        if (findings.back().health == Health::fine) {
+            fit.push_back(name);
         }
     }
     if (auto rails = judge_rails(entries, fit, seen)) {

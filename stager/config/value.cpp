@@ -290,18 +290,24 @@ std::vector<std::string_view> split_list(std::string_view text, char by) {
     }
 }
 
+/// None if one of them is wrong.
+RailNames read_rails(std::string_view text) {
+    RailNames rails;
+    for (const std::string_view rail : split_list(text, '+')) {
+        auto name = read_name(rail);
+        if (!name || std::ranges::find(rails, *name) != rails.end()) {
+            return {};
+        }
+        rails.push_back(*std::move(name));
+    }
+    return rails.size() <= kPolicyRailsMax ? rails : RailNames{};
+}
+
 std::optional<std::vector<RailNames>> read_interfaces(std::string_view text) {
     std::vector<RailNames> entries;
     for (const std::string_view item : split_list(text)) {
-        RailNames& entry = entries.emplace_back();
-        for (const std::string_view rail : split_list(item, '+')) {
-            auto name = read_name(rail);
-            if (!name || std::ranges::find(entry, *name) != entry.end()) {
-                return std::nullopt;
-            }
-            entry.push_back(*std::move(name));
-        }
-        if (entry.empty() || entry.size() > kPolicyRailsMax) {
+        entries.push_back(read_rails(item));
+        if (entries.back().empty()) {
             return std::nullopt;
         }
     }
@@ -385,10 +391,9 @@ std::string write_list(const std::vector<std::string>& items, char by) {
 }
 
 std::string write_interfaces(const std::vector<RailNames>& entries) {
-    std::vector<std::string> texts;
-    for (const RailNames& entry : entries) {
-        texts.push_back(write_list(entry, '+'));
-    }
+    std::vector<std::string> texts(entries.size());
+    std::ranges::transform(
+        entries, texts.begin(), [](const RailNames& entry) { return write_list(entry, '+'); });
     return write_list(texts);
 }
 

@@ -151,6 +151,26 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
     }
 }
 
+/// False if `word` is none that append_wishes() writes.
+bool take_wish(std::string_view word, StageWishes& wishes) {
+    if (word == "v") {
+        wishes.is_verbose = true;
+        return true;
+    }
+    if (word.starts_with('e')) {
+        const auto path = unescaped(word.substr(1));
+        if (!path || path->empty() || path->size() > kMaxLibraryPathBytes) {
+            return false;
+        }
+        wishes.ld_library_path = *path;
+        return true;
+    }
+    const char* const end = word.data() + word.size();
+    return word.starts_with('t') &&
+           std::from_chars(word.data() + 1, end, wishes.timeout_s).ptr == end &&
+           wishes.timeout_s > 0 && wishes.timeout_s <= kMaxTimeoutWish;
+}
+
 /// Nothing if `head` is not what append_wishes() writes behind the version.
 std::optional<StageWishes> parse_wishes(std::string_view head) {
     StageWishes wishes;
@@ -158,25 +178,7 @@ std::optional<StageWishes> parse_wishes(std::string_view head) {
         return std::nullopt;
     }
     while (!head.empty()) {
-        const std::string_view word = take_until(head, ',');
-        if (word == "v") {
-            wishes.is_verbose = true;
-            continue;
-        }
-        if (word.starts_with('e')) {
-            const auto path = unescaped(word.substr(1));
-            if (!path || path->empty() || path->size() > kMaxLibraryPathBytes) {
-                return std::nullopt;
-            }
-            wishes.ld_library_path = *path;
-            continue;
-        }
-        const char* const end = word.data() + word.size();
-        const bool is_time =
-            word.starts_with('t') &&
-            std::from_chars(word.data() + 1, end, wishes.timeout_s).ptr == end &&
-            wishes.timeout_s > 0 && wishes.timeout_s <= kMaxTimeoutWish;
-        if (!is_time) {
+        if (!take_wish(take_until(head, ','), wishes)) {
             return std::nullopt;
         }
     }

@@ -61,10 +61,13 @@ void Incoming::on_connect() {
     }
 }
 
+std::list<Incoming::Guest>::iterator Incoming::find(const DrivenLink* link) {
+    return std::ranges::find(
+        guests_, link, [](const Guest& one) -> const DrivenLink* { return one.link.get(); });
+}
+
 void Incoming::on_change(const DrivenLink* link) {
-    const auto guest = std::find_if(guests_.begin(), guests_.end(), [&](const Guest& one) {
-        return one.link.get() == link;
-    });
+    const auto guest = find(link);
     if (guest == guests_.end()) {
         return;
     }
@@ -74,11 +77,8 @@ void Incoming::on_change(const DrivenLink* link) {
         guest->settled = true;
         listener_.settle(guest->link->link(), services_.loop.now());
         guest->timer = services_.loop.after(kSetupMax, [this, link] {
-            for (auto one = guests_.begin(); one != guests_.end(); ++one) {
-                if (one->link.get() == link) {
-                    remove(one);
-                    return;
-                }
+            if (const auto late = find(link); late != guests_.end()) {
+                remove(late);
             }
         });
     }

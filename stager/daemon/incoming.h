@@ -48,6 +48,7 @@ class Incoming {
     };
 
     void on_connect();
+    [[nodiscard]] std::list<Guest>::iterator find(const DrivenLink* link);
     void on_change(const DrivenLink* link);
     void on_frame(std::list<Guest>::iterator guest, Bytes frame);
     void hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink> link);

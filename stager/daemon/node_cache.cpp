@@ -61,11 +61,11 @@ void NodeCache::open() {
 // ---- what workers ask
 
 void NodeCache::ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply) {
-    if (++asked_[member] > kMaxAsks) {
-        reply({.about = question.about}, -1);
-    } else if (const auto content = content_of_bytes(question.about)) {
+    const bool is_allowed = ++asked_[member] <= kMaxAsks;
+    const auto content = content_of_bytes(question.about);
+    if (is_allowed && content) {
         answer_content(member, {uid, *content}, question, reply);
-    } else if (question.about.size() == SourceStamp{}.size()) {
+    } else if (is_allowed && question.about.size() == SourceStamp{}.size()) {
         const LeasedFile file{.uid = uid, .stamp = array_of<32>(question.about)};
         answer_stamp(member, file, std::move(reply));
     } else {

@@ -373,13 +373,14 @@ void NodeRun::fail(Blame blame, const std::string& sentence) {
 }
 
 void NodeRun::tell_if_gone() {
-    if (phase_ == Phase::over && is_gone() && !std::exchange(told_gone_, true)) {
-        services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
-            if (!alive.expired()) {
-                owner_.on_gone();
-            }
-        });
+    if (phase_ != Phase::over || !is_gone() || std::exchange(told_gone_, true)) {
+        return;
     }
+    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            owner_.on_gone();
+        }
+    });
 }
 
 }  // namespace stage

@@ -35,7 +35,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
         return Error::from_errno(Blame::node, "socketpair for the worker");
     }
     auto worker = std::make_unique<WorkerProcess>(
-        Token{}, loop, children, counters, order.closer, std::move(events));
+        Around{loop, children, counters}, order.closer, std::move(events));
     worker->socket_.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
     std::vector<int> sockets{theirs.get()};
@@ -56,17 +56,12 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
     return worker;
 }
 
-WorkerProcess::WorkerProcess(Token /*token*/,
-                             Loop& loop,
-                             Children& children,
-                             Counters& counters,
-                             CloserPtr closer,
-                             Events events)
-    : loop_{loop},
-      children_{children},
+WorkerProcess::WorkerProcess(Around around, CloserPtr closer, Events events)
+    : loop_{around.loop},
+      children_{around.children},
       events_{std::move(events)},
       closer_{std::move(closer)},
-      kill_alarm_{loop, [this, &counters] {
+      kill_alarm_{around.loop, [this, &counters = around.counters] {
                       ++counters.workers_killed;
                       kill();
                   }} {
@@ -74,14 +69,15 @@ WorkerProcess::WorkerProcess(Token /*token*/,
 
 WorkerProcess::~WorkerProcess() {
     hang_up();
-    if (!ended_ && id_ != 0) {
-        children_.kill(pid_, SIGKILL);
-        children_.on_end(id_, [&children = children_](const SpawnEvent& event) {
-            if (event.kind == SpawnEvent::Kind::started) {
-                children.kill(event.pid, SIGKILL);
-            }
-        });
+    if (ended_ || id_ == 0) {
+        return;
     }
+    children_.kill(pid_, SIGKILL);
+    children_.on_end(id_, [&children = children_](const SpawnEvent& event) {
+        if (event.kind == SpawnEvent::Kind::started) {
+            children.kill(event.pid, SIGKILL);
+        }
+    });
 }
 
 void WorkerProcess::send(const ToWorker& message, int file) {

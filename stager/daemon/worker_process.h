@@ -22,7 +22,11 @@ struct WorkerOrder {
 };
 
 class WorkerProcess {
-    struct Token {};  ///< Only open() and the like make one.
+    struct Around {  ///< What it lives on. Nobody else can name one.
+        Loop& loop;
+        Children& children;
+        Counters& counters;
+    };
 
   public:
     struct Events {
@@ -39,12 +43,7 @@ class WorkerProcess {
                                                         Counters& counters,
                                                         const WorkerOrder& order,
                                                         Events events);
-    WorkerProcess(Token token,
-                  Loop& loop,
-                  Children& children,
-                  Counters& counters,
-                  CloserPtr closer,
-                  Events events);
+    WorkerProcess(Around around, CloserPtr closer, Events events);
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
     ~WorkerProcess();

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -183,6 +184,9 @@ class FileSink final : public BlockSink {
                                          const Digest128& sum,
                                          const std::function<Status()>& check);
     void hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf);
+    [[nodiscard]] Status take_up_noted(BlockIndex first,
+                                       std::span<const Digest128> noted,
+                                       const std::function<Status()>& check);
     void take_up_block(std::uint32_t number, const Digest128& leaf);
     [[nodiscard]] Status take_up_whole(std::size_t index,
                                        Earlier earlier,

@@ -101,12 +101,9 @@ class Closure {
         }
         objects_.push_back({.path = real(program), .needs = *std::move(needs)});
         for (std::size_t i = 0; i < objects_.size(); ++i) {
-            const Object& object = objects_[i];  // (A deque: it stays where it is.)
-            for (const std::string& name : object.needs.needed) {
-                Status found = known_.insert(name).second ? find(name, object) : Status{};
-                if (!found) {
-                    return std::move(found).error();
-                }
+            // (A deque: each stays where it is.)
+            if (Status found = find_needs_of(objects_[i]); !found) {
+                return std::move(found).error();
             }
         }
         return std::move(libraries_);
@@ -117,6 +114,10 @@ class Closure {
         boost::system::error_code failed;
         const auto canonical = boost::filesystem::canonical(path, failed);
         return failed ? path : canonical.string();
+    }
+
+    static std::string below(const std::string& directory, const std::string& name) {
+        return directory + '/' + name;
     }
 
     /// As it was found, or where it really is.
@@ -135,7 +136,7 @@ class Closure {
         std::vector<std::string> places;
         const auto add = [&](std::string_view path, const Object& from) {
             for (const std::string& one : directories_in(path, directory_of(from.path))) {
-                places.push_back(one + '/' + name);
+                places.push_back(below(one, name));
             }
         };
         for (const Object* up = &object; up != nullptr && object.needs.runpath.empty();
@@ -149,9 +150,19 @@ class Closure {
         const auto [begin, end] = list_.equal_range(name);
         std::for_each(begin, end, [&](const auto& entry) { places.push_back(entry.second); });
         for (const std::string& directory : system_.directories) {
-            places.push_back(directory + '/' + name);
+            places.push_back(below(directory, name));
         }
         return places;
+    }
+
+    Status find_needs_of(const Object& object) {
+        for (const std::string& name : object.needs.needed) {
+            Status found = known_.insert(name).second ? find(name, object) : Status{};
+            if (!found) {
+                return found;
+            }
+        }
+        return {};
     }
 
     Status find(const std::string& name, const Object& object) {

@@ -10,13 +10,23 @@ Status FileSink::take_up(const std::function<Status()>& check) {
     for (std::size_t index = 0; index < places_.size(); ++index) {
         const Target* target = places_[index].target.get();
         const auto noted = target != nullptr ? target->noted() : std::vector<Digest128>{};
-        for (std::uint32_t i = 0; i < noted.size(); ++i) {
-            if (Status on = check(); !on) {
-                return on;
-            }
-            if (noted[i] != Digest128{}) {
-                take_up_block(manifest_->entries[index].first_block.value() + i, noted[i]);
-            }
+        const BlockIndex first = manifest_->entries[index].first_block;
+        if (Status taken = take_up_noted(first, noted, check); !taken) {
+            return taken;
+        }
+    }
+    return {};
+}
+
+Status FileSink::take_up_noted(BlockIndex first,
+                               std::span<const Digest128> noted,
+                               const std::function<Status()>& check) {
+    for (std::uint32_t i = 0; i < noted.size(); ++i) {
+        if (Status on = check(); !on) {
+            return on;
+        }
+        if (noted[i] != Digest128{}) {
+            take_up_block(first.value() + i, noted[i]);
         }
     }
     return {};

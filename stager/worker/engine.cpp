@@ -80,6 +80,7 @@ std::pair<std::uint16_t, std::uint16_t> ports_range() {
 
 std::vector<std::string> names_of(const std::vector<udp::Rail>& rails) {
     std::vector<std::string> names;
+    names.reserve(rails.size());
     for (const udp::Rail& rail : rails) {
         names.push_back(rail.name);
     }
@@ -118,6 +119,19 @@ struct Ready {
     CardTable cards;
     std::uint32_t receive_buffer = 0;
 };
+
+/// What was asked for, whoever the members are.
+void apply(const EngineOptions& options, BroadcastConfig& config) {
+    config.protection = options.protection;
+    config.rate_bits_per_s = options.rate_told != 0 ? options.rate_told : options.rate_max;
+    config.is_rate_told = options.rate_told != 0;
+    config.may_compress = options.may_compress;
+    config.rate_remembered_bits_per_s = options.rate_remembered;
+    follow(options.policies, config);
+    config.ready_timeout = kReadyTimeout;
+    config.stall_timeout = options.stall_timeout;
+    config.linger = kLinger;
+}
 
 Result<Ready> connect(const EngineOptions& options,
                       EngineGroup& group,
@@ -165,18 +179,9 @@ Result<Ready> connect(const EngineOptions& options,
     }
     ready.config = *std::move(config);
     ready.config.group = *address;
-    ready.config.protection = options.protection;
     ready.config.group_key = group.key;
     ready.config.session = wired->agreement.session;
-    ready.config.rate_bits_per_s =
-        options.rate_told != 0 ? options.rate_told : options.rate_max;
-    ready.config.is_rate_told = options.rate_told != 0;
-    ready.config.may_compress = options.may_compress;
-    ready.config.rate_remembered_bits_per_s = options.rate_remembered;
-    follow(options.policies, ready.config);
-    ready.config.ready_timeout = kReadyTimeout;
-    ready.config.stall_timeout = options.stall_timeout;
-    ready.config.linger = kLinger;
+    apply(options, ready.config);
     Result<BroadcastSockets> opened =
         open_group(ready.config, std::span{group.rails}.first(ready.config.rails), sockets);
     if (!opened) {

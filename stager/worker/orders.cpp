@@ -111,24 +111,23 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
     std::vector<SourceOrder> orders;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         const auto index = static_cast<std::uint16_t>(i);
-        if (!specs_[i].is_list) {
-            orders.push_back({.spec = index,
-                              .path = specs_[i].source,
-                              .line = {},
-                              .is_optional = specs_[i].is_optional,
-                              .is_plain = specs_[i].is_unpacked});
-            Status found =
-                specs_[i].is_with_libraries ? add_libraries(index, orders) : Status{};
-            if (!found && !specs_[i].is_optional) {
-                return std::move(found).error();
-            }
-            continue;
-        }
-        if (Status added = add_lines(index, orders); !added) {
+        Status added = specs_[i].is_list ? add_lines(index, orders) : add_file(index, orders);
+        if (!added) {
             return std::move(added).error();
         }
     }
     return orders;
+}
+
+Status Orders::add_file(std::uint16_t index, std::vector<SourceOrder>& orders) const {
+    const StageSpec& spec = specs_[index];
+    orders.push_back({.spec = index,
+                      .path = spec.source,
+                      .line = {},
+                      .is_optional = spec.is_optional,
+                      .is_plain = spec.is_unpacked});
+    Status found = spec.is_with_libraries ? add_libraries(index, orders) : Status{};
+    return found || spec.is_optional ? Status{} : std::move(found);
 }
 
 /// A library has a line, too: one that says what it is called.

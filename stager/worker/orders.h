@@ -56,6 +56,7 @@ class Orders {
 
     [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
     [[nodiscard]] Status add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] Status add_file(std::uint16_t index, std::vector<SourceOrder>& orders) const;
     [[nodiscard]] Status add_libraries(std::uint16_t index,
                                        std::vector<SourceOrder>& orders) const;
     [[nodiscard]] Result<TargetPlace> place_of_library(const StageSpec& program,

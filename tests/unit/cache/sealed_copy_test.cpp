@@ -90,12 +90,10 @@ TEST_CASE("what was sealed with another key, or has another length, is refused")
 TEST_CASE("nothing is written that the cache has no room for") {
     CopyWorld world{"some text"};
     REQUIRE(world.send(key_of(1)));
-    const auto content = receive_sealed(world.far.get(),
-                                        world.copy.get(),
-                                        9,
-                                        key_of(1),
-                                        std::chrono::steady_clock::now,
-                                        [](std::uint64_t end) { return end < 9; });
+    const auto content = receive_sealed(
+        world.far.get(), world.copy.get(), 9, key_of(1), {.may_write = [](auto end) {
+            return end < 9;
+        }});
     REQUIRE_FALSE(content);
     CHECK_THAT(content.error().sentence(), Catch::Contains("no room"));
     CHECK(test::content_of(world.scratch.path("copy")).empty());
@@ -119,8 +117,8 @@ TEST_CASE("a peer that is never silent but far too slow is given up") {
     CopyWorld slow{text};
     Status sent;
     std::thread sender{[&] { sent = slow.send(key_of(1)); }};
-    const auto content =
-        receive_sealed(slow.far.get(), slow.copy.get(), text.size(), key_of(1), leaping);
+    const auto content = receive_sealed(
+        slow.far.get(), slow.copy.get(), text.size(), key_of(1), {.clock = leaping});
     slow.far.reset();
     sender.join();
     REQUIRE_FALSE(content);
