@@ -257,11 +257,13 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     }
     if (look_at_ && *look_at_ <= now) {
         // Asking waits for the pacer or for answers; these make a look worth while by
-        // themselves.
-        if (alone_ && pacer_.credit(now) > 0) {
-            return look_at_.reset();  // for answers
+        // themselves to who fetches alone.
+        const bool is_for_answers = pacer_.credit(now) > 0;
+        if (alone_ && is_for_answers) {
+            return look_at_.reset();
         }
-        look_at_ = std::max(pacer_.burst_at(now), now + limits_.look_time_min);
+        const Duration pause = is_for_answers ? answer_time() : limits_.look_time_min;
+        look_at_ = std::max(pacer_.burst_at(now), now + pause);
         next_look_ = *look_at_;
     }
 }

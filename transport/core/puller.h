@@ -112,6 +112,7 @@ class Puller {
     [[nodiscard]] Duration timeout(std::uint32_t failures, bool is_urgent) const;
     [[nodiscard]] std::uint32_t window() const;
     [[nodiscard]] Duration gather_time() const;
+    [[nodiscard]] Duration answer_time() const;
     void look_again(Instant at) { look_at_ = look_at_ ? std::min(*look_at_, at) : at; }
 
     void pace_alone(Instant now);

@@ -37,6 +37,14 @@ Duration Puller::gather_time() const {
     return std::min(limits_.gather_time, time_of(kBlockBytes));
 }
 
+/// What one request asked for takes so long to come, and makes room for the next.
+Duration Puller::answer_time() const {
+    const std::uint64_t bytes = std::uint64_t{request_max()} * packet_bytes_;
+    return std::clamp(stage::time_of(bytes, pacer_.rate_bytes_per_s()),
+                      limits_.look_time_min,
+                      limits_.gather_time);
+}
+
 bool Puller::has_room(Instant now) {
     // (Of a window's room a request uses a good part: else each answer would bring a new one.)
     if (alone_ && in_flight_ + std::max(request_max() / 2, 1U) > window()) {

@@ -285,6 +285,19 @@ TEST_CASE("a request of which a quarter stayed away lowers the rate, one lost ch
     }
 }
 
+TEST_CASE("who has asked for as much as may be under way looks when answers can be here") {
+    Asker asker{4, 1000, 1'000'000'000};
+    asker.open->block = block(2);
+    Instant now = kStart;
+    while (!asker.look(now, kAll).empty()) {  // Nobody answers.
+        now += milliseconds{1};
+    }
+    REQUIRE(now < kStart + milliseconds{20});  // No time-out is over.
+    // The 32 chunks of one request take 48 us at the whole rate, ten times that at a tenth.
+    CHECK((*asker.puller.deadline() - now).count() >= 40'000);
+    CHECK((*asker.puller.deadline() - now).count() <= 600'000);
+}
+
 TEST_CASE("the first block, without which nothing can be stored, is asked of three at once") {
     Asker asker{20, 1};
     asker.open->have.add(0);
