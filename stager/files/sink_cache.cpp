@@ -115,6 +115,9 @@ Result<bool> FileSink::fill_from(std::size_t index,
         hold_nothing_of(entry);
         return false;
     }
+    if (!places_[index].target) {
+        return true;  // An optional file, which was given up.
+    }
     if (target.is_adopting()) {
         target.adopt(std::move(file));
     }

@@ -164,3 +164,28 @@ TEST_CASE("a source whose node has the file sends it from there, and does not re
     CHECK(std::ranges::equal(Bytes{room}.first(again->length), offer.blocks[1]));
     CHECK((*source)->bytes_read() == 3 + kBlockBytes);
 }
+
+TEST_CASE("an optional file for which there is no room is given up while it is copied") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(3 * kBlockBytes);
+    const std::string cached = from.write("cached", bytes);
+    const std::string source = from.write("a", bytes);
+    const std::string small = to.path("small");
+    const std::string answer = test::in_child([&]() -> std::string {
+        if (!test::mount_small(small, kBlockBytes * 3 / 2)) {
+            return "no mounts";
+        }
+        const std::vector<Wish> wishes{
+            {.source = source, .root = small, .below = "x", .is_optional = true}};
+        Filled filled{wishes, Offer{wishes, content_of_bytes_in(bytes)}, cached};
+        return said(filled.status) + ", " + std::to_string(filled.spoilt) + " spoilt, " +
+               std::to_string(filled.sink.bytes_filled()) + " filled, " +
+               said(filled.sink.finish());
+    });
+    CHECK(answer == "ok, 0 spoilt, 0 filled, ok");
+}
