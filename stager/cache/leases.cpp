@@ -48,6 +48,11 @@ void Leases::keep(Holder holder, const LeasedFile& file) {
     }
 }
 
+bool Leases::is_kept(const LeasedFile& file) const {
+    const auto found = leases_.find(file);
+    return found != leases_.end() && found->second.is_kept;
+}
+
 /// To the next one, who is to read, or to all that wait; the first of them is the holder.
 std::vector<Leases::Holder> Leases::pass_on(const LeasedFile& file, bool to_all) {
     Lease& lease = leases_.at(file);

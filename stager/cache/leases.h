@@ -38,6 +38,7 @@ class Leases {
     [[nodiscard]] bool may_read(Holder asker, const LeasedFile& file);
     /// What it has read is on its way to the cache: the others wait even if its stage ends.
     void keep(Holder holder, const LeasedFile& file);
+    [[nodiscard]] bool is_kept(const LeasedFile& file) const;
     /// That way has ended. Who is told now: all if it `is_known`, else the one that is to read;
     /// after kVainReadersMax of these all are to.
     [[nodiscard]] std::vector<Holder> settle(const LeasedFile& file, bool is_known);

@@ -161,9 +161,10 @@ void NodeCache::begin_anew(Member member) {
 
 void NodeCache::settle(const LeasedFile& file, bool is_known) {
     const bool is_undecided = undecided_.contains(file);
-    if (is_undecided && !is_known) {
-        return;  // The peers' answer is still to come.
+    if (is_undecided && !is_known && !leases_.is_kept(file)) {
+        return;  // The peers' answer is still to come, and who reads it waits for that.
     }
+    undecided_.erase(file);
     const Member reader = leases_.holder_of(file);
     const std::vector<Member> told = leases_.settle(file, is_known);
     if (is_undecided) {

@@ -170,3 +170,35 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
     CHECK_FALSE(cache.lend({.uid = kAlice, .stamp = stamp(2)}));
     cache.set_peers(nullptr);
 }
+
+TEST_CASE(
+    "what its reader kept before the other nodes answered, and in vain, is read by the next") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    CacheWorld world{1'000'000};
+    NodeCache& cache = world.cache();
+    FalsePeers peers;
+    cache.set_peers(&peers);
+    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
+    std::vector<bool> told;
+    const auto on_told = [&](const WorkerTold& answer, int) {
+        told.push_back(!answer.content.empty());
+    };
+    const auto one = cache.enter();
+    cache.ask(one, kAlice, about(stamp(1)), [](const WorkerTold&, int) {});
+    CHECK(peers.take() == Said{"ask 1"});
+    const auto two = cache.enter();
+    cache.ask(two, kAlice, about(stamp(1)), on_told);
+    // Its patience has ended, it reads; what it hands over is changed before it is copied.
+    world.keep(one, kAlice, stamp(1), "text", "texx");
+    cache.leave(one);
+    world.run_until([&] { return !told.empty(); });
+    CHECK(told == std::vector{false});
+    cache.on_turn(file);
+    CHECK(told.size() == 1);
+    cache.leave(two);
+    CHECK(peers.take() == Said{"gone 1"});
+    cache.set_peers(nullptr);
+}
