@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
+#include <fstream>
 #include <span>
 #include <string_view>
 
@@ -31,12 +32,13 @@ void put_time(ByteWriter& writer, const timespec& time) {
 
 std::optional<SourceStamp> stamp_of(const std::string& path,
                                     const struct stat& status,
-                                    std::chrono::nanoseconds now) {
+                                    std::chrono::nanoseconds now,
+                                    const std::string& ground) {
     if (is_young(status, now)) {
         return std::nullopt;
     }
     ByteWriter writer;
-    writer.raw(std::as_bytes(std::span{kLabel})).text(path);
+    writer.raw(std::as_bytes(std::span{kLabel})).text(path).text(ground);
     writer.u64(status.st_ino).u64(static_cast<std::uint64_t>(status.st_size));
     put_time(writer, status.st_mtim);
     put_time(writer, status.st_ctim);
@@ -55,12 +57,14 @@ void TreeStamper::add(const struct stat& status) {
     }
 }
 
-std::optional<SourceStamp> TreeStamper::stamp(const std::string& path, Bytes index) const {
+std::optional<SourceStamp> TreeStamper::stamp(const std::string& path,
+                                              Bytes index,
+                                              const std::string& ground) const {
     if (!is_told_ || !device_) {
         return std::nullopt;
     }
     ByteWriter writer;
-    writer.raw(std::as_bytes(std::span{kTreeLabel})).text(path);
+    writer.raw(std::as_bytes(std::span{kTreeLabel})).text(path).text(ground);
     writer.raw(sha256(index)).raw(members_.digest());
     return sha256(writer.view());
 }
@@ -83,10 +87,19 @@ bool tells_changes(std::uint64_t type) {
     return std::ranges::find(kSilent, type) == kSilent.end();
 }
 
-bool tells_changes_of(int fd) {
+std::optional<std::string> stamp_ground(int fd) {
+    constexpr std::uint32_t kOverlay = 0x794c7630;
     struct statfs about {};
-    return ::fstatfs(fd, &about) == 0 &&
-           tells_changes(static_cast<std::uint32_t>(about.f_type));
+    if (::fstatfs(fd, &about) != 0) {
+        return std::nullopt;
+    }
+    const auto type = static_cast<std::uint32_t>(about.f_type);
+    if (type != kOverlay) {
+        return tells_changes(type) ? std::optional{std::string{}} : std::nullopt;
+    }
+    std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+    std::string start;
+    return std::getline(file, start) ? std::optional{start} : std::nullopt;
 }
 
 }  // namespace stage

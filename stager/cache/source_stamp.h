@@ -26,13 +26,16 @@ inline constexpr std::chrono::seconds kStampAgeMin{2};
 /// ctime is its mtime, or a constant: two versions of it may agree in all that a stamp has. So
 /// may what a user's own file system (FUSE) says.
 [[nodiscard]] bool tells_changes(std::uint64_t type);
-/// The same of the file system that an open file is on.
-[[nodiscard]] bool tells_changes_of(int fd);
+/// What a stamp of an open file says of its file system: nothing, or of an overlay, below which
+/// may be an image that is another when the node starts anew, which start this is. None: the
+/// file system doesn't tell changes.
+[[nodiscard]] std::optional<std::string> stamp_ground(int fd);
 
 /// `status`: of the open file. `now`: the time of day, as the file's times.
 [[nodiscard]] std::optional<SourceStamp> stamp_of(const std::string& path,
                                                   const struct stat& status,
-                                                  std::chrono::nanoseconds now);
+                                                  std::chrono::nanoseconds now,
+                                                  const std::string& ground = "");
 
 /// The same of a directory tree: of all its members, as a walk finds them, and of what is sent
 /// of them. One member that changed a moment ago leaves it without a stamp, and so does one of
@@ -44,7 +47,9 @@ class TreeStamper {
 
     void add(const struct stat& status);
     /// `index`: what the tree says of its members; with their data it is all that is sent.
-    [[nodiscard]] std::optional<SourceStamp> stamp(const std::string& path, Bytes index) const;
+    [[nodiscard]] std::optional<SourceStamp> stamp(const std::string& path,
+                                                   Bytes index,
+                                                   const std::string& ground = "") const;
 
   private:
     std::chrono::nanoseconds begun_;

@@ -21,6 +21,13 @@ std::chrono::nanoseconds time_of_day() {
     return std::chrono::system_clock::now().time_since_epoch();
 }
 
+std::optional<SourceStamp> stamp_on(int fd,
+                                    const std::string& path,
+                                    const struct stat& status) {
+    const auto ground = stamp_ground(fd);
+    return ground ? stamp_of(path, status, time_of_day(), *ground) : std::nullopt;
+}
+
 /// The last component. Requires a path that names a regular file, so there is one.
 std::string last_component(const std::string& path) {
     const std::size_t slash = path.rfind('/');
@@ -59,8 +66,7 @@ SourceFile::SourceFile(std::string path, UniqueFd fd, const struct stat& status)
     : path_{std::move(path)},
       fd_{std::move(fd)},
       identity_{identity_of(status)},
-      stamp_{tells_changes_of(fd_.get()) ? stamp_of(path_, status, time_of_day())
-                                         : std::nullopt} {
+      stamp_{stamp_on(fd_.get(), path_, status)} {
     constexpr std::int64_t kStatBlockBytes = 512;
     node_.kind = TreeKind::file;
     node_.size = static_cast<std::uint64_t>(status.st_size);

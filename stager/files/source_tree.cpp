@@ -19,6 +19,11 @@ std::string last_component(std::string path) {
     return is_plain_name(name) ? name : "unnamed";
 }
 
+std::optional<SourceStamp> stamp_on(int top, const std::string& path, const WalkedTree& tree) {
+    const auto ground = stamp_ground(top);
+    return ground ? tree.stamper.stamp(path, tree.index.bytes(), *ground) : std::nullopt;
+}
+
 /// True if a file's data end with this piece.
 bool is_last(const TreePiece& piece, const TreeNode& file) {
     const std::uint64_t end = file.kind == TreeKind::sparse
@@ -51,8 +56,7 @@ SourceTree::SourceTree(std::string path,
                        const struct stat& status)
     : path_{std::move(path)},
       identity_{identity_of(status)},
-      stamp_{tells_changes_of(top.get()) ? tree.stamper.stamp(path_, tree.index.bytes())
-                                         : std::nullopt},
+      stamp_{stamp_on(top.get(), path_, tree)},
       above_{directories_from(
           UniqueFd{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)})},
       top_{tree.index.node(0)},
