@@ -20,6 +20,10 @@ constexpr Duration kKillGrace = std::chrono::seconds{5};
 /// one.
 constexpr Duration kAnswerPatience = std::chrono::seconds{5};
 constexpr Patience kBrief{.connect = kConnectPatience, .answer = kAnswerPatience};
+/// A restart of the daemon takes less; systemd's after a crash, RestartSec more.
+constexpr Duration kRestart = std::chrono::seconds{3};
+constexpr Patience kThroughRestart{
+    .connect = kConnectPatience, .answer = kAnswerPatience, .absent = kRestart};
 
 /// Slurm 22.05 numbers the pseudo jobs of `srun -Z` from here (NOALLOC job ids). They have a
 /// prolog but no epilog (measured), so nobody would clean up.
@@ -42,7 +46,8 @@ std::string at_node(const SpankHandle& handle) {
 }
 
 Patience patience_of(const Site& site) {
-    return {.connect = kConnectPatience, .answer = site.stage_timeout + kGrace};
+    return {
+        .connect = kConnectPatience, .answer = site.stage_timeout + kGrace, .absent = kRestart};
 }
 
 std::uint32_t number_of(const std::optional<std::string>& text) {
@@ -148,7 +153,7 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     }
     // A daemon that is stopped takes a STAGE and keeps the prolog until StageTimeout; a PING
     // tells.
-    if (const auto alive = ask_(PingRequest{}, kBrief); !alive) {
+    if (const auto alive = ask_(PingRequest{}, kThroughRestart); !alive) {
         return alive.error().within("job " + std::to_string(*job));
     }
     StageRequest request;
@@ -238,9 +243,11 @@ void StepSide::ask_for_job(SpankHandle& handle) {
              false);
         return;
     }
-    const auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}}, kBrief);
     const bool may_be_unknown = is_mixed(handle);
-    if (!answer && may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_) {
+    const bool says_nothing = may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_;
+    const auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}},
+                             says_nothing ? kBrief : kThroughRestart);
+    if (!answer && says_nothing) {
         return;  // nothing speaks of files, and there is no daemon to know better
     }
     judge(handle, answer, may_be_unknown);

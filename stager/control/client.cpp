@@ -47,28 +47,47 @@ timeval as_timeval(Duration duration) {
 }
 
 /// A blocking connect to a unix socket ends with its send timeout, even when the queue is full.
-Result<UniqueFd> connected(const std::string& path, Duration patience) {
+/// Else an errno.
+int try_to_connect(const sockaddr_un& address, Duration patience, UniqueFd& fd) {
+    fd = open_socket();
+    const timeval limit = as_timeval(patience);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the socket API's own way
+    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+    if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
+        return errno;
+    }
+    int connected = 0;
+    do {
+        connected = ::connect(fd.get(), generic, sizeof address);
+    } while (connected != 0 && errno == EINTR);
+    if (connected == 0) {
+        return 0;
+    }
+    return errno == EAGAIN ? ETIMEDOUT : errno;
+}
+
+/// Who isn't there is waited for until `absent` is over.
+Result<UniqueFd> connected(const std::string& path, Duration patience, Duration absent) {
+    constexpr int kBetweenMs = 50;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
         return silent(path, ENAMETOOLONG);
     }
     std::copy(path.begin(), path.end(), std::begin(address.sun_path));
-    UniqueFd fd = open_socket();
-    const timeval limit = as_timeval(patience);
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the socket API's own way
-    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
-        return silent(path, errno);
+    const auto until = Clock::now() + absent;
+    while (true) {
+        UniqueFd fd;
+        const int cause = try_to_connect(address, patience, fd);
+        if (cause == 0) {
+            return fd;
+        }
+        const bool is_absent = cause == ENOENT || cause == ECONNREFUSED;
+        if (!is_absent || Clock::now() >= until) {
+            return silent(path, cause);
+        }
+        static_cast<void>(::poll(nullptr, 0, kBetweenMs));
     }
-    int connected = 0;
-    do {
-        connected = ::connect(fd.get(), generic, sizeof address);
-    } while (connected != 0 && errno == EINTR);
-    if (connected != 0) {
-        return silent(path, errno == EAGAIN ? ETIMEDOUT : errno);
-    }
-    return fd;
 }
 
 /// Whoever listens there must be root, or who we are ourselves.
@@ -155,9 +174,10 @@ Result<std::vector<std::byte>> receive(const UniqueFd& fd,
 
 Result<Call> Call::begin(const std::string& socket_path,
                          const Request& request,
-                         Duration patience) {
-    const auto connect_by = Clock::now() + patience;
-    auto fd = connected(socket_path, patience);
+                         Duration patience,
+                         Duration absent) {
+    const auto connect_by = Clock::now() + patience + absent;
+    auto fd = connected(socket_path, patience, absent);
     if (!fd) {
         return fd.error();
     }
@@ -185,7 +205,7 @@ Result<Answer> Call::answer(Duration patience) const {
 Result<Answer> ask_daemon(const std::string& socket_path,
                           const Request& request,
                           const Patience& patience) {
-    const auto call = Call::begin(socket_path, request, patience.connect);
+    const auto call = Call::begin(socket_path, request, patience.connect, patience.absent);
     return call ? call->answer(patience.answer) : Result<Answer>{call.error()};
 }
 

@@ -17,6 +17,8 @@ namespace stage {
 struct Patience {
     Duration connect;  ///< Until the daemon has taken the connection and the request.
     Duration answer;   ///< From then until its answer.
+    /// Until it listens: a daemon that is started anew isn't there for a moment.
+    Duration absent{};
 };
 
 /// A request that has been made, and whose answer may take its time. Who drops it hangs up.
@@ -24,7 +26,8 @@ class Call {
   public:
     [[nodiscard]] static Result<Call> begin(const std::string& socket_path,
                                             const Request& request,
-                                            Duration patience);
+                                            Duration patience,
+                                            Duration absent = {});
     /// Readable when there is an answer, or never will be.
     [[nodiscard]] int fd() const { return fd_.get(); }
     /// Waits for it.

@@ -34,6 +34,22 @@ begin() {
   as_alice srun -N4 --stage-file=data true
 }
 
+@test "steps and jobs that begin while a daemon is started anew wait for it" {
+  input data 100000
+  script 'srun -N4 true; touch between; while [ -e between ]; do sleep 0.1; done; srun -N4 true'
+  submit -N4 --stage-file=data job.sh
+  wait_for 40 [ -e "$WORK/between" ]
+  lab stop n1 stagecastd
+  rm "$WORK/between"
+  sleep 0.5
+  start_daemon n1
+  wait_job "$JOB" COMPLETED
+  lab stop n2 stagecastd
+  (sleep 0.5; lab start n2 stagecastd) &
+  as_alice srun -N4 --stage-file=data true
+  wait
+}
+
 @test "stagecastd is stopped on the first node" {
   input data 100000
   lab stop n0 stagecastd
