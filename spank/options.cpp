@@ -54,11 +54,19 @@ std::optional<Duration> seconds_of(std::string_view text) {
     std::uint32_t number = 0;
     const char* const end = text.data() + text.size();
     const auto [rest, problem] = std::from_chars(text.data(), end, number);
-    if (problem != std::errc{} || number == 0) {
+    if (problem != std::errc{}) {
         return std::nullopt;
     }
-    const std::string_view unit = trimmed({rest, static_cast<std::size_t>(end - rest)});
+    std::string_view unit{rest, static_cast<std::size_t>(end - rest)};
     Duration duration = std::chrono::seconds{number};
+    if (unit.starts_with('.')) {  // Part of a unit counts as one.
+        unit.remove_prefix(std::min(unit.find_first_not_of("0123456789", 1), unit.size()));
+        duration += std::chrono::seconds{1};
+    }
+    unit = trimmed(unit);
+    if (duration == Duration{}) {
+        return std::nullopt;
+    }
     if (unit == "m" || unit == "min") {
         duration *= 60;
     } else if (unit == "h") {

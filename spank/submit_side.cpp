@@ -212,7 +212,13 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
     }
     if (std::ranges::any_of(*specs, &StageSpec::is_with_libraries)) {
         const std::string path = handle.variable("LD_LIBRARY_PATH").value_or("");
-        wanted->ld_library_path = path.size() <= kMaxLibraryPathBytes ? path : "";
+        if (path.size() > kMaxLibraryPathBytes) {
+            return Error{Blame::user,
+                         "LD_LIBRARY_PATH has " + std::to_string(path.size()) +
+                             " bytes, and libs takes " + std::to_string(kMaxLibraryPathBytes)}
+                .remedy("shorten it, or unset it where the program finds its libraries");
+        }
+        wanted->ld_library_path = path;
     }
     auto line = serialize(*specs, *wanted);
     if (!line) {
@@ -230,13 +236,13 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
         }
     }
     for (const StageSpec& spec : *specs) {
+        if (const Status source = check_on_submit_host(handle, spec); !source) {
+            return source.error();
+        }
         if (const Status seen =
                 facts && facts->private_tmp ? check_private_tmp(spec) : Status{};
             !seen) {
             return seen.error();
-        }
-        if (const Status source = check_on_submit_host(handle, spec); !source) {
-            return source.error();
         }
     }
     return line;

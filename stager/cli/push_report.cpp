@@ -59,7 +59,9 @@ int tell_push(const PushOptions& options, const nlohmann::json& report) {
     const int nodes = report.value("nodes", 0);
     const std::string why = report.value("why", "");
     if (options.wants_json) {
-        static_cast<void>(std::printf("%s\n", report.dump().c_str()));
+        static_cast<void>(std::printf(
+            "%s\n",
+            report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str()));
     } else {
         for (const auto& one : report.value("failed", nlohmann::json::array())) {
             const std::string sentence =

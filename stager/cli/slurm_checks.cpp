@@ -71,12 +71,15 @@ Finding judge_timeout(const Config& config, const Settings& settings) {
         return fine("time limits",
                     "StageTimeout is " + std::to_string(own) + " s, prologs have none");
     }
-    if (*limit <= own) {
-        return wrong(
-            "time limits",
-            "PrologEpilogTimeout=" + std::to_string(*limit) +
-                " is not longer than StageTimeout=" + std::to_string(own) +
-                ": Slurm would kill the prolog and drain the node; lower StageTimeout");
+    // A daemon that hangs is given up some seconds after StageTimeout.
+    constexpr long kMore = 20;
+    if (*limit < own + kMore) {
+        return wrong("time limits",
+                     "PrologEpilogTimeout=" + std::to_string(*limit) + " is not " +
+                         std::to_string(kMore) +
+                         " s longer than StageTimeout=" + std::to_string(own) +
+                         ": Slurm would kill the prolog and drain the node; lower "
+                         "StageTimeout");
     }
     return fine("time limits",
                 "StageTimeout is " + std::to_string(own) + " s, prologs have " +

@@ -46,7 +46,8 @@ starts and when it gets SIGHUP
 stagings that begin from then on go by the new file, but for keys of which it is said
 otherwise. A file with anything
 wrong in it changes nothing. The plugin reads it for each job, for
-.B Enabled
+.BR Enabled ,
+.B StageFrom
 and
 .BR StageTimeout .
 Keep it the same on all nodes: the first node of a job decides for the group, each node for

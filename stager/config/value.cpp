@@ -116,6 +116,14 @@ constexpr std::array kBitRates{
     Unit{"bit", 1, 8},
 };
 
+constexpr std::array kTimes{
+    Unit{"", kBillion, 1},
+    Unit{"s", kBillion, 1},
+    Unit{"m", 60 * kBillion, 1},
+    Unit{"min", 60 * kBillion, 1},
+    Unit{"h", 3600 * kBillion, 1},
+};
+
 template <class Units>
 std::optional<std::uint64_t> in_units(const Decimal& number, const Units& units) {
     for (const Unit& unit : units) {
@@ -166,15 +174,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool same_word(std::string_view left, std::string_view right) {
-    if (left.size() != right.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        if (lower(left[i]) != lower(right[i])) {
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::equal(left, right, {}, lower, lower);
 }
 
 std::optional<bool> read_flag(std::string_view text) {
@@ -228,12 +228,9 @@ std::optional<std::uint64_t> read_rate(std::string_view text) {
 }
 
 std::optional<Duration> read_seconds(std::string_view text) {
-    const auto number = read_decimal(text);
-    if (!number || !(number->unit.empty() || same_word(number->unit, "s"))) {
-        return std::nullopt;
-    }
-    const auto nanoseconds = scaled(*number, kBillion, 1);
     constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Duration::rep>::max());
+    const auto number = read_decimal(text);
+    const auto nanoseconds = number ? in_units(*number, kTimes) : std::nullopt;
     if (!nanoseconds || *nanoseconds > kMax) {
         return std::nullopt;
     }

@@ -92,6 +92,14 @@ void log_worker(const Logger& log, const StageKey& key, const std::string& stati
               {"packets_repaired", count_of(counts, "packets_repaired")},
               {"packets_rejected", count_of(counts, "packets_rejected")},
               {"packets_overflowed", count_of(counts, "packets_overflowed")}});
+    const bool has_lanes = counts.is_object() && counts.contains("lane_packets");
+    const bool has_rails = counts.is_object() && counts.contains("rails");
+    if (has_lanes || has_rails) {
+        log.info("worker's lanes",
+                 {{"job", job_text(key)},
+                  {"rails", has_rails ? count_of(counts, "rails") : 1},
+                  {"lane_packets", has_lanes ? counts["lane_packets"].dump() : "[]"}});
+    }
 }
 
 }  // namespace stage

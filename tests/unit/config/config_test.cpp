@@ -136,7 +136,7 @@ TEST_CASE("values out of their limits or of another kind are refused") {
                                       "StageTimeout=0",
                                       "StageTimeout=-5",
                                       "StageTimeout=1e3",
-                                      "StageTimeout=5m",
+                                      "StageTimeout=5d",
                                       "StageTimeout=99999999999999999999",
                                       "MaxBytes=-1",
                                       "MaxBytes=1.5",

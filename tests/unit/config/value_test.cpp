@@ -45,7 +45,11 @@ TEST_CASE("seconds keep their decimals") {
     CHECK(read_seconds("600") == 600s);
     CHECK(read_seconds("0.5") == 500ms);
     CHECK(read_seconds("2s") == 2s);
-    CHECK_FALSE(read_seconds("2m"));
+    CHECK(read_seconds("2m") == 120s);
+    CHECK(read_seconds("1.5 h") == 5400s);
+    CHECK_FALSE(read_seconds("2d"));
+    CHECK_FALSE(read_seconds("1h30m"));
+    CHECK_FALSE(read_seconds("9000000000h"));
     CHECK_FALSE(read_seconds("10000000000"));
     CHECK(write_seconds(600s) == "600");
     CHECK(write_seconds(1250ms) == "1.25");
