@@ -127,4 +127,12 @@ TEST_CASE("smaller packets forget nothing that is held", "[resuming]") {
     CHECK(ran.world.host(1).content().chunks_stored() < plan.object_bytes() / 1444 / 3);
 }
 
+// Who lacked the first block only holds the object early, and reports no more. (While the
+// window went by these it opened by patience alone, a block in a quarter of a second.)
+TEST_CASE("seed 45133: nobody waits for the reports of who holds it all", "[resuming]") {
+    const Ran ran{draw_plan(45133)};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{8});
+}
+
 }  // namespace stage::sim

@@ -62,6 +62,15 @@ void ReportBoard::leave_out(Rank rank) {
     is_followed_ = !entries_.empty();
 }
 
+void ReportBoard::leave_out(const std::vector<wire::RankRun>& ranks) {
+    std::erase_if(entries_, [&](const Entry& entry) {
+        return std::ranges::any_of(ranks, [&](const wire::RankRun& run) {
+            return entry.rank >= run.first && entry.rank <= run.last;
+        });
+    });
+    is_followed_ = is_followed_ && !entries_.empty();
+}
+
 void ReportBoard::begin_with(Rank rank, std::uint32_t held) {
     if (Entry* entry = find(rank); entry != nullptr && held > entry->before) {
         entry->before = held;

@@ -22,6 +22,8 @@ class ReportBoard {
 
     /// This member needs nothing: nobody waits for it.
     void leave_out(Rank rank);
+    /// These hold it, too, and report no more.
+    void leave_out(const std::vector<wire::RankRun>& ranks);
     /// This one has the first `held` blocks already.
     void begin_with(Rank rank, std::uint32_t held);
 

@@ -103,6 +103,7 @@ void Sender::Parts::on_request(Instant now, Rank from, const wire::Request& requ
 
 void Sender::Parts::on_done(Rank from, const wire::Done& done) {
     verdict.on_done(done.ranks);
+    board.leave_out(done.ranks);
     if (is_offered_whole) {
         readiness.on_done(done.ranks);
     }
