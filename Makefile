@@ -56,7 +56,7 @@ deps_test := \
   bindfs fuse3                          $(# a file system that refuses root) \
   dpkg-dev                              $(# make deb) \
   zip zstd                              $(# archives) \
-  bc jq strace tcpdump faketime         $(# what the tests look with)
+  bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_bench := \
   uftp udpcast mpich libmpich-dev socat $(# the peers, and mpirun's way to its hosts)
 
