@@ -72,7 +72,7 @@ Finding judge_timeout(const Config& config, const Settings& settings) {
                     "StageTimeout is " + std::to_string(own) + " s, prologs have none");
     }
     // A daemon that hangs is given up some seconds after StageTimeout.
-    constexpr long kMore = 20;
+    constexpr long kMore = 30;
     if (*limit < own + kMore) {
         return wrong("time limits",
                      "PrologEpilogTimeout=" + std::to_string(*limit) + " is not " +

@@ -140,7 +140,7 @@ constexpr std::array kKeys{
         "StageTimeout",
         TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
         "600",
-        "A staging that takes longer fails. Keep it 20 s below Slurm's PrologEpilogTimeout."},
+        "A staging that takes longer fails. Keep it 30 s below Slurm's PrologEpilogTimeout."},
     ConfigKey{"StallTimeout",
               TimeKey{&Config::stall_timeout, seconds{1}, hours{24}},
               "30",

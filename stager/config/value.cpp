@@ -163,6 +163,19 @@ std::string write_group(GroupAddress group) {
     return text;
 }
 
+/// None if one of them is wrong.
+RailNames read_rails(std::string_view text) {
+    RailNames rails;
+    for (const std::string_view rail : split_list(text, '+')) {
+        auto name = read_name(rail);
+        if (!name || std::ranges::find(rails, *name) != rails.end()) {
+            return {};
+        }
+        rails.push_back(*std::move(name));
+    }
+    return rails.size() <= kPolicyRailsMax ? rails : RailNames{};
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -285,19 +298,6 @@ std::vector<std::string_view> split_list(std::string_view text, char by) {
         }
         at = comma + 1;
     }
-}
-
-/// None if one of them is wrong.
-RailNames read_rails(std::string_view text) {
-    RailNames rails;
-    for (const std::string_view rail : split_list(text, '+')) {
-        auto name = read_name(rail);
-        if (!name || std::ranges::find(rails, *name) != rails.end()) {
-            return {};
-        }
-        rails.push_back(*std::move(name));
-    }
-    return rails.size() <= kPolicyRailsMax ? rails : RailNames{};
 }
 
 std::optional<std::vector<RailNames>> read_interfaces(std::string_view text) {

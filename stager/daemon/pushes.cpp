@@ -1,17 +1,10 @@
 #include "stager/daemon/pushes.h"
 
-#include <nlohmann/json.hpp>
+#include "stager/daemon/json_text.h"
+
 #include <utility>
 
 namespace stage {
-namespace {
-
-std::string text_of(const nlohmann::json& report) {
-    std::string text = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    return text.size() <= kMaxReportBytes ? text : R"({"why":"too long to tell"})";
-}
-
-}  // namespace
 
 void Pushes::on_request(Asker asker, const PushRequest& request, Answer answer) {
     if (pushes_.size() >= kMaxPushes) {
@@ -41,7 +34,7 @@ void Pushes::on_done(Asker asker) {
     }
     const Entry entry = std::exchange(found->second, {});
     pushes_.erase(found);
-    entry.answer(Report{text_of(entry.push->report())});
+    entry.answer(report_of(entry.push->report()));
 }
 
 const Push* Pushes::find(const StageKey& id) const {

@@ -1,6 +1,6 @@
 #include "stager/daemon/reporter.h"
 
-#include <nlohmann/json.hpp>
+#include "stager/daemon/json_text.h"
 
 namespace stage {
 namespace {
@@ -62,9 +62,7 @@ Report report_for(std::uint32_t uid,
     } else {
         told["pushes"] = pushes_for(uid, request, pushes);
     }
-    std::string text = told.dump(-1, ' ', false, json::error_handler_t::replace);
-    return Report{text.size() <= kMaxReportBytes ? std::move(text)
-                                                 : R"({"why":"too long to tell"})"};
+    return report_of(told);
 }
 
 std::string first_node_of(std::uint32_t uid,

@@ -1,10 +1,10 @@
 // How far is a stage, where did its time go? The part of Stage that tells those who ask.
+#include "stager/daemon/json_text.h"
 #include "stager/daemon/outcome.h"
 #include "stager/daemon/stage.h"
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 namespace stage {
 namespace {
@@ -162,10 +162,7 @@ void Stage::remember() {
     if (!request_) {
         return;
     }
-    services_.ended.push_back(
-        {key_,
-         request_->uid,
-         explanation().dump(-1, ' ', false, json::error_handler_t::replace)});
+    services_.ended.push_back({key_, request_->uid, json_text(explanation())});
     if (services_.ended.size() > kMaxEnded) {
         services_.ended.pop_front();
     }

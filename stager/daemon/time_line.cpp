@@ -20,6 +20,16 @@ std::uint64_t count_of(const nlohmann::json& object, const char* name) {
                                                                 : 0;
 }
 
+/// A list of counts in `object`, "[3,4]"; "[]" if that is something else.
+std::string counts_of(const nlohmann::json& object, const char* name) {
+    const auto found = object.find(name);
+    const bool are_counts = found != object.end() && found->is_array() &&
+                            std::ranges::all_of(*found, [](const nlohmann::json& one) {
+                                return one.is_number_unsigned();
+                            });
+    return are_counts ? found->dump() : "[]";
+}
+
 std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) {
     if (!from || !to) {
         return -1;
@@ -92,13 +102,11 @@ void log_worker(const Logger& log, const StageKey& key, const std::string& stati
               {"packets_repaired", count_of(counts, "packets_repaired")},
               {"packets_rejected", count_of(counts, "packets_rejected")},
               {"packets_overflowed", count_of(counts, "packets_overflowed")}});
-    const bool has_lanes = counts.is_object() && counts.contains("lane_packets");
-    const bool has_rails = counts.is_object() && counts.contains("rails");
-    if (has_lanes || has_rails) {
+    if (counts.is_object() && (counts.contains("lane_packets") || counts.contains("rails"))) {
         log.info("worker's lanes",
                  {{"job", job_text(key)},
-                  {"rails", has_rails ? count_of(counts, "rails") : 1},
-                  {"lane_packets", has_lanes ? counts["lane_packets"].dump() : "[]"}});
+                  {"rails", std::max<std::uint64_t>(count_of(counts, "rails"), 1)},
+                  {"lane_packets", counts_of(counts, "lane_packets")}});
     }
 }
 

@@ -65,8 +65,8 @@ TEST_CASE("prologs must run at allocation, not one by one, and longer than a sta
     CHECK(health_of(of("Alloc,Serial", "65534"), "PrologFlags") == Health::wrong);
     CHECK(health_of(of("DeferBatch", "65534"), "PrologFlags") == Health::wrong);
     CHECK(health_of(of("Alloc", "65534"), "time limits") == Health::fine);
-    CHECK(health_of(of("Alloc", "620 sec"), "time limits") == Health::fine);
-    CHECK(health_of(of("Alloc", "619 sec"), "time limits") == Health::wrong);
+    CHECK(health_of(of("Alloc", "630 sec"), "time limits") == Health::fine);
+    CHECK(health_of(of("Alloc", "629 sec"), "time limits") == Health::wrong);
     CHECK(health_of(of("Alloc", "600 sec"), "time limits") == Health::wrong);
     CHECK(health_of(of("Alloc", "65534"), "plugstack") == Health::unknown);
     CHECK(health_of(judge_slurm(config, ""), "slurm") == Health::unknown);

@@ -209,3 +209,15 @@ TEST_CASE("back in the group a member pulls as before") {
     CHECK(fetcher.came > 6'000);
     CHECK(fetcher.came < 9'500);
 }
+
+TEST_CASE("beside a stream that stands still a member pulls with all of its rate") {
+    const bool stands = GENERATE(false, true);
+    Fetcher fetcher;
+    fetcher.puller.on_stream(fetcher.now, 10'000'000);
+    fetcher.puller.on_stream_packet(stands ? fetcher.now - seconds{1}
+                                           : fetcher.now + seconds{1});
+    fetcher.run(seconds{1});
+    CAPTURE(stands, fetcher.came);
+    CHECK((fetcher.came > 5'000) == stands);
+    CHECK((fetcher.came < 1'000) != stands);
+}

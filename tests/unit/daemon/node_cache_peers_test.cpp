@@ -57,25 +57,40 @@ Status send_in(NodeCache& cache,
     return cache.take_in(file, content_of_text(promised), order, std::move(near));
 }
 
+/// A node whose cache asks other nodes, and stages that ask it.
+struct AskingNode {
+    AskingNode() { cache.set_peers(&peers); }
+    AskingNode(const AskingNode&) = delete;
+    AskingNode& operator=(const AskingNode&) = delete;
+    ~AskingNode() { cache.set_peers(nullptr); }
+
+    /// A stage asks for alice's file `number`.
+    void ask(NodeCache::Member stage, unsigned number) {
+        cache.ask(stage, kAlice, about(stamp(number)), [this](const WorkerTold& answer, int) {
+            told.push_back(!answer.content.empty());
+        });
+    }
+
+    CacheWorld world{1'000'000};
+    NodeCache& cache = world.cache();
+    FalsePeers peers;
+    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
+    std::vector<bool> told;  ///< For each answer: is it there?
+};
+
 }  // namespace
+
 TEST_CASE("one stage of a node asks the other nodes, and all are told what comes of it") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1'000'000};
-    NodeCache& cache = world.cache();
-    FalsePeers peers;
-    cache.set_peers(&peers);
-    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
-    std::vector<bool> told;
-    const auto on_told = [&](const WorkerTold& answer, int) {
-        told.push_back(!answer.content.empty());
-    };
+    AskingNode node;
+    auto& [world, cache, peers, file, told] = node;
     const auto one = cache.enter();
     const auto two = cache.enter();
-    cache.ask(one, kAlice, about(stamp(1)), on_told);
-    cache.ask(two, kAlice, about(stamp(1)), on_told);
+    node.ask(one, 1);
+    node.ask(two, 1);
     CHECK(told.empty());
     CHECK(peers.take() == Said{"ask 1"});
     // What was promised does not come: the peers are asked again, nobody has heard anything.
@@ -90,7 +105,6 @@ TEST_CASE("one stage of a node asks the other nodes, and all are told what comes
     CHECK(world.counters.cache_fetched == 1);
     CHECK(world.told(one, kAlice, stamp(1)) == "text");
     CHECK(peers.take().empty());
-    cache.set_peers(nullptr);
 }
 
 TEST_CASE("nodes that send slowly hold up nothing but their own files, and are few") {
@@ -98,10 +112,8 @@ TEST_CASE("nodes that send slowly hold up nothing but their own files, and are f
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1'000'000};
-    NodeCache& cache = world.cache();
-    FalsePeers peers;
-    cache.set_peers(&peers);
+    AskingNode node;
+    auto& [world, cache, peers, file, told] = node;
     const auto waits = cache.enter();
     cache.ask(waits, kAlice, about(stamp(1)), [](const WorkerTold&, int) {});
     std::vector<UniqueFd> silent;
@@ -125,7 +137,6 @@ TEST_CASE("nodes that send slowly hold up nothing but their own files, and are f
     world.keep(cache.enter(), kAlice, stamp(200), "kept", "kept");
     world.run_until([&] { return world.counters.cache_kept == 1; });
     CHECK(peers.take().empty());  // None of them has given up by then.
-    cache.set_peers(nullptr);
 }
 
 TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is kept") {
@@ -133,26 +144,19 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1'000'000};
-    NodeCache& cache = world.cache();
-    FalsePeers peers;
-    cache.set_peers(&peers);
-    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
-    std::vector<bool> told;
-    const auto on_told = [&](const WorkerTold& answer, int) {
-        told.push_back(!answer.content.empty());
-    };
+    AskingNode node;
+    auto& [world, cache, peers, file, told] = node;
     const auto one = cache.enter();
     const auto two = cache.enter();
-    cache.ask(one, kAlice, about(stamp(1)), on_told);
-    cache.ask(two, kAlice, about(stamp(1)), on_told);
+    node.ask(one, 1);
+    node.ask(two, 1);
     cache.leave(one);  // While the peers are asked: the next one takes its place.
     CHECK(told.empty());
     cache.on_turn(file);
     CHECK(told == std::vector{false});
     cache.on_turn(file);
     // Others may wait for it now, so it waits for nobody.
-    cache.ask(two, kAlice, about(stamp(2)), on_told);
+    node.ask(two, 2);
     CHECK(peers.take() == Said{"ask 1", "ask now 2"});
     cache.on_turn({.uid = kAlice, .stamp = stamp(2)});
     CHECK(told == std::vector{false, false});
@@ -168,7 +172,6 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
     CHECK(lent->bytes == 4);
     CHECK_FALSE(cache.lend({.uid = kBob, .stamp = stamp(1)}));
     CHECK_FALSE(cache.lend({.uid = kAlice, .stamp = stamp(2)}));
-    cache.set_peers(nullptr);
 }
 
 TEST_CASE(
@@ -177,20 +180,13 @@ TEST_CASE(
         WARN("skipped: needs root");
         return;
     }
-    CacheWorld world{1'000'000};
-    NodeCache& cache = world.cache();
-    FalsePeers peers;
-    cache.set_peers(&peers);
-    const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
-    std::vector<bool> told;
-    const auto on_told = [&](const WorkerTold& answer, int) {
-        told.push_back(!answer.content.empty());
-    };
+    AskingNode node;
+    auto& [world, cache, peers, file, told] = node;
     const auto one = cache.enter();
     cache.ask(one, kAlice, about(stamp(1)), [](const WorkerTold&, int) {});
     CHECK(peers.take() == Said{"ask 1"});
     const auto two = cache.enter();
-    cache.ask(two, kAlice, about(stamp(1)), on_told);
+    node.ask(two, 1);
     // Its patience has ended, it reads; what it hands over is changed before it is copied.
     world.keep(one, kAlice, stamp(1), "text", "texx");
     cache.leave(one);
@@ -200,5 +196,4 @@ TEST_CASE(
     CHECK(told.size() == 1);
     cache.leave(two);
     CHECK(peers.take() == Said{"gone 1"});
-    cache.set_peers(nullptr);
 }

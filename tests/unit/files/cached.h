@@ -12,6 +12,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,23 +83,42 @@ inline std::string all_of(int file, std::size_t size) {
     return bytes;
 }
 
-/// The source whose node has `sink` gives all blocks, and they are the offer's; tells how many
-/// bytes it read of its files for that.
-inline std::uint64_t read_to_send(const std::vector<Wish>& wishes,
-                                  const Offer& offer,
-                                  FileSink& sink) {
-    auto source = FileSource::open(source_orders(wishes), 0);
-    REQUIRE(source);
-    SourceAndSink both{**source, sink};
-    std::vector<std::byte> room(kBlockBytes);
-    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
-        const auto read = both.read(BlockIndex{block}, room);
+/// A source whose node has a sink.
+class Sender {
+  public:
+    Sender(const std::vector<Wish>& wishes, FileSink& sink)
+        : source_{*FileSource::open(source_orders(wishes), 0)}, both_{*source_, sink} {}
+
+    /// It gives this block as the offer has it.
+    void check(std::uint32_t block, const Offer& offer) {
+        std::vector<std::byte> room(kBlockBytes);
+        const auto read = both_.read(BlockIndex{block}, room);
         REQUIRE(read);
         const Bytes sent = Bytes{room}.first(read->length);
         CHECK(std::ranges::equal(sent, offer.blocks[block]));
         CHECK(read->leaf == xxh3_128(sent));
     }
-    return (*source)->bytes_read();
+    void check_all(const Offer& offer) {
+        for (std::uint32_t block = 1; block < both_.block_count(); ++block) {
+            check(block, offer);
+        }
+    }
+    /// Of its files, for what it gave.
+    [[nodiscard]] std::uint64_t bytes_read() const { return source_->bytes_read(); }
+
+  private:
+    std::unique_ptr<FileSource> source_;
+    SourceAndSink both_;
+};
+
+/// The source whose node has `sink` gives all blocks, and they are the offer's; tells how many
+/// bytes it read of its files for that.
+inline std::uint64_t read_to_send(const std::vector<Wish>& wishes,
+                                  const Offer& offer,
+                                  FileSink& sink) {
+    Sender sender{wishes, sink};
+    sender.check_all(offer);
+    return sender.bytes_read();
 }
 
 }  // namespace stage::test

@@ -140,18 +140,9 @@ TEST_CASE("a source whose node has the file sends it from there, and does not re
         {.source = from.write("b", "bbb"), .root = to.path(), .below = "b"}};
     const Offer offer{wishes, content_of_bytes_in(bytes)};
     Filled filled{wishes, offer, from.write("cached", bytes)};
-    auto source = FileSource::open(test::source_orders(wishes), 0);
-    REQUIRE(source);
-    SourceAndSink both{**source, filled.sink};
-    std::vector<std::byte> room(kBlockBytes);
-    for (std::uint32_t block = 1; block < both.block_count(); ++block) {
-        const auto read = both.read(BlockIndex{block}, room);
-        REQUIRE(read);
-        const Bytes sent = Bytes{room}.first(read->length);
-        CHECK(std::ranges::equal(sent, offer.blocks[block]));
-        CHECK(read->leaf == xxh3_128(sent));
-    }
-    CHECK((*source)->bytes_read() == 3);
+    test::Sender sender{wishes, filled.sink};
+    sender.check_all(offer);
+    CHECK(sender.bytes_read() == 3);
     // What its user has done to the copy meanwhile is nobody else's: then the file is read.
     const std::vector<std::string> names = to.names();
     for (const std::string& name : names) {
@@ -159,10 +150,8 @@ TEST_CASE("a source whose node has the file sends it from there, and does not re
             to.write(name, std::string(bytes.size(), 'x'));
         }
     }
-    const auto again = both.read(BlockIndex{1}, room);
-    REQUIRE(again);
-    CHECK(std::ranges::equal(Bytes{room}.first(again->length), offer.blocks[1]));
-    CHECK((*source)->bytes_read() == 3 + kBlockBytes);
+    sender.check(1, offer);
+    CHECK(sender.bytes_read() == 3 + kBlockBytes);
 }
 
 TEST_CASE("an optional file for which there is no room is given up while it is copied") {

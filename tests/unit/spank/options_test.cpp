@@ -25,6 +25,9 @@ TEST_CASE("the plugin reads two keys of the site's configuration") {
     CHECK(site.stage_timeout == 20s);
     CHECK(parse_site("STAGETIMEOUT=5m").stage_timeout == 5min);
     CHECK(parse_site("StageTimeout=90s\r\n").stage_timeout == 90s);
+    CHECK(parse_site("StageTimeout=90.5").stage_timeout == 91s);
+    CHECK(parse_site("StageTimeout=0.5").stage_timeout == 1s);
+    CHECK(parse_site("StageTimeout=1.5m").stage_timeout == 2min);
     CHECK_FALSE(site.is_script_first);
     CHECK(parse_site("StageFrom=Prolog-Script").is_script_first);
     CHECK_FALSE(parse_site("Enabled=No").is_enabled);

@@ -50,6 +50,20 @@ TEST_CASE("what cannot be staged is refused before anything is submitted") {
     CHECK_THAT(refused("a::bogus"), Catch::Contains("character 4"));
     CHECK_THAT(refused("with:colon:x:y"), Catch::Contains("one colon too many"));
     CHECK_THAT(refused(std::string(200'000, 'x')), Catch::Contains("4095"));
+    host.facts->private_tmp = true;  // Lists are read then; nobody writes into this one.
+    CHECK_THAT(refused("@fifo"), Catch::Contains("not a regular file"));
+}
+
+TEST_CASE("libraries are not looked for with half of a search path") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::allocator);
+    host.process["LD_LIBRARY_PATH"] = '/' + std::string(kMaxLibraryPathBytes, 'x');
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    REQUIRE(side.on_options_parsed(host));
+    host.handed.clear();
+    side.on_option("a::libs", false);
+    CHECK_THAT(refusal(side, host), Catch::Contains("LD_LIBRARY_PATH has 8193 bytes"));
 }
 
 TEST_CASE("an unreadable source is refused to whoever cannot read it") {
