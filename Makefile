@@ -37,6 +37,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 deps_build := \
   g++ make git ca-certificates          $(# to clone it and to build it) \
   libmunge-dev libssl-dev               $(# credentials, seals) \
+  $(if $(filter x86_64,$(shell uname -m)),libipsec-mb-dev) $(# seals, where processors can) \
   libxxhash-dev libisal-dev             $(# digests, CRC32C) \
   nlohmann-json3-dev                    $(# statistics) \
   libarchive-dev libzstd-dev            $(# archives that are unpacked; compression) \
@@ -104,7 +105,7 @@ INCLUDES := -I. $(SLURM_INC) $(PMIX_INC)
 CXXFLAGS := -std=c++20 -g -pthread $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
-  -larchive -lzstd
+  -larchive -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
 
 # The plugin is a guest in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to

@@ -57,6 +57,7 @@ LIBRARY = {
     "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],
     "archive": ["stager/files/unpacker."],
     "zstd.h": ["transport/run/block_codec."],
+    "intel-ipsec-mb.h": ["transport/seal/ipsec_gcm.", "transport/seal/algorithms."],
     "catch2/": [],
 }
 

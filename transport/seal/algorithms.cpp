@@ -5,14 +5,39 @@
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 
+#if __has_include(<intel-ipsec-mb.h>)
+#include <intel-ipsec-mb.h>
+#endif
+
 namespace stage::seal {
 namespace {
+
+#if __has_include(<intel-ipsec-mb.h>)
+std::unique_ptr<IMB_MGR, IpsecFree> ready_ipsec() {
+    constexpr std::uint64_t kNeeded =
+        IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ | IMB_FEATURE_SELF_TEST_PASS;
+    if (EVP_default_properties_is_fips_enabled(nullptr) == 1 ||
+        (imb_get_feature_flags() & IMB_FEATURE_AESNI) == 0) {
+        return nullptr;
+    }
+    std::unique_ptr<IMB_MGR, IpsecFree> manager{alloc_mb_mgr(0)};
+    if (manager) {
+        init_mb_mgr_auto(manager.get(), nullptr);
+    }
+    return manager && (manager->features & kNeeded) == kNeeded ? std::move(manager) : nullptr;
+}
+#else
+std::unique_ptr<IMB_MGR, IpsecFree> ready_ipsec() {
+    return nullptr;
+}
+#endif
 
 Algorithms look_up() {
     Algorithms found;
     found.aes_128_gcm.reset(EVP_CIPHER_fetch(nullptr, "AES-128-GCM", nullptr));
     found.hkdf.reset(EVP_KDF_fetch(nullptr, "HKDF", nullptr));
     invariant(found.aes_128_gcm && found.hkdf, "OpenSSL has AES-128-GCM and HKDF");
+    found.ipsec = ready_ipsec();
     return found;
 }
 
@@ -24,6 +49,12 @@ void CipherFree::operator()(evp_cipher_st* cipher) const {
 
 void KdfFree::operator()(evp_kdf_st* kdf) const {
     EVP_KDF_free(kdf);
+}
+
+void IpsecFree::operator()([[maybe_unused]] IMB_MGR* manager) const {
+#if __has_include(<intel-ipsec-mb.h>)
+    free_mb_mgr(manager);
+#endif
 }
 
 const Algorithms& algorithms() {

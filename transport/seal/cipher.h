@@ -7,12 +7,11 @@
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/seal/gcm.h"
 #include "transport/seal/keys.h"
 
 #include <cstdint>
 #include <memory>
-
-struct evp_cipher_ctx_st;
 
 namespace stage::seal {
 
@@ -22,7 +21,7 @@ namespace stage::seal {
 /// The cipher of one sender in one epoch, in one direction. Not for two threads at once.
 class PacketCipher {
   public:
-    enum class Direction { seal, open };
+    using Direction = GcmDirection;
 
     PacketCipher(Protection protection, const PacketKey& key, Direction direction);
 
@@ -41,13 +40,9 @@ class PacketCipher {
         std::uint64_t packet_number, Bytes header, Bytes body, MutableBytes out, Bytes tag);
 
   private:
-    struct ContextDeleter {
-        void operator()(evp_cipher_ctx_st* context) const;
-    };
-
     Protection protection_;
     PacketKey key_;
-    std::unique_ptr<evp_cipher_ctx_st, ContextDeleter> context_;
+    std::unique_ptr<PacketGcm> gcm_;  ///< None under none.
 };
 
 }  // namespace stage::seal
