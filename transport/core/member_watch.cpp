@@ -80,6 +80,7 @@ std::optional<std::string> MemberWatch::why(Instant now, Member& member, std::ui
 }
 
 std::optional<Accusation> MemberWatch::poll(Instant now,
+                                            const RankSet& ready,
                                             const RankSet& done,
                                             std::uint32_t sent) {
     if (!next_at_ || now < *next_at_) {
@@ -90,7 +91,7 @@ std::optional<Accusation> MemberWatch::poll(Instant now,
     std::uint32_t others = 0;
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
-        if (rank == config_.source || done.has(rank)) {
+        if (rank == config_.source || !ready.has(rank) || done.has(rank)) {
             continue;
         }
         auto reason = why(now, members_[i], sent);

@@ -3,7 +3,8 @@
 // One that said nothing for stall_timeout, though everybody who isn't done reports much more
 // often; or one that is alive, misses blocks that were sent, and neither holds more of them
 // than stall_timeout ago nor had a chunk of any come meanwhile. Files' final names may take
-// longer. Who is done is watched no more.
+// longer. Who is done is watched no more, and who has not answered an offer not yet: until it
+// must have (readiness.h) it may be silent.
 #pragma once
 
 #include "transport/core/contract.h"
@@ -29,13 +30,16 @@ class MemberWatch {
     /// From now on silence counts.
     void start(Instant now);
     void on_heard(Instant now, Rank rank);
-    /// The first pass is on, and the member hears it: its blocks may fill later.
+    /// It answered an offer, so what it has to do begins now; or the first pass is on, and it
+    /// hears that: its blocks may fill later.
     void on_moved(Instant now, Rank rank);
     /// What it said of itself: the counts of a REPORT.
     void on_report(Instant now, Rank rank, std::uint32_t blocks_held, std::uint32_t placed);
 
-    /// The first who can't finish, if it is time to look. `sent`: blocks that were sent whole.
+    /// The first who can't finish, if it is time to look: of those who are ready and not done.
+    /// `sent`: blocks that were sent whole.
     [[nodiscard]] std::optional<Accusation> poll(Instant now,
+                                                 const RankSet& ready,
                                                  const RankSet& done,
                                                  std::uint32_t sent);
     [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }

@@ -100,7 +100,8 @@ void Sender::Parts::work(Instant now) {
         work_on_readiness(now);
         work_on_object(now);
         watch_own_disk(now);
-        if (auto accused = watch.poll(now, verdict.done(), pass.cursor().block)) {
+        if (auto accused =
+                watch.poll(now, readiness.ready(), verdict.done(), pass.cursor().block)) {
             verdict.on_failed(accused->rank, std::move(accused->why));
         }
         decide(now);

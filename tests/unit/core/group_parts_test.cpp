@@ -10,6 +10,18 @@ using namespace stage;
 using namespace stage::core;
 using namespace stage::core::test;
 
+namespace {
+
+RankSet all_of(unsigned members) {
+    RankSet all{members};
+    for (unsigned each = 0; each < members; ++each) {
+        all.add(rank(each));
+    }
+    return all;
+}
+
+}  // namespace
+
 TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
     const CoreConfig config = config_of(0, 4);
     MemberWatch watch{config, {}, 100};
@@ -17,7 +29,7 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
     watch.start(kStart);
     RankSet done{4};
     const auto at = [&](Duration after, std::uint32_t sent) {
-        return watch.poll(kStart + after, done, sent);
+        return watch.poll(kStart + after, all_of(4), done, sent);
     };
     for (int s = 1; s <= 8; ++s) {
         for (unsigned each = 1; each < 4; ++each) {
@@ -52,6 +64,21 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
     }
 }
 
+TEST_CASE("who has not answered yet may be silent, and its time begins with the answer") {
+    MemberWatch watch{config_of(0, 2), {}, 10};
+    watch.start(kStart);
+    RankSet ready{2};
+    const RankSet done{2};
+    CHECK_FALSE(watch.poll(kStart + seconds{60}, ready, done, 10));
+    ready.add(rank(1));
+    watch.on_heard(kStart + seconds{61}, rank(1));
+    watch.on_moved(kStart + seconds{61}, rank(1));
+    CHECK_FALSE(watch.poll(kStart + seconds{69}, ready, done, 10));
+    const auto named = watch.poll(kStart + seconds{70}, ready, done, 10);
+    REQUIRE(named);
+    CHECK(named->rank == rank(1));
+}
+
 TEST_CASE("who fills holes in a block moves, though no block is whole yet") {
     MemberWatch watch{config_of(0, 2), {}, 10};
     watch.start(kStart);
@@ -59,11 +86,11 @@ TEST_CASE("who fills holes in a block moves, though no block is whole yet") {
     for (unsigned s = 1; s <= 20; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));
         watch.on_report(kStart + seconds{s}, rank(1), 0, s);
-        CHECK_FALSE(watch.poll(kStart + seconds{s}, done, 10));
+        CHECK_FALSE(watch.poll(kStart + seconds{s}, all_of(2), done, 10));
     }
     watch.on_report(kStart + seconds{29}, rank(1), 0, 20);
     watch.on_heard(kStart + seconds{29}, rank(1));
-    const auto named = watch.poll(kStart + seconds{29}, done, 10);
+    const auto named = watch.poll(kStart + seconds{29}, all_of(2), done, 10);
     REQUIRE(named);
     CHECK(named->why.find("0 of 10 blocks") != std::string::npos);
 }
@@ -75,10 +102,10 @@ TEST_CASE("giving files their names may take longer than a block") {
     const RankSet done{2};
     for (int s = 1; s <= 31; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));
-        CHECK_FALSE(watch.poll(kStart + seconds{s}, done, 10));
+        CHECK_FALSE(watch.poll(kStart + seconds{s}, all_of(2), done, 10));
     }
     watch.on_heard(kStart + seconds{33}, rank(1));
-    CHECK(watch.poll(kStart + seconds{33}, done, 10));
+    CHECK(watch.poll(kStart + seconds{33}, all_of(2), done, 10));
 }
 
 TEST_CASE("giving files their names may take as much longer as all were told") {
@@ -90,10 +117,10 @@ TEST_CASE("giving files their names may take as much longer as all were told") {
     const RankSet done{2};
     for (int s = 1; s <= 131; ++s) {
         watch.on_heard(kStart + seconds{s}, rank(1));
-        CHECK_FALSE(watch.poll(kStart + seconds{s}, done, 10));
+        CHECK_FALSE(watch.poll(kStart + seconds{s}, all_of(2), done, 10));
     }
     watch.on_heard(kStart + seconds{133}, rank(1));
-    CHECK(watch.poll(kStart + seconds{133}, done, 10));
+    CHECK(watch.poll(kStart + seconds{133}, all_of(2), done, 10));
 }
 
 TEST_CASE("an offer is repeated until all have answered, or the missing are named") {

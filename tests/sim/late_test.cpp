@@ -1,0 +1,48 @@
+// Who is late, and whose fault is that?
+//
+// A member that starts late, or answers late, has time until ready_timeout; nobody is named for
+// a silence that somebody else was asked to keep.
+#include "tests/sim/ran.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage::sim {
+
+TEST_CASE("who starts later than others may be silent has time until it must be ready",
+          "[scenario]") {
+    Plan plan = calm_plan(6, 10'000);  // goes with its offers
+    plan.member[3].start_at = milliseconds{4500};
+    const Ran small{plan};
+    small.all_released();
+    plan = calm_plan(6, 3 * kMiB);
+    plan.is_unfenced = true;
+    plan.member[3].start_at = milliseconds{4500};
+    const Ran unfenced{plan};
+    unfenced.all_released();
+    CHECK(unfenced.world.held_after(2) < milliseconds{200});
+}
+
+TEST_CASE("without a fence who unpacks what it holds is waited for, too", "[scenario]") {
+    Plan plan = calm_plan(4, 3 * kMiB);
+    plan.is_unfenced = true;
+    plan.finish_extra = seconds{60};
+    plan.ready_timeout = seconds{80};
+    plan.member[2].holds_already = true;
+    plan.member[2].finish_takes = seconds{20};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("who answered and is silent then is named though others are still awaited",
+          "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.is_unfenced = true;
+    plan.ready_timeout = seconds{60};
+    plan.member[2].crash_at = milliseconds{20};
+    plan.member[4].start_at = seconds{5};
+    const Ran ran{plan};
+    CHECK(ran.world.host(0).outcome().culprit == Rank{2});
+    CHECK(ran.world.ran() < seconds{10});
+}
+
+}  // namespace stage::sim
