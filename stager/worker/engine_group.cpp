@@ -13,6 +13,7 @@
 #endif
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace stage {
 namespace {
@@ -86,8 +87,10 @@ Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup gro
     return group_among(options, *std::move(hosts), std::move(group));
 }
 
-Result<EngineGroup> group_of_order(const EngineOptions& options, EngineGroup group) {
-    Result<GroupOrder> order = take_group_order(options.group);
+Result<EngineGroup> group_of_order(const EngineOptions& options,
+                                   EngineGroup group,
+                                   Interrupts& interrupts) {
+    Result<GroupOrder> order = take_group_order(options.group, STDIN_FILENO, interrupts);
     if (!order) {
         return std::move(order).error();
     }
@@ -155,7 +158,7 @@ Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interru
         return std::move(read).error();
     }
     if (!options.group.empty()) {
-        return group_of_order(options, std::move(group));
+        return group_of_order(options, std::move(group), interrupts);
     }
     if (!options.hosts.empty()) {
         return group_of_hosts(options, std::move(group));

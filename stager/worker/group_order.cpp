@@ -5,6 +5,7 @@
 #include "transport/base/codec.h"
 #include "transport/udp/sockets.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,11 +16,21 @@ namespace {
 
 constexpr const char* kWhat = "the group's order";
 
-Result<std::string> read_input() {
+/// Whoever should close it may be gone without a word: who ends the work is heard meanwhile.
+Result<std::string> read_input(int input, Interrupts& interrupts) {
     std::string text;
     std::array<char, 4096> room{};
     for (;;) {
-        const ssize_t count = ::read(STDIN_FILENO, room.data(), room.size());
+        std::array<pollfd, 2> either{
+            {{input, POLLIN, 0}, {interrupts.descriptor(), POLLIN, 0}}};
+        static_cast<void>(::poll(either.data(), either.size(), -1));
+        if (Status wanted = interrupts.check(); !wanted) {
+            return std::move(wanted).error().within(kWhat);
+        }
+        if (either[0].revents == 0) {
+            continue;
+        }
+        const ssize_t count = ::read(input, room.data(), room.size());
         if (count < 0 && errno == EINTR) {
             continue;
         }
@@ -38,9 +49,11 @@ Result<std::string> read_input() {
 
 }  // namespace
 
-Result<GroupOrder> take_group_order(const std::string& from) {
+Result<GroupOrder> take_group_order(const std::string& from,
+                                    int input,
+                                    Interrupts& interrupts) {
     if (from == "-") {
-        const Result<std::string> text = read_input();
+        const Result<std::string> text = read_input(input, interrupts);
         return text ? parse_group_order(*text) : text.error();
     }
     const Result<std::vector<std::byte>> bytes = open_of_own_uid(from, kWhat);

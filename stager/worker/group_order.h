@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pmix/host_file.h"
+#include "stager/worker/interrupts.h"
 #include "transport/seal/keys.h"
 
 #include <string>
@@ -21,8 +22,11 @@ struct GroupOrder {
 /// Longer ones are refused.
 inline constexpr std::size_t kMaxGroupOrderBytes = 1U << 20U;
 
-/// `from`: "-" reads standard input to its end, anything else is a credential of the own uid's.
-[[nodiscard]] Result<GroupOrder> take_group_order(const std::string& from);
+/// `from`: "-" reads `input` to its end, unless the work is ended before; anything else is a
+/// credential of the own uid's.
+[[nodiscard]] Result<GroupOrder> take_group_order(const std::string& from,
+                                                  int input,
+                                                  Interrupts& interrupts);
 
 /// Fails (Blame::user) on anything else.
 [[nodiscard]] Result<GroupOrder> parse_group_order(std::string_view text);

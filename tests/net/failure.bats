@@ -51,6 +51,20 @@ receiving() { lab on "$1" bash -c 'ls /tmp/.received.copy.stagecast.* && [ "$(ss
   lab on n3 bash -c 'rm -f /tmp/.received.copy.stagecast.*'   # a killed process cannot
 }
 
+# The links of the source and of a receiver, one after the other; both send all the time.
+@test "an interface that is down for a moment" {
+  source_file 60000000
+  group --rate-max=95mbit
+  wait_for 10 receiving n3
+  local node
+  for node in n0 n3; do
+    lab on "$node" bash -c 'ip link set eth0 down; sleep 0.3; ip link set eth0 up'
+    sleep 0.5
+  done
+  ends
+  received
+}
+
 @test "the source killed in the middle" {
   source_file 60000000
   group --rate-max=95mbit

@@ -120,8 +120,8 @@ class Driver {
     /// nothing has.
     virtual Status receive(std::vector<ReceivedPacket>& packets, Readable readable) = 0;
 
-    /// All of the train, or none of it. An error ends the session: a lost route, a closed
-    /// interface. What merely loses packets is no error.
+    /// All of the train, or none of it. An error ends the session: the socket is no
+    /// use. What merely loses packets, as an interface that is down, is no error.
     virtual Result<Sent> send(const Train& train) = 0;
 
     /// So many of them, from the front, as the fabric takes now; where it can, by one call, so

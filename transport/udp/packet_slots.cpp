@@ -21,7 +21,7 @@ constexpr std::size_t kAtOnce = 24;  ///< 1.5 MB; pieces of one call.
 
 bool is_loss(int cause) {
     return cause == ECONNREFUSED || cause == EHOSTUNREACH || cause == ENETUNREACH ||
-           cause == EPERM || cause == ENOBUFS || cause == EHOSTDOWN;
+           cause == EPERM || cause == ENOBUFS || cause == EHOSTDOWN || cause == ENETDOWN;
 }
 
 bool is_full(int cause) {

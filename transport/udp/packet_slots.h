@@ -13,6 +13,7 @@
 namespace stage::udp {
 
 /// A socket's refusal that another packet may not meet: losing it is what the protocol is for.
+/// An interface or a route that is gone may return; silence is for the protocol to judge.
 [[nodiscard]] bool is_loss(int cause);
 /// Nothing there, or no room, just now.
 [[nodiscard]] bool is_full(int cause);

@@ -1,5 +1,6 @@
 #include "transport/udp/udp_driver.h"
 
+#include "transport/udp/packet_slots.h"
 #include "transport/udp/sockets.h"
 
 #include <catch2/catch.hpp>
@@ -306,6 +307,15 @@ TEST_CASE("a peer that is gone is loss, not an error") {
                              .packet_bytes = 100}));
         std::vector<ReceivedPacket> received;
         CHECK(sender.receive(received, {}));
+    }
+}
+
+TEST_CASE("what the network refuses is lost, what the socket refuses is an error") {
+    for (const int cause : {ENETDOWN, ENETUNREACH, EHOSTUNREACH, EPERM, ENOBUFS}) {
+        CHECK(udp::is_loss(cause));
+    }
+    for (const int cause : {EBADF, ENOTSOCK, EMSGSIZE, EACCES, EAGAIN}) {
+        CHECK_FALSE(udp::is_loss(cause));
     }
 }
 

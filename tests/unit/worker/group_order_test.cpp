@@ -1,12 +1,44 @@
 // Is a launcher's order understood, and is anything else refused?
 #include "stager/worker/group_order.h"
 
+#include "tests/unit/files/scratch.h"
+#include "transport/base/unique_fd.h"
+
 #include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 
 namespace stage {
 namespace {
 
 const std::string kKey(64, 'a');
+
+/// What a worker makes of an order that begins so, and whose sender is silent then or has
+/// closed its end. In a process of its own, as its signals are blocked.
+std::string taken(const std::string& order, bool is_closed, std::chrono::milliseconds limit) {
+    return test::in_child([&]() -> std::string {
+        std::array<int, 2> ends{};
+        auto interrupts = Interrupts::make();
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0 || !interrupts || !interrupts->limit(limit)) {
+            return "no pipe or interrupts";
+        }
+        const UniqueFd input{ends[0]};
+        UniqueFd sender{ends[1]};
+        if (::write(sender.get(), order.data(), order.size()) !=
+            static_cast<ssize_t>(order.size())) {
+            return "not written";
+        }
+        if (is_closed) {
+            sender.reset();
+        }
+        const auto order_taken = take_group_order("-", input.get(), *interrupts);
+        return order_taken ? std::to_string(order_taken->hosts.size()) + " members"
+                           : order_taken.error().sentence();
+    });
+}
 
 }  // namespace
 
@@ -26,6 +58,12 @@ TEST_CASE("an order without a key or without members is none") {
     CHECK_FALSE(parse_group_order("10.0.0.1\n"));
     CHECK_FALSE(parse_group_order(kKey + "\n10.0.0.1 10.0.0.2\n"));
     CHECK_FALSE(parse_group_order(kKey + "\n0.0.0.0\n"));
+}
+
+TEST_CASE("an order is read to its end, and waited for no longer than the work may take") {
+    CHECK(taken(kKey + "\n10.0.0.1\n", true, std::chrono::minutes{10}) == "1 members");
+    CHECK_THAT(taken(kKey + "\n10.0.0.1\n", false, std::chrono::milliseconds{20}),
+               Catch::Contains("the group's order: not done within"));
 }
 
 TEST_CASE("a member knows itself by its address") {
