@@ -56,7 +56,7 @@ SlurmJob read_job(ByteReader& reader) {
     job.state = static_cast<SlurmJobState>(state);
     job.restart_count = reader.u32();
     job.word = reader.text(kNameMax);
-    if (state > static_cast<std::uint8_t>(SlurmJobState::absent)) {
+    if (state > static_cast<std::uint8_t>(SlurmJobState::completing)) {
         reader.fail();
     }
     return job;

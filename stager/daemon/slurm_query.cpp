@@ -48,13 +48,9 @@ std::string_view word_of(std::uint32_t state) {
 }
 
 SlurmJob describe(const slurm_job_info_t& job) {
-    constexpr std::uint32_t kLeaving = JOB_COMPLETING | JOB_REQUEUE | JOB_REQUEUE_HOLD |
-                                       JOB_SPECIAL_EXIT | JOB_STOPPED | JOB_REVOKED;
-    const std::uint32_t state = job.job_state;
-    const bool alive = (state & JOB_STATE_BASE) == JOB_RUNNING && (state & kLeaving) == 0;
-    return {.state = alive ? SlurmJobState::alive : SlurmJobState::ended,
+    return {.state = state_of_job(job.job_state),
             .restart_count = job.restart_cnt,
-            .word = std::string{word_of(state)}};
+            .word = std::string{word_of(job.job_state)}};
 }
 
 Result<SlurmAnswer> job_state(std::uint32_t job_id) {
@@ -206,6 +202,20 @@ void on_fatal(int status, void* argument) {
 }
 
 }  // namespace
+
+SlurmJobState state_of_job(std::uint32_t slurm_state) {
+    constexpr std::uint32_t kLeaving =
+        JOB_REQUEUE | JOB_REQUEUE_HOLD | JOB_SPECIAL_EXIT | JOB_REVOKED;
+    const std::uint32_t base = slurm_state & JOB_STATE_BASE;
+    if ((slurm_state & JOB_COMPLETING) != 0) {
+        return SlurmJobState::completing;
+    }
+    if ((base != JOB_RUNNING && base != JOB_SUSPENDED) || (slurm_state & kLeaving) != 0) {
+        return SlurmJobState::ended;
+    }
+    const bool stopped = base == JOB_SUSPENDED || (slurm_state & JOB_STOPPED) != 0;
+    return stopped ? SlurmJobState::suspended : SlurmJobState::alive;
+}
 
 int run_slurm_query(int fd) {
     // A bound that holds even inside a call that never returns.

@@ -59,11 +59,14 @@ struct SlurmNode {
 };
 /// What a stage needs to know of Slurm's job states.
 enum class SlurmJobState : std::uint8_t {
-    alive = 0,  ///< Running or configuring: staging goes on.
-    ended =
-        1,  ///< Cancelled, completing, failed, timed out, preempted, suspended, requeued, ...
-    absent = 2,  ///< slurmctld answers that it knows no such job.
+    alive = 0,       ///< Running or configuring: staging goes on.
+    ended = 1,       ///< Cancelled, failed, timed out, preempted, requeued, ...
+    absent = 2,      ///< slurmctld answers that it knows no such job.
+    suspended = 3,   ///< Or stopped: nothing is staged for it, but it goes on with its files.
+    completing = 4,  ///< Its processes may be here yet; an epilog follows.
 };
+/// Of a job_state as slurmctld tells it.
+[[nodiscard]] SlurmJobState state_of_job(std::uint32_t slurm_state);
 struct SlurmJob {
     SlurmJobState state = SlurmJobState::alive;
     std::uint32_t restart_count = 0;

@@ -41,6 +41,7 @@ void Sweep::ask_next() {
         unsure_.pop_front();
     }
     if (unsure_.empty()) {
+        is_first_ = false;
         return;
     }
     const std::uint32_t job_id = unsure_.front();
@@ -58,16 +59,31 @@ void Sweep::ask_next() {
 void Sweep::on_answer(std::uint32_t job_id, const Result<SlurmAnswer>& answer) {
     if (!answer) {
         unsure_.clear();  // A silent slurmctld: the next sweep asks again.
+        is_first_ = false;
         return;
     }
     const auto* job = std::get_if<SlurmJob>(&*answer);
-    if (job != nullptr && job->state != SlurmJobState::alive && !is_here_(job_id)) {
+    if (job != nullptr && is_over(job->state) && !is_here_(job_id)) {
         ++services_.counters.directories_swept;
         services_.log.info("sweeping what an ended job left",
                            {{"job", job_id}, {"state", job->word}});
         remove_(job_id);
     }
     ask_next();
+}
+
+bool Sweep::is_over(SlurmJobState state) const {
+    switch (state) {
+        case SlurmJobState::ended:
+        case SlurmJobState::absent:
+            return true;
+        case SlurmJobState::completing:
+            return is_first_;
+        case SlurmJobState::alive:
+        case SlurmJobState::suspended:
+            break;
+    }
+    return false;
 }
 
 }  // namespace stage

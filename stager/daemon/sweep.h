@@ -2,7 +2,8 @@
 //
 // Directories and verdicts of jobs that nobody ended here. Slurm is asked about each, one after
 // the other, at the start and now and then; only of a job that it knows to be over, or does not
-// know, anything is removed.
+// know, anything is removed. A suspended job goes on with its files. One that is completing may
+// still save them, and its epilog follows; at the start that one may have come and gone.
 #pragma once
 
 #include "stager/daemon/job_directory.h"
@@ -31,6 +32,7 @@ class Sweep {
   private:
     void ask_next();
     void on_answer(std::uint32_t job_id, const Result<SlurmAnswer>& answer);
+    [[nodiscard]] bool is_over(SlurmJobState state) const;
 
     Services& services_;
     StageRoot stage_root_;
@@ -38,6 +40,7 @@ class Sweep {
     Remove remove_;
     SlurmAsker asker_;
     std::deque<std::uint32_t> unsure_;
+    bool is_first_ = true;
     Alarm alarm_;
 };
 

@@ -7,6 +7,8 @@ std::optional<std::string> reason_to_stop(const StageKey& key, const SlurmJob& j
         case SlurmJobState::absent:
             return "Slurm knows no such job any more";
         case SlurmJobState::ended:
+        case SlurmJobState::suspended:
+        case SlurmJobState::completing:
             return "the job is not running any more (" + job.word + ")";
         case SlurmJobState::alive:
             break;

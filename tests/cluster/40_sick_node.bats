@@ -139,6 +139,11 @@ no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
   submit -N4 --stage-file=data job.sh
   wait_for 60 test -e "$WORK/began"
   restart_daemon n2
+  # A daemon that comes up looks for what is left of ended jobs: a suspended one is none.
+  lab exec scontrol suspend "$JOB"
+  restart_daemon n1
+  sleep 2
+  lab exec scontrol resume "$JOB"
   touch "$WORK/go"
   wait_job "$JOB" COMPLETED
   staged_everywhere "$WORK/first" data

@@ -47,12 +47,15 @@ std::vector<FuzzSeed> fuzz_seeds() {
     const std::vector<SlurmNode> nodes{{.name = "n0", .address = "10.77.1.1"},
                                        {.name = "n1", .address = "fd00::1"}};
     const SlurmJob job{.state = SlurmJobState::ended, .restart_count = 1, .word = "CANCELLED"};
+    const SlurmJob completing{
+        .state = SlurmJobState::completing, .restart_count = 0, .word = "TIMEOUT"};
     return {{"expand", chosen(0, encode_question(ExpandQuestion{"n[0-3]"}))},
             {"resolve", chosen(0, encode_question(ResolveQuestion{"n[0-3]"}))},
             {"keepers", chosen(0, encode_question(KeepersQuestion{}))},
             {"job_state", chosen(0, encode_question(JobStateQuestion{4711}))},
             {"nodes", chosen(1, encode_slurm_answer(SlurmAnswer{nodes}))},
-            {"job", chosen(1, encode_slurm_answer(SlurmAnswer{job}))}};
+            {"job", chosen(1, encode_slurm_answer(SlurmAnswer{job}))},
+            {"completing", chosen(1, encode_slurm_answer(SlurmAnswer{completing}))}};
 }
 
 }  // namespace stage

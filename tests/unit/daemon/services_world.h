@@ -13,13 +13,14 @@ namespace stage {
 
 class ServicesWorld {
   public:
-    ServicesWorld() {
+    /// `roles` by number, as in services.h.
+    explicit ServicesWorld(std::vector<SpawnRole> roles = {}) {
         config.run_dir = scratch.path("run");
         config.libexec_dir = scratch.path("libexec");
         config.connect_timeout = std::chrono::seconds{5};
         config.stage_timeout = std::chrono::seconds{60};
         links.node_name = "n0";
-        auto spawner = Spawner::fork({.roles = {}, .cgroup = {}});
+        auto spawner = Spawner::fork({.roles = std::move(roles), .cgroup = {}});
         auto opened = Loop::open();
         REQUIRE(spawner);
         REQUIRE(opened);

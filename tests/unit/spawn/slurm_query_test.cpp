@@ -7,6 +7,7 @@
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
+#include <slurm/slurm.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,6 +19,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 using namespace stage;
@@ -183,6 +185,23 @@ TEST_CASE("slurmctld tells addresses in rank order, and a job's state") {
     CHECK(std::get<SlurmJob>(*cancelled) == SlurmJob{SlurmJobState::ended, 0, "CANCELLED"});
 }
 
+TEST_CASE("a job that is suspended, or is being ended, has not ended") {
+    for (const auto& [told, state] : std::map<std::uint32_t, SlurmJobState>{
+             {JOB_RUNNING, SlurmJobState::alive},
+             {JOB_RUNNING | JOB_CONFIGURING, SlurmJobState::alive},
+             {JOB_RUNNING | JOB_STOPPED, SlurmJobState::suspended},
+             {JOB_SUSPENDED, SlurmJobState::suspended},
+             {JOB_RUNNING | JOB_COMPLETING, SlurmJobState::completing},
+             {JOB_TIMEOUT | JOB_COMPLETING, SlurmJobState::completing},
+             {JOB_PENDING | JOB_REQUEUE | JOB_COMPLETING, SlurmJobState::completing},
+             {JOB_PENDING, SlurmJobState::ended},
+             {JOB_RUNNING | JOB_REQUEUE, SlurmJobState::ended},
+             {JOB_CANCELLED, SlurmJobState::ended}}) {
+        CAPTURE(told);
+        CHECK(state_of_job(told) == state);
+    }
+}
+
 TEST_CASE("without a slurm.conf there is a sentence, and only the child ends") {
     QueryWorld world{"/nonexistent/slurm.conf"};
     const auto answer = world.ask(JobStateQuestion{1});
@@ -251,8 +270,8 @@ TEST_CASE("questions and answers survive their bytes, garbage does not") {
     }
     const std::vector<SlurmNode> nodes{{"n0", "10.0.0.1"}, {"n1", "fd00::1"}};
     CHECK(nodes_of(decode_slurm_answer(encode_slurm_answer(SlurmAnswer{nodes}))) == nodes);
-    const SlurmJob job{SlurmJobState::ended, 3, "PREEMPTED"};
-    const auto bytes = encode_slurm_answer(SlurmAnswer{job});
+    const SlurmJob job{SlurmJobState::completing, 3, "PREEMPTED"};
+    auto bytes = encode_slurm_answer(SlurmAnswer{job});
     const auto back = decode_slurm_answer(bytes);
     REQUIRE(back);
     CHECK(std::get<SlurmJob>(*back) == job);
@@ -262,4 +281,6 @@ TEST_CASE("questions and answers survive their bytes, garbage does not") {
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         CHECK_FALSE(decode_slurm_answer(Bytes{bytes}.first(length)));
     }
+    bytes[1] = std::byte{5};  // No state.
+    CHECK_FALSE(decode_slurm_answer(bytes));
 }
