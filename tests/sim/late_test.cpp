@@ -45,4 +45,17 @@ TEST_CASE("who answered and is silent then is named though others are still awai
     CHECK(ran.world.ran() < seconds{10});
 }
 
+TEST_CASE("a source that reads a very small object for long is not silent meanwhile",
+          "[scenario]") {
+    Plan plan = calm_plan(4, 10'000);
+    plan.member[0].disk_bytes_per_s = 1'600;  // longer than a stall_timeout
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.held_after() > seconds{6});
+    CHECK(ran.world.held_after() < seconds{8});
+    // Who answered is asked no more.
+    const auto& heard = ran.world.host(0).heard();
+    CHECK(heard[static_cast<std::size_t>(wire::PacketType::ready)] <= 2U * plan.members);
+}
+
 }  // namespace stage::sim

@@ -147,6 +147,9 @@ void Sender::Parts::work_on_object(Instant now) {
         operations.push_back(finish);
     }
     if (!readiness.may_begin()) {
+        if (must_speak()) {
+            keep_alive(now);
+        }
         return;
     }
     if (!pass.is_over()) {
@@ -292,8 +295,10 @@ std::optional<Instant> Sender::Parts::next() const {
     auto first = earlier(readiness.deadline(), watch.deadline());
     first = earlier(first, server.deadline());
     first = earlier(first, disk_watch.deadline(disk_patience()));
-    if (readiness.may_begin()) {
+    if (must_speak()) {
         first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
+    }
+    if (readiness.may_begin()) {
         const Instant burst_at = pacer.burst_at(kLongAgo);
         // (Where it may not send, reports open it, or time.)
         if (may_send() && server.is_waiting()) {

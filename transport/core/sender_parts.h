@@ -49,6 +49,10 @@ struct Sender::Parts final : Holdings {
     [[nodiscard]] std::uint32_t read_from() const;
     void work_on_object(Instant now);
     void keep_alive(Instant now);
+    /// Nobody is offered anything any more, or data flows: silence would be taken for death.
+    [[nodiscard]] bool must_speak() const {
+        return readiness.may_begin() || readiness.is_complete();
+    }
     void watch_own_disk(Instant now);
     void decide(Instant now);
     void tell_the_deaf();
