@@ -14,6 +14,11 @@ Inquiry::Inquiry(Services& services)
 }
 
 void Inquiry::ask(const StageKey& key, const std::string& node, OnAnswer on_answer) {
+    const auto known = services_.addresses.find(node);
+    if (known != services_.addresses.end()) {
+        ask(key, SlurmNode{.name = node, .address = known->second}, std::move(on_answer));
+        return;
+    }
     on_answer_ = std::move(on_answer);
     asker_.ask(ResolveQuestion{node},
                [this, key](const Result<SlurmAnswer>& answer) { on_resolved(key, answer); });

@@ -27,7 +27,7 @@ class Inquiry {
     Inquiry& operator=(const Inquiry&) = delete;
     ~Inquiry() = default;
 
-    /// Asks the daemon of `node`. `on_answer` comes once, later.
+    /// Asks the daemon of `node`. `on_answer` comes once, later. It may destroy this.
     void ask(const StageKey& key, const std::string& node, OnAnswer on_answer);
     /// The same, where the address is known. It may destroy this.
     void ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer);

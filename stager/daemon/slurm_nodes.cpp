@@ -75,14 +75,25 @@ bool is_away(const node_info_t& node) {
            (node.node_state & (NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN)) != 0;
 }
 
-/// The cluster's nodes with their NodeAddr, or those of them that aren't away.
-Result<std::unordered_map<std::string, std::string>> load_nodes(bool may_be_away) {
+using Addresses = std::unordered_map<std::string, std::string>;
+
+/// Nodes with their NodeAddr, or those of them that aren't away. `only`: this one alone, as all
+/// nodes of a large job may ask for their first one at once.
+Result<Addresses> load_nodes(bool may_be_away, const std::string& only = {}) {
     node_info_msg_t* loaded = nullptr;
-    if (::slurm_load_node(0, &loaded, SHOW_ALL) != SLURM_SUCCESS) {
+    std::string name = only;
+    const int done = only.empty() ? ::slurm_load_node(0, &loaded, SHOW_ALL)
+                                  : ::slurm_load_node_single(&loaded, name.data(), SHOW_ALL);
+    const int cause = errno;
+    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
+    if (done != SLURM_SUCCESS && cause == ESLURM_INVALID_NODE_NAME) {
+        return Addresses{};
+    }
+    if (done != SLURM_SUCCESS) {
+        errno = cause;
         return no_slurm_answer("the addresses of nodes");
     }
-    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
-    std::unordered_map<std::string, std::string> addresses;
+    Addresses addresses;
     for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
         const node_info_t& node = nodes->node_array[i];
         if (may_be_away || !is_away(node)) {
@@ -93,10 +104,9 @@ Result<std::unordered_map<std::string, std::string>> load_nodes(bool may_be_away
 }
 
 /// One without an address, where that may be, has an empty one.
-Result<SlurmAnswer> with_addresses(
-    const std::vector<std::string>& names,
-    const std::unordered_map<std::string, std::string>& addresses,
-    bool may_miss) {
+Result<SlurmAnswer> with_addresses(const std::vector<std::string>& names,
+                                   const Addresses& addresses,
+                                   bool may_miss) {
     std::vector<SlurmNode> resolved;
     for (const std::string& name : names) {
         const auto found = addresses.find(name);
@@ -143,7 +153,7 @@ Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question) {
     if (!names) {
         return names.error();
     }
-    const auto addresses = load_nodes(true);
+    const auto addresses = load_nodes(true, names->size() == 1 ? names->front() : "");
     return addresses ? with_addresses(*names, *addresses, question.may_miss)
                      : Result<SlurmAnswer>{addresses.error()};
 }

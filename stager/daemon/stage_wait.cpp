@@ -11,6 +11,8 @@ namespace {
 
 /// Nodes of these ranks cancel a job whose first node does not know of it; more need not.
 constexpr std::size_t kCancellingRanks = 8;
+/// Where no plan comes, thousands would ask slurmctld and the first node in one moment.
+constexpr Duration kTurn = std::chrono::milliseconds{1};
 constexpr const char* kUnannounced =
     "stagecast.so has not announced the job; is it in plugstack.conf there, and can it be "
     "loaded?";
@@ -52,8 +54,9 @@ void Stage::await_plan() {
     if (*rank != 0) {
         const Tree tree{names->size(), config.tree_width};
         const auto depth = tree.depth(Rank{static_cast<Rank::rep>(*rank)});
-        const Duration patience =
-            config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth);
+        const Duration patience = config.announce_timeout +
+                                  config.connect_timeout * static_cast<std::int64_t>(depth) +
+                                  kTurn * *rank;
         wait_alarm_.set(services_.loop.now() + std::min(patience, time_limit()));
         return;
     }
@@ -117,7 +120,8 @@ void Stage::on_first_node(const std::string& first,
     } else if (said == Inquiry::Said::announced) {
         fail(Blame::node,
              "stagecastd of node " + first +
-                 " has not reached this node; does Port let it through to here?");
+                 " knows of the job and has not reached this node; its log says why, or Port "
+                 "does not let it through to here");
     } else {
         fail(Blame::node, "no word from node " + first + ", the job's first (" + why + ")");
     }

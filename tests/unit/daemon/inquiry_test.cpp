@@ -34,4 +34,25 @@ TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
     }
 }
 
+// Slurm can't be asked here: a world without it has no such child.
+TEST_CASE("a node whose address is known is asked without Slurm") {
+    ServicesWorld world;
+    FalseNode first{world, {TellMessage{.is_announced = false}}};
+    world.config.port = first.port();
+    for (const bool is_known : {true, false}) {
+        CAPTURE(is_known);
+        world.services->addresses.clear();
+        if (is_known) {
+            world.services->addresses["n3"] = "127.0.0.1";
+        }
+        Inquiry inquiry{*world.services};
+        std::optional<Inquiry::Said> answer;
+        inquiry.ask({.job_id = 7, .step_id = 0},
+                    std::string{"n3"},
+                    [&](Inquiry::Said said, const std::string&) { answer = said; });
+        world.run_until([&] { return answer.has_value(); });
+        CHECK(*answer == (is_known ? Inquiry::Said::unannounced : Inquiry::Said::nothing));
+    }
+}
+
 }  // namespace stage
