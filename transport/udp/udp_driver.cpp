@@ -322,12 +322,14 @@ Result<Sent> UdpDriver::send_singly(Outlet& outlet, const Train& train) {
 /// A rail is no reason to end: whatever it refuses for good is lost, and repaired by the first.
 Result<Sent> UdpDriver::refused(Outlet& outlet, const Train& train, const char* doing) {
     const int cause = errno;
-    if (is_full(cause)) {
+    const auto rail = static_cast<std::size_t>(&outlet - outlets_.data());
+    // A card without a link may keep what it has for good.
+    if (is_full(cause) && (rail == 0 || has_link(outlet.fd, endpoints_.interfaces[rail]))) {
         ++counters_.send_refused;
         refusing_ = outlet.fd;
         return Sent::would_block;
     }
-    if (&outlet != outlets_.data()) {
+    if (rail != 0) {
         outlet.carries = false;
         outlet.asked = 1;
         return Sent::all;

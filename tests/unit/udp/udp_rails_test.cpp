@@ -141,13 +141,34 @@ TEST_CASE("a lane whose interface is down carries nothing") {
     CHECK_FALSE(driver.carries(Lane{3}));
 }
 
-TEST_CASE("a rail that is full is what is waited for, not the first one") {
-    Source source;
-    // Takes whatever is sent to any address, and fills up.
+/// In place of the second rail; takes whatever is sent to any address, and fills up.
+UniqueFd far_end_of_rail(Source& source) {
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
-    const UniqueFd far{ends[1]};
     source.endpoints.rails[0].reset(ends[0]);
+    return UniqueFd{ends[1]};
+}
+
+TEST_CASE("a full rail without a link is not waited for") {
+    Source source;
+    const UniqueFd far = far_end_of_rail(source);
+    source.endpoints.interfaces[1] = "no-such-if";
+    UdpDriver driver{std::move(source.endpoints)};
+    for (int i = 0; i < 1000; ++i) {  // More than it takes.
+        const auto sent = send_to(driver, lane(1), 900);
+        REQUIRE(sent);
+        REQUIRE(*sent == Sent::all);
+    }
+    CHECK_FALSE(driver.carries(Lane{1}));
+    const auto sent = send_to(driver, lane(0), 900);
+    REQUIRE(sent);
+    CHECK(sender_at(source.heard[0]) == "127.0.0.1");
+}
+
+TEST_CASE("a rail that is full is what is waited for, not the first one") {
+    Source source;
+    const UniqueFd far = far_end_of_rail(source);
+    const int rail = source.endpoints.rails[0].get();
     UdpDriver driver{std::move(source.endpoints)};
     CHECK(driver.refusing_descriptor() == driver.descriptors().front());
     auto sent = send_to(driver, lane(1), 900);
@@ -155,7 +176,7 @@ TEST_CASE("a rail that is full is what is waited for, not the first one") {
         sent = send_to(driver, lane(1), 900);
     }
     REQUIRE(sent);
-    CHECK(driver.refusing_descriptor() == ends[0]);
+    CHECK(driver.refusing_descriptor() == rail);
     CHECK_FALSE(is_ready(driver.refusing_descriptor(), POLLOUT, 0));
     CHECK(is_ready(driver.descriptors().front(), POLLOUT, 0));
     std::array<std::byte, 1000> room{};
