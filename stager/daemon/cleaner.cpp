@@ -1,7 +1,5 @@
 #include "stager/daemon/cleaner.h"
 
-#include "stager/files/planted_links.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -25,65 +23,11 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done
         nullptr,
         [&loop = services_.loop, call = std::move(on_done)](auto) { loop.defer(call); }};
     for (const StageKey& key : services_.verdicts.all()) {
-        if (key.job_id != job_id || (step_id != kWholeJob && key.step_id != step_id)) {
-            continue;
+        if (key.job_id == job_id && (step_id == kWholeJob || key.step_id == step_id)) {
+            services_.verdicts.forget(key);
         }
-        const auto leavings = services_.verdicts.load_leavings(key);
-        if (leavings) {
-            remove_leavings(*leavings, done);
-        }
-        services_.verdicts.forget(key);
     }
     remove_directory(job_id, step_id, done);
-}
-
-/// By a child that is the user, so that no name in the path can lead root astray; and in
-/// directories that were reached past no planted link, so that none leads the user astray.
-void Cleaner::remove_leavings(const Leavings& leavings, const std::shared_ptr<void>& done) {
-    std::vector<std::string> arguments{"rm", "-f", "--"};
-    std::vector<UniqueFd> directories;
-    for (const std::string& path : leavings.paths) {
-        const std::size_t slash = path.rfind('/');
-        UniqueFd directory = open_past_planted_links(path.substr(0, slash + 1));
-        if (!directory) {
-            continue;  // It went, or somebody put a link in its way.
-        }
-        directories.push_back(std::move(directory));
-        arguments.push_back(
-            "/proc/self/fd/" +
-            std::to_string(STDERR_FILENO + static_cast<int>(directories.size())) +
-            path.substr(slash));
-        if (directories.size() == kSpawnFdsMax) {
-            run_rm(leavings, std::exchange(arguments, {"rm", "-f", "--"}), directories, done);
-            directories.clear();
-        }
-    }
-    if (!directories.empty()) {
-        run_rm(leavings, std::move(arguments), directories, done);
-    }
-}
-
-void Cleaner::run_rm(const Leavings& leavings,
-                     std::vector<std::string> arguments,
-                     const std::vector<UniqueFd>& directories,
-                     const std::shared_ptr<void>& done) {
-    const ProgramRequest program{.path = "/bin/rm",
-                                 .arguments = std::move(arguments),
-                                 .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"},
-                                 .user = UserIdentity{leavings.uid, leavings.gid, {}},
-                                 .umask = 077,
-                                 .oom_score_adj = 0,
-                                 .group = {}};
-    std::vector<int> fds;
-    for (const UniqueFd& directory : directories) {
-        fds.push_back(directory.get());
-    }
-    const auto started = services_.children.start(program, fds, [done](const SpawnEvent&) {});
-    if (!started) {
-        services_.log.warn(
-            "temporary files of a job stay; remove them by hand",
-            {{"first", leavings.paths.front()}, {"why", started.error().sentence()}});
-    }
 }
 
 void Cleaner::remove_directory(std::uint32_t job_id,

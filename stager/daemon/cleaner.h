@@ -1,7 +1,8 @@
 // What becomes of a job's files?
 //
 // At its end the job's directory is removed, by a child that acts as the user; so is what was
-// staged elsewhere for the time of the job only. Then nothing of it is remembered.
+// staged elsewhere for the time of the job only, of which the workers left a list in there
+// (files/stage_lists.h). Then nothing of it is remembered.
 #pragma once
 
 #include "stager/daemon/job_directory.h"
@@ -27,12 +28,6 @@ class Cleaner {
     void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
 
   private:
-    void remove_leavings(const Leavings& leavings, const std::shared_ptr<void>& done);
-    /// "/proc/self/fd/3/NAME" for the first of `directories`, and so on.
-    void run_rm(const Leavings& leavings,
-                std::vector<std::string> arguments,
-                const std::vector<UniqueFd>& directories,
-                const std::shared_ptr<void>& done);
     void remove_directory(std::uint32_t job_id,
                           std::uint32_t step_id,
                           const std::shared_ptr<void>& done);

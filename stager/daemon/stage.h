@@ -95,7 +95,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void log_failure() const;
     void settle(const GroupVerdict& verdict);
     void store(const Verdict& verdict);
-    void store_temporary();
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);

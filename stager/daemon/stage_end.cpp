@@ -1,7 +1,5 @@
 // What is done once the group's verdict is known here? The part of Stage that remembers it and
 // tells.
-#include "stager/control/destination.h"
-#include "stager/control/spec_list.h"
 #include "stager/daemon/library_directories.h"
 #include "stager/daemon/stage.h"
 
@@ -43,7 +41,6 @@ void Stage::settle(const GroupVerdict& verdict) {
     count_settled(services_.counters, facts, times_);
     if (request_) {
         store(own);
-        store_temporary();
     } else {
         // The plugin may still come; if it never does, nobody will end this job here.
         lingers_ = true;
@@ -64,24 +61,6 @@ void Stage::settle(const GroupVerdict& verdict) {
 void Stage::store(const Verdict& verdict) {
     if (!services_.verdicts.save(key_, verdict)) {
         services_.log.warn("a verdict can't be stored; is RunDir full?",
-                           {{"job", key_.job_id}});
-    }
-}
-
-/// Files outside of the job's directory that are to go with the job.
-void Stage::store_temporary() {
-    const auto specs = parse_serialized(request_->specs);
-    std::vector<std::string> paths;
-    for (std::size_t i = 0; specs && outcome_ && i < specs->size(); ++i) {
-        const bool is_here = i < outcome_->paths.size() && !outcome_->paths[i].empty();
-        const auto destination = destination_of(specs->at(i));
-        if (is_here && specs->at(i).is_temporary && destination && destination->is_absolute) {
-            paths.push_back(outcome_->paths[i]);
-        }
-    }
-    const Leavings leavings{.uid = request_->uid, .gid = request_->gid, .paths = paths};
-    if (!paths.empty() && !services_.verdicts.save_leavings(key_, leavings)) {
-        services_.log.warn("temporary files of a job will stay; is RunDir full?",
                            {{"job", key_.job_id}});
     }
 }

@@ -12,8 +12,7 @@
 namespace stage {
 namespace {
 
-constexpr const char* kLeavings = ".temporary";
-constexpr std::size_t kMaxFileBytes = kMaxMessageBytes + (kMaxSpecs * kMaxPathBytes);
+constexpr std::size_t kMaxFileBytes = kMaxMessageBytes;
 
 std::string name_of(const StageKey& key) {
     return std::to_string(key.job_id) + "." + std::to_string(key.step_id) + "." +
@@ -107,32 +106,8 @@ std::optional<Verdict> VerdictStore::load(const StageKey& key) const {
     return std::get<Verdict>(*answer);
 }
 
-Status VerdictStore::save_leavings(const StageKey& key, const Leavings& leavings) {
-    ByteWriter writer;
-    writer.u32(leavings.uid).u32(leavings.gid);
-    writer.u16(static_cast<std::uint16_t>(leavings.paths.size()));
-    for (const std::string& path : leavings.paths) {
-        writer.text(path);
-    }
-    return replace(name_of(key) + kLeavings, writer.view());
-}
-
-std::optional<Leavings> VerdictStore::load_leavings(const StageKey& key) const {
-    const auto bytes = read(name_of(key) + kLeavings);
-    ByteReader reader{bytes};
-    Leavings leavings;
-    leavings.uid = reader.u32();
-    leavings.gid = reader.u32();
-    const std::size_t count = reader.u16();
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-        leavings.paths.push_back(reader.text(kMaxPathBytes));
-    }
-    return reader.finished() ? std::optional{std::move(leavings)} : std::nullopt;
-}
-
 void VerdictStore::forget(const StageKey& key) {
     static_cast<void>(::unlinkat(directory_.get(), name_of(key).c_str(), 0));
-    static_cast<void>(::unlinkat(directory_.get(), (name_of(key) + kLeavings).c_str(), 0));
 }
 
 std::vector<StageKey> VerdictStore::all() const {

@@ -15,15 +15,6 @@
 
 namespace stage {
 
-/// Files of a stage outside of its directory that end with the job.
-struct Leavings {
-    std::uint32_t uid = 0;
-    std::uint32_t gid = 0;
-    std::vector<std::string> paths;  ///< Absolute; at most kMaxSpecs.
-
-    bool operator==(const Leavings&) const = default;
-};
-
 class VerdictStore {
   public:
     /// Makes `directory` (0700, root's) if needed.
@@ -33,8 +24,6 @@ class VerdictStore {
     [[nodiscard]] Status save(const StageKey& key, const Verdict& verdict);
     /// Nothing if there is none, or none that can be read.
     [[nodiscard]] std::optional<Verdict> load(const StageKey& key) const;
-    [[nodiscard]] Status save_leavings(const StageKey& key, const Leavings& leavings);
-    [[nodiscard]] std::optional<Leavings> load_leavings(const StageKey& key) const;
     void forget(const StageKey& key);
 
     /// Every stage that has a file.

@@ -325,10 +325,9 @@ Status FileSink::write_lists() const {
     for (std::size_t index = 0; index < places_.size(); ++index) {
         files.push_back(path(index));
         const Place& place = places_[index];
-        // What stood there before a tree came is not the stage's to remove with all in it.
-        const bool is_kept =
-            place.target && place.target->is_directory() && place.target->is_left();
-        if (place.target && place.is_outside && place.is_temporary && !is_kept) {
+        // What stood there before is not the stage's to remove.
+        const bool is_own = place.target && !place.target->is_left();
+        if (is_own && place.is_outside && place.is_temporary) {
             outside.push_back(files.back() + list_mark(index));
         }
     }

@@ -108,6 +108,29 @@ gone_everywhere() {
   staged_everywhere "$WORK/out" data
 }
 
+no_job_directory() {
+  local node
+  for node in "${NODES[@]}"; do [ -z "$(lab on "$node" ls /var/spool/stagecast)" ] || return 1; done
+}
+
+@test "temp removes what the stage put there, and neither the source nor what stood there" {
+  input data 100000
+  place /tmp/d
+  lab on n0 -u alice cp "$T/data" /tmp/d/data
+  lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
+  as_alice srun -N3 --stage-file=/tmp/d/data:/tmp/d/data:keep+temp+late test -e /tmp/d/data
+  wait_for 20 no_job_directory
+  [ "$(lab on n0 sha256sum /tmp/d/data | cut -c 1-64)" = "$(sha256sum < "$WORK/data" | cut -c 1-64)" ]
+  [ "$(lab on n1 cat /tmp/d/data)" = mine ]
+  lab on n2 test ! -e /tmp/d/data
+  lab on n1 -u alice cp "$T/data" /tmp/d/data
+  as_alice srun -N3 --stage-file=data:/tmp/d/data:temp test -e /tmp/d/data
+  wait_for 20 no_job_directory
+  lab on n0 test -e /tmp/d/data
+  lab on n1 test -e /tmp/d/data
+  lab on n2 test ! -e /tmp/d/data
+}
+
 @test "a directory of that name" {
   input data 100000
   place /tmp/d

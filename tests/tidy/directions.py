@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     "stager/daemon": BASE + ["transport/seal", "transport/wire"]
     + ["stager/control", "stager/config", "stager/spawn", "stager/link"]
     + ["stager/worker/setup.", "stager/worker/stranger_fd."]
-    + ["stager/files/planted_links.", "stager/cache"]
+    + ["stager/cache"]
     + ["transport/udp", "pmix", "pmix/host"],
 }
 

@@ -36,18 +36,14 @@ TEST_CASE("a verdict is there again after the daemon's death") {
     CHECK(store->all() == std::vector<StageKey>{kKey});
 }
 
-TEST_CASE("what is to go with the job is remembered and forgotten with its verdict") {
+TEST_CASE("a verdict is forgotten") {
     const Scratch scratch;
     auto store = VerdictStore::open(scratch.path() + "/jobs");
     REQUIRE(store);
-    const Leavings leavings{.uid = 7, .gid = 8, .paths = {"/tmp/a", "/tmp/b c"}};
     REQUIRE(store->save(kKey, some_verdict()));
-    REQUIRE(store->save_leavings(kKey, leavings));
-    CHECK(store->load_leavings(kKey) == leavings);
     CHECK(store->all().size() == 1);
     store->forget(kKey);
     CHECK_FALSE(store->load(kKey));
-    CHECK_FALSE(store->load_leavings(kKey));
     CHECK(store->all().empty());
 }
 

@@ -1,7 +1,6 @@
 // Do files arrive whole, as they were, and only where they may?
 #include "stager/files/file_sink.h"
 
-#include "stager/files/stage_lists.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -283,65 +282,6 @@ TEST_CASE("two files for one place are refused before any data") {
         {.source = from.write("b", "bbb"), .root = to.path(), .below = "x"}};
     CHECK_THAT(said(test::stage_all(wishes)), Contains("two files"));
     CHECK(to.names().empty());
-}
-
-TEST_CASE("the lists say where the files are and what must go with them") {
-    const Scratch from;
-    const Scratch stage;
-    const Scratch outside;
-    const std::vector<Wish> wishes{
-        {.source = from.write("a", "aaa"), .root = stage.path(), .below = "a"},
-        {.source = from.write("b", "bbb"),
-         .root = outside.path(),
-         .below = "b",
-         .is_temporary = true},
-        {.source = from.write("c", "ccc"), .root = outside.path(), .below = "c"}};
-    const auto blocks = object_of(wishes);
-    const std::string remove = stage.path(".stagecast/remove");
-    FileSink sink{test::sink_config(wishes, stage.path())};
-    REQUIRE(test::put(sink, 0, blocks[0]));
-    // A worker that is killed now leaves what the list names.
-    CHECK(content_of(remove) ==
-          outside.path(".b.stagecast.42.0") + '\0' + outside.path(".c.stagecast.42.0") + '\0');
-    REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
-    CHECK(content_of(stage.path(".stagecast/files")) ==
-          stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
-    CHECK(content_of(remove) == outside.path("b") + '\0');
-    const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    CHECK(remove_listed(directory.get()) == 1);
-    CHECK(outside.names() == Names{"c"});
-}
-
-TEST_CASE(
-    "a step's list is followed, to directories only where it says so, by absolute names") {
-    const Scratch stage;
-    const Scratch outside;
-    const std::string victim = outside.write("victim", "x");
-    const std::string kept = outside.write("kept", "x");
-    outside.write("tree/a/b/c", "x");
-    REQUIRE(::mkdir(outside.path("directory").c_str(), 0700) == 0);
-    REQUIRE(::mkdir(stage.path("step.3").c_str(), 0700) == 0);
-    REQUIRE(write_stage_list(stage.path("step.3"),
-                             kRemoveList,
-                             {victim,
-                              outside.path("directory"),
-                              outside.path("tree/"),
-                              outside.path("kept/"),
-                              "kept",
-                              "/",
-                              outside.path("../"),
-                              "",
-                              outside.path("no")})
-                .ok());
-    // A list behind a link is none.
-    stage.write("elsewhere/remove", kept + '\0');
-    REQUIRE(::symlink("elsewhere", stage.path(".stagecast").c_str()) == 0);
-    const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    CHECK(remove_listed(directory.get()) == 2);
-    CHECK(outside.names() == Names{"kept"});
-    CHECK(::access(outside.path("directory").c_str(), F_OK) == 0);
-    CHECK(::access(outside.path("tree").c_str(), F_OK) != 0);
-    CHECK_FALSE(write_stage_list(stage.path(), kFilesList, {"x"}).ok());
 }
 
 TEST_CASE("the source's own file is left as it is") {

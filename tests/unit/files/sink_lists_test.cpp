@@ -1,0 +1,131 @@
+// Is what a stage put outside of its directory found again to be removed, and nothing else?
+#include "stager/files/stage_lists.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace stage {
+namespace {
+
+using test::content_of;
+using test::object_of;
+using test::said;
+using test::Scratch;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+std::size_t remove_what_is_listed(const Scratch& stage) {
+    const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
+    return remove_listed(directory.get());
+}
+
+}  // namespace
+
+TEST_CASE("the lists say where the files are and what must go with them") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", "aaa"), .root = stage.path(), .below = "a"},
+        {.source = from.write("b", "bbb"),
+         .root = outside.path(),
+         .below = "b",
+         .is_temporary = true},
+        {.source = from.write("c", "ccc"), .root = outside.path(), .below = "c"}};
+    const auto blocks = object_of(wishes);
+    const std::string remove = stage.path(".stagecast/remove");
+    FileSink sink{test::sink_config(wishes, stage.path())};
+    REQUIRE(test::put(sink, 0, blocks[0]));
+    // A worker that is killed now leaves what the list names.
+    CHECK(content_of(remove) ==
+          outside.path(".b.stagecast.42.0") + '\0' + outside.path(".c.stagecast.42.0") + '\0');
+    REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
+    CHECK(content_of(stage.path(".stagecast/files")) ==
+          stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
+    CHECK(content_of(remove) == outside.path("b") + '\0');
+    CHECK(remove_what_is_listed(stage) == 1);
+    CHECK(outside.names() == Names{"c"});
+}
+
+TEST_CASE(
+    "a step's list is followed, to directories only where it says so, by absolute names") {
+    const Scratch stage;
+    const Scratch outside;
+    const std::string victim = outside.write("victim", "x");
+    const std::string kept = outside.write("kept", "x");
+    outside.write("tree/a/b/c", "x");
+    REQUIRE(::mkdir(outside.path("directory").c_str(), 0700) == 0);
+    REQUIRE(::mkdir(stage.path("step.3").c_str(), 0700) == 0);
+    REQUIRE(write_stage_list(stage.path("step.3"),
+                             kRemoveList,
+                             {victim,
+                              outside.path("directory"),
+                              outside.path("tree/"),
+                              outside.path("kept/"),
+                              "kept",
+                              "/",
+                              outside.path("../"),
+                              "",
+                              outside.path("no")})
+                .ok());
+    // A list behind a link is none.
+    stage.write("elsewhere/remove", kept + '\0');
+    REQUIRE(::symlink("elsewhere", stage.path(".stagecast").c_str()) == 0);
+    CHECK(remove_what_is_listed(stage) == 2);
+    CHECK(outside.names() == Names{"kept"});
+    CHECK(::access(outside.path("directory").c_str(), F_OK) == 0);
+    CHECK(::access(outside.path("tree").c_str(), F_OK) != 0);
+    CHECK_FALSE(write_stage_list(stage.path(), kFilesList, {"x"}).ok());
+}
+
+TEST_CASE("a temporary file that was there before the stage stays") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    const std::string source = from.write("b", "bbb");
+    Wish wish{.source = source, .root = outside.path(), .below = "b", .is_temporary = true};
+    SECTION("kept") {
+        outside.write("b", "mine");
+        wish.existing = Existing::keep;
+    }
+    SECTION("newer") {
+        outside.write("b", "mine");
+        wish.existing = Existing::newer;
+    }
+    SECTION("the same") {
+        outside.write("b", "bbb");
+        wish.existing = Existing::refuse;
+    }
+    const std::string before = content_of(outside.path("b"));
+    FileSink sink{test::sink_config({wish}, stage.path())};
+    REQUIRE(said(test::deliver(object_of({wish}), sink, 1)) == "ok");
+    CHECK(content_of(stage.path(".stagecast/files")) == outside.path("b") + '\0');
+    CHECK(::access(stage.path(".stagecast/remove").c_str(), F_OK) != 0);
+    CHECK(remove_what_is_listed(stage) == 0);
+    CHECK(content_of(outside.path("b")) == before);
+}
+
+TEST_CASE("a temporary file that is its own source stays") {
+    const Scratch place;
+    const Scratch stage;
+    const std::vector<Wish> wishes{{.source = place.write("a", "content"),
+                                    .root = place.path(),
+                                    .below = "a",
+                                    .is_temporary = true}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    SinkConfig config = test::sink_config(wishes, stage.path());
+    config.identity_of = [&](std::size_t index) { return (*source)->identity(index); };
+    FileSink sink{std::move(config)};
+    REQUIRE(said(test::deliver(*blocks, sink, 1)) == "ok");
+    CHECK(remove_what_is_listed(stage) == 0);
+    CHECK(content_of(place.path("a")) == "content");
+}
+
+}  // namespace stage
