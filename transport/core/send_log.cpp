@@ -16,8 +16,9 @@ void SendLog::on_send(Instant now, const Send& send, std::uint64_t pace) {
         send.type == wire::PacketType::data
             ? full_packet_bytes_
             : static_cast<std::uint32_t>(send.body.size()) + kWireOverheadBytes;
-    // (A PULSE leaves between two bursts: it is no part of the stream.)
-    entry.to_group = send.to.to_group && send.type != wire::PacketType::pulse;
+    // (OFFER and PULSE leave beside the stream; no receiver counts them as a part of it.)
+    entry.to_group = send.to.to_group && send.type != wire::PacketType::pulse &&
+                     send.type != wire::PacketType::offer;
     entry.each = stage::time_of(entry.packet_bytes, pace);
     entry.sent = now;
     entry.at = std::max(now, end_);

@@ -136,6 +136,22 @@ TEST_CASE("the source knows when it sent which number, and what lay between two"
     CHECK(log.next() == 20);
 }
 
+TEST_CASE("what leaves beside the stream is in no span: nobody counts it as come") {
+    SendLog log{100, 1000};
+    log.on_send(kStart, group_send(1, 4), 10'000'000);
+    std::uint64_t number = 5;
+    for (const auto type : {wire::PacketType::offer, wire::PacketType::pulse}) {
+        Send beside = group_send(number++, 1);
+        beside.type = type;
+        log.on_send(kStart + milliseconds{1}, beside, 10'000'000);
+    }
+    log.on_send(kStart + milliseconds{2}, group_send(7, 4), 10'000'000);
+    const auto span = log.span(1, 10);
+    REQUIRE(span);
+    CHECK(span->packets == 7);  // 1 .. 4 and 7 .. 9
+    CHECK(span->bytes == 7'000);
+}
+
 TEST_CASE("only so many sends are remembered") {
     SendLog log{3, 1000};
     for (std::uint64_t number = 1; number <= 5; ++number) {
