@@ -17,20 +17,21 @@ GroupLeave::GroupLeave(const CoreConfig& config, const Limits& limits, Prng& prn
       source_{config.source},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       receivers_{config.members - 1U},
-      interval_{std::max<Duration>(limits.leave.left_interval,
-                                   limits.feedback.report_time * receivers_)},
+      report_time_{limits.feedback.report_time},
       prng_{prng},
       queue_{limits.leave} {
 }
 
 bool GroupLeave::on_pulse(Instant now, const Datagram& datagram, const wire::Pulse& pulse) {
     is_known_ = is_known_ || pulse.echo == id_;
+    away_ = std::max(away_, pulse.away);
     if (is_known_ && !is_fetching()) {
         tell_at_.reset();
     }
     if (datagram.to_group == is_fetching()) {
         return false;  // of a standing that is over
     }
+    queue_.expect(is_fetching() ? interval() : limits_.pulse_interval);
     queue_.on_pulse(Duration{static_cast<Duration::rep>(pulse.sent_at_ns)},
                     datagram.arrived_at,
                     pulse.packets,
@@ -115,6 +116,11 @@ void GroupLeave::change(Instant now, Standing standing) {
     tell_at_ = now;
 }
 
+/// Who is away speaks so often that the source can hear all of them.
+Duration GroupLeave::interval() const {
+    return std::max<Duration>(limits_.left_interval, report_time_ * away_);
+}
+
 bool GroupLeave::on_end(Instant now) {
     if (!is_away()) {
         return false;
@@ -136,7 +142,7 @@ void GroupLeave::poll(Instant now, ControlQueue& out) {
     if (!tell_at_ || now < *tell_at_) {
         return;
     }
-    tell_at_ = now + (is_fetching() ? interval_ : std::max(gap_, interval_));
+    tell_at_ = now + (is_fetching() ? interval() : std::max(gap_, interval()));
     gap_ = std::min(gap_ * 2, kTellMax);
     out.push_peer(wire::PacketType::left,
                   source_,

@@ -66,12 +66,14 @@ class GroupLeave {
     [[nodiscard]] bool may_leave(Instant arrived, const wire::Pulse& pulse);
     [[nodiscard]] bool may_return(Instant arrived);
     void change(Instant now, wire::Standing standing);
+    [[nodiscard]] Duration interval() const;
 
     LeaveLimits limits_;
     Rank source_;
     std::uint32_t packet_bytes_;
     std::uint32_t receivers_;
-    Duration interval_;
+    Duration report_time_;
+    std::uint16_t away_ = 0;  ///< The most that ever were.
     Prng& prng_;
     Duration wait_{};  ///< So much longer, by chance: not all leave at once.
     PathQueue queue_;

@@ -8,7 +8,8 @@ namespace {
 
 /// Clocks drift apart: the least delay seen is believed a little less every second.
 constexpr std::int64_t kDriftPpm = 20;
-/// Without pulses for so many windows nobody knows what stood there.
+/// Without pulses for so many windows, or times in which one was due, nobody knows what stood
+/// there.
 constexpr int kSilentWindows = 5;
 
 }  // namespace
@@ -18,7 +19,8 @@ void PathQueue::on_pulse(Duration sent,
                          std::uint32_t packets,
                          Duration others) {
     const Duration passed = arrived - last_;
-    if (passed > kSilentWindows * limits_.queue_window || -passed > limits_.queue_window) {
+    const Duration silence = kSilentWindows * std::max(limits_.queue_window, every_);
+    if (passed > silence || -passed > limits_.queue_window) {
         forget();  // a long silence, or a clock that leapt back
     } else if (passed < Duration::zero()) {
         return;  // it was overtaken

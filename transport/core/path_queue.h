@@ -17,6 +17,8 @@ class PathQueue {
   public:
     explicit PathQueue(const LeaveLimits& limits) : limits_{limits} {}
 
+    /// Pulses come so often: only a much longer silence leaves open what stood there meanwhile.
+    void expect(Duration every) { every_ = every; }
     /// `packets`: sent to all before it, modulo 2^32. `others`: the queue that most have.
     void on_pulse(Duration sent, Instant arrived, std::uint32_t packets, Duration others);
 
@@ -47,6 +49,7 @@ class PathQueue {
     void judge();
 
     LeaveLimits limits_;
+    Duration every_{};
     std::optional<Duration> least_delay_;
     Duration sent_{};  ///< The newest pulse.
     Duration newest_{};

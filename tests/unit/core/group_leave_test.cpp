@@ -153,6 +153,34 @@ TEST_CASE("who is away comes back to a path that was free for a while, and stays
     CHECK(member.leave.times() == 2);
 }
 
+// Pulses came each 50 us x receivers: in a group of 6,001 too far apart to say that the path
+// was free between them.
+TEST_CASE("who is away asks often enough to see its path free, in a group of any size") {
+    for (const unsigned others : {0U, 2'000U, 35'000U}) {
+        Member member{others < 3'600 ? 6'001U : 65'535U};
+        static_cast<void>(member.hear(milliseconds{100}, {}));
+        member.away = static_cast<std::uint16_t>(others);
+        REQUIRE(member.hear(milliseconds{900}, kQueue));
+        unsigned asked = 0;
+        bool is_back = false;
+        const Instant left = member.now;
+        while (!is_back && member.now < left + seconds{5}) {
+            REQUIRE(member.leave.deadline());
+            member.now = std::max(member.now, *member.leave.deadline());
+            const auto told = member.told();
+            REQUIRE(told.size() == 1);
+            asked += 1;
+            is_back = member.pulse({}, {}, false, told[0].id);
+        }
+        CAPTURE(others, asked, (member.now - left).count());
+        CHECK(is_back);
+        CHECK(member.now - left < seconds{2});
+        // The source hears few often and many rarely: 20,000 in a second, at most.
+        CHECK(asked >= (others == 0 ? 40U : 2U));
+        CHECK(member.now - left >= microseconds{50} * others * (asked - 1));
+    }
+}
+
 TEST_CASE("where the queue stands on after the leave the group is everywhere: back for good") {
     Member member;
     static_cast<void>(member.hear(milliseconds{100}, {}));
