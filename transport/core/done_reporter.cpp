@@ -24,8 +24,7 @@ DoneReporter::DoneReporter(const CoreConfig& config, const EndingLimits& limits)
 void DoneReporter::on_held(Instant now) {
     if (known_.add(own_)) {
         next_at_ = now;
-        tries_ = 0;
-        gap_ = limits_.done_retry;
+        begin_tries();
     }
 }
 
@@ -33,6 +32,12 @@ void DoneReporter::on_done(Instant now, const wire::Done& done) {
     if (known_.add(done.ranks) > 0) {
         on_growth(now);
     }
+}
+
+void DoneReporter::begin_tries() {
+    tries_ = 0;
+    gap_ = limits_.done_retry;
+    retry_at_.reset();
 }
 
 /// More is known: it is said soon, but several children's news in one.
@@ -48,8 +53,7 @@ void DoneReporter::on_ack(Instant now, Rank from, const wire::Done& ack) {
         return;
     }
     acked_.add(ack.ranks);
-    tries_ = 0;
-    gap_ = limits_.done_retry;
+    begin_tries();
     if (acked_.covers(known_)) {
         next_at_ = now + limits_.done_refresh;
     } else {
@@ -61,10 +65,10 @@ void DoneReporter::poll(Instant now, ControlQueue& out) {
     if (!next_at_ || now < *next_at_ || known_.count() == 0) {
         return;
     }
-    if (tries_ >= limits_.done_tries && listener() != tree_.source) {
+    const bool is_try = !retry_at_ || now >= *retry_at_;
+    if (is_try && tries_ >= limits_.done_tries && listener() != tree_.source) {
         ++level_;
-        tries_ = 0;
-        gap_ = limits_.done_retry;
+        begin_tries();
         acked_.clear();
     }
     wire::Done body{.ranks = known_.runs(wire::kMaxRankRuns, acked_)};
@@ -72,10 +76,13 @@ void DoneReporter::poll(Instant now, ControlQueue& out) {
         body.ranks = known_.runs(wire::kMaxRankRuns, RankSet{tree_.members});
     }
     out.push_peer(wire::PacketType::done, listener(), wire::write(body));
-    ++tries_;
     said_at_ = now;
-    next_at_ = now + gap_;
-    gap_ = std::min(gap_ * 2, limits_.done_retry_max);
+    if (is_try) {  // News in between gives the listener no less time.
+        ++tries_;
+        retry_at_ = now + gap_;
+        gap_ = std::min(gap_ * 2, limits_.done_retry_max);
+    }
+    next_at_ = retry_at_;
 }
 
 }  // namespace stage::core

@@ -55,6 +55,7 @@ class DoneReporter {
 
   private:
     void on_growth(Instant now);
+    void begin_tries();
     [[nodiscard]] Rank listener() const { return tree_.ancestor(own_, level_); }
 
     EndingLimits limits_;
@@ -65,6 +66,7 @@ class DoneReporter {
     std::uint32_t level_ = 0;
     std::uint32_t tries_ = 0;
     Duration gap_;
+    std::optional<Instant> retry_at_;  ///< Then the next try is due; else the next word is one.
     std::optional<Instant> next_at_;
     std::optional<Instant> said_at_;
 };

@@ -111,6 +111,25 @@ TEST_CASE("a parent that is silent is passed over, and the next one told everyth
     CHECK(told == std::vector<Rank>{rank(9), rank(1), rank(0)});
 }
 
+// Each of four children's news counted as a try: a live parent was passed over after 40 ms.
+TEST_CASE("news is no try: a parent has as long to answer however much is told") {
+    DoneReporter reporter{config_of(9, 5000), {}};
+    for (unsigned i = 0; i < 40; ++i) {
+        const Instant now = kStart + milliseconds{10} * i;
+        reporter.on_done(now, done_of({100 + 2 * i}));
+        for (const Said& said : said_until(reporter, now)) {
+            CAPTURE(i);
+            CHECK(said.to == (now < kStart + milliseconds{300} ? rank(1) : rank(0)));
+        }
+    }
+    CHECK(reporter.known().count() == 40);
+    reporter.on_ack(kStart + milliseconds{400}, rank(0), done_of({100}));
+    const auto next = said_until(reporter, kStart + milliseconds{410});
+    REQUIRE(next.size() == 1);
+    CHECK(next[0].to == rank(0));
+    CHECK(next[0].body.ranks.size() == 39);
+}
+
 TEST_CASE("a parent that dies after it confirmed is noticed") {
     DoneReporter reporter{config_of(73, 100), {}};
     reporter.on_held(kStart);
