@@ -29,6 +29,14 @@ std::vector<Contribution> Gather::take() {
     return std::move(gathered_);
 }
 
+std::size_t length_of(const std::vector<Contribution>& contributions) {
+    std::size_t length = 4;
+    for (const Contribution& one : contributions) {
+        length += kContributionHead + one.bytes.size();
+    }
+    return length;
+}
+
 void put_contributions(ByteWriter& writer, const std::vector<Contribution>& contributions) {
     writer.u32(static_cast<std::uint32_t>(contributions.size()));
     for (const Contribution& one : contributions) {

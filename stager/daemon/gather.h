@@ -26,6 +26,9 @@ struct Contribution {
 /// Of one node, bytes. A card is about 220; a host process of a hostile user may send more.
 inline constexpr std::size_t kMaxContributionBytes = 8U << 10U;
 
+/// Each with its bytes: of a rank's contribution in a list.
+inline constexpr std::size_t kContributionHead = 6;
+
 class Gather {
   public:
     Gather(Rank self, const std::vector<Rank>& children);
@@ -46,6 +49,8 @@ class Gather {
     std::vector<Contribution> gathered_;
 };
 
+/// Bytes of such a list.
+[[nodiscard]] std::size_t length_of(const std::vector<Contribution>& contributions);
 /// As a list travels: a 32-bit count, then rank and bytes each.
 void put_contributions(ByteWriter& writer, const std::vector<Contribution>& contributions);
 /// Fails the reader on a contribution beyond kMaxContributionBytes or more than `count_max`.

@@ -19,6 +19,19 @@ std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
     return writer.take();
 }
 
+/// What is in it are the words of the job's user: whoever said most is named.
+Failure too_long(const std::vector<Contribution>& all) {
+    const auto longest =
+        std::max_element(all.begin(), all.end(), [](const auto& one, const auto& other) {
+            return one.bytes.size() < other.bytes.size();
+        });
+    return {longest->rank,
+            Blame::user,
+            "what the nodes say of themselves is too long for so many (" +
+                std::to_string(all.size()) + " nodes, " + std::to_string(length_of(all)) +
+                " bytes); stage for fewer nodes"};
+}
+
 }  // namespace
 
 Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
@@ -155,6 +168,11 @@ bool Group::gather(Instant now,
 
 void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) {
     const auto [kind, sequence] = key;
+    const bool stays_here = is_root() && kind == Collective::outcome;
+    if (!stays_here && length_of(all) > kMaxGathered) {
+        note(now, too_long(all));
+        return;
+    }
     if (!is_root()) {
         send_above(GatheredMessage{kind, sequence, std::move(all)});
         return;

@@ -1,11 +1,14 @@
 #include "stager/daemon/outcome.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
 namespace stage {
 namespace {
 
+/// The state, and the lengths of two texts.
+constexpr std::size_t kOutcomeHead = 9;
 constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
 constexpr std::array kTold{
@@ -31,11 +34,14 @@ std::string statistics_to_tell(const std::string& statistics) {
     return told.dump();
 }
 
-std::vector<std::byte> encode(const NodeOutcome& outcome) {
+std::vector<std::byte> encode(const NodeOutcome& outcome, std::size_t nodes) {
+    const std::size_t room = (kMaxGathered - 4) / nodes - kContributionHead - kOutcomeHead;
+    const auto sentence =
+        std::string_view{outcome.sentence}.substr(0, std::min(kMaxPartialBytes, room));
+    const std::size_t left = std::min(kMaxStatisticsInOutcome, room - sentence.size());
     ByteWriter writer;
-    writer.u8(static_cast<std::uint8_t>(outcome.state));
-    writer.text(std::string_view{outcome.sentence}.substr(0, kMaxPartialBytes));
-    writer.text(std::string_view{outcome.statistics}.substr(0, kMaxStatisticsInOutcome));
+    writer.u8(static_cast<std::uint8_t>(outcome.state)).text(sentence);
+    writer.text(outcome.statistics.size() <= left ? outcome.statistics : std::string{});
     return writer.take();
 }
 

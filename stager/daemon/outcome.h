@@ -24,8 +24,9 @@ struct NodeOutcome {
 /// whole line is longer than what may rise, and half of one says nothing.
 [[nodiscard]] std::string statistics_to_tell(const std::string& statistics);
 
-/// Sentence and statistics are cut.
-[[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome);
+/// Of one of `nodes`, all of which have to fit one message: a sentence is cut, statistics are
+/// left out.
+[[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome, std::size_t nodes = 1);
 [[nodiscard]] std::optional<NodeOutcome> decode_node_outcome(Bytes bytes);
 
 /// The verdict of a group in which nobody failed: ok, or partial with who misses what.

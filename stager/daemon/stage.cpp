@@ -207,7 +207,8 @@ void Stage::report_outcome() {
     const NodeOutcome outcome{.state = outcome_->state,
                               .sentence = outcome_->sentence,
                               .statistics = statistics_to_tell(outcome_->statistics)};
-    group_->contribute(services_.loop.now(), Collective::outcome, 0, encode(outcome));
+    group_->contribute(
+        services_.loop.now(), Collective::outcome, 0, encode(outcome, plan_->nodes.size()));
     follow_group();
 }
 

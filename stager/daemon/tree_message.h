@@ -32,6 +32,7 @@
 #include "stager/control/message.h"
 #include "stager/daemon/failures.h"
 #include "stager/daemon/gather.h"
+#include "stager/link/frame_seal.h"
 
 #include <array>
 #include <variant>
@@ -39,6 +40,8 @@
 namespace stage {
 
 inline constexpr std::uint8_t kTreeVersion = 1;
+/// Of a list of contributions, bytes: it fits a frame with what is around it.
+inline constexpr std::size_t kMaxGathered = kFrameMax - 64;
 
 /// Travels by number: append only.
 enum class Collective : std::uint8_t {

@@ -195,9 +195,14 @@ void Link::on_time(Instant now) {
 }
 
 Status Link::send(Bytes frame) {
-    invariant(!frame.empty() && frame.size() <= kFrameMax, "a frame has 1 byte to 4 MiB");
+    invariant(!frame.empty(), "a frame has something in it");
     if (state_ == State::closed || finishing_) {
         return error_ ? Status{*error_} : Error{Blame::internal, "the link is finished"};
+    }
+    if (frame.size() > kFrameMax) {
+        return Error{Blame::internal,
+                     "what is to be said to stagecastd at " + address_.to_string() +
+                         " is longer than a message may be (4 MiB)"};
     }
     if (queued() + frame.size() > policy_.queue_bytes_max) {
         return Error{Blame::node,

@@ -97,8 +97,9 @@ class Link {
     void on_writable(Instant now);
     void on_time(Instant now);
 
-    /// Queues one frame of 1 to kFrameMax bytes. Before the link is open it waits for the key.
-    /// Fails when closed or when queue_bytes_max would be exceeded: the peer does not read.
+    /// Queues one frame of at least a byte. Before the link is open it waits for the key. Fails
+    /// when closed, beyond kFrameMax bytes, or when queue_bytes_max would be exceeded: the peer
+    /// does not read.
     Status send(Bytes frame);
     /// The next frame of the peer, whole and authentic. Those that came before the end can
     /// still be received from a closed link.

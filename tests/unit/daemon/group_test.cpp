@@ -81,6 +81,23 @@ TEST_CASE("one node's failure is everybody's, at once") {
     CHECK(world.links() == 0);
 }
 
+TEST_CASE("what all nodes say together and no message carries fails the group") {
+    const bool direct = GENERATE(false, true);
+    const std::size_t width = GENERATE(2U, 16U);  // At rank 1 already; at the root.
+    CAPTURE(direct, width);
+    GroupWorld world{1100, width, 1};
+    world.say(direct ? Collective::cards : Collective::fence, width == 2 ? 8192 : 4096);
+    announce_all(world);
+    world.start(kStart + 50ms, 100s);
+    world.run(kEnd);
+
+    const GroupVerdict verdict = common_verdict(world);
+    CHECK(verdict.state == VerdictState::failed);
+    CHECK(verdict.blame == Blame::user);
+    CHECK_THAT(verdict.sentence, Catch::Contains("too long for so many"));
+    CHECK(world.longest() <= kFrameMax);
+}
+
 TEST_CASE("two nodes that fail differently are both named") {
     const auto seed = GENERATE(range(1U, 20U));
     CAPTURE(seed);

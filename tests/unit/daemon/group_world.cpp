@@ -65,6 +65,13 @@ void GroupWorld::run(Instant until) {
     }
 }
 
+void GroupWorld::say(Collective kind, std::size_t bytes) {
+    part_bytes_ = bytes;
+    for (Node& node : nodes_) {
+        node.direct = kind == Collective::cards;
+    }
+}
+
 void GroupWorld::announce(std::size_t rank) {
     nodes_[rank].announced = true;
     do_local(rank);
@@ -77,10 +84,10 @@ void GroupWorld::do_local(std::size_t rank) {
         return;
     }
     node.early_failure = true;  // Said once.
-    node.group->contribute(now_,
-                           node.direct ? Collective::cards : Collective::fence,
-                           0,
-                           {static_cast<std::byte>(rank), std::byte{0xee}});
+    std::vector<std::byte> part{static_cast<std::byte>(rank)};
+    part.resize(part_bytes_, std::byte{0xee});
+    node.group->contribute(
+        now_, node.direct ? Collective::cards : Collective::fence, 0, std::move(part));
     follow(rank);
 }
 
@@ -175,7 +182,9 @@ void GroupWorld::deliver(std::size_t from, std::size_t to, TreeMessage message) 
     }
     Wire& wire = links_[*edge];
     wire.busy_until = std::max(wire.busy_until, now_ + latency());
-    auto decoded = decode_tree_message(encode(message));
+    const auto bytes = encode(message);
+    longest_ = std::max(longest_, bytes.size());
+    auto decoded = decode_tree_message(bytes);
     invariant(decoded.ok() && *decoded == message, "what is said is what is heard");
     at(wire.busy_until, [this, from, to, id = wire.id, edge, message = std::move(message)] {
         const auto still = links_.find(*edge);

@@ -38,6 +38,8 @@ class GroupWorld {
     /// Everything until nothing is left to happen, or `until`.
     void run(Instant until);
 
+    /// Instead of a few bytes of a fence: what every node's first part is.
+    void say(Collective kind, std::size_t bytes);
     void announce(std::size_t rank);
     void fail(std::size_t rank, const std::string& sentence);
     void lose_wire_up(std::size_t rank);
@@ -50,6 +52,8 @@ class GroupWorld {
     [[nodiscard]] bool reachable(std::size_t rank) const {
         return !nodes_.at(rank).dead && !nodes_.at(rank).silent;
     }
+    /// The longest message so far, bytes.
+    [[nodiscard]] std::size_t longest() const { return longest_; }
     /// Descriptors that would still be open.
     [[nodiscard]] std::size_t links() const { return links_.size(); }
     Prng& prng() { return prng_; }
@@ -81,6 +85,8 @@ class GroupWorld {
     std::vector<Node> nodes_;
     std::map<Edge, Wire> links_;
     std::uint64_t next_id_ = 0;
+    std::size_t part_bytes_ = 2;
+    std::size_t longest_ = 0;
     std::multimap<Instant, std::function<void()>> events_;
 };
 

@@ -169,6 +169,25 @@ TEST_CASE("what the root tells of a node rises, however much its worker says") {
     CHECK(risen("nonsense") == "{}");
 }
 
+TEST_CASE("the outcomes of all nodes fit one message, however many they are") {
+    const NodeOutcome outcome{
+        VerdictState::partial, std::string(2000, 'x'), R"({"seconds":2.5})"};
+    for (const std::size_t nodes : {1U, 2'000U, 8'500U, 65'536U}) {
+        CAPTURE(nodes);
+        const Contribution one{Rank{1}, encode(outcome, nodes)};
+        CHECK(nodes * (length_of({one}) - length_of({})) + length_of({}) <= kMaxGathered);
+        const auto back = decode_node_outcome(one.bytes);
+        REQUIRE(back);
+        CHECK(back->sentence.size() >= 30);
+        CHECK((back->statistics.empty() || back->statistics == outcome.statistics));
+    }
+    CHECK(decode_node_outcome(encode(outcome, 2'000))->statistics == outcome.statistics);
+    CHECK(encode(GatheredMessage{.kind = Collective::outcome,
+                                 .sequence = 0,
+                                 .contributions = {{Rank{0}, {}}}})
+              .size() <= kFrameMax - kMaxGathered);
+}
+
 TEST_CASE("outcomes make ok, or partial with who misses what") {
     const std::vector<std::string> names{"n0", "n1"};
     const auto good = encode(NodeOutcome{VerdictState::ok, "", "{}"});

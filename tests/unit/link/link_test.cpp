@@ -94,6 +94,18 @@ TEST_CASE("a peer that does not read is told of, at the queue's limit") {
     CHECK(link.state() == State::open);
 }
 
+TEST_CASE("a frame beyond the limit is refused, and the link lives on") {
+    World world;
+    Link& link = world.connect();
+    CHECK_FALSE(link.send(std::vector<std::byte>(kFrameMax + 1)));
+    world.until_open(link);
+    const Status sent = link.send(std::vector<std::byte>(kFrameMax + 1));
+    REQUIRE_FALSE(sent);
+    CHECK_THAT(sent.error().sentence(), Catch::Contains("longer than a message may be"));
+    REQUIRE(link.send(as_bytes("short")));
+    CHECK(world.next_frame(*world.accepted.back()) == "short");
+}
+
 TEST_CASE("finish sends what is queued, then ends without an error") {
     World world;
     Link& link = world.connect();
