@@ -16,7 +16,7 @@ constexpr std::array<Row, kStageStates> kTable{{
        {S::fresh, A::nothing},              // done
        {S::settled, A::give_up},            // failed
        {S::fresh, A::nothing},              // gone
-       {S::fresh, A::nothing},              // verdict
+       {S::settled, A::settle},             // verdict: with the plan, over the same link
        {S::ended, A::nothing} }},           // end
     // announced
     {{ {S::announced, A::nothing},
