@@ -212,9 +212,9 @@ void ControlServer::write_some(ConnectionId id) {
         drop(id);
         return;
     }
-    static_cast<void>(loop_.watch(connection.fd.get(),
-                                  EPOLLIN | EPOLLOUT,
-                                  [this, id](auto events) { on_ready(id, events); }));
+    // Not EPOLLIN: there always is some of one who has closed its half.
+    static_cast<void>(loop_.watch(
+        connection.fd.get(), EPOLLOUT, [this, id](auto events) { on_ready(id, events); }));
 }
 
 void ControlServer::drop(ConnectionId id) {

@@ -37,17 +37,23 @@ class World {
         auto server =
             ControlServer::open(path_, *loop_, log_, counters_, [this](auto id, auto) {
                 ++requests;
-                server_->answer(id, Ack{});
+                if (!waits_for_gone) {
+                    server_->answer(id, reply);
+                }
             });
         REQUIRE(server);
         server_ = std::move(*server);
+        server_->set_on_gone([this](auto id) { server_->answer(id, reply); });
     }
 
     /// What comes back for `bytes`, or nothing if the server hangs up.
     std::optional<Answer> ask(uid_t user, Bytes bytes) {
         const UniqueFd fd = connect_as(user, path_);
         REQUIRE(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) >= 0);
-        FrameReader reader{kMaxMessageBytes};
+        if (waits_for_gone) {
+            REQUIRE(::shutdown(fd.get(), SHUT_WR) == 0);
+        }
+        FrameReader reader{kMaxAnswerBytes};
         std::optional<Answer> answer;
         static_cast<void>(loop_->watch(fd.get(), 1U, [&](auto) {
             std::array<std::byte, 4096> buffer{};
@@ -68,6 +74,8 @@ class World {
     }
 
     int requests = 0;
+    Answer reply = Ack{};
+    bool waits_for_gone = false;  ///< Who asks closes its half, and only then is answered.
     Counters counters_;
 
   private:
@@ -128,4 +136,16 @@ TEST_CASE("nonsense is refused and counted, a length beyond all measure too") {
     REQUIRE(answer);
     CHECK(std::holds_alternative<Refused>(*answer));
     CHECK(world.requests == 0);
+}
+
+TEST_CASE("who has closed its half hears a long answer whole") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    World world;
+    world.waits_for_gone = true;
+    world.reply = Report{std::string(2'000'000, 'x')};
+    const auto answer = world.ask(0, said(StatusRequest{}));
+    REQUIRE(answer);
+    CHECK(*answer == world.reply);
 }
