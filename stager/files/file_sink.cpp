@@ -1,7 +1,6 @@
 #include "stager/files/file_sink.h"
 
 #include "stager/files/disk_error.h"
-#include "stager/files/stage_lists.h"
 #include "stager/files/target_archive.h"
 #include "stager/files/target_file.h"
 #include "stager/files/target_tree.h"
@@ -229,21 +228,6 @@ Status FileSink::begin_all() {
     return each(&Target::begin);
 }
 
-Status FileSink::list_unfinished() const {
-    if (config_.list_directory.empty()) {
-        return {};
-    }
-    std::vector<std::string> paths;
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        const Place& place = places_[index];
-        const bool is_kept = place.target && place.target->is_kept();
-        if (place.target && place.is_outside && !place.target->is_left() && !is_kept) {
-            paths.push_back(place.target->temporary_path() + list_mark(index));
-        }
-    }
-    return write_stage_list(config_.list_directory, kRemoveList, paths);
-}
-
 Result<Placing> FileSink::write_file_block(BlockIndex block,
                                            Bytes bytes,
                                            const Digest128& leaf) {
@@ -310,35 +294,10 @@ Status FileSink::finish() {
     if (Status settled = each(&Target::settle); !settled) {
         return settled;
     }
-    if (Status named = each(&Target::appear); !named) {
+    if (Status named = give_names(); !named) {
         return named;
     }
     return write_lists();
-}
-
-Status FileSink::write_lists() const {
-    if (config_.list_directory.empty()) {
-        return {};
-    }
-    std::vector<std::string> files;
-    std::vector<std::string> outside;
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        files.push_back(path(index));
-        const Place& place = places_[index];
-        // What stood there before is not the stage's to remove.
-        const bool is_own = place.target && !place.target->is_left();
-        if (is_own && place.is_outside && place.is_temporary) {
-            outside.push_back(files.back() + list_mark(index));
-        }
-    }
-    Status written = write_stage_list(config_.list_directory, kRemoveList, outside);
-    return written ? write_stage_list(config_.list_directory, kFilesList, files)
-                   : std::move(written);
-}
-
-/// A directory's name in the remove list ends in a slash.
-std::string FileSink::list_mark(std::size_t index) const {
-    return places_[index].target->is_directory() ? "/" : "";
 }
 
 std::string FileSink::path(std::size_t index) const {

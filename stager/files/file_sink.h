@@ -169,8 +169,10 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status check_nesting() const;
     [[nodiscard]] Status check_space() const;
     [[nodiscard]] Status begin_all();
-    [[nodiscard]] Status write_lists() const;
     [[nodiscard]] Status list_unfinished() const;
+    [[nodiscard]] Status give_names();
+    [[nodiscard]] Status list_named(std::size_t index);
+    [[nodiscard]] Status write_lists() const;
     [[nodiscard]] std::string list_mark(std::size_t index) const;
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
@@ -215,6 +217,7 @@ class FileSink final : public BlockSink {
     std::vector<Place> places_;    ///< By manifest entry.
     std::set<std::string> paths_;  ///< Of all targets: no two have one.
     std::vector<Error> troubles_;
+    std::vector<std::string> to_remove_;  ///< With the stage, though outside: as listed.
     std::uint32_t first_file_block_ = 0;
     std::vector<Digest128> leaves_;  ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> held_;         ///< Likewise.

@@ -94,11 +94,10 @@ bool remove_path(std::string path) {
 std::size_t remove_by_list(int directory) {
     const std::string text = read_list(directory);
     std::size_t count = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\0', at), text.size());
-        const std::string path = text.substr(at, end - at);
-        at = end + 1;
-        count += remove_path(path) ? 1U : 0U;
+    // What no NUL ends is the beginning of a name, and may be another's.
+    for (std::size_t at = 0, end = text.find('\0'); end != std::string::npos;
+         at = end + 1, end = text.find('\0', at)) {
+        count += remove_path(text.substr(at, end - at)) ? 1U : 0U;
     }
     return count;
 }
@@ -154,6 +153,31 @@ Status write_stage_list(const std::string& directory,
         return target_error(path, errno);
     }
     return {};
+}
+
+Status add_to_stage_list(const std::string& directory,
+                         const std::string& list,
+                         const std::string& path) {
+    const Result<UniqueFd> lists = open_list_directory(directory);
+    if (!lists) {
+        return lists.error();
+    }
+    const UniqueFd file{::openat(lists->get(),
+                                 list.c_str(),
+                                 O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+                                 0600)};
+    struct stat status {};
+    const std::string text = path + '\0';
+    const bool is_there = file && ::fstat(file.get(), &status) == 0;
+    if (is_there &&
+        write_fully(file.get(), as_bytes(text), static_cast<std::uint64_t>(status.st_size))) {
+        return {};
+    }
+    const int cause = errno;
+    if (is_there) {
+        static_cast<void>(!::ftruncate(file.get(), status.st_size));
+    }
+    return target_error(directory + '/' + kListDirectory + '/' + list, cause);
 }
 
 std::size_t remove_listed(int directory) {

@@ -29,6 +29,11 @@ inline constexpr const char* kRemoveList = "remove";
                                       const std::string& list,
                                       const std::vector<std::string>& paths);
 
+/// Adds `path` to `list`, which is made if there is none.
+[[nodiscard]] Status add_to_stage_list(const std::string& directory,
+                                       const std::string& list,
+                                       const std::string& path);
+
 /// Removes what the list `remove` below `directory` (a descriptor) names, and those of its
 /// steps' directories: files, and what is said to be a directory with all that is in it, by
 /// absolute paths. To be called as the user. Gives how many were removed.

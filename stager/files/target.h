@@ -79,6 +79,8 @@ class Target {
     [[nodiscard]] virtual std::string temporary_path() const = 0;
     /// What was there before stays; nothing of ours comes there.
     [[nodiscard]] virtual bool is_left() const = 0;
+    /// What came has the final name.
+    [[nodiscard]] virtual bool is_named() const = 0;
     /// What comes is a directory with all that is in it.
     [[nodiscard]] virtual bool is_directory() const { return false; }
 

@@ -38,6 +38,9 @@ class TargetFile final : public Target {
     [[nodiscard]] std::string path() const override { return order_.place.path(); }
     [[nodiscard]] std::string temporary_path() const override;
     [[nodiscard]] bool is_left() const override { return way_ != Way::write; }
+    [[nodiscard]] bool is_named() const override {
+        return way_ == Way::write && fd_ && !has_temporary_;
+    }
 
     [[nodiscard]] UniqueFd reading() const override;
     [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }

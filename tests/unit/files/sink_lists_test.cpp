@@ -109,6 +109,47 @@ TEST_CASE("a temporary file that was there before the stage stays") {
     CHECK(content_of(outside.path("b")) == before);
 }
 
+TEST_CASE("of two temporary files one has its name and the other fails: the one goes") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    std::vector<Wish> wishes;
+    for (const char* name : {"a", "b"}) {
+        wishes.push_back({.source = from.write(name, name),
+                          .root = outside.path(),
+                          .below = name,
+                          .existing = Existing::refuse,
+                          .is_temporary = true});
+    }
+    const auto blocks = object_of(wishes);
+    {
+        FileSink sink{test::sink_config(wishes, stage.path())};
+        for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+            REQUIRE(test::put(sink, block, blocks[block]));
+        }
+        outside.write("b", "somebody else's");
+        CHECK_FALSE(sink.finish().ok());
+        CHECK(outside.names() == Names{"a", "b"});
+    }
+    CHECK(remove_what_is_listed(stage) == 1);
+    CHECK(outside.names() == Names{"b"});
+}
+
+TEST_CASE("what was added to a list counts, and a name that broke off does not") {
+    const Scratch stage;
+    const Scratch outside;
+    const std::string one = outside.write("one", "x");
+    const std::string two = outside.write("two", "x");
+    outside.write("thr", "x");
+    REQUIRE(add_to_stage_list(stage.path(), kRemoveList, one).ok());
+    REQUIRE(add_to_stage_list(stage.path(), kRemoveList, two).ok());
+    const std::string all = content_of(stage.path(".stagecast/remove"));
+    CHECK(all == one + '\0' + two + '\0');
+    stage.write(".stagecast/remove", all + outside.path("thr"));
+    CHECK(remove_what_is_listed(stage) == 2);
+    CHECK(outside.names() == Names{"thr"});
+}
+
 TEST_CASE("a temporary file that is its own source stays") {
     const Scratch place;
     const Scratch stage;
