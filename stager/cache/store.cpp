@@ -262,22 +262,26 @@ void CacheStore::mark_used(const UniqueFd& entry) {
     static_cast<void>(::futimens(entry.get(), now.data()));
 }
 
-void CacheStore::remove(const ShelfKey& key) {
+UniqueFd CacheStore::remove(const ShelfKey& key) {
     const UniqueFd directory = user_directory(key.uid);
+    std::vector<SourceStamp> stamps;
     for (const std::string& name : names_in(directory.get())) {
-        if (name.starts_with(kStamp) && content_behind(directory.get(), name) == key.content) {
-            take_away(directory.get(), name);
+        const auto stamp = stamp_of_name(name);
+        if (stamp && content_behind(directory.get(), name) == key.content) {
+            stamps.push_back(*stamp);
         }
     }
-    take_away(directory.get(), name_of(key));
+    return remove(key, stamps);
 }
 
-void CacheStore::remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps) {
+UniqueFd CacheStore::remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps) {
     const UniqueFd directory = user_directory(key.uid);
     for (const SourceStamp& stamp : stamps) {
         take_away(directory.get(), stamp_name(stamp));
     }
+    UniqueFd file = open(key);
     take_away(directory.get(), name_of(key));
+    return file;
 }
 
 void CacheStore::forget(std::uint32_t uid, const SourceStamp& stamp) {

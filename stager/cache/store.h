@@ -56,9 +56,11 @@ class CacheStore {
     /// For reading; nothing if it has gone.
     [[nodiscard]] UniqueFd open(const ShelfKey& key) const;
     static void mark_used(const UniqueFd& entry);
-    void remove(const ShelfKey& key);
+    /// Gives the file without a name: closing it frees its room, for which a file system may
+    /// take seconds.
+    UniqueFd remove(const ShelfKey& key);
     /// As that, for who knows which files it is known of: nothing is searched.
-    void remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps);
+    [[nodiscard]] UniqueFd remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps);
     void forget(std::uint32_t uid, const SourceStamp& stamp);
     void remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content);
 

@@ -133,7 +133,7 @@ UniqueFd NodeCache::open_for(Member member, const ShelfKey& key) {
 
 void NodeCache::drop(const ShelfKey& key) {
     if (store_ && shelf_.has(key)) {
-        store_->remove(key, shelf_.stamps_of(key));
+        removed_->close(store_->remove(key, shelf_.stamps_of(key)));
         shelf_.remove(key);
     }
 }

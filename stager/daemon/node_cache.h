@@ -165,6 +165,7 @@ class NodeCache {
 
     Surroundings around_;
     std::optional<CacheStore> store_;
+    CloserPtr removed_ = std::make_shared<StrangerCloser>();  ///< Closes large entries.
     Shelf shelf_;
     Leases leases_;
     CachePeers* peers_ = nullptr;

@@ -82,8 +82,13 @@ TEST_CASE("an entry goes with the files that it is known of, and no other is loo
     store.remember(7, stamp(3), key.content);
     store.forget(7, stamp(2));
     CHECK(scratch.names().size() == 3);
-    store.remove(key, {stamp(1)});
+    const UniqueFd removed = store.remove(key, {stamp(1)});
     CHECK(scratch.names().size() == 1);
+    // Whoever closes it waits for the disk.
+    struct stat status {};
+    REQUIRE(::fstat(removed.get(), &status) == 0);
+    CHECK(status.st_nlink == 0);
+    CHECK(status.st_size == 3);
 }
 
 TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
