@@ -82,6 +82,19 @@ TEST_CASE("holders don't slow those who lack it, with loss", "[holding]") {
     CHECK(with.world.times_wire() < without.world.times_wire() * 1.05);
 }
 
+// Who holds the object can give nothing of it: four of these in a row, and the source was
+// asked. (It repeated a fifth of the stream, and the stream took as much longer.)
+TEST_CASE("few who lack it among many who hold it find each other", "[holding]") {
+    Plan plan = lossy_plan(256, 40 * kMiB, 10'000);
+    for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
+        plan.member[rank].holds_already = rank % 6 != 0;
+    }
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.host(0).data_sent() < plan.chunks() * 112 / 100);
+    CHECK(ran.world.times_wire() < 1.13);
+}
+
 TEST_CASE("the rate is found where every representative holds it", "[holding]") {
     constexpr std::uint16_t kMembers = 80;
     Plan plan = plan_with_holders(kMembers, 60 * kMiB);

@@ -30,6 +30,7 @@ Rank PeerChoice::candidate(std::uint32_t draw) {
 
 Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source) {
     std::optional<Rank> silent;
+    std::optional<Rank> empty;
     // (Those to be avoided are the next ones of a ring, more or less.)
     const auto passed = static_cast<std::uint32_t>(avoid.size());
     const std::uint32_t draws = policy_ == PeerPolicy::random
@@ -42,10 +43,16 @@ Rank PeerChoice::draw(Instant now, std::span<const Rank> avoid, bool ask_source)
         if (is_excluded) {
             continue;
         }
-        if (!is_suspect(now, peer)) {
+        if (is_suspect(now, peer)) {
+            silent = peer;
+        } else if (policy_ != PeerPolicy::random || !lacking_.has(peer.value())) {
             return peer;
+        } else if (!empty) {
+            empty = peer;
         }
-        silent = peer;
+    }
+    if (empty) {
+        return *empty;
     }
     return ask_source ? source_ : silent.value_or(source_);
 }

@@ -5,11 +5,13 @@
 // it. Or, if the site wants that, the neighbour in the ring of ranks, as T. Hoefler, C. Siebert
 // and W. Rehm, "A practically constant-time MPI broadcast algorithm for large-scale InfiniBand
 // clusters with multicast" (IPDPS 2007) have it. Who let a request time out is left alone for a
-// while.
+// while. Of those drawn at random who lacked what it was asked for last is taken only if no
+// other is met: where many hold the object already these can give nothing, ever.
 #pragma once
 
 #include "transport/base/prng.h"
 #include "transport/base/units.h"
+#include "transport/core/chunk_set.h"
 #include "transport/core/contract.h"
 
 #include <array>
@@ -29,7 +31,8 @@ class PeerChoice {
           source_{config.source},
           members_{config.members},
           policy_{config.peer_policy},
-          prng_{prng} {}
+          prng_{prng},
+          lacking_{config.members} {}
 
     /// Somebody to ask who is not in `avoid`, nor suspect, nor (unless `ask_source`) the
     /// source. If a few draws find none: the source if it may be asked, else one who is
@@ -38,6 +41,13 @@ class PeerChoice {
 
     void on_timeout(Instant now, Rank peer);
     void on_answer(Rank peer);
+    /// It lacked what it was asked for; it gave something.
+    void on_lacking(Rank peer) {
+        if (peer.value() < members_) {
+            lacking_.add(peer.value());
+        }
+    }
+    void on_given(Rank peer) { lacking_.remove(peer.value()); }
 
     [[nodiscard]] Rank source() const { return source_; }
     [[nodiscard]] std::uint16_t members() const { return members_; }
@@ -58,6 +68,7 @@ class PeerChoice {
     std::uint16_t members_;
     PeerPolicy policy_;
     Prng& prng_;
+    ChunkSet lacking_;  ///< Ranks: who lacked something when it was asked last.
     std::array<Suspect, kSuspects> suspects_{};
     std::size_t next_suspect_ = 0;
 };

@@ -84,6 +84,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
         ++asked.given;
         if (asked.peer == from) {
             on_answer(now, asked);
+            peers_.on_given(from);
             open.failures = 0;
             open.silences = 0;
             open.refusals = 0;
@@ -174,6 +175,7 @@ void Puller::on_lacking(Instant now, Rank from, const wire::Request& lacking, Ch
     if (open != nullptr && refused.left > 0) {
         give_back(refused, *open);
         fail(now, refused, *open, false);
+        peers_.on_lacking(from);
     }
     if (found->left == 0) {
         end(static_cast<std::size_t>(found - asked_.begin()));

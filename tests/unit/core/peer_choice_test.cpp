@@ -47,6 +47,39 @@ TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
     CHECK(peers.draw(kStart, both, false) == rank(0));
 }
 
+TEST_CASE("who lacked something last is drawn only where no other is met, until it gives") {
+    Prng prng{1};
+    PeerChoice peers{config_of(1, 64), prng};
+    for (unsigned each = 0; each < 64; ++each) {
+        if (each % 2 == 0) {
+            peers.on_lacking(rank(each));
+        }
+    }
+    std::map<bool, int> seen;
+    for (int i = 0; i < 4000; ++i) {
+        ++seen[peers.draw(kStart, {}, false).value() % 2 == 0];
+    }
+    CHECK(seen[true] > 0);  // eight draws met no other
+    CHECK(seen[true] < 60);
+    for (unsigned each = 0; each < 64; ++each) {
+        peers.on_lacking(rank(each));
+    }
+    seen.clear();
+    for (int i = 0; i < 4000; ++i) {
+        ++seen[peers.draw(kStart, {}, false).value() % 2 == 0];
+    }
+    CHECK(seen[true] > 1800);  // As if nobody had.
+    CHECK(seen[false] > 1800);
+    for (unsigned each = 1; each < 64; each += 2) {
+        peers.on_given(rank(each));
+    }
+    seen.clear();
+    for (int i = 0; i < 4000; ++i) {
+        ++seen[peers.draw(kStart, {}, false).value() % 2 == 0];
+    }
+    CHECK(seen[true] < 60);
+}
+
 TEST_CASE("beside the first pass who is late is asked rather than the source") {
     Prng prng{1};
     PeerChoice peers{config_of(1, 3), prng};
