@@ -194,6 +194,10 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite
         return said_errno("writing its copy");
     }
     behind.end(to);
+    errno = behind.cause();
+    if (errno != 0) {
+        return said_errno("writing its copy");
+    }
     return hasher.content();
 }
 

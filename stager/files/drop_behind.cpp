@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace stage {
 namespace {
@@ -11,18 +12,32 @@ namespace {
 /// it is told, so some of what came before is told again.
 constexpr std::uint64_t kAgainBytes = 4U << 20U;
 
-/// Advice, all of it: what a file system does not take changes nothing.
-void sync(int fd, std::uint64_t offset, std::uint64_t bytes, unsigned how) {
-    static_cast<void>(
-        !::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(bytes), how));
+/// What a disk says of bytes that it did not take; anything else is about the advice.
+bool is_loss(int cause) {
+    return cause == EIO || cause == ENOSPC || cause == EDQUOT;
 }
 
 }  // namespace
 
+int DropBehind::sync(int fd, std::uint64_t at, std::uint64_t bytes, unsigned how) {
+    const bool is_done =
+        ::sync_file_range(fd, static_cast<off64_t>(at), static_cast<off64_t>(bytes), how) == 0;
+    return is_done ? 0 : errno;
+}
+
+/// Advice: what a file system does not take changes nothing.
+void DropBehind::ask(int fd, const Span& span, unsigned how) {
+    const int cause = sync_(fd, span.offset, span.bytes, how);
+    if (cause_ == 0 && is_loss(cause)) {
+        cause_ = cause;
+    }
+}
+
 void DropBehind::wrote(int fd, std::uint64_t offset, std::uint64_t bytes) {
     if (offset + bytes > room_) {
-        sync(fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
-        pass(fd, {.offset = offset, .bytes = bytes});
+        const Span span{.offset = offset, .bytes = bytes};
+        ask(fd, span, SYNC_FILE_RANGE_WRITE);
+        pass(fd, span);
     }
 }
 
@@ -53,7 +68,7 @@ void DropBehind::let_go(int fd) {
     bytes_behind_ -= span.bytes;
     constexpr unsigned kAll =
         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    sync(fd, span.offset, span.bytes, kAll);
+    ask(fd, span, kAll);
     const std::uint64_t end = span.offset + span.bytes;
     const std::uint64_t begin =
         std::max(room_, span.offset - std::min(span.offset, kAgainBytes));

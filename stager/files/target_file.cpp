@@ -213,6 +213,9 @@ Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
         }
         behind_.wrote(fd_.get(), piece.offset, piece.length);
     }
+    if (behind_.cause() != 0) {
+        return failed(behind_.cause());
+    }
     return Placing::placed;
 }
 
@@ -305,7 +308,8 @@ Status TargetFile::settle() {
     if (order_.is_durable && ::fsync(fd_.get()) != 0) {
         return failed(errno);
     }
-    return {};
+    // What was read back since the last block may have waited for the disk, too.
+    return behind_.cause() == 0 ? Status{} : Status{failed(behind_.cause())};
 }
 
 Status TargetFile::appear() {

@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 
 #include <array>
+#include <cerrno>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -61,6 +63,10 @@ Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept
     // To wait for the disk at the end of each small file would cost more than its pages.
     if (!is_kept && file.data_bytes() >= kLongBytes) {
         behind_.wrote(open_.get(), piece.offset, piece.length);
+        errno = behind_.cause();
+        if (errno != 0) {
+            return failed(piece.node);
+        }
     }
     const auto left = missing_.find(piece.node);
     if (left != missing_.end()) {
@@ -73,10 +79,12 @@ Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept
     return settle_open(file, piece.node);
 }
 
-void TreeWriter::close_open() {
+Status TreeWriter::close_open() {
     behind_.end(open_.get());
     open_.reset();
-    open_node_ = 0;
+    const std::uint32_t node = std::exchange(open_node_, 0);
+    errno = behind_.cause();
+    return errno == 0 ? Status{} : Status{failed(node)};
 }
 
 /// Only what has more to come than this piece is remembered.
@@ -84,7 +92,9 @@ Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
     if (open_node_ == piece.node) {
         return {};
     }
-    close_open();
+    if (Status closed = close_open(); !closed) {
+        return closed;
+    }
     if (!missing_.contains(piece.node)) {
         if (piece.length < file.data_bytes()) {
             missing_.emplace(piece.node, file.data_bytes());
@@ -131,8 +141,8 @@ Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
 Status TreeWriter::settle_open(const TreeNode& file, std::uint32_t index) {
     const bool is_kept = keep_attributes(open_.get(), file, is_made_);
     Status done = is_kept ? Status{} : Status{failed(index)};
-    close_open();
-    return done;
+    Status closed = close_open();
+    return done ? std::move(closed) : std::move(done);
 }
 
 Status TreeWriter::read_back(std::uint64_t offset, MutableBytes room) {
@@ -154,7 +164,9 @@ Status TreeWriter::read_back(std::uint64_t offset, MutableBytes room) {
 }
 
 Status TreeWriter::finish() {
-    close_open();
+    if (Status closed = close_open(); !closed) {
+        return closed;
+    }
     auto written = index_.starts().begin();
     for (std::uint32_t i = 1; i < index_.size(); ++i) {
         if (written != index_.starts().end() && written->node == i) {

@@ -39,7 +39,7 @@ class TreeWriter {
 
   private:
     [[nodiscard]] Status write_piece(const TreePiece& piece, Bytes bytes, bool is_kept);
-    void close_open();
+    [[nodiscard]] Status close_open();
     [[nodiscard]] Status open_for(const TreePiece& piece, const TreeNode& file);
     [[nodiscard]] Status make_file(const TreeNode& file, std::uint32_t index);
     [[nodiscard]] Status settle_open(const TreeNode& file, std::uint32_t index);

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace stage {
 namespace {
 
@@ -65,6 +67,27 @@ TEST_CASE("what fits is left to the kernel") {
     write_through(fd.get(), behind);
     behind.end(fd.get());
     CHECK(resident(fd.get(), 0, kSize) == kSize);
+}
+
+TEST_CASE("what the disk refused is known to who waited for it, and nothing else counts") {
+    const Scratch scratch;
+    const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    REQUIRE(fd);
+    int calls = 0;
+    const int cause = GENERATE(EIO, ENOSPC, EDQUOT, ESPIPE, EINVAL, ENOSYS);
+    CAPTURE(cause);
+    const bool is_lost = cause == EIO || cause == ENOSPC || cause == EDQUOT;
+    DropBehind behind{0, [&](int, std::uint64_t, std::uint64_t, unsigned) {
+                          // The kernel says it once; of two causes the first counts.
+                          ++calls;
+                          return calls == 2 ? cause : calls == 3 ? EIO : 0;
+                      }};
+    behind.wrote(fd.get(), 0, kStep);
+    CHECK(behind.cause() == 0);
+    behind.wrote(fd.get(), kStep, kStep);
+    CHECK(behind.cause() == (is_lost ? cause : 0));
+    behind.end(fd.get());
+    CHECK(behind.cause() == (is_lost ? cause : EIO));
 }
 
 TEST_CASE("files share one room, the first of them first") {

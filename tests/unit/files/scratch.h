@@ -50,6 +50,8 @@ class Scratch {
 /// Within a child: an own mount namespace with a tmpfs of `size` bytes at `path`. False where
 /// that is not allowed.
 [[nodiscard]] bool mount_small(const std::string& path, std::uint64_t size);
+/// The same, but an ext4 that believes in 256 MB, on a disk that fails after `size` bytes.
+[[nodiscard]] bool mount_lying(const std::string& path, std::uint64_t size);
 [[nodiscard]] bool remount_read_only(const std::string& path);
 /// Within a child: somebody without any right, uid and gid 65534.
 [[nodiscard]] bool become_nobody();

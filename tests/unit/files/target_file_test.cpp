@@ -19,6 +19,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using test::content_of;
+using test::object_of;
 using test::said;
 using test::Scratch;
 using test::Wish;
@@ -254,6 +255,33 @@ TEST_CASE("a disk that is too small says so before data, by name and need") {
     }
     CHECK_THAT(answer, Contains(to.path("small/x") + ": No space left on device"));
     CHECK_THAT(answer, Contains("3.0 MiB are needed"));
+}
+
+TEST_CASE("a disk that fails after the bytes were taken fails the stage, though nobody syncs") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(12U << 20U);
+    from.write("tree/small", "x");
+    const std::string below = GENERATE("tree/long", "file");
+    const std::string source = from.write(below, bytes + bytes + bytes + bytes);
+    const std::string top = below == "file" ? source : from.path("tree");
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string disk = to.path("disk");
+        if (!test::mount_lying(disk, 8U << 20U)) {
+            return "no mounts";
+        }
+        const std::vector<Wish> wishes{{.source = top, .root = disk, .below = "x"}};
+        SinkConfig config = test::sink_config(wishes);
+        config.page_room = 0;
+        FileSink sink{std::move(config)};
+        return said(test::deliver(object_of(wishes), sink, 1));
+    });
+    if (answer == "no mounts") {
+        WARN("needs root and a loop device for a file system that fails");
+        return;
+    }
+    CHECK_THAT(answer, Contains(to.path("disk/x")));
+    CHECK_THAT(answer, Contains("Input/output error") || Contains("No space left"));
 }
 
 TEST_CASE("two files that only fit alone are refused together") {
