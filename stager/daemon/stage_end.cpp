@@ -70,6 +70,8 @@ void Stage::abandon() {
     settle({.state = VerdictState::failed,
             .blame = reason.blame,
             .sentence = "node " + name_of_self() + ": " + reason.sentence});
+    lingers_ = false;  // No plugin comes for a job that has ended.
+    wait_alarm_.set(std::nullopt);
     if (group_) {
         stop_all(reason.blame, reason.sentence);
     }
