@@ -84,11 +84,15 @@ StageKey Registry::latest(const StageKey& asked) const {
 void Registry::on_query(const StageKey& asked, const Answer& answer) {
     const StageKey key = asked.restart == kLatestLife ? latest(asked) : asked;
     const auto found = stages_.find(key);
-    if (found != stages_.end()) {
+    const bool is_live = found != stages_.end();
+    // What other daemons have set up again here may be over long since.
+    const bool may_be_stored = !is_live || !found->second->is_announced();
+    const auto stored = may_be_stored ? services_.verdicts.load(key) : std::nullopt;
+    if (is_live && !stored) {
         found->second->await_verdict([answer](const Verdict& verdict) { answer(verdict); });
         return;
     }
-    answer(services_.verdicts.load(key).value_or(Verdict{}));
+    answer(stored.value_or(Verdict{}));
 }
 
 void Registry::on_end(const EndRequest& request, Answer answer) {
@@ -115,6 +119,11 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
                             {"why", plan ? "too many stages are held" : "malformed"}});
         return;
     }
+    // Over here, as by a restart of this daemon: no plugin will announce it again.
+    const auto stored = is_known ? std::nullopt : services_.verdicts.load(setup.key);
+    if (stored && (stored->state != VerdictState::failed || setup.key.job_id == kPushJob)) {
+        return;
+    }
     if (setup.key.job_id == kPushJob || plan->is_push()) {
         if (!may_push(setup, *plan, node)) {
             ++services_.counters.messages_refused;
@@ -134,6 +143,8 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
         services_.log.warn("a SETUP does not fit its stage; do both nodes have one slurm.conf?",
                            {{"node", node}, {"job", setup.key.job_id}});
         on_change(setup.key);
+    } else if (stored) {
+        stage_of(setup.key).fail_as(*stored);
     }
 }
 

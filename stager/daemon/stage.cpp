@@ -235,6 +235,19 @@ void Stage::fail(Blame blame, std::string sentence) {
     apply(StageEvent::failed);
 }
 
+void Stage::fail_as(const Verdict& stored) {
+    reason_ = Failure{group_->seat().self, stored.blame, stored.sentence};
+    for (std::size_t i = 0; i < plan_->nodes.size(); ++i) {
+        const std::string node = "node " + plan_->nodes[i].name + ": ";
+        if (stored.sentence.starts_with(node)) {
+            reason_ = Failure{Rank{static_cast<Rank::rep>(i)},
+                              stored.blame,
+                              stored.sentence.substr(node.size())};
+        }
+    }
+    apply(StageEvent::failed);
+}
+
 /// Whatever this node has reported before: the group must not go on.
 void Stage::stop_all(Blame blame, const std::string& sentence) {
     if (!group_) {

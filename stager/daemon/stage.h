@@ -45,6 +45,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool set_up(const SetupMessage& setup,
                               const StagePlan& plan,
                               std::unique_ptr<DrivenLink> link);
+    /// It has been set up, and had failed here before: the others are told so.
+    void fail_as(const Verdict& stored);
     /// Answered once, when the verdict is known.
     void await_verdict(OnVerdict on_verdict);
     /// The job has ended here.

@@ -1,0 +1,196 @@
+// Does a node tell what it knows of a stage, whoever comes first: the plugin or other daemons?
+#include "stager/daemon/registry.h"
+
+#include "stager/daemon/plan.h"
+#include "stager/link/listener.h"
+#include "tests/unit/daemon/services_world.h"
+#include "tests/unit/spawn/spawn_world.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace stage {
+namespace {
+
+constexpr StageKey kKey{.job_id = 7, .step_id = kWholeJob, .restart = 0};
+constexpr const char* kRestarted = "stagecastd was restarted while it staged";
+
+/// This node, "n1", and over a link the daemon of the job's first, "n0".
+class RegistryWorld {
+  public:
+    RegistryWorld() {
+        world.links.node_name = "n1";
+        world.config.announce_timeout = std::chrono::seconds{60};
+        parent_policy_.node_name = "n0";
+        plan_.nodes = {{"n0", "127.0.0.1"}, {"n1", "127.0.0.1"}};
+        auto opened = Listener::open(0, world.links, world.munge, log_);
+        REQUIRE(opened);
+        listener_.emplace(std::move(*opened));
+        REQUIRE(world.loop().watch(listener_->fd(), EPOLLIN, [this](auto) { on_connect(); }));
+    }
+    RegistryWorld(const RegistryWorld&) = delete;
+    RegistryWorld& operator=(const RegistryWorld&) = delete;
+    ~RegistryWorld() { world.loop().forget(listener_->fd()); }
+
+    /// The first node connects and says SETUP, with `more` right behind it.
+    void set_up(const std::vector<TreeMessage>& more = {}) {
+        auto link = Link::connect(
+            parent_policy_, world.munge, "n1", loopback(listener_->port()), world.loop().now());
+        const SetupMessage setup{.key = kKey,
+                                 .from = Rank{0},
+                                 .to = Rank{1},
+                                 .remaining_ms = 60'000,
+                                 .plan = encode(plan_)};
+        REQUIRE(link->send(encode(setup)));
+        for (const TreeMessage& message : more) {
+            REQUIRE(link->send(encode(message)));
+        }
+        parent_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
+        parent_->set_on_change([this] { listen(); });
+    }
+    void hang_up() { parent_->finish(); }
+    void say(const TreeMessage& message) { parent_->send(encode(message)); }
+
+    /// What the first node hears of this kind, sooner or later.
+    template <class Message>
+    Message next() {
+        std::optional<Message> found;
+        world.run_until([&] {
+            for (const TreeMessage& message : heard_) {
+                if (const auto* wanted = std::get_if<Message>(&message)) {
+                    found = *wanted;
+                }
+            }
+            return found.has_value();
+        });
+        return *found;
+    }
+    [[nodiscard]] bool is_cut() { return parent_->link().state() == Link::State::closed; }
+
+    /// The answer to this node's own plugin, if it comes at once.
+    std::optional<Verdict> ask(const Request& request) {
+        auto answer = std::make_shared<std::optional<Verdict>>();
+        registry.on_request(request, [answer](const Answer& told) {
+            if (const auto* verdict = std::get_if<Verdict>(&told)) {
+                *answer = *verdict;
+            }
+        });
+        return *answer;
+    }
+    static StageRequest announcement() {
+        return {.key = kKey,
+                .uid = kSomebody,
+                .gid = kSomebody,
+                .node_name = "n1",
+                .node_list = "n[0-1]",
+                .work_dir = "/",
+                .specs = {}};
+    }
+    void store(VerdictState state, const std::string& sentence) {
+        REQUIRE(world.services->verdicts.save(kKey,
+                                              {.state = state,
+                                               .blame = Blame::node,
+                                               .sentence = sentence,
+                                               .stage_dir = {},
+                                               .paths = {}}));
+    }
+
+    ServicesWorld world;
+    Registry registry{*world.services};
+
+  private:
+    void on_connect() {
+        for (auto& link : listener_->accept(world.loop().now())) {
+            guest_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
+            guest_->set_on_change([this] {
+                const auto frame = guest_ ? guest_->link().receive() : std::nullopt;
+                const auto message =
+                    frame ? decode_tree_message(*frame) : Result<TreeMessage>{PulseMessage{}};
+                if (const auto* setup = std::get_if<SetupMessage>(&*message)) {
+                    registry.on_setup(*setup, std::move(guest_));
+                }
+            });
+        }
+    }
+    void listen() {
+        while (const auto frame = parent_->link().receive()) {
+            auto message = decode_tree_message(*frame);
+            REQUIRE(message);
+            heard_.push_back(std::move(*message));
+        }
+    }
+
+    LinkPolicy parent_policy_;
+    StagePlan plan_;
+    Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
+    std::optional<Listener> listener_;
+    std::unique_ptr<DrivenLink> guest_;
+    std::unique_ptr<DrivenLink> parent_;
+    std::vector<TreeMessage> heard_;
+};
+
+}  // namespace
+
+TEST_CASE("a plugin that comes after the SETUP and its verdict is answered at once") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.set_up({GroupVerdict{VerdictState::failed, Blame::user, "node n0: why"}});
+    world.next<SettledMessage>();
+    const auto verdict = world.ask(RegistryWorld::announcement());
+    REQUIRE(verdict);
+    CHECK(verdict->sentence == "node n0: why");
+}
+
+TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at once") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.store(VerdictState::failed, std::string{"node n1: "} + kRestarted);
+    world.set_up();
+    CHECK(world.next<FailedMessage>().failures ==
+          std::vector<Failure>{{Rank{1}, Blame::node, kRestarted}});
+    const auto stored = world.ask(QueryRequest{kKey});
+    REQUIRE(stored);
+    CHECK_THAT(stored->sentence, Catch::Contains(kRestarted));
+}
+
+TEST_CASE("a SETUP for a stage that had its verdict is no stage") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    const auto state = GENERATE(VerdictState::ok, VerdictState::partial);
+    world.store(state, "");
+    world.set_up();
+    world.world.run_until([&] { return world.is_cut(); });
+    CHECK(world.registry.find(kKey) == nullptr);
+    CHECK(world.ask(RegistryWorld::announcement())->state == state);
+}
+
+TEST_CASE("a stage that is only held is let go when its job ends") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.set_up();
+    world.world.run_until([&] { return world.registry.find(kKey) != nullptr; });
+    CHECK(world.registry.find(kKey)->is_held());
+    world.ask(EndRequest{.job_id = kKey.job_id, .step_id = kWholeJob});
+    CHECK_THAT(world.next<FailedMessage>().failures.at(0).sentence,
+               Catch::Contains("the job ended while its files were staged"));
+    world.say(GroupVerdict{VerdictState::failed, Blame::user, "node n1: the job ended"});
+    world.next<SettledMessage>();
+    world.hang_up();
+    world.world.run_until([&] { return world.registry.find(kKey) == nullptr; });
+}
+
+}  // namespace stage
