@@ -27,11 +27,7 @@ void MungeDriver::before_wait() {
     if (client_.deadline() && *client_.deadline() <= now) {
         client_.on_time(now);
     }
-    if (fd_ >= 0 && client_.fd() != fd_) {
-        loop_.forget(fd_);
-        fd_ = -1;
-        log_.warn("munge's helper is gone; is munged running?");
-    }
+    look();
     std::optional<Instant> wake = client_.deadline();
     if (client_.fd() < 0) {
         const Instant due = started_at_ ? *started_at_ + kRestartAfter : now;
@@ -52,9 +48,20 @@ void MungeDriver::start_helper() {
     }
     const int fd = helper->socket.get();
     client_.attach(std::move(helper->socket));
-    const Status watched =
-        loop_.watch(fd, EPOLLIN, [this](auto) { client_.on_readable(loop_.now()); });
+    const Status watched = loop_.watch(fd, EPOLLIN, [this](auto) {
+        client_.on_readable(loop_.now());
+        look();
+    });
     fd_ = watched ? fd : -1;
+}
+
+/// After every call into the client, before its helper's number is another descriptor's.
+void MungeDriver::look() {
+    if (fd_ >= 0 && client_.fd() != fd_) {
+        loop_.forget(fd_);
+        fd_ = -1;
+        log_.warn("munge's helper is gone; is munged running?");
+    }
 }
 
 }  // namespace stage

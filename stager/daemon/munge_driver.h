@@ -27,13 +27,14 @@ class MungeDriver {
 
   private:
     void start_helper();
+    void look();
 
     Loop& loop_;
     Children& children_;
     const Logger& log_;
     std::uint32_t role_;
     MungeClient client_;
-    int fd_ = -1;  ///< Watched.
+    int fd_ = -1;  ///< Watched; the client closes it.
     std::optional<Instant> started_at_;
     Alarm alarm_;
 };

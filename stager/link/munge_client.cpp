@@ -170,7 +170,8 @@ std::optional<Instant> MungeClient::deadline() const {
 }
 
 void MungeClient::lose_helper(const std::string& why) {
-    helper_.reset();
+    // Who is told may open something: not under this number, which may be watched still.
+    const UniqueFd lost = std::move(helper_);
     give_up_at_.reset();
     fresh_ = false;
     if (asked_) {
