@@ -30,6 +30,32 @@ TEST_CASE("packets are as large as every path takes", "[scenario]") {
         ran.all_released();
         CHECK(ran.world.host(0).outcome().chunk_bytes == 1444);
     }
+    SECTION("one starts late: that says nothing of its path") {
+        plan.member[3].start_at = milliseconds{600};
+        const Ran ran{plan};
+        ran.all_released();
+        for (std::uint16_t rank = 0; rank < plan.members; ++rank) {
+            CHECK(ran.world.host(rank).outcome().chunk_bytes == 8928);
+        }
+    }
+    SECTION("one starts late behind a switch that drops them") {
+        plan.member[3].start_at = milliseconds{600};
+        plan.member[3].path_body_max = 1472;
+        const Ran ran{plan};
+        ran.all_released();
+        CHECK(ran.world.host(1).outcome().chunk_bytes == 1444);
+        CHECK(ran.world.ready_after() > milliseconds{1000});
+        CHECK(ran.world.ready_after() < milliseconds{1300});
+    }
+    SECTION("one finishes what it holds before it answers") {
+        for (const std::uint16_t rank : {std::uint16_t{0}, std::uint16_t{2}}) {
+            plan.member[rank].holds_already = true;
+        }
+        plan.member[2].finish_takes = seconds{1};
+        const Ran ran{plan};
+        ran.all_released();
+        CHECK(ran.world.host(1).outcome().chunk_bytes == 8928);
+    }
     SECTION("one takes neither, and is named") {
         plan.member[3].path_body_max = 1000;
         plan.member[3].extra_loss_ppm = 1;  // marks it as the one at fault

@@ -157,8 +157,8 @@ struct EndingLimits {
     Duration call_first = std::chrono::milliseconds{5};
     /// so long after the first offer, then twice as long, up to offer_first.
     Duration call_least = std::chrono::microseconds{250};
-    /// Whoever hasn't answered offers of the full packet's size by then may be behind a path
-    /// that drops them: smaller packets for all.
+    /// Whoever still calls then may be behind a path that drops offers of the full packet's
+    /// size: smaller packets for all.
     Duration path_patience = std::chrono::milliseconds{400};
     Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
     Duration ready_jitter_max = std::chrono::milliseconds{50};

@@ -31,6 +31,7 @@ Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const L
       call_least_{limits.ending.call_least},
       call_gap_{limits.ending.call_least},
       call_gap_max_{limits.ending.offer_first},
+      called_at_(config.chunk_bytes_careful > 0 ? config.members : 0U),
       ready_{config.members},
       holders_{config.members},
       held_least_{shape.blocks},
@@ -50,11 +51,6 @@ void Readiness::start_again(Instant now, const Readiness& before) {
     started_at_ = before.started_at_;
     counts_from_us_ = time_us(now);
     offers_.start(now);
-}
-
-bool Readiness::should_be_careful(Instant now) const {
-    return config_.chunk_bytes_careful > 0 && !is_complete() &&
-           now >= started_at_ + path_patience_;
 }
 
 std::uint64_t Readiness::time_us(Instant now) const {
@@ -82,9 +78,23 @@ std::vector<wire::RankRun> Readiness::awaited() const {
                : ready_.absent(wire::kMaxAwaitedRuns);
 }
 
+/// Who starts late, or first finishes what it holds, doesn't answer either; but only who hears
+/// no offer calls on.
+void Readiness::look_at_path(Instant now, Rank caller) {
+    if (caller.index() >= called_at_.size() || ready_.has(caller)) {
+        return;
+    }
+    Instant& first = called_at_[caller.index()];
+    if (first == Instant{}) {
+        first = now;
+    }
+    is_path_narrow_ = is_path_narrow_ || now >= first + path_patience_;
+}
+
 /// It is here, and heard no offer: the next one need not come late, nor for each who calls. Who
 /// called just when the last one left hears that.
 void Readiness::on_call(Instant now, Rank from) {
+    look_at_path(now, from);
     if (!ready_.has(from) && now >= offered_at_ + call_least_) {
         offers_.hasten(offered_at_ + call_gap_);
     }

@@ -17,6 +17,7 @@
 #include "transport/core/round_trip.h"
 
 #include <optional>
+#include <vector>
 
 namespace stage::core {
 
@@ -46,8 +47,8 @@ class Readiness {
     }
     /// The time is over and somebody has not answered.
     [[nodiscard]] std::optional<Accusation> accuse(Instant now) const;
-    /// Somebody has not answered, and might answer smaller packets.
-    [[nodiscard]] bool should_be_careful(Instant now) const;
+    /// Somebody is there and has heard no offer for long, but might hear smaller packets.
+    [[nodiscard]] bool should_be_careful() const { return is_path_narrow_; }
     [[nodiscard]] std::optional<Instant> deadline() const;
 
     /// Those who have answered.
@@ -62,6 +63,7 @@ class Readiness {
 
   private:
     void on_call(Instant now, Rank from);
+    void look_at_path(Instant now, Rank caller);
     [[nodiscard]] std::vector<wire::RankRun> awaited() const;
     [[nodiscard]] std::uint64_t time_us(Instant now) const;
 
@@ -76,6 +78,9 @@ class Readiness {
     Duration call_least_;
     Duration call_gap_;  ///< From an offer to one that is called for.
     Duration call_gap_max_;
+    std::vector<Instant>
+        called_at_;  ///< While packets may become smaller: each one's first call.
+    bool is_path_narrow_ = false;
     RankSet ready_;
     RankSet holders_;
     std::uint32_t held_least_;

@@ -323,7 +323,7 @@ Sender::~Sender() = default;
 
 void Sender::work(Instant now) {
     parts_->work(now);
-    if (parts_->outcome.phase == Phase::wiring && parts_->readiness.should_be_careful(now)) {
+    if (parts_->outcome.phase == Phase::wiring && parts_->readiness.should_be_careful()) {
         be_careful(now);
         parts_->work(now);
     }

@@ -203,6 +203,38 @@ TEST_CASE("who calls gets an offer soon, but callers together get one") {
     CHECK(*readiness.deadline() <= now + limits.ending.offer_first);
 }
 
+TEST_CASE("only who called for long, and never answered, shows that large packets don't pass") {
+    CoreConfig config = config_of(0, 4);
+    config.chunk_bytes_careful = 500;
+    Readiness readiness{config, {.blocks = 3, .object_bytes = 300}, {}};
+    const Duration patience = EndingLimits{}.path_patience;
+    readiness.start(kStart, Duration{});
+    const auto call = [&](Duration after, unsigned from) {
+        readiness.on_ready(kStart + seconds{1} + after, rank(from), {}, false);
+        return readiness.should_be_careful();
+    };
+    CHECK_FALSE(call(Duration{}, 1));
+    CHECK_FALSE(call(patience / 2, 2));
+    CHECK_FALSE(call(patience - Duration{1}, 1));
+    CHECK_FALSE(call(patience, 3));  // It has just started.
+    SECTION("it calls on") {
+        CHECK(call(patience, 1));
+    }
+    SECTION("it answers, another calls on") {
+        readiness.on_ready(kStart + seconds{1}, rank(1), {.source_time_us = 1}, false);
+        CHECK_FALSE(call(patience, 1));
+        CHECK(call(patience * 2, 2));
+    }
+    SECTION("where there are no smaller ones, nothing follows") {
+        config.chunk_bytes_careful = 0;
+        Readiness other{config, {.blocks = 3, .object_bytes = 300}, {}};
+        other.start(kStart, Duration{});
+        other.on_ready(kStart + seconds{1}, rank(1), {}, false);
+        other.on_ready(kStart + seconds{9}, rank(1), {}, false);
+        CHECK_FALSE(other.should_be_careful());
+    }
+}
+
 TEST_CASE("who has answered calls in vain") {
     Readiness readiness{config_of(0, 3), {.blocks = 3, .object_bytes = 300}, {}};
     readiness.start(kStart, Duration{});
