@@ -18,6 +18,7 @@ namespace stage {
 namespace {
 
 constexpr const char* kAccessAcl = "system.posix_acl_access";
+constexpr const char* kDefaultAcl = "system.posix_acl_default";
 
 /// The kernel's layout (include/uapi/linux/posix_acl_xattr.h): version u32, then entries of
 /// tag u16, rights u16, id u32; little-endian.
@@ -93,6 +94,12 @@ std::optional<unsigned> group_rights(Bytes acl) {
         }
     }
     return group ? std::optional{*group & mask} : std::nullopt;
+}
+
+void disinherit(int fd) {
+    static_cast<void>(::fremovexattr(fd, kAccessAcl));
+    static_cast<void>(::fremovexattr(fd, kDefaultAcl));
+    static_cast<void>(!::fchown(fd, static_cast<uid_t>(-1), ::getegid()));
 }
 
 void keep_owner_and_mode(int fd, const OwnerAndMode& wanted) {

@@ -32,6 +32,10 @@ struct Maker {
     [[nodiscard]] bool makes(const TreeNode& node) const;
 };
 
+/// On an open file or directory that was just made: what the place gives to all that is made
+/// in it, an ACL or a group, is not what is staged there.
+void disinherit(int fd);
+
 /// On an open file or directory.
 void keep_owner_and_mode(int fd, const OwnerAndMode& wanted);
 

@@ -1,5 +1,6 @@
 #include "stager/files/tree_place.h"
 
+#include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/empty_directory.h"
 #include "stager/files/tree_walk.h"
@@ -7,7 +8,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -136,9 +136,7 @@ Status TreePlace::make_temporary() {
     }
     // Where locks don't work, a leftover can't be told from a colleague.
     static_cast<void>(::flock(top_.get(), LOCK_EX | LOCK_NB));
-    // What the place gives to all that is made in it, an ACL or a group, is not the tree's.
-    static_cast<void>(::fremovexattr(top_.get(), "system.posix_acl_default"));
-    static_cast<void>(!::fchown(top_.get(), static_cast<uid_t>(-1), ::getegid()));
+    disinherit(top_.get());
     static_cast<void>(::fchmod(top_.get(), 0700));
     return {};
 }

@@ -14,8 +14,12 @@
 namespace stage {
 namespace {
 
+using Catch::Matchers::Contains;
+using test::object_of;
 using test::resident;
+using test::said;
 using test::Scratch;
+using test::Wish;
 
 constexpr std::uint64_t kStep = 1U << 20U;
 constexpr std::uint64_t kSize = 3 * DropBehind::kWindowBytes;
@@ -88,6 +92,33 @@ TEST_CASE("what the disk refused is known to who waited for it, and nothing else
     CHECK(behind.cause() == (is_lost ? cause : 0));
     behind.end(fd.get());
     CHECK(behind.cause() == (is_lost ? cause : EIO));
+}
+
+TEST_CASE("a disk that fails after the bytes were taken fails the stage, though nobody syncs") {
+    const Scratch from;
+    const Scratch to;
+    const std::string bytes = test::noise(12U << 20U);
+    from.write("tree/small", "x");
+    const std::string below = GENERATE("tree/long", "file");
+    const std::string source = from.write(below, bytes + bytes + bytes + bytes);
+    const std::string top = below == "file" ? source : from.path("tree");
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string disk = to.path("disk");
+        if (!test::mount_lying(disk, 8U << 20U)) {
+            return "no mounts";
+        }
+        const std::vector<Wish> wishes{{.source = top, .root = disk, .below = "x"}};
+        SinkConfig config = test::sink_config(wishes);
+        config.page_room = 0;
+        FileSink sink{std::move(config)};
+        return said(test::deliver(object_of(wishes), sink, 1));
+    });
+    if (answer == "no mounts") {
+        WARN("needs root and a loop device for a file system that fails");
+        return;
+    }
+    CHECK_THAT(answer, Contains(to.path("disk/x")));
+    CHECK_THAT(answer, Contains("Input/output error") || Contains("No space left"));
 }
 
 TEST_CASE("files share one room, the first of them first") {

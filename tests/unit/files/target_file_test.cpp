@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,7 +20,6 @@ namespace {
 
 using Catch::Matchers::Contains;
 using test::content_of;
-using test::object_of;
 using test::said;
 using test::Scratch;
 using test::Wish;
@@ -232,6 +232,52 @@ TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
     CHECK((status.st_mode & 07777U) == 0755U);
 }
 
+TEST_CASE("what its directory hands on to all in it is not the file's, nor the tree's") {
+    if (!test::is_root()) {
+        WARN("needs root for another user's directory");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    from.write("tree/a", "x");
+    for (const char* one : {"", "tree", "tree/a"}) {
+        REQUIRE(::chown(from.path(one).c_str(), 65534, 65534) == 0);
+        REQUIRE(::chmod(from.path(one).c_str(), *one == '\0' ? 0755 : 0750) == 0);
+    }
+    const std::string source = from.path(GENERATE("tree/a", "tree"));
+    const std::vector<Wish> wishes{{.source = source, .root = to.path(), .below = "x"}};
+    const auto stage_as_nobody = [&] {
+        return test::in_child([&] {
+            return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+        });
+    };
+    const std::string path = to.path("x");
+    SECTION("its group") {
+        REQUIRE(::chown(to.path().c_str(), 0, 4242) == 0);
+        REQUIRE(::chmod(to.path().c_str(), 02777) == 0);
+        REQUIRE(stage_as_nobody() == "ok");
+        CHECK(test::status_of(path).st_gid == 65534);
+    }
+    SECTION("its ACL") {
+        REQUIRE(::chmod(to.path().c_str(), 0777) == 0);
+        // user::rwx user:1234:rwx group::rwx mask::rwx other::rwx
+        const std::array<unsigned char, 44> acl{
+            2, 0,   0,   0,   1,   0,   7,  0, 255, 255, 255, 255, 2,   0,  7,
+            0, 210, 4,   0,   0,   4,   0,  7, 0,   255, 255, 255, 255, 16, 0,
+            7, 0,   255, 255, 255, 255, 32, 0, 7,   0,   255, 255, 255, 255};
+        if (::setxattr(
+                to.path().c_str(), "system.posix_acl_default", acl.data(), acl.size(), 0) !=
+            0) {
+            WARN("the scratch directory has no ACLs");
+            return;
+        }
+        REQUIRE(stage_as_nobody() == "ok");
+        CHECK(::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) < 0);
+        CHECK(::getxattr(path.c_str(), "system.posix_acl_default", nullptr, 0) < 0);
+    }
+    CHECK((test::status_of(path).st_mode & 07777U) == 0750U);
+}
+
 TEST_CASE("a disk that is too small says so before data, by name and need") {
     const Scratch from;
     const std::string source = from.write("a", test::noise(3 * kBlockBytes));
@@ -255,33 +301,6 @@ TEST_CASE("a disk that is too small says so before data, by name and need") {
     }
     CHECK_THAT(answer, Contains(to.path("small/x") + ": No space left on device"));
     CHECK_THAT(answer, Contains("3.0 MiB are needed"));
-}
-
-TEST_CASE("a disk that fails after the bytes were taken fails the stage, though nobody syncs") {
-    const Scratch from;
-    const Scratch to;
-    const std::string bytes = test::noise(12U << 20U);
-    from.write("tree/small", "x");
-    const std::string below = GENERATE("tree/long", "file");
-    const std::string source = from.write(below, bytes + bytes + bytes + bytes);
-    const std::string top = below == "file" ? source : from.path("tree");
-    const std::string answer = test::in_child([&]() -> std::string {
-        const std::string disk = to.path("disk");
-        if (!test::mount_lying(disk, 8U << 20U)) {
-            return "no mounts";
-        }
-        const std::vector<Wish> wishes{{.source = top, .root = disk, .below = "x"}};
-        SinkConfig config = test::sink_config(wishes);
-        config.page_room = 0;
-        FileSink sink{std::move(config)};
-        return said(test::deliver(object_of(wishes), sink, 1));
-    });
-    if (answer == "no mounts") {
-        WARN("needs root and a loop device for a file system that fails");
-        return;
-    }
-    CHECK_THAT(answer, Contains(to.path("disk/x")));
-    CHECK_THAT(answer, Contains("Input/output error") || Contains("No space left"));
 }
 
 TEST_CASE("two files that only fit alone are refused together") {
