@@ -120,12 +120,11 @@ Status SourceFile::read(std::uint64_t offset, MutableBytes room) {
 }
 
 Status SourceFile::unchanged() const {
-    struct stat status {};
-    if (::fstat(fd_.get(), &status) != 0) {
+    const auto now = state_of(fd_.get(), true);
+    if (!now) {
         return source_error(path_, errno);
     }
-    if (static_cast<std::uint64_t>(status.st_size) != node_.size ||
-        mtime_of(status) != node_.mtime) {
+    if (now->size != node_.size || now->mtime != node_.mtime) {
         return changed_while_read(path_);
     }
     return {};

@@ -15,6 +15,18 @@ FileTime mtime_of(const struct stat& status) {
     return {status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)};
 }
 
+std::optional<FileState> state_of(int fd, bool is_asked_anew) {
+    struct statx now {};
+    const int how = is_asked_anew ? AT_STATX_FORCE_SYNC : AT_STATX_SYNC_AS_STAT;
+    constexpr unsigned kWanted = STATX_TYPE | STATX_SIZE | STATX_MTIME;
+    if (::statx(fd, "", AT_EMPTY_PATH | how, kWanted, &now) != 0) {
+        return std::nullopt;
+    }
+    return FileState{.mode = now.stx_mode,
+                     .size = now.stx_size,
+                     .mtime = {now.stx_mtime.tv_sec, now.stx_mtime.tv_nsec}};
+}
+
 std::string_view kind_in_words(mode_t mode) {
     switch (mode & S_IFMT) {
         case S_IFDIR:

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,15 @@ struct FileIdentity {
 
 [[nodiscard]] FileIdentity identity_of(const struct stat& status);
 [[nodiscard]] FileTime mtime_of(const struct stat& status);
+/// What can be seen of a file that somebody writes to.
+struct FileState {
+    mode_t mode = 0;
+    std::uint64_t size = 0;
+    FileTime mtime{};
+};
+/// Of an open one. A network file system may answer from what it remembers, for seconds:
+/// `is_asked_anew` asks who keeps the file. Nothing and errno where that can't be said.
+[[nodiscard]] std::optional<FileState> state_of(int fd, bool is_asked_anew);
 /// "a directory", "a pipe".
 [[nodiscard]] std::string_view kind_in_words(mode_t mode);
 

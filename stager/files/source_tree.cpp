@@ -108,7 +108,10 @@ Status SourceTree::read_piece(const TreePiece& piece, MutableBytes room) {
     const bool is_whole = static_cast<std::size_t>(count) == room.size();
     // The last bytes of a changed file never leave this node; of a long one, no first ones do.
     const bool is_telling = is_last(piece, file) || piece.offset == 0;
-    if (!is_whole || (is_telling && !is_as_walked(file))) {
+    // It was opened for its first bytes, and who opens is told what the file is then. To ask
+    // once more of each small file would cost about what reading it does.
+    const bool is_asked_anew = piece.offset != 0;
+    if (!is_whole || (is_telling && !is_as_walked(file, is_asked_anew))) {
         return changed_while_read(path_of(piece.node));
     }
     return {};
@@ -135,11 +138,9 @@ Status SourceTree::open_file(std::uint32_t node) {
 }
 
 /// What is open is still the file of the index.
-bool SourceTree::is_as_walked(const TreeNode& file) const {
-    struct stat status {};
-    return ::fstat(open_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-           static_cast<std::uint64_t>(status.st_size) == file.size &&
-           mtime_of(status) == file.mtime;
+bool SourceTree::is_as_walked(const TreeNode& file, bool is_asked_anew) const {
+    const auto now = state_of(open_.get(), is_asked_anew);
+    return now && S_ISREG(now->mode) && now->size == file.size && now->mtime == file.mtime;
 }
 
 /// The first of the files in these bytes that shows it, else the first.
@@ -154,7 +155,7 @@ Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
         if (Status opened = open_file(piece.node); !opened) {
             return std::move(opened).error();
         }
-        if (!is_as_walked(index().node(piece.node))) {
+        if (!is_as_walked(index().node(piece.node), true)) {
             return changed_while_read(path_of(piece.node));
         }
     }

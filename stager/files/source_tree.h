@@ -34,7 +34,7 @@ class SourceTree final : public SourceItem {
 
     [[nodiscard]] Status read_piece(const TreePiece& piece, MutableBytes room);
     [[nodiscard]] Status open_file(std::uint32_t node);
-    [[nodiscard]] bool is_as_walked(const TreeNode& file) const;
+    [[nodiscard]] bool is_as_walked(const TreeNode& file, bool is_asked_anew) const;
     [[nodiscard]] std::string path_of(std::uint32_t node) const;
 
     std::string path_;
