@@ -290,7 +290,7 @@ void NodeRun::on_worker_ended(const std::string& why) {
         restart_worker();
         return;
     }
-    if (held_outcome_) {
+    if (held_outcome_ && phase_ != Phase::over) {
         return;  // It said why; a moment, and we know whether it was its host.
     }
     fail(Blame::node, "stagecast-worker ended before its work: " + why);

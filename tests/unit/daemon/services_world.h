@@ -32,7 +32,11 @@ class ServicesWorld {
         children_ = std::move(*children);
         verdicts_.emplace(std::move(*verdicts));
         auto hosts = HostPool::open(
-            *loop_, *children_, log_, {.program = "", .directory = scratch.path("hosts")}, 0);
+            *loop_,
+            *children_,
+            log_,
+            {.program = scratch.path("pmix-host"), .directory = scratch.path("hosts")},
+            0);
         REQUIRE(hosts);
         hosts_ = std::move(*hosts);
         cache_.emplace(NodeCache::Surroundings{.loop = *loop_,
