@@ -130,12 +130,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
             return;
         }
         if (!is_known) {
-            const std::string& own = plan->nodes.at(setup.to.index()).name;
-            if (services_.links.node_name.empty()) {
-                services_.links.node_name = own;  // No slurmd has told it yet.
-            }
-            stage_of(setup.key).announce(request_of_push(setup.key, *plan, own),
-                                         [](const Verdict&) {});
+            announce_push(setup, *plan);
         }
     }
     if (!stage_of(setup.key).set_up(setup, *plan, std::move(link))) {
@@ -146,6 +141,15 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     } else if (stored) {
         stage_of(setup.key).fail_as(*stored);
     }
+}
+
+/// No plugin speaks for a push.
+void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
+    const std::string& own = plan.nodes.at(setup.to.index()).name;
+    if (services_.links.node_name.empty()) {
+        services_.links.node_name = own;  // No slurmd has told it yet.
+    }
+    stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
 }
 
 /// Root's order, by root's word (link.h), but by this node's own configuration.
