@@ -45,6 +45,9 @@ void NodeRun::begin(int root) {
     }
     if (order_.plan.cards_follow) {
         start_worker({});
+    } else if (order_.request.uid == 0) {
+        fail(Blame::internal,
+             "the plan has root's workers meet by PMIx, whose host is a user's");
     } else {
         take_host();
     }

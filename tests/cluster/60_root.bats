@@ -108,6 +108,16 @@ unsquash() {
   lab on n2 bash -c 'rm -rf /tmp/d/root /run/lab/bad.conf /run/lab/other'
 }
 
+@test "root's own job is staged as anybody's, and no daemon minds" {
+  input data 2000000
+  chown root:root "$WORK/data"
+  lab exec -d "$T" timeout 60 srun -N3 --stage-file=data bash -c 'stat -c "%u %a" "$STAGECAST_DIR/data"; sha256sum < "$STAGECAST_DIR/data"' > "$WORK/said"
+  [ "$(grep -c '^0 ' "$WORK/said")" = 3 ]
+  [ "$(grep -c "^$(sha256sum < "$WORK/data" | cut -c 1-64)" "$WORK/said")" = 3 ]
+  chown 2001:2001 "$WORK/data"
+  as_alice srun -N3 --stage-file=data true
+}
+
 @test "stagecastd -C takes what the lab runs with" {
   lab on n2 timeout 20 /srv/stagecast/sbin/stagecastd -C -c /etc/stagecast/stagecast.conf
 }
