@@ -73,16 +73,6 @@ Status Interrupts::limit(std::chrono::milliseconds time) {
                : Status{failed("timerfd_settime")};
 }
 
-std::chrono::milliseconds Interrupts::before_limit(std::chrono::milliseconds time) const {
-    itimerspec left{};
-    if (limit_.count() == 0 || ::timerfd_gettime(timer_.get(), &left) != 0) {
-        return time;
-    }
-    const std::chrono::milliseconds whole{left.it_value.tv_sec * 1000 +
-                                          left.it_value.tv_nsec / 1'000'000};
-    return std::min(time, whole * 3 / 4);
-}
-
 Status Interrupts::also(int fd, std::function<Status()> on_readable) {
     invariant(other_ < 0, "one more descriptor, not two");
     other_ = fd;

@@ -25,8 +25,6 @@ class Interrupts {
 
     /// From now on. 0: no limit.
     [[nodiscard]] Status limit(std::chrono::milliseconds time);
-    /// `time`, or three quarters of what is left until that limit if that is less.
-    [[nodiscard]] std::chrono::milliseconds before_limit(std::chrono::milliseconds time) const;
     /// `on_readable` is asked in check() when `fd` is readable; an error of its ends the work.
     [[nodiscard]] Status also(int fd, std::function<Status()> on_readable);
 

