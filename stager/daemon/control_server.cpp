@@ -109,7 +109,7 @@ void ControlServer::on_connect() {
     }
     const ConnectionId id = ++last_;
     const Status watched =
-        loop_.watch(fd.get(), EPOLLIN, [this, id](auto events) { on_ready(id, events); });
+        loop_.watch(fd.get(), EPOLLIN, [this, id](auto) { read_request(id); });
     if (!watched) {
         return;
     }
@@ -117,15 +117,6 @@ void ControlServer::on_connect() {
     connection.fd = std::move(fd);
     connection.uid = uid;
     connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
-}
-
-void ControlServer::on_ready(ConnectionId id, std::uint32_t events) {
-    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
-        read_request(id);
-    }
-    if ((events & EPOLLOUT) != 0) {
-        write_some(id);
-    }
 }
 
 void ControlServer::read_request(ConnectionId id) {
@@ -137,8 +128,7 @@ void ControlServer::read_request(ConnectionId id) {
     }
     // One who has asked has nothing more to say, whatever the answer waits for.
     if (count <= 0 || connection.asked) {
-        const bool waits = connection.asked && connection.out.empty();
-        if (count == 0 && waits && on_gone_) {
+        if (count == 0 && connection.asked && on_gone_) {
             // It may only have closed its half, to hear what its request came to.
             static_cast<void>(loop_.watch(connection.fd.get(), 0, [this, id](auto) {
                 drop(id);  // The other half, too.
@@ -213,8 +203,8 @@ void ControlServer::write_some(ConnectionId id) {
         return;
     }
     // Not EPOLLIN: there always is some of one who has closed its half.
-    static_cast<void>(loop_.watch(
-        connection.fd.get(), EPOLLOUT, [this, id](auto events) { on_ready(id, events); }));
+    static_cast<void>(
+        loop_.watch(connection.fd.get(), EPOLLOUT, [this, id](auto) { write_some(id); }));
 }
 
 void ControlServer::drop(ConnectionId id) {

@@ -60,7 +60,6 @@ class ControlServer {
     };
 
     void on_connect();
-    void on_ready(ConnectionId id, std::uint32_t events);
     void read_request(ConnectionId id);
     void take_request(ConnectionId id, Bytes message);
     void write_some(ConnectionId id);

@@ -28,46 +28,37 @@ class IpsecGcm final : public PacketGcm {
     ~IpsecGcm() override { OPENSSL_cleanse(&key_, sizeof(key_)); }
 
     void seal(Bytes iv, Bytes header, Bytes body, MutableBytes out, MutableBytes tag) override {
-        if (!encrypts_) {
-            authenticate(iv, header, body, tag);
-            return;
-        }
-        IMB_AES128_GCM_ENC(&with_,
-                           &key_,
-                           &context_,
-                           octets(out),
-                           octets(body),
-                           body.size(),
-                           octets(iv),
-                           octets(header),
-                           header.size(),
-                           octets(tag),
-                           tag.size());
+        compute(with_.gcm128_enc, iv, header, body, out, tag);
     }
 
     bool open(Bytes iv, Bytes header, Bytes body, MutableBytes out, Bytes tag) override {
         std::array<std::byte, wire::kTagBytes> right{};
-        if (encrypts_) {
-            IMB_AES128_GCM_DEC(&with_,
-                               &key_,
-                               &context_,
-                               octets(out),
-                               octets(body),
-                               body.size(),
-                               octets(iv),
-                               octets(header),
-                               header.size(),
-                               octets(MutableBytes{right}),
-                               right.size());
-        } else {
-            authenticate(iv, header, body, right);
-        }
+        compute(with_.gcm128_dec, iv, header, body, out, right);
         return tag.size() == right.size() &&
                CRYPTO_memcmp(tag.data(), right.data(), right.size()) == 0;
     }
 
   private:
-    void authenticate(Bytes iv, Bytes header, Bytes body, MutableBytes tag) {
+    /// `crypt`: for a body that is encrypted.
+    void compute(aes_gcm_enc_dec_t crypt,
+                 Bytes iv,
+                 Bytes header,
+                 Bytes body,
+                 MutableBytes out,
+                 MutableBytes tag) {
+        if (encrypts_) {
+            crypt(&key_,
+                  &context_,
+                  octets(out),
+                  octets(body),
+                  body.size(),
+                  octets(iv),
+                  octets(header),
+                  header.size(),
+                  octets(tag),
+                  tag.size());
+            return;
+        }
         IMB_AES128_GMAC_INIT(&with_, &key_, &context_, octets(iv), iv.size());
         IMB_AES128_GMAC_UPDATE(&with_, &key_, &context_, octets(header), header.size());
         IMB_AES128_GMAC_UPDATE(&with_, &key_, &context_, octets(body), body.size());
