@@ -124,6 +124,9 @@ std::vector<FuzzSeed> fuzz_seeds() {
                             .queue_us = 800,
                             .away = 1,
                             .echo = 17}),
+        seed_of("left_cut_off",
+                PacketType::left,
+                wire::Left{.id = 18, .standing = wire::Standing::cut_off}),
         seed_of(
             "left", PacketType::left, wire::Left{.id = 17, .standing = wire::Standing::away})};
 }

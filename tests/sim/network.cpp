@@ -148,6 +148,14 @@ bool Network::is_cut(std::uint16_t from, std::uint16_t to, Instant now) const {
     });
 }
 
+/// The switches have forgotten that it listens.
+bool Network::is_group_lost(std::uint16_t member) const {
+    const MemberPlan& own = plan_.member[member];
+    const Duration time = events_.now().time_since_epoch();
+    return own.hears_group_until && time >= *own.hears_group_until &&
+           (!own.hears_group_from || time < *own.hears_group_from);
+}
+
 void Network::arrive_at_switch(std::uint64_t index) {
     const Flight flight = unpark(index);
     PacketMask mask = flight.mask;
@@ -164,7 +172,8 @@ void Network::arrive_at_switch(std::uint64_t index) {
         return;
     }
     for (std::uint16_t member = 0; member < plan_.members; ++member) {
-        if (member != flight.train->from && (hears_[member] || plan_.floods_group)) {
+        if (member != flight.train->from && (hears_[member] || plan_.floods_group) &&
+            !is_group_lost(member)) {
             forward(member, flight.train, mask);
         }
     }

@@ -60,6 +60,7 @@ class Network {
     void arrive_late(std::uint64_t index);
     void forward(std::uint16_t member, const TrainUse& train, PacketMask mask);
     [[nodiscard]] bool is_healthy() const;
+    [[nodiscard]] bool is_group_lost(std::uint16_t member) const;
     [[nodiscard]] bool is_cut(std::uint16_t from, std::uint16_t to, Instant now) const;
     [[nodiscard]] PacketMask draw(std::uint32_t ppm, PacketMask mask);
     [[nodiscard]] PacketMask without_large(std::uint16_t member,

@@ -84,7 +84,7 @@ void draw_member(Prng& prng, Plan& plan, std::uint16_t rank, bool may_fail) {
         member.extra_loss_ppm = static_cast<std::uint32_t>(prng.below(500'000));
     }
     if (prng.below(20) == 0) {
-        member.memory_flip_ppm = static_cast<std::uint32_t>(prng.below(100));
+        member.memory_flip_ppm = static_cast<std::uint32_t>(prng.below(50));
     }
     if (prng.below(12) == 0) {
         member.load_fails_ppm = static_cast<std::uint32_t>(prng.below(1'000'000));
@@ -304,6 +304,8 @@ std::string Plan::describe() const {
         faults += each.start_at > Duration{} ? " late" + ms(each.start_at) : "";
         faults += each.leap_at ? " leaps@" + ms(*each.leap_at) : "";
         faults += each.is_newer ? " newer" : "";
+        faults += each.hears_group_until ? " deaf@" + ms(*each.hears_group_until) : "";
+        faults += each.hears_group_from ? ".." + ms(*each.hears_group_from) : "";
         if (!faults.empty()) {
             text += " [" + std::to_string(rank) + ":" + faults + "]";
         }
@@ -375,6 +377,7 @@ Plan draw_plan(std::uint64_t seed) {
     draw_holders(seed, plan);
     draw_broken_off(seed, plan);
     draw_flows(plan);
+    draw_reach(plan);
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_careful = 1444;

@@ -41,6 +41,8 @@ struct MemberPlan {
     Duration start_at{};              ///< Its process isn't there before.
     bool is_newer = false;  ///< It says more than this version knows, but nothing critical.
     std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
+    std::optional<Duration> hears_group_until;    ///< Then no switch forwards it to there,
+    std::optional<Duration> hears_group_from;     ///< until then.
     std::uint32_t path_body_max = 0;              ///< Larger bodies are dropped; 0: none is.
     Duration packet_cost{};                       ///< CPU time for a received packet.
     Duration wake_latency{};                      ///< From an arrival to the loop.
@@ -155,6 +157,9 @@ struct Plan {
                                std::uint64_t bytes,
                                std::uint64_t mbits,
                                std::uint32_t loss_ppm);
+/// In few worlds the group doesn't reach some members, from the beginning or later, for ever or
+/// for a time. (Drawn by itself, so that what a seed draws besides stays what it was.)
+void draw_reach(Plan& plan);
 /// The world of a seed.
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);
 

@@ -91,7 +91,12 @@ Duration World::patience() const {
     }
     const Duration faults =
         healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
-    return plan_.heals_at + data + windows + disks + names + faults + seconds{6};
+    // What is fetched is read back, and leaves an uplink for each who fetches it.
+    const bool is_fetched = std::ranges::any_of(plan_.member, [](const MemberPlan& each) {
+        return each.hears_group_until.has_value();
+    });
+    const int times = is_fetched ? 3 : 1;
+    return plan_.heals_at + (data + disks) * times + windows + names + faults + seconds{6};
 }
 
 bool World::is_over() const {

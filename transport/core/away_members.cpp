@@ -27,7 +27,10 @@ void AwayMembers::on_sends(std::span<const Send> sends) {
 }
 
 bool AwayMembers::on_left(Rank from, const wire::Left& left) {
-    if (!is_on_ || from.index() >= count_max_) {
+    // Nobody may leave but where the site allows it; to be cut off is no choice.
+    const bool is_choice =
+        left.standing == wire::Standing::away || left.standing == wire::Standing::fetching;
+    if ((is_choice && !is_on_) || from.index() >= count_max_) {
         return false;
     }
     members_.resize(count_max_);
@@ -35,8 +38,8 @@ bool AwayMembers::on_left(Rank from, const wire::Left& left) {
     if (left.id < member.id) {
         return false;  // what it said before came later
     }
-    const bool was_away = member.standing == wire::Standing::away;
-    const bool is_away = left.standing == wire::Standing::away;
+    const bool was_away = is_deaf(member.standing);
+    const bool is_away = is_deaf(left.standing);
     member = {.standing = left.standing, .id = left.id};
     away_ = static_cast<std::uint16_t>(away_ + (is_away ? 1 : 0) - (was_away ? 1 : 0));
     return is_away != was_away;

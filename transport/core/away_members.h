@@ -1,4 +1,4 @@
-// Who left the group, and what do all need to know to decide whether to?
+// Who left the group, or never hears it, and what do all need to know to decide whether to?
 //
 // The source says each pulse_interval when it is, how much it has sent, how long the queue of
 // most receivers' paths is, and how many have left. To one who left it says the same alone, as
@@ -33,9 +33,12 @@ class AwayMembers {
     void on_sends(std::span<const Send> sends);
     /// True if the member is away now and was not, or the other way.
     bool on_left(Rank from, const wire::Left& left);
-    [[nodiscard]] bool is_away(Rank rank) const {
-        return standing(rank) == wire::Standing::away;
+    [[nodiscard]] bool is_away(Rank rank) const { return is_deaf(standing(rank)); }
+    [[nodiscard]] bool is_cut_off(Rank rank) const {
+        return standing(rank) == wire::Standing::cut_off;
     }
+    /// So many are away.
+    [[nodiscard]] std::uint32_t count() const { return away_; }
     /// It takes its pulls alone, whoever else asks for the same.
     [[nodiscard]] bool is_fetching(Rank rank) const {
         return standing(rank) != wire::Standing::in_group;
@@ -53,6 +56,9 @@ class AwayMembers {
         std::uint32_t id = 0;
     };
 
+    [[nodiscard]] static bool is_deaf(wire::Standing standing) {
+        return standing == wire::Standing::away || standing == wire::Standing::cut_off;
+    }
     [[nodiscard]] wire::Standing standing(Rank rank) const {
         return rank.index() < members_.size() ? members_[rank.index()].standing
                                               : wire::Standing::in_group;

@@ -162,6 +162,7 @@ struct Outcome {
     std::uint16_t chunk_bytes = 0;             ///< In force; it changes only before any DATA.
     std::uint64_t rate_found_bytes_per_s = 0;  ///< The source's: what the path carried.
     std::uint32_t times_left = 0;  ///< The group, because its own path was another's, too.
+    bool was_cut_off = false;      ///< What was sent to the group did not reach this member.
 };
 
 /// Whom the source's rate follows, where none was told (docs/PROTOCOL.md, 6.3).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace stage::core {
 namespace {
@@ -18,6 +19,10 @@ GroupLeave::GroupLeave(const CoreConfig& config, const Limits& limits, Prng& prn
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       receivers_{config.members - 1U},
       report_time_{limits.feedback.report_time},
+      ask_spread_{std::min<Duration>(limits.ending.ready_jitter * config.members,
+                                     limits.ending.ready_jitter_max)},
+      cut_off_rate_{config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
+                                                : limits.rate.most_bytes_per_s},
       prng_{prng},
       queue_{limits.leave} {
 }
@@ -28,8 +33,8 @@ bool GroupLeave::on_pulse(Instant now, const Datagram& datagram, const wire::Pul
     if (is_known_ && !is_fetching()) {
         tell_at_.reset();
     }
-    if (datagram.to_group == is_fetching()) {
-        return false;  // of a standing that is over
+    if (datagram.to_group == is_fetching() || is_cut_off()) {
+        return false;  // of a standing that is over; or of a path that has no stream
     }
     queue_.expect(is_fetching() ? interval() : limits_.pulse_interval);
     queue_.on_pulse(Duration{static_cast<Duration::rep>(pulse.sent_at_ns)},
@@ -56,6 +61,9 @@ bool GroupLeave::on_pulse(Instant now, const Datagram& datagram, const wire::Pul
 }
 
 std::uint64_t GroupLeave::fetch_bytes_per_s() const {
+    if (is_cut_off()) {
+        return cut_off_rate_;
+    }
     const auto ns =
         static_cast<std::uint64_t>(std::max<Duration::rep>(packet_time_.count(), 1));
     return std::uint64_t{packet_bytes_} * 1'000'000'000 / ns / 2;
@@ -108,6 +116,7 @@ bool GroupLeave::may_return(Instant arrived) {
 
 void GroupLeave::change(Instant now, Standing standing) {
     standing_ = standing;
+    is_asking_ = false;
     queue_.forget();
     stands_since_.reset();
     ++id_;
@@ -118,7 +127,8 @@ void GroupLeave::change(Instant now, Standing standing) {
 
 /// Who is away speaks so often that the source can hear all of them.
 Duration GroupLeave::interval() const {
-    return std::max<Duration>(limits_.left_interval, report_time_ * away_);
+    return std::max<Duration>(is_held_ ? kTellMax : limits_.left_interval,
+                              report_time_ * away_);
 }
 
 bool GroupLeave::on_end(Instant now) {
@@ -131,11 +141,44 @@ bool GroupLeave::on_end(Instant now) {
 
 bool GroupLeave::on_held(Instant now) {
     is_for_good_ = true;
-    if (!is_fetching()) {
+    is_held_ = true;
+    // (Who is cut off goes on asking, or it would not hear the end.)
+    if (!is_fetching() || is_cut_off()) {
         return false;
     }
     change(now, Standing::in_group);
     return true;
+}
+
+void GroupLeave::ask(Instant now) {
+    if (is_fetching()) {
+        return;  // It is asked all the time.
+    }
+    const bool was_known = is_known_;
+    change(now, standing_);
+    is_asking_ = was_known;
+    tell_at_ = now + Duration{static_cast<Duration::rep>(
+                         prng_.below(static_cast<std::uint64_t>(ask_spread_.count()) + 1))};
+}
+
+void GroupLeave::stop_asking() {
+    if (std::exchange(is_asking_, false)) {
+        is_known_ = true;
+        tell_at_.reset();
+    }
+}
+
+void GroupLeave::set_cut_off(Instant now, bool is_cut_off) {
+    if (is_cut_off != this->is_cut_off()) {
+        change(now, is_cut_off ? Standing::cut_off : Standing::in_group);
+    }
+}
+
+void GroupLeave::go_on_as(Instant now, const GroupLeave& before) {
+    id_ = before.id_;
+    if (before.is_cut_off()) {
+        change(now, Standing::cut_off);
+    }
 }
 
 void GroupLeave::poll(Instant now, ControlQueue& out) {

@@ -39,12 +39,23 @@ class GroupLeave {
     [[nodiscard]] bool on_end(Instant now);
     [[nodiscard]] bool on_held(Instant now);
 
+    /// Asks the source for a PULSE to this member alone; not all ask at once.
+    void ask(Instant now);
+    /// Nothing is to be known by that any more.
+    void stop_asking();
+    /// What is sent to the group does not reach this member, or does again.
+    void set_cut_off(Instant now, bool is_cut_off);
+    /// Made anew: what `before` said stands.
+    void go_on_as(Instant now, const GroupLeave& before);
+
     [[nodiscard]] wire::Standing standing() const { return standing_; }
     [[nodiscard]] bool is_away() const { return standing_ == wire::Standing::away; }
+    [[nodiscard]] bool is_cut_off() const { return standing_ == wire::Standing::cut_off; }
     [[nodiscard]] bool is_fetching() const { return standing_ != wire::Standing::in_group; }
     [[nodiscard]] std::uint32_t times() const { return times_; }
     /// Half of what the stream took, bytes per second: what is fetched leaves the other half
-    /// free, so that a queue on the path is somebody else's.
+    /// free, so that a queue on the path is somebody else's. Who is cut off has the path for
+    /// itself: what was told, or all.
     [[nodiscard]] std::uint64_t fetch_bytes_per_s() const;
 
     /// Tells the source, until it knows; while away again and again, to be told how it goes on.
@@ -73,6 +84,9 @@ class GroupLeave {
     std::uint32_t packet_bytes_;
     std::uint32_t receivers_;
     Duration report_time_;
+    Duration ask_spread_;
+    std::uint64_t cut_off_rate_;
+    bool is_held_ = false;
     std::uint16_t away_ = 0;  ///< The most that ever were.
     Prng& prng_;
     Duration wait_{};  ///< So much longer, by chance: not all leave at once.
@@ -91,7 +105,8 @@ class GroupLeave {
     bool is_relieved_ = false;
     Instant relief_until_{};
     std::uint32_t id_ = 0;
-    bool is_known_ = true;  ///< The source heard of it.
+    bool is_known_ = true;    ///< The source heard of it.
+    bool is_asking_ = false;  ///< It knows it, and is only asked.
     Duration gap_{};
     std::optional<Instant> tell_at_;
 };

@@ -55,7 +55,9 @@ class Puller {
     [[nodiscard]] std::optional<Instant> deadline() const;
 
     /// At which answers may come: as told, else what answers and silence made of it.
-    [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
+    [[nodiscard]] std::uint64_t rate_bytes_per_s() const {
+        return alone_ ? std::max(rate_, pacer_.rate_bytes_per_s()) : rate_;
+    }
     /// What so many bytes take at that rate.
     [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
         return stage::time_of(bytes, rate_);

@@ -34,6 +34,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
       reporter{config, limits.feedback, prng},
       done{config, limits.ending},
       leave{config, limits, prng},
+      reach{config, limits.ending},
       ending{config,
              limits.ending,
              CompletionTree{.members = config.members,
@@ -103,6 +104,7 @@ void Receiver::Parts::work(Instant now) {
     if (!is_started) {
         is_started = true;
         source_heard = now;
+        reach.on_group(now);
         if (!intake.has_begun()) {
             call.start(now);
         }
@@ -123,6 +125,7 @@ void Receiver::Parts::work(Instant now) {
         server.expire(now, control);
     }
     if (!is_over()) {
+        watch_group(now);
         leave.poll(now, control);
     }
     ending.poll(now, control);
@@ -294,6 +297,9 @@ void Receiver::be_careful(Instant now) {
     careful->intake.operations() = std::move(parts_->intake.operations());
     careful->is_started = true;
     careful->source_heard = now;
+    careful->reach = parts_->reach;
+    careful->leave.go_on_as(now, parts_->leave);
+    careful->follow_standing(now);
     if (parts_->is_finishing) {  // It holds all of it already, and once is enough.
         careful->is_finishing = true;
         careful->outcome.phase = parts_->outcome.phase;
@@ -355,7 +361,7 @@ std::optional<Instant> Receiver::deadline() const {
     }
     auto first = earlier(parts.ending.deadline(), parts.source_deadline());
     first = earlier(first, earlier(parts.call.deadline(), parts.done.deadline()));
-    first = earlier(first, parts.leave.deadline());
+    first = earlier(first, earlier(parts.leave.deadline(), parts.reach.deadline()));
     if (parts.may_answer()) {
         first = earlier(first, parts.ready.deadline());
     }

@@ -20,6 +20,11 @@ void Receiver::Parts::on_datagram(Instant now, const Datagram& datagram) {
         if (datagram.to_group && is_stream) {
             on_stream(now, datagram);
         }
+        if (!datagram.to_group) {
+            reach.on_alone(now);
+        } else if (reach.on_group(now)) {
+            leave.stop_asking();
+        }
     }
     switch (datagram.header.type) {
         case PacketType::data:
@@ -127,7 +132,7 @@ void Receiver::Parts::on_end(Instant now) {
 /// An offer with packets smaller than this member's, though not smaller than it agreed to.
 bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
     if (config.chunk_bytes_careful == 0 || datagram.header.type != PacketType::offer ||
-        datagram.header.rank != config.source || !datagram.to_group || is_over() ||
+        datagram.header.rank != config.source || !is_for_me(datagram) || is_over() ||
         !intake.is_untouched()) {
         return false;
     }
@@ -137,7 +142,7 @@ bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
 
 void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
     const auto offer = wire::read_offer(datagram.body);
-    if (!offer || datagram.header.rank != config.source || !datagram.to_group || is_over()) {
+    if (!offer || datagram.header.rank != config.source || !is_for_me(datagram) || is_over()) {
         return;
     }
     if (!intake.has_begun()) {
@@ -152,6 +157,7 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
             return;
         }
         call.on_offer();
+        reach.begin();
         intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
         parities.begin(offer->blocks, offer->parities);
         if (!parities.is_expected()) {  // (To a small object one code speaks of all blocks.)

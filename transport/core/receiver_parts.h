@@ -9,6 +9,7 @@
 #include "transport/core/done_reporter.h"
 #include "transport/core/frontier.h"
 #include "transport/core/group_leave.h"
+#include "transport/core/group_reach.h"
 #include "transport/core/intake.h"
 #include "transport/core/member_ending.h"
 #include "transport/core/offer_call.h"
@@ -34,6 +35,11 @@ struct Receiver::Parts {
     void on_end(Instant now);
     void on_pulse(Instant now, const Datagram& datagram);
     void follow_standing(Instant now);
+    void watch_group(Instant now);
+    /// What says how the stream goes: of the group, unless that does not reach this member.
+    [[nodiscard]] bool is_for_me(const Datagram& datagram) const {
+        return datagram.to_group || leave.is_cut_off();
+    }
     [[nodiscard]] bool is_careful_offer(const Datagram& datagram) const;
     void on_describe(Instant now, const Datagram& datagram);
     void on_request(Instant now, const Datagram& datagram);
@@ -83,6 +89,7 @@ struct Receiver::Parts {
     Reporter reporter;
     DoneReporter done;
     GroupLeave leave;
+    GroupReach reach;
     MemberEnding ending;
     DiskWatch disk_watch;
 

@@ -36,11 +36,8 @@ void ReportBoard::look(Instant now) {
     held.reserve(entries_.size());
     is_followed_ = false;
     for (const Entry& each : entries_) {
-        if (each.before > at_) {
-            continue;
-        }
-        is_followed_ = true;
-        if (!each.is_away) {
+        if (each.before <= at_ && !each.is_away) {
+            is_followed_ = true;
             held.push_back(each.held);
         }
     }
@@ -59,7 +56,7 @@ void ReportBoard::look(Instant now) {
 
 void ReportBoard::leave_out(Rank rank) {
     std::erase_if(entries_, [rank](const Entry& entry) { return entry.rank == rank; });
-    is_followed_ = !entries_.empty();
+    is_followed_ = is_followed_ && present() > 0;
 }
 
 void ReportBoard::leave_out(const std::vector<wire::RankRun>& ranks) {
@@ -68,7 +65,7 @@ void ReportBoard::leave_out(const std::vector<wire::RankRun>& ranks) {
             return entry.rank >= run.first && entry.rank <= run.last;
         });
     });
-    is_followed_ = is_followed_ && !entries_.empty();
+    is_followed_ = is_followed_ && present() > 0;
 }
 
 void ReportBoard::begin_with(Rank rank, std::uint32_t held) {
@@ -79,9 +76,10 @@ void ReportBoard::begin_with(Rank rank, std::uint32_t held) {
     }
 }
 
-void ReportBoard::set_away(Rank rank, bool is_away) {
+void ReportBoard::set_away(Instant now, Rank rank, bool is_away) {
     if (Entry* entry = find(rank); entry != nullptr) {
         entry->is_away = is_away;
+        look(now);
     }
 }
 

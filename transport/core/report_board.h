@@ -28,7 +28,7 @@ class ReportBoard {
     void begin_with(Rank rank, std::uint32_t held);
 
     /// It left the group, or is back: likewise, until then.
-    void set_away(Rank rank, bool is_away);
+    void set_away(Instant now, Rank rank, bool is_away);
     /// Representatives that are not away.
     [[nodiscard]] std::uint32_t present() const;
 

@@ -12,14 +12,6 @@
 namespace stage::core {
 namespace {
 
-/// The source is never silent for longer than this part of a stall_timeout, nor than a second.
-constexpr int kAlivePart = 8;
-constexpr Duration kAliveMax = std::chrono::seconds{1};
-
-Duration alive_every(const CoreConfig& config) {
-    return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
-}
-
 /// Without a fence nobody waits to see which packets pass: the smaller ones do. A small object
 /// never waits: it costs no more than the offers do.
 CoreConfig first_config(const CoreConfig& given,
@@ -130,6 +122,7 @@ void Sender::Parts::work_on_readiness(Instant now) {
     if (readiness.is_complete() && !are_holders_spared) {
         are_holders_spared = true;
         spare_holders();
+        look_who_hears(now);
     }
     if (auto accused = readiness.accuse(now)) {
         verdict.on_failed(accused->rank, std::move(accused->why));

@@ -35,6 +35,7 @@ struct Sender::Parts final : Holdings {
     void on_report(Instant now, Rank from, const wire::Report& report);
     void on_done(Rank from, const wire::Done& done);
     void on_left(Instant now, Rank from, const wire::Left& left);
+    void look_who_hears(Instant now);
     void tell_pulse(Instant now, std::optional<Rank> to, std::uint32_t echo);
     void repeat(Instant now, const std::vector<wire::ChunkRun>& runs);
     void send_to_late(Instant now);

@@ -4,6 +4,7 @@
 #include "transport/core/contract.h"
 #include "transport/core/limits.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace stage::core {
@@ -19,6 +20,14 @@ inline constexpr Duration kLinger = std::chrono::seconds{60};
 [[nodiscard]] inline Duration finish_patience(const CoreConfig& config,
                                               const EndingLimits& limits) {
     return config.stall_timeout * limits.finish_patience + config.finish_extra;
+}
+
+/// The source is never silent for longer than this part of a stall_timeout, nor than a second.
+inline constexpr int kAlivePart = 8;
+inline constexpr Duration kAliveMax = std::chrono::seconds{1};
+
+[[nodiscard]] inline Duration alive_every(const CoreConfig& config) {
+    return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
 }
 
 /// Times that are 0 get their defaults.

@@ -319,7 +319,7 @@ std::optional<Left> read_left(Bytes bytes) {
     body.id = in.u32();
     const std::uint8_t standing = in.u8();
     body.standing = static_cast<Standing>(standing);
-    const bool is_known = standing <= static_cast<std::uint8_t>(Standing::fetching);
+    const bool is_known = standing <= static_cast<std::uint8_t>(Standing::cut_off);
     return in.finished() && is_known && body.id >= 1 ? std::optional{body} : std::nullopt;
 }
 

@@ -164,6 +164,7 @@ enum class Standing : std::uint8_t {
     in_group = 0,  ///< As everybody.
     away = 1,      ///< It hears nothing sent to the group, and fetches the object.
     fetching = 2,  ///< It hears the group again, and goes on fetching.
+    cut_off = 3,   ///< What is sent to the group doesn't reach it; it fetches the object.
 };
 
 /// LEFT: id u32 | standing u8

@@ -185,6 +185,27 @@ TEST_CASE("the first pass does not wait for who needs nothing") {
     CHECK_FALSE(board.deadline(1'000'000));
 }
 
+TEST_CASE("the first pass does not wait for whom the group does not reach") {
+    ReportBoard board{config_of(0, 4), {}};
+    wire::Report body;
+    body.blocks_held = 10;
+    board.on_report(kStart, rank(1), body);
+    board.on_report(kStart, rank(2), body);
+    CHECK(board.window_below(kStart, 0) == 16);
+    board.begin_with(rank(1), 100);
+    board.begin_with(rank(2), 100);
+    board.set_away(kStart, rank(3), true);
+    CHECK(board.present() == 2);
+    CHECK(board.window_below(kStart, 50) > 1'000'000);  // The other two have that already.
+    CHECK(board.window_below(kStart, 100) == 106);
+    board.set_away(kStart, rank(1), true);
+    board.set_away(kStart, rank(2), true);
+    CHECK(board.window_below(kStart, 100) > 1'000'000);
+    CHECK_FALSE(board.deadline(1'000'000));
+    board.set_away(kStart, rank(3), false);
+    CHECK(board.window_below(kStart, 100) == 106);
+}
+
 TEST_CASE("the first pass waits for who needs what comes next, and for nobody else") {
     ReportBoard board{config_of(0, 5), {}};
     for (const unsigned ahead : {2U, 3U, 4U}) {

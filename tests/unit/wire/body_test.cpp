@@ -217,7 +217,7 @@ TEST_CASE("LEFT has its bytes, and no standing that isn't known") {
     REQUIRE(read);
     CHECK(read->id == 0xcafe);
     CHECK(read->standing == Standing::fetching);
-    CHECK_FALSE(read_left(unhex("0000cafe03")));
+    CHECK_FALSE(read_left(unhex("0000cafe04")));
     CHECK_FALSE(read_left(unhex("0000000001")));
     refuses_other_lengths(kLeft, read_left);
 }

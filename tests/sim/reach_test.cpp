@@ -1,0 +1,144 @@
+// What if the switches don't forward the group to everybody?  `make sim ARGS=[reach]` prints
+// it.
+//
+// Then those members fetch the object from the others, one by one, and nobody else notices. No
+// stage fails because multicast does.
+#include "tests/sim/ran.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstdio>
+
+namespace stage::sim {
+namespace {
+
+Plan plan_of(std::uint16_t members, std::uint64_t bytes, bool is_told) {
+    Plan plan = calm_plan(members, bytes);
+    plan.told_bytes_per_s = is_told ? plan.told_bytes_per_s : 0;
+    return plan;
+}
+
+bool was_cut_off(const Ran& ran, std::uint16_t rank) {
+    return ran.world.host(rank).outcome().was_cut_off;
+}
+
+/// How long after the start the last held it; printed.
+Duration held_after(const Ran& ran, const char* what) {
+    const Duration held = ran.world.held_after();
+    std::printf("%-44s %7.3f s\n", what, std::chrono::duration<double>(held).count());
+    return held;
+}
+
+}  // namespace
+
+TEST_CASE("whom the group does not reach fetches the object", "[scenario][reach]") {
+    for (const bool is_told : {true, false}) {
+        for (const std::uint64_t bytes : {std::uint64_t{3}, std::uint64_t{40'000}, 64 * kMiB}) {
+            Plan plan = plan_of(8, bytes, is_told);
+            plan.member[5].hears_group_until = Duration{};
+            const Ran ran{plan};
+            CAPTURE(is_told, bytes);
+            ran.all_released();
+            CHECK(was_cut_off(ran, 5));
+            CHECK_FALSE(was_cut_off(ran, 4));
+            // A second until it is known, and then the time of a copy over its own link.
+            CHECK(held_after(ran, "one of seven is not reached") <
+                  seconds{1} + 2 * plan.wire_time());
+        }
+    }
+}
+
+TEST_CASE("where the group reaches nobody all fetch the object", "[scenario][reach]") {
+    for (const bool is_told : {true, false}) {
+        for (const std::uint16_t members : {std::uint16_t{2}, std::uint16_t{8}}) {
+            Plan plan = plan_of(members, 64 * kMiB, is_told);
+            for (MemberPlan& each : plan.member) {
+                each.hears_group_until = Duration{};
+            }
+            const Ran ran{plan};
+            CAPTURE(is_told, members);
+            ran.all_released();
+            // Not the members' number of times, as they give each other what they have.
+            const int times = members == 2 ? 2 : 5;
+            CHECK(held_after(ran, "nobody is reached") < seconds{1} + times * plan.wire_time());
+        }
+    }
+}
+
+TEST_CASE("switches that forget in the middle who listens", "[scenario][reach]") {
+    for (const int many : {1, 7}) {
+        Plan plan = plan_of(8, 256 * kMiB, true);
+        for (int rank = 1; rank <= many; ++rank) {
+            plan.member[static_cast<std::size_t>(rank)].hears_group_until = milliseconds{500};
+        }
+        const Ran ran{plan};
+        CAPTURE(many);
+        ran.all_released();
+        const int times = many == 1 ? 2 : 6;
+        CHECK(held_after(ran, "forgotten after half a second") <
+              seconds{2} + times * plan.wire_time());
+    }
+}
+
+TEST_CASE("switches that remember it bring the stream again", "[scenario][reach]") {
+    Plan plan = plan_of(8, 1024 * kMiB, true);
+    plan.member[3].hears_group_until = milliseconds{500};
+    plan.member[3].hears_group_from = seconds{4};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(was_cut_off(ran, 3));
+    CHECK(held_after(ran, "forgotten for 3.5 s") < 2 * plan.wire_time());
+}
+
+TEST_CASE("a member that starts late, where the group does not reach it", "[scenario][reach]") {
+    Plan plan = plan_of(18, 80'000, true);  // Seed 310.
+    plan.stall_timeout = seconds{20};
+    plan.member[6].start_at = milliseconds{1600};
+    for (MemberPlan& each : plan.member) {
+        each.hears_group_until = Duration{};
+    }
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(was_cut_off(ran, 6));
+}
+
+TEST_CASE("a source whose node has it reads it for the only one who fetches it",
+          "[scenario][reach]") {
+    Plan plan = plan_of(7, 2 * kMiB, true);  // Seed 366.
+    for (MemberPlan& each : plan.member) {
+        each.holds_already = true;
+    }
+    plan.member[4].holds_already = false;
+    plan.member[4].hears_group_until = Duration{};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
+TEST_CASE("where only who is not reached needs what comes next nobody is waited for",
+          "[scenario][reach]") {
+    Plan plan = plan_of(8, 156 * kMiB, true);  // Seed 6852.
+    plan.resident_blocks = 9;
+    for (MemberPlan& each : plan.member) {
+        each.held_before = {{.first = BlockIndex{0}, .count = 147}};
+    }
+    plan.member[5].held_before = {{.first = BlockIndex{1}, .count = 146}};
+    plan.member[5].hears_group_until = Duration{};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(held_after(ran, "only who is not reached needs it") < seconds{5});
+}
+
+TEST_CASE("large packets that don't pass, and a group that does not reach all",
+          "[scenario][reach]") {
+    Plan plan = plan_of(16, 4 * kMiB, true);  // Seed 4469.
+    plan.chunk_bytes = 8928;
+    plan.chunk_bytes_careful = 1444;
+    plan.member[2].path_body_max = 1444;
+    plan.member[5].hears_group_until = Duration{};
+    plan.member[6].hears_group_until = milliseconds{100};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.host(5).outcome().chunk_bytes == 1444);
+}
+
+}  // namespace stage::sim
