@@ -81,6 +81,11 @@ std::string explain_one(const json& stage) {
                 (node.is_string() ? node.get<std::string>() : "?") +
                 ", because other traffic filled its link; it fetched the files beside it\n";
     }
+    for (const json& node : stage.value("unheard_group", json::array())) {
+        text += "  not reached by multicast: " +
+                (node.is_string() ? node.get<std::string>() : "?") +
+                "; it fetched the files from the others, which takes longer\n";
+    }
     return text;
 }
 

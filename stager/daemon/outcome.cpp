@@ -13,7 +13,7 @@ constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
 constexpr std::array kTold{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
-constexpr const char* kLeft = "group_left";
+constexpr std::array kHappened{"group_left", "group_unheard"};
 
 }  // namespace
 
@@ -28,8 +28,10 @@ std::string statistics_to_tell(const std::string& statistics) {
             told[name] = *found;
         }
     }
-    if (line.contains(kLeft)) {
-        told[kLeft] = true;
+    for (const char* name : kHappened) {
+        if (line.contains(name)) {
+            told[name] = true;
+        }
     }
     return told.dump();
 }

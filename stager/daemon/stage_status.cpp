@@ -45,9 +45,13 @@ void add_shares(json& told, std::vector<NodeShare> shares) {
     double read = 0;
     double here = 0;
     told["left_group"] = json::array();
+    told["unheard_group"] = json::array();
     for (NodeShare& share : shares) {
         if (share.statistics.is_object() && share.statistics.contains("group_left")) {
             told["left_group"].push_back(share.node);
+        }
+        if (share.statistics.is_object() && share.statistics.contains("group_unheard")) {
+            told["unheard_group"].push_back(share.node);
         }
         lost += counted(share.statistics, "packets_lost").get<double>();
         repaired += counted(share.statistics, "packets_repaired").get<double>();

@@ -63,6 +63,11 @@ std::string statistics_line(const Measured& measured,
     if (report.outcome.times_left > 0) {
         line["group_left"] = left_sentence(report.outcome.times_left);
     }
+    if (report.outcome.was_cut_off) {
+        line["group_unheard"] =
+            "what is multicast did not reach this node, which fetched the files from the "
+            "others: the switches don't forward the group to it; see stagecast doctor";
+    }
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;
     if (!report.lane_packets.empty()) {

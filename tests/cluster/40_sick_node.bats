@@ -90,6 +90,19 @@ begin() {
   grep -q 'stagecast: node .*n3' "$OUT" || { cat "$OUT"; false; }   # maybe not as the first of several
 }
 
+@test "a node that no multicast reaches gets the files, and explain names it" {
+  input data 20000000
+  lab on n3 iptables -w -t raw -A PREROUTING -p udp -d 239.0.0.0/8 -j DROP
+  script 'srun /srv/rank.sh'
+  submit -N4 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  lab on n3 iptables -w -t raw -F PREROUTING
+  staged_everywhere "$OUT" data
+  lab on n0 /srv/stagecast/bin/stagecast explain "$JOB" > "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -q '^  not reached by multicast: n3; ' "$WORK/said" || { cat "$WORK/said"; false; }
+  [ "$(grep -c 'not reached' "$WORK/said")" = 1 ]
+}
+
 @test "the worker of a receiving node is killed" {
   begin
   lab on n2 pkill -KILL -u alice -x stagecast-worke

@@ -6,6 +6,16 @@
 
 using namespace stage;
 
+TEST_CASE("explain names whom multicast did not reach") {
+    const nlohmann::json stage{{"job", 42},
+                               {"outcome", "ok"},
+                               {"is_root", true},
+                               {"unheard_group", nlohmann::json::array({"n2", 5})}};
+    const std::string text = explain_text({{"ended", nlohmann::json::array({stage})}});
+    CHECK(text.find("not reached by multicast: n2; it fetched") != std::string::npos);
+    CHECK(text.find("not reached by multicast: ?; it fetched") != std::string::npos);
+}
+
 TEST_CASE("explain names who left the multicast group, and nobody else") {
     nlohmann::json stage{{"job", 42},
                          {"outcome", "ok"},

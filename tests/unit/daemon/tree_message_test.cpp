@@ -160,10 +160,12 @@ TEST_CASE("what the root tells of a node rises, however much its worker says") {
         REQUIRE(back);
         return back->statistics;
     };
-    const std::string line = R"({"digest":")" + std::string(600, 'f') +
-                             R"(","seconds":2.5,"packets_lost":3,"packets_repaired":4,)" +
-                             R"("bytes_read":5,"bytes_here":6,"group_left":"once"})";
-    CHECK(risen(line) == R"({"bytes_here":6,"bytes_read":5,"group_left":true,"packets_lost":3,)"
+    const std::string line =
+        R"({"digest":")" + std::string(600, 'f') +
+        R"(","seconds":2.5,"packets_lost":3,"packets_repaired":4,)" +
+        R"("bytes_read":5,"bytes_here":6,"group_left":"once","group_unheard":"so"})";
+    CHECK(risen(line) == R"({"bytes_here":6,"bytes_read":5,"group_left":true,)"
+                         R"("group_unheard":true,"packets_lost":3,)"
                          R"("packets_repaired":4,"seconds":2.5})");
     CHECK(risen(R"({"seconds":"long","bytes_read":[1]})") == "{}");
     CHECK(risen("nonsense") == "{}");

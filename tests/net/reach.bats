@@ -1,0 +1,71 @@
+# Does a file arrive at hosts that no multicast reaches?
+#
+# What is sent to the group is dropped there before it reaches a socket, as by a switch that doesn't forward it; unicast passes.
+
+bats_require_minimum_version 1.5.0
+load engine
+
+setup_file() { engine_up 6 --rate 200mbit; }
+teardown_file() { cluster_down; }
+setup() { engine_begins; }
+teardown() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" iptables -w -t raw -F PREROUTING; done
+  engine_ends
+}
+
+deaf() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 239.0.0.0/8 -j DROP || return 1; done; }
+unheard() { python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).read()).get("group_unheard", ""))' "$WORK/$1.json"; }
+
+@test "hosts that multicast does not reach fetch the file, and say so" {
+  deaf n3 n4
+  source_file 30000000
+  group
+  ends
+  received
+  [[ $(unheard n3) == *"did not reach this node"* ]]
+  [[ $(unheard n4) == *"did not reach this node"* ]]
+  [ -z "$(unheard n1)" ]
+  [ -z "$(unheard n5)" ]
+  # The source sent it once to the group, and not to each of these besides.
+  [ "$(json n0 packets_sent)" -lt 45000 ]
+}
+
+@test "small files, too" {
+  local bytes
+  deaf n2
+  for bytes in 1 5000 80000; do
+    source_file "$bytes"
+    group
+    ends
+    received
+    [[ $(unheard n2) == *"did not reach this node"* ]]
+    STARTED=()
+    for node in "${NODES[@]}"; do rm -f "$WORK/$node.rc"; lab on "$node" rm -f /tmp/received.copy; done
+  done
+}
+
+@test "where multicast reaches nobody all fetch it, told the rate or not" {
+  local args
+  deaf "${NODES[@]}"
+  source_file 30000000
+  for args in --rate=200mbit --protection=encrypt; do
+    group "$args"
+    ends
+    received
+    [[ $(unheard n5) == *"did not reach this node"* ]]
+    STARTED=()
+    for node in "${NODES[@]}"; do rm -f "$WORK/$node.rc"; lab on "$node" rm -f /tmp/received.copy; done
+  done
+}
+
+has_some() { lab on "$1" find /tmp -name '*received.copy*' -size +1M | grep -q .; }
+
+@test "a switch that stops forwarding to a host in the middle" {
+  source_file 120000000
+  group
+  wait_for 10 has_some n2
+  deaf n2
+  ends
+  received
+}
