@@ -66,13 +66,14 @@ TEST_CASE("where the group reaches nobody all fetch the object", "[scenario][rea
 }
 
 TEST_CASE("switches that forget in the middle who listens", "[scenario][reach]") {
-    for (const int many : {1, 7}) {
-        Plan plan = plan_of(8, 256 * kMiB, true);
+    for (const auto& [many, is_told] :
+         {std::pair{1, true}, {7, true}, {1, false}, {7, false}}) {
+        Plan plan = plan_of(8, 256 * kMiB, is_told);
         for (int rank = 1; rank <= many; ++rank) {
             plan.member[static_cast<std::size_t>(rank)].hears_group_until = milliseconds{500};
         }
         const Ran ran{plan};
-        CAPTURE(many);
+        CAPTURE(many, is_told);
         ran.all_released();
         const int times = many == 1 ? 2 : 6;
         CHECK(held_after(ran, "forgotten after half a second") <
