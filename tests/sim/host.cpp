@@ -41,6 +41,9 @@ void Host::start() {
     if (own_.abort_at) {
         events_.at<&Host::abort>(Instant{*own_.abort_at}, *this);
     }
+    if (plan_.all_listen_at) {
+        events_.at<&Host::all_listen>(Instant{*plan_.all_listen_at}, *this);
+    }
 }
 
 void Host::crash(std::uint64_t) {
@@ -52,6 +55,13 @@ void Host::crash(std::uint64_t) {
 void Host::abort(std::uint64_t) {
     if (!is_dead_ && events_.now() >= Instant{own_.start_at}) {
         core_->on_abort(clock_.now(), Error{Blame::user, "aborted from outside"});
+        turn();
+    }
+}
+
+void Host::all_listen(std::uint64_t) {
+    if (!is_dead_) {
+        core_->on_all_listen(clock_.now());
         turn();
     }
 }

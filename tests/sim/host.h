@@ -70,6 +70,7 @@ class Host {
   private:
     void crash(std::uint64_t);
     void abort(std::uint64_t);
+    void all_listen(std::uint64_t);
     void wake_at(Instant when);
     void wake(std::uint64_t queued);
     void turn();

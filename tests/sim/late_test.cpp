@@ -58,4 +58,54 @@ TEST_CASE("a source that reads a very small object for long is not silent meanwh
     CHECK(heard[static_cast<std::size_t>(wire::PacketType::ready)] <= 2U * plan.members);
 }
 
+// Where all are known to listen nobody is busy any more, and ready_timeout may be long.
+
+/// Nothing reaches `members`, and nothing leaves them; they are told that all listen.
+static Plan closed_plan(std::vector<std::uint16_t> members) {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.ready_timeout = seconds{600};
+    plan.all_listen_at = seconds{1};
+    for (const std::uint16_t rank : members) {
+        plan.member[rank].abort_at = std::chrono::hours{2};  // marks it as one at fault
+    }
+    plan.partitions.push_back(
+        {.members = std::move(members), .begin = Duration{0}, .end = std::chrono::hours{1}});
+    return plan;
+}
+
+TEST_CASE("once all listen, who hears nothing says so after stall_timeout", "[scenario]") {
+    const Ran ran{closed_plan({2, 4})};
+    INFO(ran.world.report());
+    for (const std::uint16_t rank : {std::uint16_t{2}, std::uint16_t{4}}) {
+        const core::Outcome& outcome = ran.world.host(rank).outcome();
+        CHECK(outcome.culprit.value() == rank);
+        REQUIRE(outcome.why);
+        CHECK(outcome.why->sentence().find("no datagram of the source arrives here") == 0);
+        CHECK(*ran.world.host(rank).over_at() < Instant{seconds{8}});  // With its LEAVEs.
+    }
+    // Here no daemon tells the source.
+    CHECK(ran.world.host(0).outcome().culprit == Rank{2});
+    CHECK(ran.world.ran() < seconds{30});
+    CHECK(ran.world.host(0).data_sent() == 0);
+}
+
+TEST_CASE("a source whom nobody's words reach names itself", "[scenario]") {
+    Plan plan = closed_plan({0});
+    plan.partitions[0].says_nothing = false;
+    const Ran ran{plan};
+    ran.all_name(0, "no datagram of the 5 other nodes arrives here");
+    CHECK(ran.world.ran() < seconds{30});
+}
+
+TEST_CASE("once all listen, who unpacks what it holds is still waited for", "[scenario]") {
+    Plan plan = calm_plan(4, 3 * kMiB);
+    plan.finish_extra = seconds{60};
+    plan.ready_timeout = seconds{80};
+    plan.all_listen_at = milliseconds{100};
+    plan.member[2].holds_already = true;
+    plan.member[2].finish_takes = seconds{40};
+    const Ran ran{plan};
+    ran.all_released();
+}
+
 }  // namespace stage::sim

@@ -258,65 +258,6 @@ bool Plan::must_succeed() const {
     });
 }
 
-std::string Plan::describe() const {
-    const auto ms = [](Duration time) {
-        return std::to_string(time.count() / 1'000'000) + "ms";
-    };
-    std::string text =
-        "members=" + std::to_string(members) + " source=" + std::to_string(source) +
-        " blocks=" + std::to_string(block_bytes.size()) +
-        " bytes=" + std::to_string(object_bytes()) + " chunk=" + std::to_string(chunk_bytes) +
-        " resident=" + std::to_string(resident_blocks) +
-        (descriptors_max < 512 ? " few descriptors" : "") +
-        " link=" + std::to_string(link_bytes_per_s) +
-        " told=" + std::to_string(told_bytes_per_s) + (is_acker_paced ? " acker" : "") +
-        (asks_ring ? " ring" : "") + (is_unfenced ? " unfenced" : "") +
-        " port=" + std::to_string(port_buffer_bytes) +
-        " loss=" + std::to_string(loss.independent_ppm) + "/" +
-        std::to_string(loss.shared_ppm) + "/" + std::to_string(loss.burst_ppm) + "x" +
-        std::to_string(loss.burst_packets) + " dup=" + std::to_string(loss.duplicate_ppm) +
-        " reorder=" + std::to_string(loss.reorder_ppm) +
-        " corrupt=" + std::to_string(loss.corrupt_ppm) + " heals=" + ms(heals_at) +
-        (floods_group ? " floods" : "") + (is_really_sealed ? " sealed" : "");
-    for (const FlowPlan& flow : flows) {
-        text += " flow(" + std::to_string(flow.to.value_or(source)) + ") " + ms(flow.begin) +
-                ".." + ms(flow.end);
-    }
-    for (std::size_t rank = 0; rank < member.size(); ++rank) {
-        const MemberPlan& each = member[rank];
-        std::string faults;
-        faults += each.store_fails_at ? " store-fails" : "";
-        faults += each.holds_already ? " holds" : "";
-        for (const core::BlockRun& run : each.held_before) {
-            faults +=
-                " has" + std::to_string(run.first.value()) + "+" + std::to_string(run.count);
-        }
-        faults += each.finish_fails ? " finish-fails" : "";
-        faults += each.is_disk_stuck ? " disk-stuck" : "";
-        faults += each.crash_at ? " crash@" + ms(*each.crash_at) : "";
-        faults += each.abort_at ? " abort@" + ms(*each.abort_at) : "";
-        faults += each.extra_loss_ppm > 0 ? " loss" : "";
-        faults += each.packet_cost > Duration{} ? " slow-cpu" : "";
-        faults += each.disk_bytes_per_s > 0 ? " slow-disk" : "";
-        faults += each.memory_flip_ppm > 0 ? " flips" : "";
-        faults += each.load_fails_ppm > 0 ? " load-fails" : "";
-        faults += each.short_write_ppm > 0 ? " short-writes" : "";
-        faults += each.start_at > Duration{} ? " late" + ms(each.start_at) : "";
-        faults += each.leap_at ? " leaps@" + ms(*each.leap_at) : "";
-        faults += each.is_newer ? " newer" : "";
-        faults += each.hears_group_until ? " deaf@" + ms(*each.hears_group_until) : "";
-        faults += each.hears_group_from ? ".." + ms(*each.hears_group_from) : "";
-        if (!faults.empty()) {
-            text += " [" + std::to_string(rank) + ":" + faults + "]";
-        }
-    }
-    for (const Partition& partition : partitions) {
-        text += " partition(" + std::to_string(partition.members.size()) + ") " +
-                ms(partition.begin) + ".." + ms(partition.end);
-    }
-    return text;
-}
-
 Plan calm_plan(std::uint16_t members, std::uint64_t bytes) {
     Plan plan;
     plan.members = members;
@@ -378,6 +319,7 @@ Plan draw_plan(std::uint64_t seed) {
     draw_broken_off(seed, plan);
     draw_flows(plan);
     draw_reach(plan);
+    draw_listening(plan);
     plan.is_really_sealed = prng.below(25) == 0;
     if (plan.chunk_bytes > 1444 && prng.below(3) == 0) {
         plan.chunk_bytes_careful = 1444;

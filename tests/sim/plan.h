@@ -125,6 +125,7 @@ struct Plan {
     Duration stall_timeout = seconds{4};
     Duration finish_extra{};
     Duration linger = seconds{4};
+    std::optional<Duration> all_listen_at;  ///< Then somebody tells all that all listen.
     LossPlan loss;
     Duration heals_at{};  ///< From then on the network is perfect.
     std::vector<MemberPlan> member;
@@ -160,6 +161,8 @@ struct Plan {
 /// In few worlds the group doesn't reach some members, from the beginning or later, for ever or
 /// for a time. (Drawn by itself, so that what a seed draws besides stays what it was.)
 void draw_reach(Plan& plan);
+/// In half of the worlds somebody tells all members when all have started. (By itself, too.)
+void draw_listening(Plan& plan);
 /// The world of a seed.
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);
 

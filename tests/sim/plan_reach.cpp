@@ -1,5 +1,7 @@
-// To whom don't the switches forward the group?
+// To whom don't the switches forward the group? And who knows that all are there?
 #include "tests/sim/plan.h"
+
+#include <algorithm>
 
 namespace stage::sim {
 
@@ -25,6 +27,19 @@ void draw_reach(Plan& plan) {
             member.hears_group_from = *member.hears_group_until + draw(seconds{4});
         }
     }
+}
+
+void draw_listening(Plan& plan) {
+    Prng prng{plan.seed ^ 0x6c697374U};
+    if (prng.below(2) != 0) {
+        return;
+    }
+    // Links heal as late as this; who then hears an offer has a stall_timeout less that.
+    Duration at = milliseconds{prng.below(1500)} + plan.heals_at / 2;
+    for (const MemberPlan& member : plan.member) {
+        at = std::max(at, member.start_at + milliseconds{1});
+    }
+    plan.all_listen_at = at;
 }
 
 }  // namespace stage::sim

@@ -180,13 +180,29 @@ TEST_CASE("a member that dies in the middle is named by its silence", "[scenario
     }
 }
 
-TEST_CASE("a dead source is named by everybody else", "[scenario]") {
+TEST_CASE("whom the source says nothing any more fails by itself, and says so", "[scenario]") {
     for (const int at_ms : {0, 3, 60, 140}) {
         Plan plan = calm_plan(6, 16 * kMiB);
         plan.member[0].crash_at = milliseconds{at_ms};
         const Ran ran{plan};
-        ran.all_name(0, "source");
+        INFO(ran.world.report());
+        for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
+            const core::Outcome& outcome = ran.world.host(rank).outcome();
+            CHECK(outcome.phase == core::Phase::failed);
+            CHECK(outcome.culprit.value() == rank);
+            REQUIRE(outcome.why);
+            CHECK(outcome.why->sentence().find("the source") != std::string::npos);
+        }
     }
+}
+
+TEST_CASE("a member whose network is cut fails by itself, the others name it", "[scenario]") {
+    Plan plan = calm_plan(6, 64 * kMiB);
+    plan.partitions.push_back(
+        {.members = {4}, .begin = milliseconds{60}, .end = std::chrono::hours{1}});
+    plan.member[4].abort_at = std::chrono::hours{2};  // marks it as the one at fault
+    const Ran ran{plan};
+    ran.all_name(4, "");
 }
 
 TEST_CASE("whoever is aborted from outside tells the group", "[scenario]") {

@@ -200,10 +200,11 @@ void World::check_named(std::uint16_t rank) {
     const bool is_guilty = named.store_fails_at || named.finish_fails ||
                            !plan_.finishes_in_time(named) || named.is_disk_stuck ||
                            named.crash_at || named.abort_at;
-    // Who was told nothing any more because the source died, or ended, can only name the
-    // source.
-    const bool lost_source = culprit == plan_.source;
-    if (!is_guilty && !lost_source) {
+    // Who was told nothing any more because the source died, or ended, can only say so of
+    // itself.
+    const bool lost_source =
+        culprit == rank && outcome.why->sentence().find("the source") != std::string::npos;
+    if (!is_guilty && !lost_source && culprit != plan_.source) {
         complain(rank,
                  "names member " + std::to_string(culprit) +
                      ", which is not at fault: " + outcome.why->sentence());

@@ -246,6 +246,9 @@ concept ProtocolCore = requires(Core core,
     { core.next_operations(now, operations) } -> std::same_as<void>;
     /// Gives up for a reason from outside (scancel, a failed peer): tells the group if it can.
     { core.on_abort(now, why) } -> std::same_as<void>;
+    /// From outside, once or never: by now every member's core runs, so that whose datagrams
+    /// don't pass is nobody who is busy yet.
+    { core.on_all_listen(now) } -> std::same_as<void>;
     { view.deadline() } -> std::same_as<std::optional<Instant>>;
     { view.outcome() } -> std::same_as<const Outcome&>;
 };

@@ -49,6 +49,7 @@ void Readiness::start(Instant now, Duration wait) {
 
 void Readiness::start_again(Instant now, const Readiness& before) {
     started_at_ = before.started_at_;
+    await_until_ = before.await_until_;
     counts_from_us_ = time_us(now);
     offers_.start(now);
 }
@@ -156,24 +157,32 @@ bool Readiness::poll(Instant now, ControlQueue& out) {
     return true;
 }
 
+/// If nobody's answer came, though there are many, it is the source that hears nothing.
 std::optional<Accusation> Readiness::accuse(Instant now) const {
-    if (is_complete() || now < started_at_ + config_.ready_timeout) {
+    if (is_complete() || now < latest()) {
         return std::nullopt;
     }
-    const std::uint32_t others = ready_.members() - ready_.count() - 1;
+    const std::uint32_t absent = ready_.members() - ready_.count();
+    if (absent > 1 && ready_.count() == 1) {
+        return Accusation{
+            .rank = config_.own,
+            .why = "no datagram of the " + std::to_string(absent) +
+                   " other nodes arrives here, though all were wired up: the data "
+                   "ports (DataPortRange, UDP) are closed, or the network between "
+                   "them fails"};
+    }
     std::string why =
         "no datagram passes between the source and this node, though all were wired up: the "
-        "switches don't forward the multicast group, or packets of the interfaces' MTU; the "
-        "data ports are closed; or stagecast ended there";
-    if (others > 0) {
-        why += " (and " + std::to_string(others) + " more nodes)";
+        "data ports (DataPortRange, UDP) are closed in a firewall, packets of the interfaces' "
+        "MTU are dropped, or stagecast ended there";
+    if (absent > 1) {
+        why += " (and " + std::to_string(absent - 1) + " more nodes)";
     }
     return Accusation{.rank = *ready_.first_absent(), .why = std::move(why)};
 }
 
 std::optional<Instant> Readiness::deadline() const {
-    return is_complete() ? offers_.deadline()
-                         : earlier(offers_.deadline(), started_at_ + config_.ready_timeout);
+    return is_complete() ? offers_.deadline() : earlier(offers_.deadline(), latest());
 }
 
 }  // namespace stage::core

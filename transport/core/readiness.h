@@ -33,6 +33,8 @@ class Readiness {
     /// Offers smaller packets from now on: only answers to these count. `before` has waited
     /// since its own start.
     void start_again(Instant now, const Readiness& before);
+    /// Who has not answered by then is accused, if that is sooner than ready_timeout.
+    void await_until(Instant latest) { await_until_ = latest; }
     void on_ready(Instant now, Rank from, const wire::Ready& body, bool holds);
     /// These hold what goes with the offers: they need none.
     void on_done(const std::vector<wire::RankRun>& ranks);
@@ -66,6 +68,9 @@ class Readiness {
     void look_at_path(Instant now, Rank caller);
     [[nodiscard]] std::vector<wire::RankRun> awaited() const;
     [[nodiscard]] std::uint64_t time_us(Instant now) const;
+    [[nodiscard]] Instant latest() const {
+        return std::min(await_until_, started_at_ + config_.ready_timeout);
+    }
 
     CoreConfig config_;
     ObjectShape shape_;
@@ -87,6 +92,7 @@ class Readiness {
     Repeater offers_;
     RoundTrip round_trip_;
     Instant started_at_{};
+    Instant await_until_ = Instant::max();
     Instant offered_at_{};
     std::uint64_t counts_from_us_ = 0;  ///< Answers to earlier offers are of no use.
 };

@@ -56,14 +56,14 @@ void Receiver::Parts::on_completion(Instant now, const Completion& completed) {
         case OperationKind::verify:
         case OperationKind::store:
             if (auto placed = intake.on_done(completed); !placed) {
-                fail(now, config.own, std::move(placed).error());
+                fail(now, std::move(placed).error());
             }
             return;
         case OperationKind::load:
             return on_loaded(completed);
         case OperationKind::finish:
             if (completed.verdict != Verdict::good) {
-                return fail(now, config.own, completed.why);
+                return fail(now, completed.why);
             }
             return on_held(now);
         case OperationKind::place:
@@ -199,44 +199,13 @@ std::optional<Instant> Receiver::Parts::frontier_deadline() const {
     return may_lack ? frontier.deadline() : std::nullopt;
 }
 
-std::optional<Instant> Receiver::Parts::source_deadline() const {
-    if (is_over()) {
-        return std::nullopt;
-    }
-    switch (outcome.phase) {
-        case Phase::wiring:
-            return source_heard + config.ready_timeout;
-        case Phase::holding:
-            return source_heard + config.linger;
-        case Phase::moving:
-        case Phase::released:
-        case Phase::failed:
-            break;
-    }
-    return source_heard + config.stall_timeout;
-}
-
-void Receiver::Parts::watch_source(Instant now) {
-    const auto until = source_deadline();
-    if (!until || now < *until) {
-        return;
-    }
-    const char* sentence = outcome.phase == Phase::wiring
-                               ? "no multicast datagram of the source arrived here in time; "
-                                 "check that the switches forward the group and packets of "
-                                 "the interfaces' MTU, and that the data ports are open"
-                               : "the source fell silent: it crashed, or the network between "
-                                 "it and this node fails";
-    fail(now, config.source, {Blame::node, sentence});
-}
-
-void Receiver::Parts::fail(Instant now, Rank culprit, Error why) {
+void Receiver::Parts::fail(Instant now, Error why) {
     if (is_over()) {
         return;
     }
     ending.on_failure(now, why);
     outcome.phase = Phase::failed;
-    outcome.culprit = culprit;
+    outcome.culprit = config.own;
     outcome.why = std::move(why);
     stop();
 }
@@ -247,28 +216,6 @@ void Receiver::Parts::stop() {
     done.stop();
     reporter.stop();
     leave.stop();
-}
-
-/// How long the disk may take for what it is doing now; nothing if it isn't waited for.
-std::optional<Duration> Receiver::Parts::disk_patience() const {
-    if (outcome.phase != Phase::moving || !intake.has_begun()) {
-        return std::nullopt;
-    }
-    if (is_finishing) {
-        return finish_patience(config, limits.ending);
-    }
-    // A store may wait for earlier blocks, because they say where it belongs: only the first
-    // block that isn't held shows whether the disk is at fault.
-    const bool is_at_disk = intake.is_first_at_disk();
-    return is_at_disk ? std::optional{config.stall_timeout} : std::nullopt;
-}
-
-void Receiver::Parts::watch_disk(Instant now) {
-    const auto patience = disk_patience();
-    disk_watch.look(now, patience.has_value());
-    if (patience && disk_watch.is_stuck(now, *patience)) {
-        fail(now, config.own, {Blame::node, "writing hangs: the disk of this node is stuck"});
-    }
 }
 
 void Receiver::Parts::take(Instant now, OperationBatch& batch) {
@@ -297,6 +244,7 @@ void Receiver::be_careful(Instant now) {
     careful->intake.operations() = std::move(parts_->intake.operations());
     careful->is_started = true;
     careful->source_heard = now;
+    careful->all_listen_at = parts_->all_listen_at;
     careful->reach = parts_->reach;
     careful->leave.go_on_as(now, parts_->leave);
     careful->follow_standing(now);
@@ -333,7 +281,12 @@ void Receiver::on_time(Instant now) {
 }
 
 void Receiver::on_abort(Instant now, const Error& why) {
-    parts_->fail(now, parts_->config.own, why);
+    parts_->fail(now, why);
+    parts_->work(now);
+}
+
+void Receiver::on_all_listen(Instant now) {
+    parts_->all_listen_at = now;
     parts_->work(now);
 }
 

@@ -148,7 +148,6 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
     if (!intake.has_begun()) {
         if (offer->chunk_bytes != config.chunk_bytes || offer->blocks > kBlocksMax) {
             fail(now,
-                 config.own,
                  {Blame::node,
                   "the source sends chunks of " + std::to_string(offer->chunk_bytes) +
                       " bytes in " + std::to_string(offer->blocks) +

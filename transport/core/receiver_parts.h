@@ -1,7 +1,8 @@
 // Of what is a receiver made?
 //
-// Only receiver.cpp (what time brings) and receiver_arrivals.cpp (what others send) look in
-// here.
+// Only receiver*.cpp look in here: what time brings (receiver.cpp), what others send
+// (receiver_arrivals.cpp), when it gives up (receiver_watch.cpp), what it does out of the group
+// (receiver_away.cpp).
 #pragma once
 
 #include "transport/core/descriptor_pull.h"
@@ -55,7 +56,8 @@ struct Receiver::Parts {
     void order_finish();
     void on_held(Instant now);
     void watch_source(Instant now);
-    void fail(Instant now, Rank culprit, Error why);
+    /// This member, for a reason of its own.
+    void fail(Instant now, Error why);
     void stop();
 
     [[nodiscard]] bool is_over() const {
@@ -67,6 +69,7 @@ struct Receiver::Parts {
     }
     [[nodiscard]] Duration gap_age() const;
     [[nodiscard]] std::optional<Instant> frontier_deadline() const;
+    [[nodiscard]] Instant wiring_deadline() const;
     [[nodiscard]] std::optional<Instant> source_deadline() const;
     void watch_disk(Instant now);
     [[nodiscard]] std::optional<Duration> disk_patience() const;
@@ -98,6 +101,7 @@ struct Receiver::Parts {
     bool comes_with_offers = false;  ///< The object is so small that it does.
     bool is_out_of_group = false;
     Instant source_heard{};
+    std::optional<Instant> all_listen_at;
     std::uint64_t object_bytes = 0;       ///< As offered.
     std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent,
     std::uint64_t first_pass_placed = 0;  ///< and had room.

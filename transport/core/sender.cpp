@@ -361,6 +361,12 @@ void Sender::on_abort(Instant now, const Error& why) {
     work(now);
 }
 
+void Sender::on_all_listen(Instant now) {
+    // (Who holds the object answers once it has given it its names.)
+    parts_->readiness.await_until(now + finish_patience(parts_->config, parts_->limits.ending));
+    work(now);
+}
+
 void Sender::next_sends(Instant now, SendBatch& sends) {
     parts_->fill(now, sends);
 }

@@ -30,6 +30,7 @@ class Sender {
     void on_done(Instant now, std::span<const Completion> completions);
     void on_time(Instant now);
     void on_abort(Instant now, const Error& why);
+    void on_all_listen(Instant now);
     void next_sends(Instant now, SendBatch& sends);
     void next_operations(Instant now, OperationBatch& operations);
     [[nodiscard]] std::optional<Instant> deadline() const;

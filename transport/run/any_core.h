@@ -1,6 +1,6 @@
 // How does one loop drive a sender and a receiver alike?
 //
-// Through the five verbs of the contract as virtual calls, one a batch: the loop is compiled
+// Through the verbs of the contract as virtual calls, one a batch: the loop is compiled
 // once, and the cores stay plain types that know nothing of it.
 #pragma once
 
@@ -19,6 +19,7 @@ class AnyCore {
     virtual void on_done(Instant now, std::span<const core::Completion> completions) = 0;
     virtual void on_time(Instant now) = 0;
     virtual void on_abort(Instant now, const Error& why) = 0;
+    virtual void on_all_listen(Instant now) = 0;
     virtual void next_sends(Instant now, core::SendBatch& sends) = 0;
     virtual void next_operations(Instant now, core::OperationBatch& operations) = 0;
     [[nodiscard]] virtual std::optional<Instant> deadline() const = 0;
@@ -41,6 +42,7 @@ class HeldCore final : public AnyCore {
     }
     void on_time(Instant now) override { core_.on_time(now); }
     void on_abort(Instant now, const Error& why) override { core_.on_abort(now, why); }
+    void on_all_listen(Instant now) override { core_.on_all_listen(now); }
     void next_sends(Instant now, core::SendBatch& sends) override {
         core_.next_sends(now, sends);
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -367,9 +368,15 @@ void Session::wait(Instant now) {
         (one.fd == stream ? readable_.stream : readable_.peers) |= one.revents != 0;
     }
     if (ready > 0 && (waits_.back().revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
-        if (auto heard = parts_.watcher.on_readable(); !heard) {
-            parts_.core.on_abort(read_clock(), heard.error());
-        }
+        hear_watcher(read_clock());
+    }
+}
+
+void Session::hear_watcher(Instant now) {
+    if (auto heard = parts_.watcher.on_readable(); !heard) {
+        parts_.core.on_abort(now, heard.error());
+    } else if (parts_.watcher.do_all_listen() && !std::exchange(all_listen_, true)) {
+        parts_.core.on_all_listen(now);
     }
 }
 

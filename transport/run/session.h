@@ -35,6 +35,8 @@ class Watcher {
     [[nodiscard]] virtual int descriptor() const { return -1; }
     /// The descriptor is readable. An error ends the session for this reason.
     virtual Status on_readable() { return {}; }
+    /// Somebody knows, and has said, that the cores of all members run.
+    [[nodiscard]] virtual bool do_all_listen() const { return false; }
 };
 
 struct SessionParts {
@@ -84,6 +86,7 @@ class Session {
     void release_left();
     void tell(Instant now);
     void wait(Instant now);
+    void hear_watcher(Instant now);
     [[nodiscard]] Duration patience() const;
     void give_up(Instant now, const Error& why);
     [[nodiscard]] bool is_over() const;
@@ -92,6 +95,7 @@ class Session {
     seal::PayloadRoom room_;
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
+    bool all_listen_ = false;  ///< And the core was told.
     core::Phase told_phase_ = core::Phase::wiring;
     Instant told_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.

@@ -30,6 +30,7 @@ class Node : public AnyCore {
     void on_done(Instant now, std::span<const core::Completion> completions) final;
     void on_time(Instant now) final;
     void on_abort(Instant, const Error&) final {}
+    void on_all_listen(Instant) final {}
     void next_sends(Instant now, core::SendBatch& sends) final;
     void next_operations(Instant now, core::OperationBatch& operations) final;
     [[nodiscard]] std::optional<Instant> deadline() const final;

@@ -33,6 +33,10 @@ class CountedCore final : public AnyCore {
         const OnAccount scope{account_};
         core_->on_abort(now, why);
     }
+    void on_all_listen(Instant now) override {
+        const OnAccount scope{account_};
+        core_->on_all_listen(now);
+    }
     // The batches are the driver's; the core's own queues were counted when they grew.
     void next_sends(Instant now, core::SendBatch& sends) override {
         core_->next_sends(now, sends);

@@ -165,6 +165,22 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     CHECK_FALSE(readiness.accuse(kStart + seconds{9}));
 }
 
+TEST_CASE("nobody is awaited longer than somebody says, nor longer than ready_timeout") {
+    Readiness readiness{config_of(0, 3), {.blocks = 3, .object_bytes = 300}, {}};
+    readiness.start(kStart, Duration{});
+    readiness.await_until(kStart + seconds{2});
+    CHECK_FALSE(readiness.accuse(kStart + seconds{1}));
+    const auto all = readiness.accuse(kStart + seconds{2});
+    REQUIRE(all);
+    CHECK(all->rank == rank(0));
+    CHECK(all->why.find("no datagram of the 2 other nodes") == 0);
+    readiness.on_ready(kStart, rank(2), {.source_time_us = 1}, false);
+    CHECK(readiness.accuse(kStart + seconds{2})->rank == rank(1));
+    readiness.await_until(kStart + seconds{100});
+    CHECK_FALSE(readiness.accuse(kStart + seconds{4}));
+    CHECK(readiness.accuse(kStart + seconds{5}));
+}
+
 TEST_CASE("what all hold is the least that one holds, once all have said so") {
     Readiness readiness{config_of(0, 4), {.blocks = 30, .object_bytes = 3000}, {}};
     readiness.start(kStart, Duration{});
