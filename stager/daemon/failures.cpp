@@ -9,11 +9,9 @@ bool is_before(const Failure& one, const Failure& other) {
     return one.rank < other.rank;
 }
 
-std::string said_of(const Failure& failure, const std::vector<std::string>& names) {
+std::string name_of(const Failure& failure, const std::vector<std::string>& names) {
     const std::size_t rank = failure.rank.index();
-    const std::string name =
-        rank < names.size() ? names[rank] : "of rank " + std::to_string(rank);
-    return name + ": " + failure.sentence;
+    return rank < names.size() ? names[rank] : "of rank " + std::to_string(rank);
 }
 
 }  // namespace
@@ -46,14 +44,16 @@ Blame Failures::blame() const {
 
 std::string Failures::sentence(const std::vector<std::string>& names) const {
     invariant(!named_.empty(), "somebody failed");
-    std::string text = "node " + said_of(named_.front(), names);
+    const Failure& first = named_.front();
+    std::string text = "node " + name_of(first, names) + ": " + first.sentence;
     const std::size_t others = named_.size() + unnamed_.size() - 1;
     if (others == 0) {
         return text;
     }
     text += " (and " + std::to_string(others) + (others == 1 ? " more node" : " more nodes");
     for (std::size_t i = 1; i < named_.size(); ++i) {
-        text += (i == 1 ? ": " : "; ") + said_of(named_[i], names);
+        text += (i == 1 ? ": " : "; ") + name_of(named_[i], names) + ": " +
+                (named_[i].sentence == first.sentence ? "the same" : named_[i].sentence);
     }
     return text + (unnamed_.empty() ? ")" : "; ...)");
 }

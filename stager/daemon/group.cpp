@@ -189,7 +189,7 @@ void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) 
         bytes = concatenated(all);
     } else if (kind == Collective::group) {
         bytes = ByteWriter{}.u64(seat_.context_base + sequence).take();
-    } else {
+    } else if (kind == Collective::cards) {
         ByteWriter writer;
         put_contributions(writer, all);
         bytes = writer.take();

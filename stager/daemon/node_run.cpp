@@ -255,6 +255,7 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
         return;
     }
     worker_ = std::move(*worker);
+    listens_ = false;
     phase_ = Phase::wiring;
     worker_->send(worker_setup(services_.config,
                                order_,
@@ -303,6 +304,9 @@ void NodeRun::on_worker_ended(const std::string& why) {
 void NodeRun::on_worker_message(FromWorker message) {
     if (const auto* progress = std::get_if<WorkerProgress>(&message)) {
         progress_ = *progress;
+        if (!restarting_ && !std::exchange(listens_, true)) {
+            owner_.on_listening();
+        }
     } else if (auto* card = std::get_if<WorkerCard>(&message)) {
         if (order_.plan.cards_follow && !std::exchange(part_left_, true)) {
             owner_.on_card(std::move(card->card));
@@ -331,6 +335,12 @@ void NodeRun::group_result(std::uint32_t sequence, std::uint64_t context_id) {
 void NodeRun::cards(std::vector<std::byte> table) {
     if (worker_) {
         worker_->send(WorkerCards{std::move(table)});
+    }
+}
+
+void NodeRun::all_listen() {
+    if (worker_ && !restarting_) {
+        worker_->send(WorkerListening{});
     }
 }
 

@@ -30,6 +30,8 @@ class NodeRunOwner {
     virtual void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) = 0;
     virtual void on_group_part(std::uint32_t sequence) = 0;
     virtual void on_card(std::vector<std::byte> card) = 0;
+    /// The worker takes packets; once for each that is started.
+    virtual void on_listening() = 0;
     virtual void on_outcome(WorkerOutcome outcome) = 0;
     /// PMIx won't do it on this node; go_direct() might.
     virtual void on_wire_up_lost(const std::string& why) = 0;
@@ -53,6 +55,8 @@ class NodeRun {
     void fence_result(std::uint32_t sequence, std::vector<std::byte> bytes);
     void group_result(std::uint32_t sequence, std::uint64_t context_id);
     void cards(std::vector<std::byte> table);
+    /// So do all others.
+    void all_listen();
     /// Begins the wire-up anew, with a worker whose cards go over its own socket.
     void go_direct();
     /// The worker stops and removes what it has not finished, or is killed soon.
@@ -102,6 +106,7 @@ class NodeRun {
 
     std::unique_ptr<WorkerProcess> worker_;
     bool restarting_ = false;  ///< The worker is to leave and another to come.
+    bool listens_ = false;     ///< It takes packets.
     /// What a worker came to that may only have lost its host a moment before we have.
     std::optional<WorkerOutcome> held_outcome_;
     Alarm outcome_alarm_;

@@ -281,6 +281,11 @@ void Stage::on_card(std::vector<std::byte> card) {
     follow_group();
 }
 
+void Stage::on_listening() {
+    group_->contribute(services_.loop.now(), Collective::listening, wire_up(), {});
+    follow_group();
+}
+
 void Stage::on_outcome(WorkerOutcome outcome) {
     outcome_ = std::move(outcome);
     if (outcome_->state == VerdictState::failed) {

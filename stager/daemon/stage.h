@@ -75,6 +75,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) override;
     void on_group_part(std::uint32_t sequence) override;
     void on_card(std::vector<std::byte> card) override;
+    void on_listening() override;
     void on_outcome(WorkerOutcome outcome) override;
     void on_wire_up_lost(const std::string& why) override;
     void on_run_failed(Blame blame, const std::string& sentence) override;
@@ -111,6 +112,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void follow(group::Command command);
     void deliver(group::Deliver result);
     void go_direct();
+    /// A wire-up that began anew has other workers.
+    [[nodiscard]] std::uint32_t wire_up() const { return plan_->cards_follow ? 1 : 0; }
     void tell_change();
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
     [[nodiscard]] Duration time_limit() const;

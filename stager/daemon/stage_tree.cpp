@@ -137,6 +137,12 @@ void Stage::deliver(group::Deliver result) {
     if (!run_) {
         return;
     }
+    if (result.kind == Collective::listening) {
+        if (result.sequence == wire_up()) {
+            run_->all_listen();
+        }
+        return;
+    }
     times_.wired = times_.wired.value_or(services_.loop.now());
     ByteReader reader{result.bytes};
     if (result.kind == Collective::fence) {

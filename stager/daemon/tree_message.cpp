@@ -205,7 +205,7 @@ SetupMessage take_setup(ByteReader& reader) {
 
 Collective take_kind(ByteReader& reader) {
     const std::uint8_t number = reader.u8();
-    if (number < 1 || number > static_cast<std::uint8_t>(Collective::cards)) {
+    if (number < 1 || number > static_cast<std::uint8_t>(Collective::listening)) {
         reader.fail();
     }
     return static_cast<Collective>(number);

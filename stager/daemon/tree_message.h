@@ -7,7 +7,7 @@
 // clang-format off
 //     down  SETUP     you are rank TO of this stage, I am rank FROM; the plan; time left
 //     up    GATHERED  what my subtree has to say in a collective
-//     down  RESULT    what came of it (fence, group, cards)
+//     down  RESULT    what came of it (fence, group, cards, listening)
 //     up    FAILED    nodes that failed, and why
 //     down  VERDICT   the group's, final
 //     up    SETTLED   my subtree knows the verdict
@@ -45,10 +45,11 @@ inline constexpr std::size_t kMaxGathered = kFrameMax - 64;
 
 /// Travels by number: append only.
 enum class Collective : std::uint8_t {
-    fence = 1,    ///< Opaque bytes of each node's PMIx host; all of them, in rank order.
-    group = 2,    ///< Nothing from each; a context id for all, 64 bits.
-    outcome = 3,  ///< What each node's worker came to; ends in VERDICT.
-    cards = 4,    ///< Each worker's card; all of them, as contributions, in rank order.
+    fence = 1,      ///< Opaque bytes of each node's PMIx host; all of them, in rank order.
+    group = 2,      ///< Nothing from each; a context id for all, 64 bits.
+    outcome = 3,    ///< What each node's worker came to; ends in VERDICT.
+    cards = 4,      ///< Each worker's card; all of them, as contributions, in rank order.
+    listening = 5,  ///< Nothing from each whose worker takes packets; nothing for all.
 };
 
 struct SetupMessage {

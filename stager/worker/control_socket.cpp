@@ -47,6 +47,10 @@ Status ControlSocket::read() {
         is_released_ = true;
         return {};
     }
+    if (std::holds_alternative<WorkerListening>(*message)) {
+        do_all_listen_ = true;
+        return {};
+    }
     if (auto* cards = std::get_if<WorkerCards>(&*message); cards != nullptr && setup_) {
         cards_ = std::move(cards->table);
         return {};

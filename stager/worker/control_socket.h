@@ -45,6 +45,8 @@ class ControlSocket final : public CardCarrier {
 
     /// The daemon said that the group has its verdict.
     [[nodiscard]] bool is_released() const { return is_released_; }
+    /// And that all of it take packets.
+    [[nodiscard]] bool do_all_listen() const { return do_all_listen_; }
 
   private:
     /// Reads one message. An error ends the work: ABORT, the daemon's end, nonsense.
@@ -63,6 +65,7 @@ class ControlSocket final : public CardCarrier {
     std::vector<std::byte> asked_;  ///< What is waited for; empty: nothing.
     std::optional<Told> told_;
     bool is_released_ = false;
+    bool do_all_listen_ = false;
 };
 
 }  // namespace stage

@@ -13,6 +13,7 @@ enum class Type : std::uint8_t {
     cards = 3,
     release = 4,
     told = 5,
+    listening = 6,
     progress = 65,
     card = 66,
     outcome = 67,
@@ -125,6 +126,9 @@ void put(ByteWriter& writer, const WorkerCards& cards) {
 void put(ByteWriter& /*writer*/, const WorkerRelease& /*release*/) {
 }
 
+void put(ByteWriter& /*writer*/, const WorkerListening& /*listening*/) {
+}
+
 void put(ByteWriter& writer, const WorkerProgress& progress) {
     put_enum(writer, progress.phase);
     writer.u64(progress.bytes).u64(progress.bytes_total);
@@ -179,57 +183,44 @@ void put(ByteWriter& writer, const WorkerBegun& begun) {
     writer.raw(begun.stamp).u64(begun.bytes);
 }
 
-Type type_of(const WorkerSetup& /*m*/) {
-    return Type::setup;
-}
-Type type_of(const WorkerAbort& /*m*/) {
-    return Type::abort;
-}
-Type type_of(const WorkerCards& /*m*/) {
-    return Type::cards;
-}
-Type type_of(const WorkerRelease& /*m*/) {
-    return Type::release;
-}
-Type type_of(const WorkerProgress& /*m*/) {
-    return Type::progress;
-}
-Type type_of(const WorkerCard& /*m*/) {
-    return Type::card;
-}
-Type type_of(const WorkerOutcome& /*m*/) {
-    return Type::outcome;
-}
-Type type_of(const WorkerReleased& /*m*/) {
-    return Type::released;
-}
-Type type_of(const WorkerLook& /*m*/) {
-    return Type::look;
-}
-Type type_of(const WorkerTold& /*m*/) {
-    return Type::told;
-}
-Type type_of(const WorkerAsk& /*m*/) {
-    return Type::ask;
-}
-Type type_of(const WorkerKeep& /*m*/) {
-    return Type::keep;
-}
-Type type_of(const WorkerSpoilt& /*m*/) {
-    return Type::spoilt;
-}
-Type type_of(const WorkerSeek& /*m*/) {
-    return Type::seek;
-}
-Type type_of(const WorkerBegun& /*m*/) {
-    return Type::begun;
-}
+template <class Message>
+constexpr Type kType = Type::setup;
+template <>
+constexpr Type kType<WorkerAbort> = Type::abort;
+template <>
+constexpr Type kType<WorkerCards> = Type::cards;
+template <>
+constexpr Type kType<WorkerRelease> = Type::release;
+template <>
+constexpr Type kType<WorkerListening> = Type::listening;
+template <>
+constexpr Type kType<WorkerProgress> = Type::progress;
+template <>
+constexpr Type kType<WorkerCard> = Type::card;
+template <>
+constexpr Type kType<WorkerOutcome> = Type::outcome;
+template <>
+constexpr Type kType<WorkerReleased> = Type::released;
+template <>
+constexpr Type kType<WorkerLook> = Type::look;
+template <>
+constexpr Type kType<WorkerTold> = Type::told;
+template <>
+constexpr Type kType<WorkerAsk> = Type::ask;
+template <>
+constexpr Type kType<WorkerKeep> = Type::keep;
+template <>
+constexpr Type kType<WorkerSpoilt> = Type::spoilt;
+template <>
+constexpr Type kType<WorkerSeek> = Type::seek;
+template <>
+constexpr Type kType<WorkerBegun> = Type::begun;
 
 template <class Message>
 std::vector<std::byte> encode_any(const Message& message) {
     return std::visit(
         [](const auto& one) {
-            ByteWriter writer = begin(type_of(one));
+            ByteWriter writer = begin(kType<std::decay_t<decltype(one)>>);
             put(writer, one);
             return writer.take();
         },
@@ -311,6 +302,8 @@ std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
             return WorkerCards{take_blob(reader, kMaxCardTableBytes)};
         case Type::release:
             return WorkerRelease{};
+        case Type::listening:
+            return WorkerListening{};
         case Type::told: {
             std::vector<std::byte> about = take_blob(reader, kMaxCacheNameBytes);
             return WorkerTold{std::move(about), take_blob(reader, kMaxCacheNameBytes)};

@@ -3,7 +3,7 @@
 // Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
 //
 //     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK
-//                        and SEEK), ABORT, RELEASE
+//                        and SEEK), LISTENING (once), ABORT, RELEASE
 //     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
 //                        BEGUN, SPOILT, KEEP (only if may_cache), LOOK (only if that is all it
 //                        is for), OUTCOME (once), RELEASED (once, last)
@@ -130,7 +130,13 @@ struct WorkerTold {
     bool operator==(const WorkerTold&) const = default;
 };
 
-using ToWorker = std::variant<WorkerSetup, WorkerAbort, WorkerCards, WorkerRelease, WorkerTold>;
+/// "All workers of the group take packets now."
+struct WorkerListening {
+    bool operator==(const WorkerListening&) const = default;
+};
+
+using ToWorker = std::
+    variant<WorkerSetup, WorkerAbort, WorkerCards, WorkerRelease, WorkerTold, WorkerListening>;
 
 /// What a worker is at. Travels by number: append only.
 enum class WorkerPhase : std::uint8_t {
@@ -139,6 +145,7 @@ enum class WorkerPhase : std::uint8_t {
     serve = 2,     ///< Done, serving others.
 };
 
+/// The first says that this worker takes packets.
 struct WorkerProgress {
     WorkerPhase phase = WorkerPhase::wire_up;
     std::uint64_t bytes = 0;

@@ -55,6 +55,7 @@ class Stage final : public Watcher {
     void on_progress(const core::Outcome& outcome) override;
     [[nodiscard]] int descriptor() const override { return interrupts_.descriptor(); }
     [[nodiscard]] Status on_readable() override;
+    [[nodiscard]] bool do_all_listen() const override { return control_.do_all_listen(); }
 
   private:
     [[nodiscard]] Status begin_work();

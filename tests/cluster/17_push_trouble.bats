@@ -114,6 +114,23 @@ teardown() { push_ends; }
   wait_for 20 empty_on n4 n6
 }
 
+@test "one node's data ports are closed, another's network fails in the middle: both are named, the others have it" {
+  input image 60000000
+  unreachable n4 udp
+  lab on n0 -d "$T" bash -c '/srv/stagecast/bin/stagecast push -w "n[0-7]" --rate=80mbit image /var/tmp/images/ > said 2>&1; echo $? > rc' &
+  wait_for 40 lab on n6 bash -c 'ls -A /var/tmp/images | grep -q .'   # In the second round, without n4.
+  unreachable n6 udp
+  wait $!
+  heal
+  cat "$WORK/said"
+  [ "$(cat "$WORK/rc")" = 1 ]
+  [ "$(grep -c 'node n' "$WORK/said")" = 2 ]
+  grep -q 'node n4: .*DataPortRange' "$WORK/said"
+  grep -q 'node n6: ' "$WORK/said"
+  has image n0 n1 n2 n3 n5 n7
+  wait_for 20 empty_on n4 n6
+}
+
 @test "a job's stage and a push at one time, on the same nodes" {
   input image 20000000
   input data 20000000

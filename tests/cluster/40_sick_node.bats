@@ -82,12 +82,22 @@ begin() {
   node_sentence "$OUT" n3 ''
 }
 
-@test "stagecast's UDP ports are dropped on one node" {
+@test "stagecast's UDP ports are dropped: who is behind them is named, nobody else, before StageTimeout" {
   input data 100000
   unreachable n3 udp
   sbatch_fails --stage-file=data
+  node_sentence "$OUT" n3 'DataPortRange'
+  [ "$(grep -c 'more node' "$OUT")" = 0 ] || { cat "$OUT"; false; }
+  unreachable n1 udp
+  sbatch_fails --stage-file=data
+  reachable n1
   reachable n3
-  grep -q 'stagecast: node .*n3' "$OUT" || { cat "$OUT"; false; }   # maybe not as the first of several
+  node_sentence "$OUT" n1 'DataPortRange.*[(]and 1 more node: n3: the same[)]'
+  unreachable n0 udp
+  sbatch_fails --stage-file=data
+  reachable n0
+  grep -q 'stagecast: node n1: .*(and 2 more nodes: n2: the same; n3: the same)' "$OUT" || { cat "$OUT"; false; }
+  grep -q 'of the source' "$OUT"
 }
 
 @test "a node that no multicast reaches gets the files, and explain names it" {

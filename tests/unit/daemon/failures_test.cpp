@@ -36,9 +36,9 @@ TEST_CASE("of many, few are named and all counted, in any order of arrival") {
         CHECK(falling.add(of(static_cast<std::uint16_t>(7 - rank))));
     }
     CHECK(rising.sentence(kNames) == falling.sentence(kNames));
-    CHECK(rising.sentence(kNames) ==
-          "node n0: disk full (and 7 more nodes: n1: disk full; n2: disk full; n3: disk full; "
-          "...)");
+    CHECK(
+        rising.sentence(kNames) ==
+        "node n0: disk full (and 7 more nodes: n1: the same; n2: the same; n3: the same; ...)");
     CHECK_FALSE(falling.add(of(7)));
 }
 

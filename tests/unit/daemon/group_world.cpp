@@ -77,7 +77,7 @@ void GroupWorld::announce(std::size_t rank) {
     do_local(rank);
 }
 
-/// A worker's life: fence, then outcome.
+/// A worker's life: fence, listening, then outcome.
 void GroupWorld::do_local(std::size_t rank) {
     Node& node = nodes_[rank];
     if (!node.group || !node.announced || node.dead || node.early_failure) {
@@ -113,10 +113,16 @@ void GroupWorld::lose_wire_up(std::size_t rank) {
 
 void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
     Node& node = nodes_[rank];
-    if ((done.kind == Collective::cards) != node.direct) {
+    const std::uint32_t wire_up = node.direct ? 1 : 0;
+    if (done.kind == Collective::listening ? done.sequence != wire_up
+                                           : (done.kind == Collective::cards) != node.direct) {
         return;  // Of the wire-up that was given up.
     }
-    node.fence = done.bytes;
+    if (done.kind != Collective::listening) {
+        node.fence = done.bytes;
+        at(now_ + latency() * 10, [this, rank, wire_up] { listen(rank, wire_up); });
+        return;
+    }
     at(now_ + latency() * 10, [this, rank, direct = node.direct] {
         Node& worker = nodes_[rank];
         if (!worker.dead && !worker.outcome_said && worker.direct == direct) {
@@ -125,6 +131,14 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
             follow(rank);
         }
     });
+}
+
+void GroupWorld::listen(std::size_t rank, std::uint32_t wire_up) {
+    Node& node = nodes_[rank];
+    if (!node.dead && (node.direct ? 1U : 0U) == wire_up) {
+        node.group->contribute(now_, Collective::listening, wire_up, {});
+        follow(rank);
+    }
 }
 
 void GroupWorld::fail(std::size_t rank, const std::string& sentence) {

@@ -1,7 +1,7 @@
 // A whole group of daemons without sockets: what would each node be told, whoever dies when?
 //
-// Time is a number, links are queues with a drawn latency, a node's worker is two
-// contributions.
+// Time is a number, links are queues with a drawn latency, a node's worker is three
+// contributions: a fence's part, listening (for which all wait), outcome.
 #pragma once
 
 #include "stager/daemon/group.h"
@@ -74,6 +74,7 @@ class GroupWorld {
     void do_local(std::size_t rank);
     void on_direct(std::size_t rank);
     void on_delivered(std::size_t rank, const group::Deliver& done);
+    void listen(std::size_t rank, std::uint32_t wire_up);
     void tick(std::size_t rank);
     [[nodiscard]] GroupSeat seat(std::size_t rank) const;
     [[nodiscard]] std::optional<Edge> edge_between(std::size_t one, std::size_t other) const;

@@ -37,6 +37,7 @@ class Owner final : public NodeRunOwner {
     void on_fence_part(std::uint32_t /*sequence*/, std::vector<std::byte> /*bytes*/) override {}
     void on_group_part(std::uint32_t /*sequence*/) override {}
     void on_card(std::vector<std::byte> /*card*/) override {}
+    void on_listening() override { ++listening; }
     void on_outcome(WorkerOutcome /*outcome*/) override {}
     void on_wire_up_lost(const std::string& why) override { trouble = why; }
     void on_run_failed(Blame /*blame*/, const std::string& sentence) override {
@@ -46,6 +47,7 @@ class Owner final : public NodeRunOwner {
 
     std::string trouble;
     bool is_gone = false;
+    int listening = 0;
 };
 
 void make_program(const ServicesWorld& world,
@@ -98,6 +100,7 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     world.run_until([&] { return run.progress().bytes_total == 7 || !owner.trouble.empty(); });
     INFO(owner.trouble);
     REQUIRE(owner.trouble.empty());
+    CHECK(owner.listening == 1);
     run.abort(Blame::user, "the job has ended");
     world.run_until([&] { return owner.is_gone; });
     CHECK(run.is_gone());

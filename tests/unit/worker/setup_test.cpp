@@ -111,7 +111,8 @@ TEST_CASE("every message to a worker comes back as it went") {
     const std::vector<ToWorker> messages{sample(2),
                                          WorkerAbort{Blame::user, "scancel"},
                                          WorkerCards{{std::byte{1}, std::byte{2}}},
-                                         WorkerRelease{}};
+                                         WorkerRelease{},
+                                         WorkerListening{}};
     for (const ToWorker& message : messages) {
         const auto back = decode_to_worker(encode_to_worker(message));
         REQUIRE(back);
