@@ -24,6 +24,7 @@ void ArrivalLog::on_packet(Instant now, const Datagram& datagram) {
     if (mark_.number == 0) {
         first_ = here.number;
         base_ = mark_ = here;
+        last_at_ = here.at;
         drained_since_ = now;
     } else if (here.number > mark_.number && here.at > last_at_) {
         mark_ = here;

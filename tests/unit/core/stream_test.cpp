@@ -72,6 +72,16 @@ TEST_CASE("a span goes from mark to mark, and the next one follows") {
     CHECK(log.heard() == 0);
 }
 
+TEST_CASE("a clock may count from anywhere") {
+    ArrivalLog log;
+    const Instant before{-std::chrono::hours{1}};
+    log.on_packet(before, arrival(10, before));
+    log.on_packet(before + milliseconds{1}, arrival(11, before + milliseconds{1}));
+    wire::Report report;
+    log.take(before + milliseconds{2}, report);
+    CHECK(report.mark == 11);
+}
+
 TEST_CASE("of packets that came as one only the first is a mark") {
     ArrivalLog log;
     wire::Report report;
