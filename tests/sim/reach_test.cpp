@@ -3,6 +3,7 @@
 //
 // Then those members fetch the object from the others, one by one, and nobody else notices. No
 // stage fails because multicast does.
+#include "tests/sim/environment.h"
 #include "tests/sim/ran.h"
 
 #include <catch2/catch.hpp>
@@ -140,6 +141,52 @@ TEST_CASE("large packets that don't pass, and a group that does not reach all",
     const Ran ran{plan};
     ran.all_released();
     CHECK(ran.world.host(5).outcome().chunk_bytes == 1444);
+}
+
+TEST_CASE("seed 42445: few hear the group, on a slow link with few blocks of memory",
+          "[scenario][reach]") {
+    Plan plan = draw_plan(42445);
+    plan.all_listen_at.reset();
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{15});
+}
+
+/// In wire times, from the start: how long until all hold it, and what the source sent. MiB=,
+/// MEMBERS=, MBITS=, UNTOLD=1.
+TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
+    const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 17));
+    for (std::uint16_t deaf = 0; deaf < number_of("DEAF", members);
+         deaf = deaf < 2 ? deaf + 1 : deaf * 2) {
+        for (const std::uint16_t many :
+             {deaf, static_cast<std::uint16_t>(members - 1 - deaf)}) {
+            Plan plan =
+                plan_of(members, number_of("MiB", 64) << 20U, variable("UNTOLD") == nullptr);
+            plan.link_bytes_per_s = number_of("MBITS", 1000) * 125'000;
+            plan.resident_blocks = static_cast<std::uint32_t>(number_of("RESIDENT", 64));
+            plan.loss.independent_ppm = static_cast<std::uint32_t>(number_of("LOSS", 0));
+            plan.heals_at = plan.loss.independent_ppm > 0 ? std::chrono::hours{1} : Duration{};
+            plan.told_bytes_per_s = plan.told_bytes_per_s > 0 ? plan.link_bytes_per_s : 0;
+            for (std::uint16_t rank = members - many; rank < members; ++rank) {
+                plan.member[rank].hears_group_until = Duration{};
+            }
+            const Ran ran{plan};
+            ran.all_released();
+            const double wire = static_cast<double>(plan.wire_time().count());
+            const double chunks = static_cast<double>(plan.chunks());
+            Duration hearing{};
+            for (std::uint16_t rank = 1; rank < members - many; ++rank) {
+                hearing = std::max(hearing, ran.world.held_after(rank));
+            }
+            std::printf("%3u of %u: all %7.2f  who hear it %7.2f  source sent %6.2f\n",
+                        many,
+                        members - 1,
+                        static_cast<double>(ran.world.held_after().count()) / wire,
+                        static_cast<double>(hearing.count()) / wire,
+                        static_cast<double>(ran.world.host(0).data_sent()) / chunks);
+            std::fflush(stdout);
+        }
+    }
 }
 
 }  // namespace stage::sim

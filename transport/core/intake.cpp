@@ -240,12 +240,13 @@ void Intake::on_loaded(const Completion& done) {
     }
 }
 
-bool Intake::open_absent(Position settled, bool is_ended) {
+bool Intake::open_absent(Position settled, bool is_ended, bool is_swarm) {
     const std::uint32_t below =
         std::min(is_ended ? map_->blocks() : settled.block, descriptors_->horizon());
-    // Beside the first pass, which needs room for itself, only a half is used.
+    // Beside the first pass, which needs room for itself, only a half is used; likewise where
+    // others ask for what was held long ago, and has to be read back.
     const std::size_t open_max =
-        is_ended ? config_.resident_blocks : config_.resident_blocks / 2;
+        is_ended && !is_swarm ? config_.resident_blocks : config_.resident_blocks / 2;
     absent_from_ = map_->first_absent(absent_from_, below);
     std::uint32_t block = absent_from_;
     bool has_opened = false;

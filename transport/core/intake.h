@@ -48,7 +48,7 @@ class Intake final : public Holdings {
 
     /// Opens blocks before `settled` that are not there at all, as far as there is room. True
     /// if any was.
-    bool open_absent(Position settled, bool is_ended);
+    bool open_absent(Position settled, bool is_ended, bool is_swarm = false);
     /// Opens what is not there of the first `blocks` blocks, which are described. False if not
     /// all could be.
     bool open_all(std::uint32_t blocks);

@@ -77,6 +77,7 @@ struct RepairLimits {
     std::uint8_t failures_before_source = 4;
     Duration pause_max =
         std::chrono::milliseconds{20};  ///< After more of them, before the next.
+    std::uint32_t share_requests = 2;   ///< Of its share (puller_swarm.cpp), with the source.
     std::uint32_t source_askers = 64;   ///< About so many of a group ask the source at a time.
     std::size_t jobs_max = 64;  ///< Blocks asked for by somebody, waiting to be answered.
     std::size_t loads_max = 4;  ///< Blocks being read back for peers.

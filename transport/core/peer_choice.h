@@ -49,6 +49,7 @@ class PeerChoice {
     }
     void on_given(Rank peer) { lacking_.remove(peer.value()); }
 
+    [[nodiscard]] Rank own() const { return own_; }
     [[nodiscard]] Rank source() const { return source_; }
     [[nodiscard]] std::uint16_t members() const { return members_; }
     [[nodiscard]] Prng& prng() { return prng_; }

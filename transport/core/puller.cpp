@@ -270,10 +270,8 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
     }
 }
 
-/// Asks for some chunks of the block. False if there is nothing to ask, or no room to.
-bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, ControlQueue& out) {
-    Asked asked;
-    asked.block = open.block;
+/// The first chunks of the block that are missing and not asked for.
+void Puller::gather(const OpenBlock& open, std::uint32_t below, Asked& asked) const {
     std::uint32_t chunk = open.have.next_absent(0);
     const std::uint32_t most = request_max();
     while (chunk < below && asked.left < most) {
@@ -282,10 +280,22 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
         }
         chunk = open.have.next_absent(chunk + 1);
     }
+}
+
+/// Asks for some chunks of the block. False if there is nothing to ask, or no room to.
+bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, ControlQueue& out) {
+    Asked asked;
+    asked.block = open.block;
+    if (is_swarm()) {
+        gather_share(open, asked);
+    } else {
+        gather(open, below, asked);
+    }
     if (asked.left == 0) {
         return false;
     }
-    if (now < open.ask_after) {
+    const bool is_own_share = is_swarm() && keeper(open.block, asked.chunks[0]) == peers_.own();
+    if (now < open.ask_after && !is_own_share) {
         look_again(open.ask_after);
         return false;
     }
@@ -303,7 +313,7 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     std::array<Rank, kCopiesMax> chosen{};
     for (std::uint32_t copy = 0; copy < copies_max && asked_.size() < limits_.requests_max;
          ++copy) {
-        asked.peer = choose(now, open, {chosen.data(), copy});
+        asked.peer = choose(now, open, asked, {chosen.data(), copy});
         if (std::find(chosen.begin(), chosen.begin() + copy, asked.peer) !=
             chosen.begin() + copy) {
             break;  // nobody else is left
@@ -324,7 +334,13 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     }
 }
 
-Rank Puller::choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen) {
+Rank Puller::choose(Instant now,
+                    const OpenBlock& open,
+                    const Asked& asked,
+                    std::span<const Rank> chosen) {
+    if (is_swarm() && chosen.empty()) {
+        return choose_of_swarm(now, open, asked);
+    }
     // Beside the first pass the source sends to all what it is asked for: only who heard from
     // peers that they lack it may ask, not who lost their answers.
     const unsigned each = is_endgame_ ? 1U : std::max(copies(open.block), 1U);

@@ -35,6 +35,11 @@ class Puller {
     /// This member left the group and fetches all of it: its pulls share its path with other
     /// flows as TCP does, and are no faster than this. 0: it is back.
     void set_alone(Instant now, std::uint64_t bytes_per_s);
+    /// What is sent to the group does not reach this member, and so maybe nobody: all may fetch
+    /// all of it.
+    void set_cut_off(bool is_cut_off) { is_cut_off_ = is_cut_off; }
+    /// They do, and the source sends nothing to the group any more.
+    [[nodiscard]] bool is_swarm() const { return is_cut_off_ && alone_ && is_ended_; }
     /// The source's packets arrive so fast: what a link takes of them it takes of answers, too.
     void on_stream(Instant now, std::uint64_t bytes_per_s);
     /// One of the first pass came.
@@ -106,7 +111,15 @@ class Puller {
                                  std::uint32_t below,
                                  ControlQueue& out);
     void ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out);
-    [[nodiscard]] Rank choose(Instant now, const OpenBlock& open, std::span<const Rank> chosen);
+    void gather(const OpenBlock& open, std::uint32_t below, Asked& asked) const;
+    [[nodiscard]] Rank choose(Instant now,
+                              const OpenBlock& open,
+                              const Asked& asked,
+                              std::span<const Rank> chosen);
+    void gather_share(const OpenBlock& open, Asked& asked) const;
+    [[nodiscard]] Rank choose_of_swarm(Instant now, const OpenBlock& open, const Asked& asked);
+    [[nodiscard]] Rank keeper(BlockIndex block, std::uint32_t chunk) const;
+    [[nodiscard]] bool is_source_busy() const;
     [[nodiscard]] bool has_room(Instant now);
     [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
     [[nodiscard]] std::uint32_t copies(BlockIndex block) const;
@@ -141,6 +154,7 @@ class Puller {
     Pacer pacer_;
     PeerChoice peers_;
     RoundTrip round_trip_;
+    bool is_cut_off_ = false;
     bool is_ended_ = false;
     bool is_endgame_ = false;
     std::uint32_t missing_ = 0;  ///< In the endgame, when it was last asked for anew.

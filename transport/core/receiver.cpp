@@ -143,7 +143,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     const bool has_settled = frontier.advance(now, gap_age());
     const Position settled = frontier.settled();
     const bool is_ended = settled.block >= intake.map().blocks();
-    if (intake.open_absent(settled, is_ended) || has_settled) {
+    if (intake.open_absent(settled, is_ended, puller.is_swarm()) || has_settled) {
         puller.look(now, is_ended);
     }
     for (const BlockIndex block : intake.take_closed()) {

@@ -51,6 +51,7 @@ void Receiver::Parts::follow_standing(Instant now) {
         intake.operations().push_back(operation);
     }
     outcome.times_left = leave.times();
+    puller.set_cut_off(leave.is_cut_off());
     puller.set_alone(now, leave.is_fetching() ? leave.fetch_bytes_per_s() : 0);
     reporter.set_away(leave.is_fetching());
 }
