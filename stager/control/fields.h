@@ -6,6 +6,7 @@
 
 #include "transport/base/codec.h"
 #include "transport/base/invariant.h"
+#include "transport/base/result.h"
 
 #include <string>
 #include <string_view>
@@ -20,7 +21,7 @@ inline void put_text(ByteWriter& writer, std::string_view text, std::size_t limi
 
 /// What is only for people must arrive, whole or not.
 inline void put_cut(ByteWriter& writer, std::string_view text, std::size_t limit) {
-    writer.text(text.substr(0, text.find('\0')).substr(0, limit));
+    writer.text(shortened(text.substr(0, text.find('\0')), limit));
 }
 
 template <class Enum>

@@ -22,9 +22,7 @@ bool Failures::add(Failure failure) {
         std::find(unnamed_.begin(), unnamed_.end(), failure.rank) != unnamed_.end()) {
         return false;
     }
-    if (failure.sentence.size() > kMaxFailureBytes) {
-        failure.sentence.resize(kMaxFailureBytes);
-    }
+    failure.sentence = shortened(failure.sentence, kMaxFailureBytes);
     const Rank rank = failure.rank;
     named_.insert(std::lower_bound(named_.begin(), named_.end(), failure, is_before),
                   std::move(failure));
@@ -63,7 +61,7 @@ void put_failures(ByteWriter& writer, const std::vector<Failure>& failures) {
     writer.u8(static_cast<std::uint8_t>(failures.size()));
     for (const Failure& failure : failures) {
         writer.u16(failure.rank.value()).u8(static_cast<std::uint8_t>(failure.blame));
-        writer.text(std::string_view{failure.sentence}.substr(0, kMaxFailureBytes));
+        writer.text(shortened(failure.sentence, kMaxFailureBytes));
     }
 }
 

@@ -152,6 +152,21 @@ TEST_CASE("seed 42445: few hear the group, on a slow link with few blocks of mem
     CHECK(ran.world.held_after() < seconds{15});
 }
 
+TEST_CASE("seeds 11041, 24976, 26263, 27167: most who hold it can give nothing, or all can",
+          "[scenario][reach]") {
+    for (const std::uint64_t seed : {11041U, 24976U, 26263U, 27167U}) {
+        CAPTURE(seed);
+        const Ran ran{draw_plan(seed)};
+        ran.all_released();
+    }
+}
+
+TEST_CASE("seed 8057: the only one who hears the group has a clock that counts from below zero",
+          "[scenario][reach]") {
+    const Ran ran{draw_plan(8057)};
+    ran.all_released();
+}
+
 /// In wire times, from the start: how long until all hold it, and what the source sent. MiB=,
 /// MEMBERS=, MBITS=, UNTOLD=1.
 TEST_CASE("a few, many or all are not reached", "[.reach_table]") {

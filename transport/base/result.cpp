@@ -16,6 +16,29 @@ std::string_view to_string(Blame blame) {
     return "internal";
 }
 
+std::string shortened(std::string_view sentence, std::size_t bytes_max) {
+    constexpr std::string_view kGap = "...";
+    if (sentence.size() <= bytes_max) {
+        return std::string{sentence};
+    }
+    const auto is_inside = [&](std::size_t at) {
+        return at < sentence.size() &&
+               (static_cast<unsigned char>(sentence[at]) & 0xc0U) == 0x80U;
+    };
+    std::size_t head = (bytes_max - kGap.size()) / 2;
+    std::size_t tail = sentence.size() - (bytes_max - kGap.size() - head);
+    while (head > 0 && is_inside(head)) {
+        --head;
+    }
+    while (is_inside(tail)) {
+        ++tail;
+    }
+    std::string text{sentence.substr(0, head)};
+    text += kGap;
+    text += sentence.substr(tail);
+    return text;
+}
+
 Error Error::from_errno(Blame blame, std::string_view doing, int cause) {
     std::string sentence{doing};
     sentence += ": ";

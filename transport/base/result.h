@@ -25,6 +25,11 @@ enum class Blame : unsigned char {
 
 [[nodiscard]] std::string_view to_string(Blame blame);
 
+/// At most `bytes_max` (8 or more) of a sentence, as it is if it fits: else its middle gives
+/// way to "...". A path comes first and the remedy last, and neither ends within a character
+/// of UTF-8.
+[[nodiscard]] std::string shortened(std::string_view sentence, std::size_t bytes_max);
+
 class [[nodiscard]] Error {
   public:
     Error(Blame blame, std::string sentence, int cause = 0)

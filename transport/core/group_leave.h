@@ -52,6 +52,8 @@ class GroupLeave {
     [[nodiscard]] bool is_away() const { return standing_ == wire::Standing::away; }
     [[nodiscard]] bool is_cut_off() const { return standing_ == wire::Standing::cut_off; }
     [[nodiscard]] bool is_fetching() const { return standing_ != wire::Standing::in_group; }
+    /// As the source counts them.
+    [[nodiscard]] bool are_most_away() const { return away_ * 2U > receivers_; }
     [[nodiscard]] std::uint32_t times() const { return times_; }
     /// Half of what the stream took, bytes per second: what is fetched leaves the other half
     /// free, so that a queue on the path is somebody else's. Who is cut off has the path for

@@ -78,7 +78,9 @@ struct RepairLimits {
     Duration pause_max =
         std::chrono::milliseconds{20};  ///< After more of them, before the next.
     std::uint32_t share_requests = 2;   ///< Of its share (puller_swarm.cpp), with the source.
-    std::uint32_t source_askers = 64;   ///< About so many of a group ask the source at a time.
+    /// Whoever has given nothing for so long of its share keeps none, or longer.
+    Duration swarm_start_min = std::chrono::milliseconds{100};
+    std::uint32_t source_askers = 64;  ///< About so many of a group ask the source at a time.
     std::size_t jobs_max = 64;  ///< Blocks asked for by somebody, waiting to be answered.
     std::size_t loads_max = 4;  ///< Blocks being read back for peers.
     Duration job_age_max =

@@ -3,17 +3,7 @@
 namespace stage::core {
 
 std::string why_of(const Error& error) {
-    std::string why = error.sentence().substr(0, wire::kMaxWhyBytes);
-    if (why.size() < error.sentence().size()) {
-        // Not in the middle of a character.
-        while (!why.empty() && (static_cast<unsigned char>(why.back()) & 0xc0U) == 0x80U) {
-            why.pop_back();
-        }
-        if (!why.empty() && (static_cast<unsigned char>(why.back()) & 0x80U) != 0) {
-            why.pop_back();
-        }
-    }
-    return why;
+    return shortened(error.sentence(), wire::kMaxWhyBytes);
 }
 
 MemberEnding::MemberEnding(const CoreConfig& config,

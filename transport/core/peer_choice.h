@@ -32,7 +32,8 @@ class PeerChoice {
           members_{config.members},
           policy_{config.peer_policy},
           prng_{prng},
-          lacking_{config.members} {}
+          lacking_{config.members},
+          given_{config.members} {}
 
     /// Somebody to ask who is not in `avoid`, nor suspect, nor (unless `ask_source`) the
     /// source. If a few draws find none: the source if it may be asked, else one who is
@@ -47,7 +48,12 @@ class PeerChoice {
             lacking_.add(peer.value());
         }
     }
-    void on_given(Rank peer) { lacking_.remove(peer.value()); }
+    void on_given(Rank peer) {
+        lacking_.remove(peer.value());
+        given_.add(peer.value());
+    }
+    /// Anything, ever.
+    [[nodiscard]] bool has_given(Rank peer) const { return given_.has(peer.value()); }
 
     [[nodiscard]] Rank own() const { return own_; }
     [[nodiscard]] Rank source() const { return source_; }
@@ -70,6 +76,7 @@ class PeerChoice {
     PeerPolicy policy_;
     Prng& prng_;
     ChunkSet lacking_;  ///< Ranks: who lacked something when it was asked last.
+    ChunkSet given_;    ///< Likewise: who gave something.
     std::array<Suspect, kSuspects> suspects_{};
     std::size_t next_suspect_ = 0;
 };

@@ -287,14 +287,16 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
     Asked asked;
     asked.block = open.block;
     if (is_swarm()) {
-        gather_share(open, asked);
+        swarm_since_ = swarm_since_.value_or(now);
+        gather_share(now, open, asked);
     } else {
         gather(open, below, asked);
     }
     if (asked.left == 0) {
         return false;
     }
-    const bool is_own_share = is_swarm() && keeper(open.block, asked.chunks[0]) == peers_.own();
+    const bool is_own_share =
+        is_swarm() && keeper(now, open.block, asked.chunks[0]) == peers_.own();
     if (now < open.ask_after && !is_own_share) {
         look_again(open.ask_after);
         return false;

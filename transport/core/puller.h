@@ -35,11 +35,10 @@ class Puller {
     /// This member left the group and fetches all of it: its pulls share its path with other
     /// flows as TCP does, and are no faster than this. 0: it is back.
     void set_alone(Instant now, std::uint64_t bytes_per_s);
-    /// What is sent to the group does not reach this member, and so maybe nobody: all may fetch
-    /// all of it.
-    void set_cut_off(bool is_cut_off) { is_cut_off_ = is_cut_off; }
+    /// What is sent to the group reaches neither this member nor most others: all fetch all.
+    void set_swarm(bool is_swarm) { is_swarm_ = is_swarm; }
     /// They do, and the source sends nothing to the group any more.
-    [[nodiscard]] bool is_swarm() const { return is_cut_off_ && alone_ && is_ended_; }
+    [[nodiscard]] bool is_swarm() const { return is_swarm_ && alone_ && is_ended_; }
     /// The source's packets arrive so fast: what a link takes of them it takes of answers, too.
     void on_stream(Instant now, std::uint64_t bytes_per_s);
     /// One of the first pass came.
@@ -116,9 +115,11 @@ class Puller {
                               const OpenBlock& open,
                               const Asked& asked,
                               std::span<const Rank> chosen);
-    void gather_share(const OpenBlock& open, Asked& asked) const;
+    void gather_share(Instant now, const OpenBlock& open, Asked& asked) const;
+    [[nodiscard]] Duration swarm_start() const;
+    [[nodiscard]] bool is_keeper(Instant now, Rank peer) const;
     [[nodiscard]] Rank choose_of_swarm(Instant now, const OpenBlock& open, const Asked& asked);
-    [[nodiscard]] Rank keeper(BlockIndex block, std::uint32_t chunk) const;
+    [[nodiscard]] Rank keeper(Instant now, BlockIndex block, std::uint32_t chunk) const;
     [[nodiscard]] bool is_source_busy() const;
     [[nodiscard]] bool has_room(Instant now);
     [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
@@ -154,7 +155,8 @@ class Puller {
     Pacer pacer_;
     PeerChoice peers_;
     RoundTrip round_trip_;
-    bool is_cut_off_ = false;
+    bool is_swarm_ = false;
+    std::optional<Instant> swarm_since_;
     bool is_ended_ = false;
     bool is_endgame_ = false;
     std::uint32_t missing_ = 0;  ///< In the endgame, when it was last asked for anew.

@@ -13,16 +13,45 @@
 #include <utility>
 
 namespace stage::core {
+namespace {
 
-/// Shares are as long as a request, and go round among the receivers.
-Rank Puller::keeper(BlockIndex block, std::uint32_t chunk) const {
+/// Who keeps nothing, in a row: then a member sees to the share itself.
+constexpr std::uint32_t kPassedOver = 16;
+/// So many times as many refusals as usual before the source is asked for others' shares.
+constexpr unsigned kPatience = 4;
+
+}  // namespace
+
+/// As long as all who need something can have got some of their first share from the source,
+/// and have given of it.
+Duration Puller::swarm_start() const {
+    const std::uint64_t share = std::uint64_t{limits_.request_chunks_max} * packet_bytes_;
+    return std::max<Duration>(limits_.swarm_start_min, 2 * time_of(share * peers_.members()));
+}
+
+/// Who holds the object from before, or is gone, keeps nothing for others.
+bool Puller::is_keeper(Instant now, Rank peer) const {
+    return peer == peers_.own() || now < *swarm_since_ + swarm_start() ||
+           peers_.has_given(peer);
+}
+
+/// Shares are as long as a request, and go round among the receivers; what one of them doesn't
+/// keep the next one does.
+Rank Puller::keeper(Instant now, BlockIndex block, std::uint32_t chunk) const {
     const std::uint32_t length = limits_.request_chunks_max;
     const std::uint32_t chunks = (kBlockBytes - 1) / (packet_bytes_ - kWireOverheadBytes) + 1;
     const std::uint64_t share =
         std::uint64_t{block.value()} * ((chunks + length - 1) / length) + chunk / length;
-    const auto receiver = static_cast<std::uint16_t>(share % (peers_.members() - 1U));
-    const bool is_behind = receiver >= peers_.source().value();
-    return Rank{static_cast<std::uint16_t>(receiver + (is_behind ? 1U : 0U))};
+    const std::uint32_t receivers = peers_.members() - 1U;
+    for (std::uint32_t i = 0; i < std::min(receivers, kPassedOver); ++i) {
+        const auto receiver = static_cast<std::uint16_t>((share + i) % receivers);
+        const bool is_behind = receiver >= peers_.source().value();
+        const Rank peer{static_cast<std::uint16_t>(receiver + (is_behind ? 1U : 0U))};
+        if (is_keeper(now, peer)) {
+            return peer;
+        }
+    }
+    return peers_.own();
 }
 
 bool Puller::is_source_busy() const {
@@ -31,12 +60,12 @@ bool Puller::is_source_busy() const {
 }
 
 /// Chunks of one share, the own ones first; then of those that follow.
-void Puller::gather_share(const OpenBlock& open, Asked& asked) const {
+void Puller::gather_share(Instant now, const OpenBlock& open, Asked& asked) const {
     const std::uint32_t length = limits_.request_chunks_max;
     const std::uint32_t shares = (open.chunks + length - 1) / length;
     std::uint32_t first = shares * peers_.own().value() / peers_.members();
     for (std::uint32_t i = 0; i < shares; ++i) {
-        if (keeper(open.block, i * length) == peers_.own()) {
+        if (keeper(now, open.block, i * length) == peers_.own()) {
             first = i;
             break;
         }
@@ -46,7 +75,7 @@ void Puller::gather_share(const OpenBlock& open, Asked& asked) const {
     for (std::uint32_t i = 0; i < shares && asked.left == 0; ++i) {
         const std::uint32_t later = i > 0 ? 1 + (i - 1 + open.failures) % (shares - 1) : 0;
         const std::uint32_t begin = (first + later) % shares * length;
-        if (is_source_busy_now && keeper(open.block, begin) == peers_.own()) {
+        if (is_source_busy_now && keeper(now, open.block, begin) == peers_.own()) {
             continue;
         }
         const std::uint32_t end = std::min(begin + length, open.chunks);
@@ -63,12 +92,12 @@ void Puller::gather_share(const OpenBlock& open, Asked& asked) const {
 /// Who answers that it lacks the chunks is asked for others next, and the others are: so it is
 /// seldom the source that is asked twice.
 Rank Puller::choose_of_swarm(Instant now, const OpenBlock& open, const Asked& asked) {
-    const Rank peer = keeper(open.block, asked.chunks[0]);
+    const Rank peer = keeper(now, open.block, asked.chunks[0]);
     if (peer == peers_.own()) {
         // (Where others hear the group any of them has it.)
         return open.failures == 0 ? peers_.draw(now, {}, false) : peers_.source();
     }
-    const unsigned over = open.failures / failures_max();
+    const unsigned over = open.failures / (kPatience * limits_.failures_before_source);
     if (over > 0 && peers_.prng().below(peers_.members()) < (1ULL << std::min(over, 16U))) {
         return peers_.source();
     }

@@ -115,7 +115,7 @@ std::uint32_t Puller::request_max() const {
 /// Many of those who are asked may be away as well, and the source has its stream to send.
 unsigned Puller::failures_max() const {
     const unsigned most = limits_.failures_before_source;
-    return (alone_ && !is_ended_) || is_swarm() ? kPatience * most : most;
+    return alone_ && !is_ended_ ? kPatience * most : most;
 }
 
 }  // namespace stage::core

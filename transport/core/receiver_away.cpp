@@ -17,6 +17,7 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
     if (datagram.to_group || !may_fetch) {
         return;
     }
+    puller.set_swarm(leave.is_cut_off() && leave.are_most_away());
     if (body->block.value() >= intake.map().blocks()) {
         on_end(now);
     } else if (!parities.is_expected()) {
@@ -51,7 +52,7 @@ void Receiver::Parts::follow_standing(Instant now) {
         intake.operations().push_back(operation);
     }
     outcome.times_left = leave.times();
-    puller.set_cut_off(leave.is_cut_off());
+    puller.set_swarm(leave.is_cut_off() && leave.are_most_away());
     puller.set_alone(now, leave.is_fetching() ? leave.fetch_bytes_per_s() : 0);
     reporter.set_away(leave.is_fetching());
 }

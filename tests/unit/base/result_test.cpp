@@ -17,6 +17,22 @@ TEST_CASE("a sentence grows as it rises") {
     CHECK(risen.cause() == ENOENT);
 }
 
+TEST_CASE("a sentence that is too long keeps its path and its remedy") {
+    CHECK(shortened("short", 8) == "short");
+    CHECK(shortened("/a/path: why; remedy", 20) == "/a/path: why; remedy");
+    CHECK(shortened("/a/path: why; remedy", 19) == "/a/path:...; remedy");
+    const std::string umlauts = "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc";
+    for (std::size_t most = 8; most < umlauts.size(); ++most) {
+        const std::string text = shortened(umlauts, most);
+        CAPTURE(most, text);
+        CHECK(text.size() <= most);
+        CHECK(text.size() >= most - 2);
+        CHECK(text.find("...") % 2 == 0);
+        CHECK((text.size() - 3) % 2 == 0);
+    }
+    CHECK(shortened(std::string(20, '\x80'), 9) == "...");  // No characters at all.
+}
+
 TEST_CASE("a result holds a value or an error, and hands over what can't be copied") {
     Result<std::unique_ptr<int>> good{std::make_unique<int>(7)};
     REQUIRE(good.ok());

@@ -98,6 +98,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(repair, failures_before_source);
     SAYS(repair, pause_max);
     SAYS(repair, share_requests);
+    SAYS(repair, swarm_start_min);
     SAYS(repair, source_askers);
     SAYS(repair, jobs_max);
     SAYS(repair, loads_max);

@@ -30,7 +30,7 @@ class Swimmer {
         : puller{config_of(own, kMembers), {}, prng}, map{4, kChunks, 8} {
         open = map.open(block(1));
         open->chunks = kChunks;
-        puller.set_cut_off(true);
+        puller.set_swarm(true);
         puller.set_alone(kStart, 1'000'000'000);
         puller.on_end(kStart);
     }
@@ -119,7 +119,7 @@ TEST_CASE("of its own share a member has little with the source at a time") {
 
 TEST_CASE("whom the group reaches again asks as others do") {
     Swimmer swimmer{2};
-    swimmer.puller.set_cut_off(false);
+    swimmer.puller.set_swarm(false);
     CHECK_FALSE(swimmer.puller.is_swarm());
     swimmer.puller.set_alone(kStart, 0);
     const auto sent = swimmer.poll(kStart + milliseconds{1});
