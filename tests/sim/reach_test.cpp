@@ -161,6 +161,15 @@ TEST_CASE("seeds 11041, 24976, 26263, 27167: most who hold it can give nothing, 
     }
 }
 
+TEST_CASE("seeds 12285, 12430: what the source sends to many is not taken for its limit",
+          "[scenario][reach]") {
+    for (const std::uint64_t seed : {12285U, 12430U}) {
+        CAPTURE(seed);
+        const Ran ran{draw_plan(seed)};
+        ran.all_released();
+    }
+}
+
 TEST_CASE("seed 8057: the only one who hears the group has a clock that counts from below zero",
           "[scenario][reach]") {
     const Ran ran{draw_plan(8057)};

@@ -46,7 +46,18 @@ PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
 void PaceSearch::on_sends(Instant now, std::span<const Send> sends) {
     for (const Send& send : sends) {
         log_.on_send(now, send, pace_);
+        const bool is_data = send.type == wire::PacketType::data;
+        if (!send.to.to_group) {
+            beside_bytes_ += is_data ? std::uint64_t{send.count} * packet_bytes_
+                                     : send.body.size() + kWireOverheadBytes;
+        }
     }
+}
+
+void PaceSearch::begin_span(Instant now) {
+    board_.begin(now, log_.next());
+    span_at_ = now;
+    beside_bytes_ = 0;
 }
 
 void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
@@ -62,7 +73,7 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
         return watch_train(now, pacer);
     }
     if (bursts_.poll(now, board_, pacer)) {
-        board_.begin(now, log_.next());
+        begin_span(now);
         return;
     }
     if (is_told_) {
@@ -70,6 +81,9 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
     }
     if (auto sample = board_.sample(now, kSamplePacketsMin)) {
         sample->lateness = kLateness * (pacer.stretch() - 1);
+        const std::chrono::duration<double> time = now - span_at_;
+        sample->beside =
+            static_cast<double>(beside_bytes_) / std::max(time.count(), kReportAge);
         unproved_ -= unproved_ > 0 ? 1U : 0U;
         set_rate(now, pacer, search_.on_sample(now, *sample));
         if (search_.take_new_path()) {
@@ -79,7 +93,7 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
 }
 
 void PaceSearch::begin(Instant now, Pacer& pacer) {
-    board_.begin(now, log_.next());
+    begin_span(now);
     if (is_told_) {
         return;
     }
@@ -165,7 +179,7 @@ void PaceSearch::set_rate(Instant now, Pacer& pacer, double rate) {
     const bool is_starting = search_.state() == RateSearch::State::start;
     most_passed_ = is_starting ? 0 : std::max({most_passed_, rate, search_.capacity()});
     pace_ = is_starting ? kAtOnce : static_cast<std::uint64_t>(1.1 * most_passed_);
-    board_.begin(now, log_.next());
+    begin_span(now);
 }
 
 std::optional<Instant> PaceSearch::deadline() const {

@@ -54,6 +54,7 @@ class PaceSearch {
     void watch_train(Instant now, Pacer& pacer);
     void set_rate(Instant now, Pacer& pacer, double rate);
     void bound_flight(Instant now);
+    void begin_span(Instant now);
     [[nodiscard]] std::uint64_t packets_in(double seconds) const;
 
     RateLimits limits_;
@@ -67,6 +68,8 @@ class PaceSearch {
     std::uint64_t pace_;                  ///< Of packets in a burst, for the log.
     double most_passed_ = 0;              ///< Since the start: the most that the path took.
     std::optional<Instant> train_until_;  ///< Waiting for what becomes of the train.
+    Instant span_at_{};                   ///< What is sampled began to leave then,
+    std::uint64_t beside_bytes_ = 0;      ///< and so much beside the stream since.
     bool is_begun_ = false;
     unsigned unproved_ = 0;    ///< Samples to come before a remembered rate is believed.
     std::uint64_t first_ = 0;  ///< Number of the train's first packet.

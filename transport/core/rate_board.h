@@ -21,6 +21,7 @@ struct RateSample {
     double delivered = 0;  ///< Rate at which packets arrive,
     double passed = 0;     ///< the same with the lost ones,
     double sent = 0;       ///< and at which the same ones left.
+    double beside = 0;     ///< Rate at which the source sends to single members meanwhile.
     double packets = 0;    ///< That a view rests on.
     double round_trip = 0;
     double fill = 0;        ///< Of the sockets' buffers, the middle one.

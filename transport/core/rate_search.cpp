@@ -115,7 +115,7 @@ double RateSearch::start(Instant now, const RateSample& sample) {
     if (sample.queue < 0.3 * unit && rate_ <= train_ && sample.packets >= 32) {
         loss_.learn(sample.loss);
     }
-    if (rate_ >= most_ || sample.sent < 0.7 * rate_) {
+    if (rate_ >= most_ || sample.sent + sample.beside < 0.7 * rate_) {
         return rate_;
     }
     // More passed than the train showed, and did not wait: that was no path's, but a process'.
@@ -280,8 +280,9 @@ double RateSearch::cruise(Instant now, const RateSample& sample) {
 
 /// No queue: a little faster, and faster still if none comes for long.
 double RateSearch::quiet(const RateSample& sample) {
-    if (sample.sent < 0.9 * rate_) {
+    if (sample.sent + sample.beside < 0.9 * rate_) {
         // The source can't keep this rate: its disk, its window or its process holds it back.
+        // (What it sends to single members is in the rate, too.)
         const double most = std::max(1.05 * sample.sent, capacity_);
         return ++limited_ >= 4 ? std::min(rate_, most) : rate_;
     }

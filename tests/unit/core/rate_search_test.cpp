@@ -77,6 +77,31 @@ TEST_CASE("the rate of a link is found from below and from above, and nothing is
     }
 }
 
+TEST_CASE("what the source sends to single members is not a rate that it can't keep") {
+    for (const double share : {0.0, 0.5}) {  // Of the rate, beside the stream.
+        CAPTURE(share);
+        Path path;
+        path.link = 100 * kLink;
+        RateSearch search = search_from(kLink);
+        double rate = kLink;
+        for (int i = 0; i < 100; ++i) {
+            RateSample sample = path.carry(rate * (1 - share));
+            sample.beside = rate * share;
+            rate = search.on_sample(path.now, sample);
+        }
+        CHECK(rate > 10 * kLink);
+    }
+    // Its disk, or its window, is.
+    Path path;
+    path.link = 100 * kLink;
+    RateSearch search = search_from(kLink);
+    double rate = kLink;
+    for (int i = 0; i < 100; ++i) {
+        rate = search.on_sample(path.now, path.carry(std::min(rate, kLink) / 2));
+    }
+    CHECK(rate < 2 * kLink);
+}
+
 TEST_CASE("where more passes than the train showed, a process held the train back") {
     const auto samples_until_found = [](std::uint32_t packets) {
         Path path;
