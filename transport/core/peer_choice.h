@@ -52,6 +52,8 @@ class PeerChoice {
         lacking_.remove(peer.value());
         given_.add(peer.value());
     }
+    /// When it was asked last.
+    [[nodiscard]] bool has_lacked(Rank peer) const { return lacking_.has(peer.value()); }
     /// Anything, ever.
     [[nodiscard]] bool has_given(Rank peer) const { return given_.has(peer.value()); }
 

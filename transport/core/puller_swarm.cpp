@@ -29,10 +29,11 @@ Duration Puller::swarm_start() const {
     return std::max<Duration>(limits_.swarm_start_min, 2 * time_of(share * peers_.members()));
 }
 
-/// Who holds the object from before, or is gone, keeps nothing for others.
+/// Who holds the object from before keeps nothing for others: it lacks what it is asked for,
+/// and never gives anything.
 bool Puller::is_keeper(Instant now, Rank peer) const {
     return peer == peers_.own() || now < *swarm_since_ + swarm_start() ||
-           peers_.has_given(peer);
+           peers_.has_given(peer) || !peers_.has_lacked(peer);
 }
 
 /// Shares are as long as a request, and go round among the receivers; what one of them doesn't
