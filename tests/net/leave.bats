@@ -14,6 +14,8 @@ setup_file() {
   # Hundredths of seconds. The first query's answers are waited for before anything is filtered.
   in_switch ip link set br0 type bridge mcast_query_response_interval 100 mcast_startup_query_interval 200 mcast_last_member_interval 10
   in_switch ip link set br0 type bridge mcast_snooping 1 mcast_querier 1
+  # Until then the switch floods, reports too, and a host that has heard another's says nothing when it leaves (RFC 2236, 3).
+  sleep 2
 }
 teardown_file() { cluster_down; }
 setup() {
