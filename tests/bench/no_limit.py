@@ -6,7 +6,6 @@ the verified file, as the workers say. CPU is what all processes of the group us
 machine with other work on it is seen: "alone" is the sum if the machine's cores did nothing else.
 """
 
-import mmap
 import os
 import statistics
 import subprocess
@@ -14,6 +13,7 @@ import sys
 import time
 
 import workers
+from warm_memory import warm_memory
 from workers import NODES
 
 HOSTS = workers.Hosts(sys.argv[1])
@@ -37,19 +37,13 @@ def copies():
     return time.monotonic() - begun, 0
 
 
-def warm():
-    """Touches the memory that the copies will take. A virtual machine that gives free pages back to its host takes
-    them again one fault at a time, twenty times slower than copying."""
-    everywhere = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
-    mmap.mmap(-1, os.path.getsize(SOURCE) * (NODES + 1), everywhere).close()
-
-
 def measure(kind):
     HOSTS.remove_copies()
-    warm()
-    before = workers.cpu()
-    seconds, lost = copies() if kind == "cp" else group(kind)
-    return {"gbps": BITS / seconds / 1e9, "cpu": workers.cpu() - before, "lost": lost}
+    with warm_memory(os.path.getsize(SOURCE) * (NODES + 1)):
+        before = workers.cpu()
+        seconds, lost = copies() if kind == "cp" else group(kind)
+        used = workers.cpu() - before
+    return {"gbps": BITS / seconds / 1e9, "cpu": used, "lost": lost}
 
 
 def main():
