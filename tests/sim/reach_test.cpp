@@ -170,6 +170,18 @@ TEST_CASE("seeds 12285, 12430: what the source sends to many is not taken for it
     }
 }
 
+TEST_CASE("seed 160910: what is wrong in one memory is not given on for ever",
+          "[scenario][reach]") {
+    const Ran ran{draw_plan(160910)};
+    ran.all_released();
+}
+
+TEST_CASE("seed 154156: a single receiver asks the source for what its path takes",
+          "[scenario][reach]") {
+    const Ran ran{draw_plan(154156)};
+    ran.all_released();
+}
+
 TEST_CASE("seed 8057: the only one who hears the group has a clock that counts from below zero",
           "[scenario][reach]") {
     const Ran ran{draw_plan(8057)};

@@ -24,6 +24,8 @@ struct OpenBlock {
     std::uint32_t chunks = 0;  ///< 0 while its descriptor isn't known.
     ChunkSet have;             ///< Placed.
     ChunkSet asked;            ///< Asked of somebody, not answered yet.
+    /// So often it was complete, and wrong: nobody is given of it before it is right.
+    std::uint32_t bad_digests = 0;
 
     // How asking for it goes: see puller.h.
     std::uint8_t failures = 0;  ///< Requests in a row that gave nothing,

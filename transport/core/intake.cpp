@@ -103,6 +103,8 @@ OpenBlock* Intake::open(BlockIndex block) {
         return nullptr;
     }
     OpenBlock* open = map_->open(block);
+    const auto bad = bad_digests_.find(block);
+    open->bad_digests = bad != bad_digests_.end() ? bad->second : 0;
     if (descriptors_->knows(block)) {
         open->chunks = cut_.chunks(descriptors_->at(block).wire_length);
     }
@@ -301,7 +303,8 @@ bool Intake::has(BlockIndex block, std::uint32_t chunk) const {
         return residence_.is_clean(block) && chunk < chunks(block);
     }
     const OpenBlock* open = map_->find(block);
-    return open != nullptr && open->have.has(chunk);
+    return open != nullptr && open->have.has(chunk) &&
+           (open->bad_digests == 0 || open->state == OpenState::storing);
 }
 
 bool Intake::can_load(BlockIndex block) const {

@@ -340,6 +340,10 @@ Rank Puller::choose(Instant now,
                     const OpenBlock& open,
                     const Asked& asked,
                     std::span<const Rank> chosen) {
+    // Somebody gave on what is wrong; who did it isn't known, and the source's is right.
+    if (open.bad_digests > 1 && chosen.empty()) {
+        return peers_.source();
+    }
     if (is_swarm() && chosen.empty()) {
         return choose_of_swarm(now, open, asked);
     }

@@ -55,9 +55,11 @@ Rank Puller::keeper(Instant now, BlockIndex block, std::uint32_t chunk) const {
     return peers_.own();
 }
 
+/// By this member's part of what a path takes: few have it all under way.
 bool Puller::is_source_busy() const {
+    const std::uint32_t part = window() / request_max() / (peers_.members() - 1U);
     return std::cmp_greater_equal(std::ranges::count(asked_, peers_.source(), &Asked::peer),
-                                  limits_.share_requests);
+                                  std::max<std::uint32_t>(limits_.share_requests, part));
 }
 
 /// Chunks of one share, the own ones first; then of those that follow.
