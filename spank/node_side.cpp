@@ -21,7 +21,7 @@ constexpr Duration kKillGrace = std::chrono::seconds{5};
 constexpr Duration kAnswerPatience = std::chrono::seconds{5};
 constexpr Patience kBrief{.connect = kConnectPatience, .answer = kAnswerPatience};
 /// A restart of the daemon takes less; systemd's after a crash, RestartSec more.
-constexpr Duration kRestart = std::chrono::seconds{3};
+constexpr Duration kRestart = std::chrono::seconds{5};
 constexpr Patience kThroughRestart{
     .connect = kConnectPatience, .answer = kAnswerPatience, .absent = kRestart};
 
@@ -317,16 +317,19 @@ void StepSide::on_step_begins(SpankHandle& handle) {
     }
 }
 
+void StepSide::look_around() {
+    hidden_ = visibility_.objection();
+}
+
 bool StepSide::may_start(SpankHandle& handle) const {
-    const auto hidden = failure_ ? std::nullopt : visibility_.objection();
-    if (!failure_ && !hidden) {
+    if (!failure_ && !hidden_) {
         return true;
     }
     const bool first_task = handle.item(Item::task).value_or(0) == 0;
     const bool first_node = handle.item(Item::node_id).value_or(0) == 0;
     if (first_task && (first_node || (failure_ && failure_->is_local))) {
         handle.say_error(
-            signed_sentence(hidden ? at_node(handle) + ": " + *hidden : failure_->sentence));
+            signed_sentence(failure_ ? failure_->sentence : at_node(handle) + ": " + *hidden_));
     }
     return false;
 }
@@ -353,7 +356,7 @@ void StepSide::on_step_ends(SpankHandle& handle) const {
         return;
     }
     const EndRequest request{.job_id = *job, .step_id = *step};
-    const auto answer = ask_(request, kBrief);
+    const auto answer = ask_(request, kThroughRestart);
     if (!answer) {
         handle.say_error(signed_sentence(answer.error().sentence()));
     }

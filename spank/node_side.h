@@ -64,6 +64,10 @@ class StepSide {
     /// looks into that environment, and that is all.
     void on_step_begins(SpankHandle& handle);
 
+    /// In the forked task, still root, in the job's private /tmp if it has one but not yet in a
+    /// container: are the files where they will be looked for?
+    void look_around();
+
     /// In the forked task, before its program: may it start? If not, says why once per step.
     [[nodiscard]] bool may_start(SpankHandle& handle) const;
 
@@ -97,6 +101,7 @@ class StepSide {
     std::optional<Verdict> job_;
     std::optional<Verdict> step_;
     Visibility visibility_;
+    std::optional<std::string> hidden_;  ///< Why the files are not to be seen.
 };
 
 }  // namespace stage

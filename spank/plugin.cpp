@@ -262,6 +262,13 @@ STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) 
         slurm, count, words, &stage::PrologSide::conclude, &stage::PrologSide::conclude_limit);
 }
 
+// (In task_init a container's plugin, pyxis for one, may have entered it already.)
+STAGE_EXPORT int slurm_spank_task_init_privileged(spank_t slurm, int count, char** words) {
+    static_cast<void>(slurm);
+    return stage::guest([&] { stage::plugin(count, words).step.look_around(); },
+                        [&] { stage::on_options_broken(stage::plugin(count, words)); });
+}
+
 STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {

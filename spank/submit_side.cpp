@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::string_view kOption = "--stage-file";
 
+/// Whether what follows may be this option's value: it has none of its own.
+bool may_want_value(std::string_view word) {
+    const bool is_long = word.starts_with("--");
+    return word == ":" || (is_long && word.find('=') == std::string_view::npos) ||
+           (!is_long && word.starts_with('-') && word.size() == 2);
+}
+
 /// The value of an option among a client's arguments, or nothing. The client's arguments end at
 /// the first word that is neither an option nor possibly an option's value: what follows is the
 /// program's own business.
@@ -26,7 +33,7 @@ std::optional<std::string> argument_value(const std::vector<std::string>& words,
         if (word == "--" || (!word.starts_with('-') && !after_option)) {
             return std::nullopt;
         }
-        after_option = word.starts_with('-') || word == ":";
+        after_option = may_want_value(word);
         const bool is_name = word == long_name || (!short_name.empty() && word == short_name);
         if (is_name) {
             return i + 1 < words.size() ? words[i + 1] : std::string{};
@@ -141,7 +148,10 @@ void SubmitSide::take_defaults(const SpankHandle& handle) {
     const char* const name = is_srun                       ? kSrunDefault
                              : handle.client() == "salloc" ? kSallocDefault
                                                            : kSbatchDefault;
-    const auto text = handle.variable(name);
+    // (Of a step by which salloc starts its shell nobody thought as of one with files.)
+    const bool is_shell =
+        is_srun && argument_value(handle.command_line(), "--interactive", {}).has_value();
+    const auto text = is_shell ? std::nullopt : handle.variable(name);
     std::string_view rest = text ? std::string_view{*text} : std::string_view{};
     while (!rest.empty()) {
         const std::string_view line = rest.substr(0, rest.find('\n'));

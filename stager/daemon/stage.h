@@ -116,6 +116,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] std::uint32_t wire_up() const { return plan_->cards_follow ? 1 : 0; }
     void tell_change();
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
+    [[nodiscard]] Duration most_time() const;
     [[nodiscard]] Duration time_limit() const;
     [[nodiscard]] std::string time_limit_text() const;
     [[nodiscard]] Duration cushion() const;

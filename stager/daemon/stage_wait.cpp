@@ -154,13 +154,21 @@ void Stage::cancel_job(const std::string& sentence) {
                    });
 }
 
-/// The site's, or what the job wants if that is less.
+/// The site's limit; of a step also srun's, which ends one whose tasks do not start within ten
+/// minutes (slurm_step_launch_wait_start()), without a word of ours.
+Duration Stage::most_time() const {
+    constexpr std::chrono::seconds kStepLaunch{570};
+    const Duration site = services_.config.stage_timeout;
+    return key_.step_id == kWholeJob ? site : std::min<Duration>(site, kStepLaunch);
+}
+
+/// The site's, or what the job wants if that is less. Of a step what srun leaves it.
 Duration Stage::time_limit() const {
     if (is_push()) {  // No prolog waits for it.
         return std::chrono::seconds{wishes_.timeout_s == 0 ? kMaxTimeoutWish
                                                            : wishes_.timeout_s};
     }
-    const Duration site = services_.config.stage_timeout;
+    const Duration site = most_time();
     return wishes_.timeout_s == 0
                ? site
                : std::min<Duration>(site, std::chrono::seconds{wishes_.timeout_s});
@@ -171,8 +179,12 @@ std::string Stage::time_limit_text() const {
     if (is_push()) {
         return "--timeout=" + seconds_of(limit);
     }
-    return (limit < services_.config.stage_timeout ? "--stage-timeout=" : "StageTimeout=") +
-           seconds_of(limit);
+    if (limit < most_time()) {
+        return "--stage-timeout=" + seconds_of(limit);
+    }
+    return limit < services_.config.stage_timeout
+               ? "the " + seconds_of(limit) + " that srun leaves a step to begin"
+               : "StageTimeout=" + seconds_of(limit);
 }
 
 /// Between this node's last word and the root's, and between the root's and StageTimeout.

@@ -31,6 +31,13 @@ TEST_CASE("without the option each client takes its own variable, a spec a line"
         REQUIRE(other.on_options_parsed(host));
         CHECK(handed(host).size() == 1);
     }
+    FakeHost shell = world.host(Context::local);
+    shell.client_name = "srun";
+    shell.process["SLURM_JOB_ID"] = "7";
+    shell.process[kSrunDefault] = "/not/there";
+    shell.arguments = {"--interactive", "--preserve-env", "--pty", "bash"};
+    SubmitSide of_shell = world.side();
+    CHECK(of_shell.on_options_parsed(shell));  // salloc's own step
     FakeHost host = world.host(Context::allocator);
     host.process[kSbatchDefault] = "/not/there";
     SubmitSide side = world.side();

@@ -205,6 +205,9 @@ TEST_CASE("-M of our own cluster, or of the job's program, is nothing special") 
     SECTION("the script's") {
         host.arguments = {"-N", "2", "job.sh", "-M", "far"};
     }
+    SECTION("the script's, after an option that has its value") {
+        host.arguments = {GENERATE("-N2", "--nodes=2"), "job.sh", "-M", "far"};
+    }
     side.on_option("nope", false);
     CHECK_THAT(refusal(side, host), Catch::Contains("No such file"));
 }

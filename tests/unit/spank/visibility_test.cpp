@@ -1,6 +1,11 @@
 // Is it noticed when a task looks into another directory than the one that was staged into?
 #include "spank/visibility.h"
 
+#include "spank/names.h"
+#include "spank/node_side.h"
+#include "tests/unit/daemon/scratch.h"
+#include "tests/unit/spank/fake_host.h"
+
 #include <catch2/catch.hpp>
 
 #include <unistd.h>
@@ -32,6 +37,33 @@ TEST_CASE(
     std::filesystem::rename(top / "other", top / "there");
     CHECK_THAT(visibility.objection().value_or(""), Catch::Contains("$STAGECAST_DIR"));
     std::filesystem::remove_all(top);
+}
+
+TEST_CASE("what a container's plugin hides after the look is no objection") {
+    const Scratch scratch;
+    const std::string there = scratch.directory("stage", 0700);
+    FakeHost host{Context::remote};
+    host.items = {{Item::job_id, 7}, {Item::step_id, 0}};
+    host.job[kJobSign] = "1;-,/data/a,";
+    StepSide side{
+        {}, [&](const Request&, const Patience&) -> Result<Answer> {
+            return Answer{Verdict{
+                .state = VerdictState::ok, .stage_dir = there, .paths = {there + "/a"}}};
+        }};
+    side.on_step_begins(host);
+    const auto hide = [&] {
+        std::filesystem::rename(there, there + ".before");
+        static_cast<void>(scratch.directory("stage", 0700));
+    };
+    const bool is_hidden_before = GENERATE(true, false);
+    if (is_hidden_before) {
+        hide();
+    }
+    side.look_around();
+    if (!is_hidden_before) {
+        hide();
+    }
+    CHECK(side.may_start(host) != is_hidden_before);
 }
 
 }  // namespace stage
