@@ -105,8 +105,10 @@ void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
     }
     if (!message || !is_first_word(*message)) {
         ++services_.counters.messages_refused;
-        services_.log.warn("another daemon's first word was no SETUP; is its version ours?",
-                           {{"node", guest->link->link().peer_name()}});
+        services_.log.warn(
+            "another daemon's first word was no SETUP; is its version ours?",
+            {{"node", guest->link->link().peer_name()},
+             {"why", message ? "it is another word" : message.error().sentence()}});
         remove(guest);
         return;
     }
