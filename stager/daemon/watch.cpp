@@ -47,6 +47,10 @@ void Watch::on_answer(const Result<SlurmAnswer>& answer) {
         return;
     }
     const SlurmJob* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+    // An srun from outside of the job does not know which life of it this is.
+    if (!seen_ && job != nullptr && key_.step_id != kWholeJob) {
+        key_.restart = job->restart_count;
+    }
     // One that Slurm has never known is srun -Z's: nobody can take it away.
     seen_ = seen_ || (job != nullptr && job->state != SlurmJobState::absent);
     const auto why = job != nullptr && seen_ ? reason_to_stop(key_, *job) : std::nullopt;

@@ -48,3 +48,18 @@ no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
   # All of it: there is no cache that could have kept what had come.
   wait_for 20 all_sent
 }
+
+second_life() { [ -e "$WORK/began.1" ]; }
+
+@test "a step from outside into a requeued job may take longer than slurmctld is left alone" {
+  input data 20000000
+  script 'touch "began.${SLURM_RESTART_COUNT:-0}"; sleep 100'
+  submit -N3 job.sh
+  wait_for 60 test -e "$WORK/began.0"
+  lab exec scontrol requeue "$JOB"
+  wait_for 90 second_life
+  as_alice srun --jobid="$JOB" -N3 --overlap --stage-file=data /srv/rank.sh > "$WORK/step.out"
+  staged_everywhere "$WORK/step.out" data
+  lab exec scancel "$JOB"
+  wait_job "$JOB" CANCELLED
+}
