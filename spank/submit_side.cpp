@@ -60,6 +60,16 @@ bool is_inside_job(const SpankHandle& handle) {
     return handle.variable("SLURM_JOB_ID") || handle.variable("SLURM_JOBID");
 }
 
+/// Whether this srun begins a step of another job than the one around it.
+bool is_for_other_job(const SpankHandle& handle) {
+    const auto named = argument_value(handle.command_line(), "--jobid", {});
+    auto own = handle.variable("SLURM_JOB_ID");
+    if (!own) {
+        own = handle.variable("SLURM_JOBID");
+    }
+    return handle.context() == Context::local && named && own && *named != *own;
+}
+
 /// Whether this client makes a job of its own, which will have a prolog. Only srun may not.
 bool makes_job(const SpankHandle& handle) {
     return handle.context() == Context::allocator ||
@@ -289,12 +299,14 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
     if (has_step_specs_ && component_ > 1) {
         return hand_to_step(handle, {});
     }
+    // A job made inside one that stages, or a step of another one: it must not look for files
+    // it never asked for.
+    const bool is_own =
+        values_.empty() && (handle.context() == Context::allocator || !is_inside_job(handle));
+    if ((is_own || is_for_other_job(handle)) && handle.variable(kJobSign)) {
+        forget_surrounding_job(handle);
+    }
     if (values_.empty()) {
-        // A job made inside one that stages: it must not look for files it never asked for.
-        const bool new_job = handle.context() == Context::allocator || !is_inside_job(handle);
-        if (new_job && handle.variable(kJobSign)) {
-            forget_surrounding_job(handle);
-        }
         return {};
     }
     const bool new_job = makes_job(handle);

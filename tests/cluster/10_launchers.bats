@@ -4,6 +4,8 @@ bats_require_minimum_version 1.5.0
 load lib/cluster
 load lib/jobs
 
+job_runs() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
+
 setup_file() { cluster_up 3; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
@@ -137,6 +139,20 @@ srun bash -c "ls -A /var/spool/stagecast/\$SLURM_JOB_ID || :" > after'
   wait_job "$JOB" COMPLETED
   [ "$(grep -c "$(sha256sum < "$WORK/step" | cut -c 1-64)" "$WORK/own")" = 2 ]
   staged_everywhere "$WORK/inherited" job
+}
+
+@test "a step of another job, begun in one that stages, is none of this one's" {
+  input data 1000
+  script 'sleep 60'
+  submit -N1 job.sh
+  local other=$JOB
+  script 'srun --jobid='"$other"' --overlap -N1 -n1 sh -c "echo ran in \$SLURM_JOB_ID"'
+  wait_for 60 job_runs "$other"
+  submit -N1 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  grep -q "ran in $other" "$OUT" || { cat "$OUT"; return 1; }
+  lab exec scancel "$other"
+  wait_job "$other" CANCELLED
 }
 
 @test "an inherited option stages once" {
