@@ -26,6 +26,9 @@ inline constexpr const char* kJobSign = "SLURM_SPANK_STAGECAST_SPECS";
 inline constexpr const char* kStepSpecs = "SLURM_STAGECAST_STEP";
 inline constexpr const char* kInheritedOption =
     "SLURM_SPANK__SLURM_SPANK_OPTION_stagecast_stage_file";
+/// The same of pyxis' --container-image.
+inline constexpr const char* kInheritedContainer =
+    "SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_image";
 
 // Where no --stage-file is given, each client takes what its own variable says: a spec a line.
 inline constexpr const char* kSbatchDefault = "SBATCH_STAGE_FILE";

@@ -7,14 +7,18 @@
 // return value, which `optional` ignores.
 #include "spank/apart.h"
 #include "spank/names.h"
-#include "spank/node_side.h"
+#include "spank/prolog_side.h"
 #include "spank/slurm_host.h"
+#include "spank/step_side.h"
 #include "spank/submit_side.h"
+#include "stager/control/shared_call.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <exception>
+#include <memory>
 
 #define STAGE_EXPORT __attribute__((visibility("default")))
 
@@ -43,11 +47,23 @@ struct Breakdown {
 /// What must outlive a hook, in one process of Slurm's.
 struct Plugin {
     explicit Plugin(const Arguments& given)
-        : arguments{given}, submit{given}, step{given, asking(given)} {}
+        : arguments{given}, submit{given}, step{given, asking(given), beginning(given)} {}
 
     static AskDaemon asking(const Arguments& given) {
         return [path = given.socket_path](const Request& request, const Patience& patience) {
             return ask_daemon(path, request, patience);
+        };
+    }
+
+    static BeginAsking beginning(const Arguments& given) {
+        return [path = given.socket_path](const Request& request,
+                                          const Patience& patience) -> Result<AwaitAnswer> {
+            auto call = SharedCall::begin(path, request, patience);
+            if (!call) {
+                return call.error();
+            }
+            const auto shared = std::make_shared<const SharedCall>(*std::move(call));
+            return AwaitAnswer{[shared] { return shared->answer(); }};
         };
     }
 
@@ -273,14 +289,20 @@ STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
     return stage::guest(
         [&] {
             SlurmHost host{slurm};
-            if (!stage::plugin(count, words).step.may_start(host)) {
+            stage::StepSide& step = stage::plugin(count, words).step;
+            if (step.awaits_files()) {
+                // What is called slurmstepd is sent no signal by proctrack/linuxproc.
+                static_cast<void>(::prctl(PR_SET_NAME, "stagecast-wait"));
+                step.await_files(host);
+            }
+            if (!step.may_start(host)) {
                 // We are the forked task: this fails the job alone, under `optional` too. One
                 // hook earlier, in task_init_privileged, it does as well, but slurmstepd then
                 // adds a "write to unblock task failed: Broken pipe" per task. The task prolog
                 // has not run yet (measured).
                 ::_exit(EXIT_FAILURE);
             }
-            stage::plugin(count, words).step.tell(host);
+            step.tell(host);
         },
         [] { ::_exit(EXIT_FAILURE); });
 }

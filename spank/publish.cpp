@@ -55,10 +55,12 @@ void publish(SpankHandle& handle,
     if (!directory.empty()) {
         handle.set_job_variable(kStageDir, directory);
     }
-    if (!has_failed && (job || step) && files.size() <= kMaxFilesBytes) {
-        handle.set_job_variable(kStageFiles, files);
-    }
     if (!has_failed && (job || step)) {
+        if (files.size() <= kMaxFilesBytes) {
+            handle.set_job_variable(kStageFiles, files);
+        } else {
+            handle.unset_job_variable(kStageFiles);
+        }
         const bool partial = (job && job->state == VerdictState::partial) ||
                              (step && step->state == VerdictState::partial);
         handle.set_job_variable(kJobStatus, partial ? "partial" : "ok");

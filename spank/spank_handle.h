@@ -1,7 +1,7 @@
 // What do we ask of our host?
 //
 // Everything that Slurm, and the process we are a guest in, can tell or do for the plugin: the
-// seam between the rules of submit_side and node_side and slurm/spank.h. SlurmHost
+// seam between the rules of submit_side, prolog_side and step_side and slurm/spank.h. SlurmHost
 // (slurm_host.h) is the real one; the unit tests have their own. Whoever implements it neither
 // throws nor blocks, but in cluster_facts(), which asks slurmctld.
 #pragma once

@@ -7,7 +7,7 @@
 #include "stager/control/spec_list.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
 
 namespace stage {
 namespace {
@@ -21,19 +21,28 @@ bool may_want_value(std::string_view word) {
            (!is_long && word.starts_with('-') && word.size() == 2);
 }
 
-/// The value of an option among a client's arguments, or nothing. The client's arguments end at
-/// the first word that is neither an option nor possibly an option's value: what follows is the
-/// program's own business.
+/// The client's own among its arguments: they end at the first word that is neither an option
+/// nor possibly an option's value. What follows is the program's own business.
+std::span<const std::string> own_words(const std::vector<std::string>& words) {
+    bool after_option = true;
+    std::size_t count = 0;
+    for (const std::string_view word : words) {
+        if (word == "--" || (!word.starts_with('-') && !after_option)) {
+            break;
+        }
+        after_option = may_want_value(word);
+        ++count;
+    }
+    return std::span{words}.first(count);
+}
+
+/// The value of an option among a client's arguments, or nothing.
 std::optional<std::string> argument_value(const std::vector<std::string>& words,
                                           std::string_view long_name,
                                           std::string_view short_name) {
-    bool after_option = true;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string_view word = words[i];
-        if (word == "--" || (!word.starts_with('-') && !after_option)) {
-            return std::nullopt;
-        }
-        after_option = may_want_value(word);
+    const auto own = own_words(words);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const std::string_view word = own[i];
         const bool is_name = word == long_name || (!short_name.empty() && word == short_name);
         if (is_name) {
             return i + 1 < words.size() ? words[i + 1] : std::string{};
@@ -47,6 +56,16 @@ std::optional<std::string> argument_value(const std::vector<std::string>& words,
         }
     }
     return std::nullopt;
+}
+
+/// Whether tasks run in a container that is made before there are tasks, of what may have been
+/// staged: pyxis' --container-image and the like, or Slurm's own --container.
+bool has_container(const SpankHandle& handle) {
+    const std::vector<std::string> words = handle.command_line();
+    return std::ranges::any_of(
+               own_words(words),
+               [](const std::string& word) { return word.starts_with("--container"); }) ||
+           handle.variable(kInheritedContainer) || handle.variable("SLURM_CONTAINER");
 }
 
 /// As a shell would: it does not within --stage-file=~/input.
@@ -240,6 +259,7 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
         }
         wanted->ld_library_path = path;
     }
+    wanted->has_container = !makes_job && has_container(handle);
     auto line = serialize(*specs, *wanted);
     if (!line) {
         return line;

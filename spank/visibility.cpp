@@ -1,6 +1,12 @@
 #include "spank/visibility.h"
 
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 namespace stage {
 namespace {
@@ -8,26 +14,65 @@ namespace {
 /// A job of a hundred thousand destinations shall not make a hundred thousand stats a task.
 constexpr std::size_t kMaxPlaces = 64;
 
+constexpr int kHow = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+UniqueFd open_root() {
+    return UniqueFd{::open("/", kHow)};
+}
+
+/// `directory`, which is absolute, as it is below `root`. Its links are followed from there,
+/// too; before Linux 5.6 those that are absolute are not.
+UniqueFd open_below(const UniqueFd& root, const std::string& directory) {
+    if (!root) {
+        return UniqueFd{::open(directory.c_str(), kHow)};
+    }
+    open_how how{};
+    how.flags = kHow;
+    how.resolve = RESOLVE_IN_ROOT;
+    const auto fd = ::syscall(SYS_openat2, root.get(), directory.c_str(), &how, sizeof how);
+    if (fd < 0 && errno == ENOSYS) {
+        return UniqueFd{::openat(root.get(), directory.c_str() + 1, kHow)};
+    }
+    return UniqueFd{static_cast<int>(fd)};
+}
+
 }  // namespace
+
+void Visibility::is_outside() {
+    outside_ = open_root();
+}
+
+void Visibility::is_inside() {
+    inside_ = open_root();
+}
+
+std::optional<Visibility::Place> Visibility::place_of(const std::string& directory,
+                                                      const UniqueFd& root) {
+    const UniqueFd found = open_below(root, directory);
+    struct stat facts {};
+    if (!found || ::fstat(found.get(), &facts) != 0) {
+        return std::nullopt;
+    }
+    return Place{facts.st_dev, facts.st_ino};
+}
 
 void Visibility::remember(const Verdict& verdict) {
     for (const std::string& path : verdict.paths) {
         const std::string directory = path.substr(0, path.rfind('/'));
-        struct stat found {};
-        if (directory.empty() || places_.size() >= kMaxPlaces ||
-            ::stat(directory.c_str(), &found) != 0) {
+        if (directory.empty() || places_.size() >= kMaxPlaces) {
             continue;
         }
-        places_[directory] = {found.st_dev, found.st_ino};
+        if (const auto place = place_of(directory, outside_)) {
+            places_[directory] = *place;
+        }
     }
 }
 
 std::optional<std::string> Visibility::objection() const {
     for (const auto& [directory, place] : places_) {
-        struct stat found {};
-        const bool is_there = ::stat(directory.c_str(), &found) == 0;
-        if ((!is_there && errno == ENOENT) ||
-            (is_there && place != Place{found.st_dev, found.st_ino})) {
+        errno = 0;
+        const auto found = place_of(directory, inside_);
+        if (found ? *found != place : errno == ENOENT) {
             return printable(directory) +
                    ": the job sees another directory here than the one that was staged into, "
                    "as "

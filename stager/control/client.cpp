@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <span>
 #include <system_error>
 
 namespace stage {
@@ -140,11 +141,11 @@ int send_all(const UniqueFd& fd, Bytes bytes, Clock::time_point deadline) {
     return cause;
 }
 
-Result<std::vector<std::byte>> receive(const UniqueFd& fd,
-                                       const std::string& path,
-                                       Clock::time_point deadline) {
-    FrameReader reader{kMaxAnswerBytes};
-    std::array<std::byte, 4096> buffer{};
+/// The next bytes that come, at least one, in `buffer`.
+Result<Bytes> receive_some(const UniqueFd& fd,
+                           const std::string& path,
+                           Clock::time_point deadline,
+                           std::span<std::byte> buffer) {
     while (true) {
         if (const int cause = wait_for(fd, POLLIN, deadline); cause != 0) {
             return silent(path, cause);
@@ -159,14 +160,7 @@ Result<std::vector<std::byte>> receive(const UniqueFd& fd,
         if (count == 0) {
             return silent(path, "it closed the connection, as when it is stopped");
         }
-        if (const Status fed =
-                reader.feed(Bytes{buffer}.first(static_cast<std::size_t>(count)));
-            !fed) {
-            return silent(path, fed.error().sentence());
-        }
-        if (auto message = reader.next()) {
-            return *std::move(message);
-        }
+        return Bytes{buffer.first(static_cast<std::size_t>(count))};
     }
 }
 
@@ -190,16 +184,34 @@ Result<Call> Call::begin(const std::string& socket_path,
     return Call{*std::move(fd), socket_path};
 }
 
-Result<Answer> Call::answer(Duration patience) const {
-    const auto message = receive(fd_, path_, Clock::now() + patience);
-    if (!message) {
-        return message.error();
+Result<Answer> Call::answer(Clock::time_point deadline,
+                            Bytes before,
+                            const std::function<void(Bytes)>& keep) const {
+    FrameReader reader{kMaxAnswerBytes};
+    std::array<std::byte, 4096> buffer{};
+    Status fed = reader.feed(before);
+    auto message = reader.next();
+    while (fed && !message) {
+        const auto bytes = receive_some(fd_, path_, deadline, buffer);
+        if (!bytes) {
+            return bytes.error();
+        }
+        keep(*bytes);
+        fed = reader.feed(*bytes);
+        message = reader.next();
+    }
+    if (!fed) {
+        return silent(path_, fed.error().sentence());
     }
     auto answer = decode_answer(*message);
     if (!answer) {
         return silent(path_, answer.error().sentence());
     }
     return answer;
+}
+
+Result<Answer> Call::answer(Duration patience) const {
+    return answer(Clock::now() + patience, {}, [](Bytes) {});
 }
 
 Result<Answer> ask_daemon(const std::string& socket_path,

@@ -10,6 +10,8 @@
 #include "transport/base/unique_fd.h"
 #include "transport/base/units.h"
 
+#include <chrono>
+#include <functional>
 #include <string>
 
 namespace stage {
@@ -32,6 +34,10 @@ class Call {
     [[nodiscard]] int fd() const { return fd_.get(); }
     /// Waits for it.
     [[nodiscard]] Result<Answer> answer(Duration patience) const;
+    /// The same of one whose first bytes have been read `before`; `keep` is told what more is.
+    [[nodiscard]] Result<Answer> answer(std::chrono::steady_clock::time_point deadline,
+                                        Bytes before,
+                                        const std::function<void(Bytes)>& keep) const;
 
   private:
     Call(UniqueFd fd, std::string path) : fd_{std::move(fd)}, path_{std::move(path)} {}

@@ -145,6 +145,9 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
     if (wishes.is_verbose) {
         line += ",v";
     }
+    if (wishes.has_container) {
+        line += ",c";
+    }
     if (!wishes.ld_library_path.empty()) {
         line += ",e";
         append_escaped(line, wishes.ld_library_path);
@@ -155,6 +158,10 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
 bool take_wish(std::string_view word, StageWishes& wishes) {
     if (word == "v") {
         wishes.is_verbose = true;
+        return true;
+    }
+    if (word == "c") {
+        wishes.has_container = true;
         return true;
     }
     if (word.starts_with('e')) {

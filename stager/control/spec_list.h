@@ -4,10 +4,10 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
 // the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
 //
-//     1[,tSECONDS][,v][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...      %XX for , ; % space and
-//     control
+//     1[,tSECONDS][,v][,c][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...      %XX for , ; % space
+//     and control
 //
-// t, v and e: StageWishes.
+// t, v, c and e: StageWishes.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a
 // list, optional, temporary, durable, late, extract, libs, resumable).
 #pragma once
@@ -26,6 +26,7 @@ namespace stage {
 struct StageWishes {
     std::uint32_t timeout_s = 0;    ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
     bool is_verbose = false;        ///< --stage-verbose
+    bool has_container = false;     ///< A step's, which may be made of what is staged.
     std::string ld_library_path{};  ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
 
     bool operator==(const StageWishes&) const = default;

@@ -154,15 +154,17 @@ void Stage::cancel_job(const std::string& sentence) {
                    });
 }
 
-/// The site's limit; of a step also srun's, which ends one whose tasks do not start within ten
-/// minutes (slurm_step_launch_wait_start()), without a word of ours.
+/// The site's limit. slurmstepd itself waits for what a step's container is made of, before it
+/// says that tasks begin, and srun ends a step that does not say so within ten minutes
+/// (slurm_step_launch_wait_start()), without a word of ours.
 Duration Stage::most_time() const {
     constexpr std::chrono::seconds kStepLaunch{570};
     const Duration site = services_.config.stage_timeout;
-    return key_.step_id == kWholeJob ? site : std::min<Duration>(site, kStepLaunch);
+    const bool is_before_tasks = key_.step_id != kWholeJob && wishes_.has_container;
+    return is_before_tasks ? std::min<Duration>(site, kStepLaunch) : site;
 }
 
-/// The site's, or what the job wants if that is less. Of a step what srun leaves it.
+/// The site's, or what the job wants if that is less.
 Duration Stage::time_limit() const {
     if (is_push()) {  // No prolog waits for it.
         return std::chrono::seconds{wishes_.timeout_s == 0 ? kMaxTimeoutWish
@@ -183,7 +185,8 @@ std::string Stage::time_limit_text() const {
         return "--stage-timeout=" + seconds_of(limit);
     }
     return limit < services_.config.stage_timeout
-               ? "the " + seconds_of(limit) + " that srun leaves a step to begin"
+               ? "the " + seconds_of(limit) +
+                     " that srun leaves a step with a container to begin"
                : "StageTimeout=" + seconds_of(limit);
 }
 

@@ -123,8 +123,11 @@ TEST_CASE("more specs than a stage takes are refused on both sides") {
 
 TEST_CASE("a job's wishes travel in front of its specs") {
     const auto specs = samples();
-    for (const StageWishes& wishes : std::vector<StageWishes>{
-             {}, {.timeout_s = 1}, {.timeout_s = kMaxTimeoutWish, .is_verbose = true}}) {
+    for (const StageWishes& wishes :
+         std::vector<StageWishes>{{},
+                                  {.timeout_s = 1},
+                                  {.timeout_s = kMaxTimeoutWish, .is_verbose = true},
+                                  {.has_container = true}}) {
         const auto line = serialize(specs, wishes);
         REQUIRE(line);
         CHECK(wishes_of(*line) == wishes);
@@ -144,7 +147,8 @@ TEST_CASE("forged wishes are refused, and are none") {
                                    "1,t1x",
                                    "1,tt1",
                                    "1,t99999999999",
-                                   "1,vv"}) {
+                                   "1,vv",
+                                   "1,cc"}) {
         CAPTURE(head);
         const std::string line = std::string{head} + ";-,/a,";
         if (std::string_view{head} == "1,") {

@@ -287,6 +287,33 @@ TEST_CASE("a step of another job than the one around it does not look for this o
     CHECK(host.process.contains(kStepSpecs) == has_own);
 }
 
+TEST_CASE("a step whose container is made before its tasks says so") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::local);
+    host.process["SLURM_JOB_ID"] = "7";
+    bool has_container = true;
+    SECTION("pyxis") {
+        host.arguments = {"-N2", "--container-image=/stage/7/step.0/img.sqsh", "nvidia-smi"};
+    }
+    SECTION("pyxis, by sbatch") {
+        host.process[kInheritedContainer] = "img";
+    }
+    SECTION("Slurm's own") {
+        host.arguments = {"--container", "/bundle", "true"};
+    }
+    SECTION("the program's own") {
+        host.arguments = {"-N2", "podman", "--container-image=x"};
+        has_container = false;
+    }
+    SECTION("none") {
+        has_container = false;
+    }
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(wishes_of(host.process[kStepSpecs]).has_container == has_container);
+}
+
 TEST_CASE("each component of a heterogeneous job hands on its own") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);

@@ -2,12 +2,16 @@
 #include "spank/visibility.h"
 
 #include "spank/names.h"
-#include "spank/node_side.h"
+#include "spank/step_side.h"
 #include "tests/unit/daemon/scratch.h"
+#include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"
 
 #include <catch2/catch.hpp>
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -45,11 +49,10 @@ TEST_CASE("what a container's plugin hides after the look is no objection") {
     FakeHost host{Context::remote};
     host.items = {{Item::job_id, 7}, {Item::step_id, 0}};
     host.job[kJobSign] = "1;-,/data/a,";
-    StepSide side{
-        {}, [&](const Request&, const Patience&) -> Result<Answer> {
-            return Answer{Verdict{
-                .state = VerdictState::ok, .stage_dir = there, .paths = {there + "/a"}}};
-        }};
+    FakeDaemon daemon;
+    daemon.answer =
+        Answer{Verdict{.state = VerdictState::ok, .stage_dir = there, .paths = {there + "/a"}}};
+    StepSide side{{}, daemon.ask(), daemon.begin()};
     side.on_step_begins(host);
     const auto hide = [&] {
         std::filesystem::rename(there, there + ".before");
@@ -64,6 +67,45 @@ TEST_CASE("what a container's plugin hides after the look is no objection") {
         hide();
     }
     CHECK(side.may_start(host) != is_hidden_before);
+}
+
+TEST_CASE("outside and inside are told apart by their root directories, links and all") {
+    const Scratch scratch;
+    const std::string there = scratch.directory("stage", 0755);
+    const std::string link = there + "-link";
+    REQUIRE(::symlink(there.c_str(), link.c_str()) == 0);
+    const std::string other = scratch.directory("other", 0755);
+    for (const std::string& named : {there, link}) {
+        const pid_t task = ::fork();
+        if (task != 0) {
+            int status = 0;
+            REQUIRE(::waitpid(task, &status, 0) == task);
+            CHECK(WEXITSTATUS(status) == 0);
+            continue;
+        }
+        // Root in a user namespace of our own, where another directory lies over the staged
+        // one.
+        Visibility visibility;
+        visibility.is_outside();
+        if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+            ::mount(other.c_str(), there.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+            ::_exit(0);  // Not everybody may.
+        }
+        ::_exit([&] {
+            visibility.is_inside();
+            Verdict verdict;
+            verdict.paths = {named + "/file"};
+            visibility.remember(verdict);
+            if (!visibility.objection()) {
+                return 1;
+            }
+            Visibility both;
+            both.is_outside();
+            both.is_inside();
+            both.remember(verdict);
+            return both.objection() ? 2 : 0;
+        }());
+    }
 }
 
 }  // namespace stage

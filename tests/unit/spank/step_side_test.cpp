@@ -1,6 +1,7 @@
-#include "spank/node_side.h"
+#include "spank/step_side.h"
 
 #include "spank/names.h"
+#include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"
 
 #include <catch2/catch.hpp>
@@ -8,28 +9,6 @@
 using namespace stage;
 
 namespace {
-
-constexpr const char* kSpecs = "1;-,/data/a,";
-
-/// A daemon that remembers what it was asked and answers what it was told to.
-struct FakeDaemon {
-    std::vector<Request> asked;
-    Result<Answer> answer = Answer{Verdict{}};
-
-    AskDaemon ask() {
-        return [this](const Request& request, const Patience& /*patience*/) {
-            asked.push_back(request);
-            return answer;
-        };
-    }
-};
-
-const Arguments kArguments{.conf_path = "/nonexistent"};
-
-Verdict good() {
-    return {
-        .state = VerdictState::ok, .stage_dir = "/stage/7", .paths = {"/stage/7/a", "/s/b"}};
-}
 
 FakeHost step_host(std::uint32_t step = 0) {
     FakeHost host{Context::remote};
@@ -48,101 +27,13 @@ FakeHost step_host(std::uint32_t step = 0) {
     return host;
 }
 
-FakeHost prolog_host() {
-    FakeHost host{Context::job_script};
-    host.items = {{Item::job_id, 7}, {Item::uid, 2001}, {Item::gid, 2002}};
-    host.process = {{"SLURMD_NODENAME", "n3"},
-                    {"SLURM_NODELIST", "n[0-7]"},
-                    {"SLURM_JOB_WORK_DIR", "/home/u"},
-                    {"SLURM_JOB_RESTART_COUNT", "2"},
-                    {kPrologSpecs, kSpecs}};
-    return host;
-}
-
 }  // namespace
-
-TEST_CASE("a prolog without specs concerns nobody") {
-    FakeHost host = prolog_host();
-    CHECK(PrologSide::is_concerned(host));
-    host.process[kPrologSpecs] = kNothing;
-    CHECK_FALSE(PrologSide::is_concerned(host));
-    host.process.erase(kPrologSpecs);
-    CHECK_FALSE(PrologSide::is_concerned(host));
-}
-
-TEST_CASE("a prolog announces the job with what Slurm vouches for") {
-    const FakeHost host = prolog_host();
-    FakeDaemon daemon;
-    daemon.answer = Answer{good()};
-    CHECK(PrologSide{kArguments, daemon.ask()}.announce(host));
-    REQUIRE(daemon.asked.size() == 2);
-    CHECK(std::holds_alternative<PingRequest>(daemon.asked[0]));
-    CHECK(std::get<StageRequest>(daemon.asked[1]) ==
-          StageRequest{.key = {.job_id = 7, .step_id = kWholeJob, .restart = 2},
-                       .uid = 2001,
-                       .gid = 2002,
-                       .node_name = "n3",
-                       .node_list = "n[0-7]",
-                       .work_dir = "/home/u",
-                       .specs = kSpecs});
-}
-
-TEST_CASE("what is forged in a prolog's environment fits a message, or is left out") {
-    FakeHost host = prolog_host();
-    FakeDaemon daemon;
-    host.process[kPrologSpecs] = std::string(100'000, 'x');
-    host.process["SLURM_NODELIST"] = std::string(100'000, 'n');
-    host.process["SLURM_JOB_WORK_DIR"] = "relative";
-    host.process["SLURM_JOB_RESTART_COUNT"] = "99999999999999999999";
-    CHECK_FALSE(PrologSide{kArguments, daemon.ask()}.announce(host));
-    REQUIRE(daemon.asked.size() == 2);
-    const auto& request = std::get<StageRequest>(daemon.asked[1]);
-    CHECK(fits(request));
-    CHECK(request.specs.empty());
-    CHECK(request.node_list.empty());
-    CHECK(request.work_dir.empty());
-    CHECK(decode_request(encode(request)));
-}
-
-TEST_CASE("a failed verdict and a silent daemon are lines for slurmd's log") {
-    const FakeHost host = prolog_host();
-    FakeDaemon daemon;
-    daemon.answer =
-        Answer{Verdict{.state = VerdictState::failed, .sentence = "node n1: no\nroom"}};
-    const Status failed = PrologSide{kArguments, daemon.ask()}.announce(host);
-    REQUIRE_FALSE(failed);
-    CHECK(failed.error().sentence() == "job 7: node n1: no room");
-    daemon.asked.clear();
-    daemon.answer = Error{Blame::node, "stagecastd does not answer"};
-    CHECK_FALSE(PrologSide{kArguments, daemon.ask()}.announce(host));
-    CHECK(daemon.asked.size() == 1);
-}
-
-TEST_CASE("a pseudo job of srun -Z, which has no epilog, is not announced") {
-    FakeHost host = prolog_host();
-    host.items[Item::job_id] = 4294908550U;
-    FakeDaemon daemon;
-    const PrologSide side{kArguments, daemon.ask()};
-    CHECK(side.announce(host));
-    CHECK(side.conclude(host));
-    CHECK(daemon.asked.empty());
-}
-
-TEST_CASE("an epilog ends the whole job") {
-    const FakeHost host = prolog_host();
-    FakeDaemon daemon;
-    daemon.answer = Answer{Ack{}};
-    CHECK(PrologSide{kArguments, daemon.ask()}.conclude(host));
-    REQUIRE(daemon.asked.size() == 1);
-    CHECK(std::get<EndRequest>(daemon.asked[0]) ==
-          EndRequest{.job_id = 7, .step_id = kWholeJob});
-}
 
 TEST_CASE("a step without the option asks nobody and starts") {
     FakeHost host = step_host();
     const auto before = host.job;
     FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_step_begins(host);
     CHECK(side.may_start(host));
     side.on_breakdown();
@@ -156,7 +47,7 @@ TEST_CASE("a good verdict is published once per step") {
     FakeHost host = step_host();
     FakeDaemon daemon;
     Verdict verdict = good();
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     SECTION("known by the option") {
         side.on_option();
     }
@@ -193,7 +84,7 @@ TEST_CASE("a name with a line break stays one line") {
     Verdict verdict = good();
     verdict.paths = {"/stage/7/a\nb", "/stage/7/c\\d"};
     daemon.answer = Answer{verdict};
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();
     side.on_step_begins(host);
     CHECK(host.job[kStageFiles] == "/stage/7/a\\nb\n/stage/7/c\\d");
@@ -207,7 +98,7 @@ TEST_CASE("directories of libraries come first in LD_LIBRARY_PATH, once, and are
     daemon.answer = Answer{verdict};
     host.job["LD_LIBRARY_PATH"] = "/opt/lib";
     for (int step = 0; step < 2; ++step) {
-        StepSide side{kArguments, daemon.ask()};
+        StepSide side{kArguments, daemon.ask(), daemon.begin()};
         side.on_option();
         side.on_step_begins(host);
         CHECK(host.job["LD_LIBRARY_PATH"] == "/stage/7/prog_libs:/opt/lib");
@@ -220,7 +111,7 @@ TEST_CASE("the group's failure stops every task and is told once per step") {
     FakeDaemon daemon;
     daemon.answer = Answer{
         Verdict{.state = VerdictState::failed, .sentence = "node n1: /a: no\x1b[2Jroom"}};
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();
     side.on_step_begins(host);
     for (const std::uint32_t node : {0U, 1U}) {
@@ -260,7 +151,7 @@ TEST_CASE("what only this node knows is told from this node, with its name") {
         daemon.answer = Answer{Ack{}};
         part = "another question";
     }
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();
     side.on_step_begins(host);
     CHECK_FALSE(side.may_start(host));
@@ -273,7 +164,7 @@ TEST_CASE("a job made inside a job that stages does not look for its files") {
     FakeHost host = step_host(0xfffffffbU);
     host.job[kJobSign] = kNothing;
     FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();  // Slurm forwards the inherited option all the same
     side.on_step_begins(host);
     CHECK(side.may_start(host));
@@ -288,7 +179,7 @@ TEST_CASE("a step's own files are staged for the step, and end with it") {
     verdict.stage_dir = "/stage/7/step.5";
     verdict.paths = {"/stage/7/step.5/a"};
     daemon.answer = Answer{verdict};
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();
     side.on_step_begins(host);
     REQUIRE(daemon.asked.size() == 1);
@@ -299,14 +190,72 @@ TEST_CASE("a step's own files are staged for the step, and end with it") {
                        .node_name = "n3",
                        .node_list = "n[3-4]",
                        .specs = kSpecs});
-    CHECK(host.job[kStageDir] == "/stage/7");
-    CHECK(host.job[kStepDir] == "/stage/7/step.5");
-    CHECK(host.job[kStageFiles] == "/stage/7/step.5/a");
+    CHECK(daemon.waits == 0);
+    CHECK_FALSE(host.job.contains(kStageDir));
+    FakeHost task = host;
+    side.await_files(task);
+    CHECK(daemon.waits == 1);
+    CHECK(task.job[kStageDir] == "/stage/7");
+    CHECK(task.job[kStepDir] == "/stage/7/step.5");
+    CHECK(task.job[kStageFiles] == "/stage/7/step.5/a");
     CHECK_FALSE(host.job.contains(kStepSpecs));
-    CHECK(side.may_start(host));
+    CHECK(side.may_start(task));
     side.on_step_ends(host);
     REQUIRE(daemon.asked.size() == 2);
     CHECK(std::get<EndRequest>(daemon.asked[1]) == EndRequest{.job_id = 7, .step_id = 5});
+}
+
+TEST_CASE("what a container is made of is waited for before there are tasks") {
+    FakeHost host = step_host(5);
+    host.job[kStepSpecs] = "1,c;-,/data/image,";
+    FakeDaemon daemon;
+    Verdict verdict = good();
+    verdict.stage_dir = "/stage/7/step.5";
+    daemon.answer = Answer{verdict};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
+    side.on_step_begins(host);
+    CHECK(daemon.waits == 1);
+    CHECK(host.job[kStepDir] == "/stage/7/step.5");
+    side.await_files(host);
+    CHECK(daemon.waits == 1);
+    CHECK(side.may_start(host));
+}
+
+TEST_CASE("a step sees its job's files beside its own") {
+    FakeHost host = step_host(5);
+    host.job[kStepSpecs] = kSpecs;
+    host.job[kJobSign] = kSpecs;
+    FakeDaemon daemon;
+    daemon.answer = Answer{good()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
+    side.on_step_begins(host);
+    CHECK(host.job[kStageFiles] == "/stage/7/a\n/s/b");
+    daemon.answer = Answer{Verdict{.state = VerdictState::partial,
+                                   .stage_dir = "/stage/7/step.5",
+                                   .paths = {"/stage/7/step.5/c"}}};
+    side.await_files(host);
+    CHECK(host.job[kStageFiles] == "/stage/7/a\n/s/b\n/stage/7/step.5/c");
+    CHECK(host.job[kStageDir] == "/stage/7");
+    CHECK(host.job[kJobStatus] == "partial");
+    CHECK(side.may_start(host));
+}
+
+TEST_CASE("of a step whose staging fails every task hears, and one says it") {
+    FakeHost host = step_host(5);
+    host.job[kStepSpecs] = kSpecs;
+    FakeDaemon daemon;
+    daemon.answer = Answer{Verdict{.state = VerdictState::failed, .sentence = "node n1: no"}};
+    for (const std::uint32_t task : {0U, 1U, 2U}) {
+        StepSide side{kArguments, daemon.ask(), daemon.begin()};
+        side.on_step_begins(host);
+        host.job[kStepSpecs] = kSpecs;
+        host.items[Item::task] = task;
+        side.await_files(host);
+        CHECK_FALSE(side.may_start(host));
+        CHECK_FALSE(host.job.contains(kStageFiles));
+    }
+    CHECK(daemon.waits == 3);
+    CHECK(host.errors == std::vector<std::string>{"stagecast: node n1: no"});
 }
 
 TEST_CASE("a step of a job that failed does not begin to stage") {
@@ -315,7 +264,7 @@ TEST_CASE("a step of a job that failed does not begin to stage") {
     host.job[kJobSign] = kSpecs;
     FakeDaemon daemon;
     daemon.answer = Answer{Verdict{.state = VerdictState::failed, .sentence = "node n1: no"}};
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_step_begins(host);
     CHECK(daemon.asked.size() == 1);
     CHECK_FALSE(side.may_start(host));
@@ -327,7 +276,7 @@ TEST_CASE("a component of a heterogeneous job is judged by its daemon") {
     host.job["SLURM_HET_SIZE"] = "2";
     host.job["SLURM_JOB_ID_HET_GROUP_0"] = "6";
     FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     SECTION("given nothing, whatever the shared environment says") {
         host.job[kJobSign] = kSpecs;
         host.job[kStageDir] = "/stage/6";
@@ -366,7 +315,7 @@ TEST_CASE("srun -Z with files is refused where its task would start") {
     FakeHost host = step_host();
     host.items[Item::job_id] = 4294908550U;
     FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();
     side.on_step_begins(host);
     CHECK(daemon.asked.empty());
@@ -377,7 +326,7 @@ TEST_CASE("srun -Z with files is refused where its task would start") {
 TEST_CASE("a breakdown of ours stops a job that asked for files, and no other") {
     FakeHost host = step_host();
     FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask()};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();
     side.on_breakdown();
     CHECK_FALSE(side.may_start(host));

@@ -1,64 +1,24 @@
-#include "spank/node_side.h"
+#include "spank/step_side.h"
 
+#include "spank/daemon_talk.h"
 #include "spank/names.h"
 #include "spank/publish.h"
 #include "spank/sentence.h"
+#include "stager/control/spec_list.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stage {
 namespace {
 
-/// The daemon's socket is on this node: what it does not take within this, it does not take.
-constexpr Duration kConnectPatience = std::chrono::seconds{5};
-/// The daemon decides within StageTimeout; it gets this much more to say so.
-constexpr Duration kGrace = std::chrono::seconds{3};
-/// And the prolog's child this much more to notice, before it is killed.
-constexpr Duration kKillGrace = std::chrono::seconds{5};
-/// A daemon that lives answers what needs no deliberation within this: a PING, an END, and a
-/// QUERY, since no step begins before the prolog has returned, so with the verdict or without
-/// one.
-constexpr Duration kAnswerPatience = std::chrono::seconds{5};
-constexpr Patience kBrief{.connect = kConnectPatience, .answer = kAnswerPatience};
-/// A restart of the daemon takes less; systemd's after a crash, RestartSec more.
-constexpr Duration kRestart = std::chrono::seconds{5};
-constexpr Patience kThroughRestart{
-    .connect = kConnectPatience, .answer = kAnswerPatience, .absent = kRestart};
-
-/// Slurm 22.05 numbers the pseudo jobs of `srun -Z` from here (NOALLOC job ids). They have a
-/// prolog but no epilog (measured), so nobody would clean up.
-constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
 /// The batch step, and the largest step id that is srun's own.
 constexpr std::uint32_t kBatchStep = 0xfffffffbU;
 constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0U;
 
-std::string node_name(const SpankHandle& handle) {
-    auto name = handle.variable("SLURMD_NODENAME");
-    if (!name) {
-        name = handle.job_variable("SLURMD_NODENAME");
-    }
-    return name.value_or("");
-}
-
 std::string at_node(const SpankHandle& handle) {
     const std::string name = node_name(handle);
     return name.empty() ? "this node" : "node " + printable(name);
-}
-
-Patience patience_of(const Site& site) {
-    return {
-        .connect = kConnectPatience, .answer = site.stage_timeout + kGrace, .absent = kRestart};
-}
-
-std::uint32_t number_of(const std::optional<std::string>& text) {
-    std::uint32_t number = 0;
-    for (const char c : text.value_or("")) {
-        if (c < '0' || c > '9' || number > 100'000'000) {
-            return 0;
-        }
-        number = number * 10 + static_cast<std::uint32_t>(c - '0');
-    }
-    return number;
 }
 
 /// In slurmstepd of 22.05.8 S_SLURM_RESTART_COUNT is 0 for a requeued job, whose prolog was
@@ -66,53 +26,6 @@ std::uint32_t number_of(const std::optional<std::string>& text) {
 std::uint32_t restart_of(const SpankHandle& handle) {
     return std::max(handle.item(Item::restart).value_or(0),
                     number_of(handle.job_variable("SLURM_RESTART_COUNT")));
-}
-
-/// A field that does not fit its message is left out: the daemon, which must refuse the stage
-/// and remember why, then finds it empty.
-StageRequest bounded(StageRequest request) {
-    const auto bound = [](std::string& text, std::size_t limit) {
-        if (text.size() > limit) {
-            text.clear();
-        }
-    };
-    bound(request.node_name, kMaxNameBytes);
-    bound(request.node_list, kMaxNodeListBytes);
-    bound(request.work_dir, kMaxPathBytes);
-    bound(request.specs, kMaxSpecsBytes);
-    if (!request.work_dir.starts_with('/')) {
-        request.work_dir.clear();
-    }
-    return request;
-}
-
-bool is_unknown(const Answer& answer) {
-    const auto* const verdict = std::get_if<Verdict>(&answer);
-    return verdict != nullptr && verdict->state == VerdictState::unknown;
-}
-
-/// The sentence of an answer that lets no task start, or nothing.
-std::optional<std::string> objection(const Answer& answer) {
-    if (const auto* const refused = std::get_if<Refused>(&answer)) {
-        return "stagecastd refuses: " + refused->sentence;
-    }
-    const auto* const verdict = std::get_if<Verdict>(&answer);
-    if (verdict == nullptr) {
-        return "stagecastd gave an answer to another question";
-    }
-    switch (verdict->state) {
-        case VerdictState::ok:
-        case VerdictState::partial:
-            return std::nullopt;
-        case VerdictState::failed:
-            return verdict->sentence.empty() ? "staging failed" : verdict->sentence;
-        case VerdictState::unknown:
-            return "stagecastd knows nothing of this job's files; was it stopped, or could the "
-                   "plugin not run in the prolog? See slurmd's and stagecastd's logs";
-        case VerdictState::busy:
-            break;
-    }
-    return "staging has not ended within StageTimeout";
 }
 
 /// The steps of all components of a heterogeneous job share one environment (measured), that of
@@ -124,67 +37,6 @@ bool is_mixed(const SpankHandle& handle) {
 }
 
 }  // namespace
-
-bool PrologSide::is_concerned(const SpankHandle& handle) {
-    const auto specs = handle.variable(kPrologSpecs);
-    return specs && *specs != kNothing;
-}
-
-Duration PrologSide::announce_limit() const {
-    return kConnectPatience + read_site(arguments_.conf_path).stage_timeout + kGrace +
-           kKillGrace;
-}
-
-// NOLINTNEXTLINE(readability-convert-member-functions-to-static): both limits are members alike
-Duration PrologSide::conclude_limit() const {
-    return kConnectPatience + kAnswerPatience + kKillGrace;
-}
-
-Status PrologSide::announce(const SpankHandle& handle) const {
-    const auto job = handle.item(Item::job_id);
-    const auto uid = handle.item(Item::uid);
-    const auto gid = handle.item(Item::gid);
-    if (!job || !uid || !gid) {
-        return Error{Blame::internal, "Slurm does not tell the prolog whose job it is"};
-    }
-    const Site site = read_site(arguments_.conf_path);
-    if (*job >= kFirstPseudoJob || site.is_script_first) {
-        return {};  // The site's own script says `stagecast prolog` when it is ready.
-    }
-    // A daemon that is stopped takes a STAGE and keeps the prolog until StageTimeout; a PING
-    // tells.
-    if (const auto alive = ask_(PingRequest{}, kThroughRestart); !alive) {
-        return alive.error().within("job " + std::to_string(*job));
-    }
-    StageRequest request;
-    request.key = {.job_id = *job,
-                   .step_id = kWholeJob,
-                   .restart = number_of(handle.variable("SLURM_JOB_RESTART_COUNT"))};
-    request.uid = *uid;
-    request.gid = *gid;
-    request.node_name = node_name(handle);
-    request.node_list = handle.variable("SLURM_NODELIST").value_or("");
-    request.work_dir = handle.variable("SLURM_JOB_WORK_DIR").value_or("");
-    request.specs = handle.variable(kPrologSpecs).value_or("");
-    const auto answer = ask_(bounded(std::move(request)), patience_of(site));
-    if (!answer) {
-        return answer.error().within("job " + std::to_string(*job));
-    }
-    if (const auto reason = objection(*answer)) {
-        return Error{Blame::node, one_line(*reason)}.within("job " + std::to_string(*job));
-    }
-    return {};
-}
-
-Status PrologSide::conclude(const SpankHandle& handle) const {
-    const auto job = handle.item(Item::job_id);
-    if (!job || *job >= kFirstPseudoJob) {
-        return {};
-    }
-    const EndRequest request{.job_id = *job, .step_id = kWholeJob};
-    const auto answer = ask_(request, kBrief);
-    return answer ? Status{} : Status{answer.error().within("job " + std::to_string(*job))};
-}
 
 void StepSide::fail(SpankHandle& handle, std::string sentence, bool is_local) {
     if (!failure_) {
@@ -285,11 +137,33 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     request.work_dir = handle.job_variable("SLURM_JOB_WORK_DIR").value_or("");
     request.specs = specs;
     has_staged_ = true;
-    const auto answer =
-        ask_(bounded(std::move(request)), patience_of(read_site(arguments_.conf_path)));
+    auto begun =
+        begin_(bounded(std::move(request)), patience_of(read_site(arguments_.conf_path)));
+    if (!begun) {
+        judge(handle, begun.error(), false);
+        return;
+    }
+    awaited_ = *std::move(begun);
+    if (wishes_of(specs).has_container) {
+        await_files(handle);
+    }
+}
+
+void StepSide::await_files(SpankHandle& handle) {
+    if (!awaits_files()) {
+        return;
+    }
+    const auto answer = std::exchange(awaited_, {})();
     judge(handle, answer, false);
     if (answer && std::holds_alternative<Verdict>(*answer)) {
         step_ = std::get<Verdict>(*answer);
+    }
+    publish(handle, job_, step_, failure_.has_value());
+    if (!failure_ && step_) {
+        visibility_.remember(*step_);
+    }
+    if (!hidden_) {
+        hidden_ = visibility_.objection();
     }
 }
 
@@ -300,8 +174,13 @@ void StepSide::on_step_begins(SpankHandle& handle) {
     if (!is_concerned_) {
         return;
     }
+    visibility_.is_outside();
     if (job_concerned) {
         ask_for_job(handle);
+        publish(handle, job_, step_, failure_.has_value());
+    }
+    if (!failure_ && job_) {
+        visibility_.remember(*job_);
     }
     if (step_specs) {
         handle.unset_job_variable(kStepSpecs);  // a step of this step has its own, or none
@@ -309,15 +188,13 @@ void StepSide::on_step_begins(SpankHandle& handle) {
             stage_for_step(handle, *step_specs);
         }
     }
-    publish(handle, job_, step_, failure_.has_value());
-    for (const auto* const verdict : {&job_, &step_}) {
-        if (!failure_ && *verdict) {
-            visibility_.remember(**verdict);
-        }
-    }
 }
 
 void StepSide::look_around() {
+    if (!is_concerned_) {
+        return;
+    }
+    visibility_.is_inside();
     hidden_ = visibility_.objection();
 }
 

@@ -1,0 +1,70 @@
+// A daemon's socket, and what answers there.
+#pragma once
+
+#include "stager/control/frame.h"
+#include "stager/control/message.h"
+#include "transport/base/unique_fd.h"
+
+#include <catch2/catch.hpp>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace stage {
+
+/// A listening socket of ours; `serve` answers one connection.
+class Listener {
+  public:
+    Listener() {
+        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
+        directory_ = ::mkdtemp(pattern.data());
+        path_ = directory_ + "/socket";
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+        fd_ = UniqueFd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+        const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+        REQUIRE(::bind(fd_.get(), generic, sizeof address) == 0);
+        REQUIRE(::listen(fd_.get(), 4) == 0);
+    }
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+    ~Listener() { std::filesystem::remove_all(directory_); }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    void stop() { fd_.reset(); }
+
+    /// Takes one connection, reads its request, writes `bytes` and closes.
+    [[nodiscard]] std::jthread answering(std::vector<std::byte> bytes) const {
+        return std::jthread{[this, bytes = std::move(bytes)] {
+            const UniqueFd peer{::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+            FrameReader reader{kMaxMessageBytes};
+            std::array<std::byte, 4096> buffer{};
+            while (!reader.next()) {
+                const auto count = ::read(peer.get(), buffer.data(), buffer.size());
+                if (count <= 0) {
+                    return;
+                }
+                static_cast<void>(
+                    reader.feed(Bytes{buffer}.first(static_cast<std::size_t>(count))));
+            }
+            [[maybe_unused]] const auto sent = ::write(peer.get(), bytes.data(), bytes.size());
+        }};
+    }
+
+  private:
+    std::string directory_;
+    std::string path_;
+    UniqueFd fd_;
+};
+
+}  // namespace stage

@@ -1,0 +1,43 @@
+// A daemon that remembers what the plugin asked it.
+#pragma once
+
+#include "spank/step_side.h"
+
+#include <vector>
+
+namespace stage {
+
+inline constexpr const char* kSpecs = "1;-,/data/a,";
+
+/// A daemon that remembers what it was asked and answers what it was told to.
+struct FakeDaemon {
+    std::vector<Request> asked;
+    int waits = 0;  ///< For the answer to what was begun.
+    Result<Answer> answer = Answer{Verdict{}};
+
+    AskDaemon ask() {
+        return [this](const Request& request, const Patience& /*patience*/) {
+            asked.push_back(request);
+            return answer;
+        };
+    }
+
+    BeginAsking begin() {
+        return [this](const Request& request, const Patience&) -> Result<AwaitAnswer> {
+            asked.push_back(request);
+            return AwaitAnswer{[this] {
+                ++waits;
+                return answer;
+            }};
+        };
+    }
+};
+
+inline const Arguments kArguments{.conf_path = "/nonexistent"};
+
+inline Verdict good() {
+    return {
+        .state = VerdictState::ok, .stage_dir = "/stage/7", .paths = {"/stage/7/a", "/s/b"}};
+}
+
+}  // namespace stage
