@@ -1,9 +1,13 @@
 #include "stager/files/disk_error.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -42,13 +46,31 @@ constexpr std::array kTargetRemedies{
     Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
 };
 
+/// Whether this node's user database has who we are. Without that only one group is ours.
+bool knows_us() {
+    constexpr std::size_t kEntryMax = 65'536;
+    std::vector<char> buffer(kEntryMax);
+    passwd entry{};
+    passwd* found = nullptr;
+    return ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+           found != nullptr;
+}
+
+std::string advice_of_stranger() {
+    return "this node knows no user of uid " + std::to_string(::geteuid()) +
+           ", so that of your groups only " + std::to_string(::getegid()) +
+           " counts: tell the administrator, or give that group permission";
+}
+
 template <std::size_t Count>
 Error with_remedy(const std::array<Remedy, Count>& remedies,
                   const std::string& path,
                   int cause) {
     for (const Remedy& remedy : remedies) {
         if (remedy.cause == cause) {
-            return Error::from_errno(remedy.blame, path, cause).remedy(remedy.advice);
+            const bool is_stranger = cause == EACCES && !knows_us();
+            return Error::from_errno(remedy.blame, path, cause)
+                .remedy(is_stranger ? advice_of_stranger() : std::string{remedy.advice});
         }
     }
     return Error::from_errno(Blame::node, path, cause);

@@ -39,6 +39,17 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   sentence "$OUT" n0 "$T/data" 'Permission denied'
 }
 
+@test "the first node's user database does not know the user, whose group may read it" {
+  input data 1000
+  chown 2002:2100 "$WORK/data"; chmod 640 "$WORK/data"
+  as_alice srun -N3 --stage-file=data true   # "project" is alice's group, too
+  lab on n0 bash -c 'sed /^alice:/d /etc/passwd > /run/lab/passwd; mount --bind /run/lab/passwd /etc/passwd'
+  srun_fails --stage-file=data
+  lab on n0 umount /etc/passwd
+  sentence "$OUT" n0 "$T/data" 'Permission denied'
+  grep -q 'node knows no user of uid 2001, so that of your groups only 2001 counts' "$OUT" || { cat "$OUT"; false; }
+}
+
 @test "sbatch: it became a fifo" {
   input data 1000
   held --stage-file=data
