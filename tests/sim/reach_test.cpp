@@ -176,6 +176,15 @@ TEST_CASE("seed 160910: what is wrong in one memory is not given on for ever",
     ran.all_released();
 }
 
+TEST_CASE("seeds 107359 and 156145: a peer that is slower than others is no loss of the path",
+          "[scenario][reach]") {
+    for (const std::uint64_t seed : {107359U, 156145U}) {
+        const Ran ran{draw_plan(seed)};
+        CAPTURE(seed);
+        ran.all_released();
+    }
+}
+
 TEST_CASE("seed 154156: a single receiver asks the source for what its path takes",
           "[scenario][reach]") {
     const Ran ran{draw_plan(154156)};

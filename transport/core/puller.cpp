@@ -74,6 +74,9 @@ void Puller::end(std::size_t index) {
 
 void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk) {
     open.asked.remove(chunk);
+    if (late_.on_arrival(now, from, open.block, chunk)) {
+        peers_.on_answer(from);
+    }
     grow_alone(now);
     for (std::size_t i = asked_.size(); i-- > 0;) {
         Asked& asked = asked_[i];
@@ -216,6 +219,7 @@ void Puller::expire(Instant now, ChunkMap& map) {
         }
         if (!late.has_given) {
             peers_.on_timeout(now, late.peer);
+            late_.on_given_up(late.peer, late.block, late.chunks[0], late.sent_at);
         }
         search_rate(now, late);
         shrink_alone(now);

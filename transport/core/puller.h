@@ -12,6 +12,7 @@
 #include "transport/core/contract.h"
 #include "transport/core/control_queue.h"
 #include "transport/core/cubic_window.h"
+#include "transport/core/late_answers.h"
 #include "transport/core/limits.h"
 #include "transport/core/object_shape.h"
 #include "transport/core/pacer.h"
@@ -166,6 +167,7 @@ class Puller {
     std::uint64_t alone_rate_ = 0;
     std::optional<CubicWindow> alone_;  ///< While it fetches alone.
     std::vector<Asked> asked_;
+    LateAnswers late_;
     Instant next_look_ = kLongAgo;    ///< No earlier, unless something happened.
     std::optional<Instant> look_at_;  ///< Something is missing: look then.
 };

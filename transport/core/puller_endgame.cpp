@@ -84,9 +84,15 @@ Duration Puller::turn() const {
 }
 
 Duration Puller::timeout(std::uint32_t failures, bool is_urgent) const {
-    return is_urgent ? round_trip_.hasty_timeout(failures,
-                                                 std::max(limits_.endgame_margin_min, turn()))
-                     : round_trip_.timeout(failures, std::max(margin(), 2 * turn()));
+    if (is_urgent) {
+        return round_trip_.hasty_timeout(failures,
+                                         std::max(limits_.endgame_margin_min, turn()));
+    }
+    const Duration usual = round_trip_.timeout(failures, std::max(margin(), 2 * turn()));
+    // Who fetches alone would take it for a loss.
+    return alone_ ? std::clamp(
+                        late_.slowest() + margin(), usual, std::max(usual, limits_.timeout_max))
+                  : usual;
 }
 
 }  // namespace stage::core
