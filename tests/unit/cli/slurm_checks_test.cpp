@@ -3,35 +3,13 @@
 
 #include "stager/cli/doctor.h"
 #include "stager/cli/plugstack.h"
+#include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
-
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
 
 using namespace stage;
 
 namespace {
-
-/// A directory that goes with the test.
-struct Place {
-    Place() {
-        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
-        path = ::mkdtemp(pattern.data());
-    }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() { std::filesystem::remove_all(path); }
-
-    std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream{path + "/" + name} << text;
-        return path + "/" + name;
-    }
-
-    std::string path;
-};
 
 std::string printed(const std::string& flags, const std::string& timeout) {
     return "Configuration data as of 2026-11-20T12:00:00\n"
@@ -73,16 +51,16 @@ TEST_CASE("prologs must run at allocation, not one by one, and longer than a sta
 }
 
 TEST_CASE("the plugin's line is found through includes, and missed where it is not") {
-    const Place place;
+    const Scratch place;
     const std::string top = place.write("plugstack.conf",
                                         "# optional /x/stagecast.so\n"
                                         "required other.so\n"
                                         "include " +
-                                            place.path + "/conf.d/*.conf\n");
+                                            place.path() + "/conf.d/*.conf\n");
     auto line = find_in_plugstack(top);
     REQUIRE(line);
     CHECK_FALSE(*line);
-    std::filesystem::create_directory(place.path + "/conf.d");
+    place.directory("conf.d", 0755);
     const std::string own =
         place.write("conf.d/stagecast.conf", "optional /usr/lib/slurm/stagecast.so conf=/x\n");
     line = find_in_plugstack(top);
@@ -91,9 +69,9 @@ TEST_CASE("the plugin's line is found through includes, and missed where it is n
     CHECK((*line)->file == own);
     CHECK((*line)->plugin == "/usr/lib/slurm/stagecast.so");
     CHECK_FALSE((*line)->is_required);
-    CHECK_FALSE(find_in_plugstack(place.path + "/absent"));
+    CHECK_FALSE(find_in_plugstack(place.path() + "/absent"));
     // One that includes itself ends.
-    const std::string loop = place.write("loop", "include " + place.path + "/loop\n");
+    const std::string loop = place.write("loop", "include " + place.path() + "/loop\n");
     line = find_in_plugstack(loop);
     REQUIRE(line);
     CHECK_FALSE(*line);

@@ -3,6 +3,7 @@
 
 #include "stager/control/frame.h"
 #include "stager/control/message.h"
+#include "tests/unit/scratch.h"
 #include "transport/base/unique_fd.h"
 
 #include <catch2/catch.hpp>
@@ -12,8 +13,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,9 +23,6 @@ namespace stage {
 class Listener {
   public:
     Listener() {
-        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
-        directory_ = ::mkdtemp(pattern.data());
-        path_ = directory_ + "/socket";
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         path_.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
@@ -36,9 +32,6 @@ class Listener {
         REQUIRE(::bind(fd_.get(), generic, sizeof address) == 0);
         REQUIRE(::listen(fd_.get(), 4) == 0);
     }
-    Listener(const Listener&) = delete;
-    Listener& operator=(const Listener&) = delete;
-    ~Listener() { std::filesystem::remove_all(directory_); }
 
     [[nodiscard]] const std::string& path() const { return path_; }
     void stop() { fd_.reset(); }
@@ -62,8 +55,8 @@ class Listener {
     }
 
   private:
-    std::string directory_;
-    std::string path_;
+    Scratch directory_;
+    std::string path_ = directory_.path() + "/socket";
     UniqueFd fd_;
 };
 

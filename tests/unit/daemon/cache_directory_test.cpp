@@ -1,7 +1,7 @@
 // Does the node cache keep away from what is somebody else's?
 #include "stager/daemon/cache_directory.h"
 
-#include "tests/unit/daemon/scratch.h"
+#include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
 

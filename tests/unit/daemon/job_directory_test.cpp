@@ -1,6 +1,6 @@
 #include "stager/daemon/job_directory.h"
 
-#include "tests/unit/daemon/scratch.h"
+#include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
 

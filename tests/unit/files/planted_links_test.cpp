@@ -1,19 +1,20 @@
 // Is a link on the way followed only if nobody but root could have put it there?
 #include "stager/files/planted_links.h"
 
+#include "tests/unit/scratch.h"
+
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 namespace stage {
 
 TEST_CASE("a directory is reached past root's links, and past no others") {
-    std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
-    const std::filesystem::path top = std::filesystem::canonical(::mkdtemp(pattern.data()));
+    const Scratch scratch;
+    const std::filesystem::path top = scratch.path();
     std::filesystem::create_directories(top / "open" / "real" / "below");
     std::filesystem::create_directory(top / "closed");
     std::filesystem::create_symlink(top / "open" / "real", top / "open" / "link");
@@ -32,7 +33,6 @@ TEST_CASE("a directory is reached past root's links, and past no others") {
     // Of root's own link in root's own directory; without root's rights it is just anybody's.
     CHECK(is_reached("/closed/link/below") == (::geteuid() == 0));
     CHECK_FALSE(open_past_planted_links("relative"));
-    std::filesystem::remove_all(top);
 }
 
 }  // namespace stage

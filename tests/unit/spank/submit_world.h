@@ -4,14 +4,13 @@
 #include "spank/names.h"
 #include "spank/submit_side.h"
 #include "stager/control/spec_list.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_host.h"
 
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -20,18 +19,13 @@ namespace stage {
 /// A directory with a few files, and the client's working directory.
 struct SubmitWorld {
     SubmitWorld() {
-        std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
-        directory = ::mkdtemp(pattern.data());
         for (const char* const name : {"a", "b", "with:colon"}) {
-            std::ofstream{directory + "/" + name} << "content";
+            scratch.write(name, "content");
         }
-        std::filesystem::create_directory(directory + "/dir");
-        std::filesystem::create_symlink("a", directory + "/link");
+        scratch.directory("dir", 0755);
+        scratch.link("a", "link");
         ::mkfifo((directory + "/fifo").c_str(), 0600);
     }
-    SubmitWorld(const SubmitWorld&) = delete;
-    SubmitWorld& operator=(const SubmitWorld&) = delete;
-    ~SubmitWorld() { std::filesystem::remove_all(directory); }
 
     [[nodiscard]] FakeHost host(Context context) const {
         FakeHost made{context};
@@ -42,7 +36,8 @@ struct SubmitWorld {
         return SubmitSide{Arguments{.conf_path = directory + "/stagecast.conf"}};
     }
 
-    std::string directory;
+    Scratch scratch;
+    std::string directory = scratch.path();
 };
 
 inline std::vector<StageSpec> handed(const FakeHost& host) {

@@ -3,7 +3,7 @@
 
 #include "spank/names.h"
 #include "spank/step_side.h"
-#include "tests/unit/daemon/scratch.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"
 
@@ -21,8 +21,8 @@ namespace stage {
 
 TEST_CASE(
     "a directory that is another one in the task is an objection, an unknown one is not") {
-    std::string pattern = std::filesystem::temp_directory_path() / "stagecast-XXXXXX";
-    const std::filesystem::path top = ::mkdtemp(pattern.data());
+    const Scratch scratch;
+    const std::filesystem::path top = scratch.path();
     std::filesystem::create_directory(top / "there");
     Verdict verdict;
     verdict.paths = {(top / "there" / "file").string(), (top / "absent" / "file").string(), ""};
@@ -40,7 +40,6 @@ TEST_CASE(
     CHECK_THAT(*visibility.objection(), Catch::StartsWith((top / "there").string() + ": "));
     std::filesystem::rename(top / "other", top / "there");
     CHECK_THAT(visibility.objection().value_or(""), Catch::Contains("$STAGECAST_DIR"));
-    std::filesystem::remove_all(top);
 }
 
 TEST_CASE("what a container's plugin hides after the look is no objection") {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace stage {
@@ -33,6 +34,10 @@ class Scratch {
             static_cast<void>(::chown(path.c_str(), owner, owner) == 0);
         }
         return path;
+    }
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream{path_ + "/" + name} << text;
+        return path_ + "/" + name;
     }
     void link(const std::string& target, const std::string& name) const {
         std::filesystem::create_symlink(target, path_ + "/" + name);
