@@ -7,6 +7,7 @@
 #pragma once
 
 #include "transport/base/units.h"
+#include "transport/core/object_shape.h"
 
 #include <algorithm>
 #include <array>
