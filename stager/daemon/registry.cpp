@@ -119,6 +119,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
                             {"why", plan ? "too many stages are held" : "malformed"}});
         return;
     }
+    learn_name(setup, *plan, link->link());
     // Over here, as by a restart of this daemon: no plugin will announce it again.
     const auto stored = is_known ? std::nullopt : services_.verdicts.load(setup.key);
     if (stored && (stored->state != VerdictState::failed || setup.key.job_id == kPushJob)) {
@@ -143,12 +144,19 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     }
 }
 
+/// As long as no slurmd has told who this node is, others do: those further down the tree must
+/// not be called by nobody.
+void Registry::learn_name(const SetupMessage& setup, const StagePlan& plan, const Link& link) {
+    const std::size_t to = setup.to.index();
+    if (services_.links.node_name.empty() && to < plan.nodes.size() &&
+        plan.nodes[to].name == link.called_name()) {
+        services_.links.node_name = plan.nodes[to].name;
+    }
+}
+
 /// No plugin speaks for a push.
 void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
     const std::string& own = plan.nodes.at(setup.to.index()).name;
-    if (services_.links.node_name.empty()) {
-        services_.links.node_name = own;  // No slurmd has told it yet.
-    }
     stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
 }
 

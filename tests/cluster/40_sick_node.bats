@@ -50,6 +50,19 @@ begin() {
   wait
 }
 
+@test "the first job of all daemons, and a node hears of it from others before its own slurmd" {
+  local node
+  input data 100000
+  for node in "${NODES[@]}"; do lab stop "$node" stagecastd; start_daemon "$node"; done
+  script 'srun /srv/rank.sh'
+  lab on n1 bash -c 'kill -STOP $(cat /run/lab/slurmd.pid)'
+  submit -N4 --stage-file=data job.sh
+  sleep 2
+  lab on n1 bash -c 'kill -CONT $(cat /run/lab/slurmd.pid)'
+  wait_job "$JOB" COMPLETED
+  staged_everywhere "$OUT" data
+}
+
 @test "stagecastd is stopped on the first node" {
   input data 100000
   lab stop n0 stagecastd
