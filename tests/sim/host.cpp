@@ -122,6 +122,7 @@ void Host::turn() {
         core_->on_done(clock_.now(), completions);
     }
     if (const auto deadline = core_->deadline(); deadline && *deadline <= clock_.now()) {
+        ++times_woken_;
         core_->on_time(clock_.now());
     }
     operate();

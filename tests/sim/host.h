@@ -58,6 +58,8 @@ class Host {
     [[nodiscard]] const std::array<std::uint64_t, 16>& heard_bytes() const {
         return heard_bytes_;
     }
+    /// How often time alone woke its core.
+    [[nodiscard]] std::uint64_t times_woken() const { return times_woken_; }
     [[nodiscard]] std::uint64_t data_sent() const { return data_sent_; }
     [[nodiscard]] std::optional<Instant> first_data_at() const { return first_data_at_; }
     [[nodiscard]] std::optional<Instant> last_data_at() const { return last_data_at_; }
@@ -127,6 +129,7 @@ class Host {
     std::uint32_t turns_at_once_ = 0;
     std::array<std::uint64_t, 16> heard_{};
     std::array<std::uint64_t, 16> heard_bytes_{};
+    std::uint64_t times_woken_ = 0;
     std::uint64_t data_sent_ = 0;
     std::optional<Instant> left_at_;
     bool hears_group_ = true;

@@ -80,9 +80,9 @@ TEST_CASE("where the site does not allow it nobody leaves, and no PULSE is sent"
     }
 }
 
-/// The mean share of seven of eight receivers' flows, over eight seeds.
+/// The mean share of seven of eight receivers' flows, over some seeds.
 double share_of_most(bool may_leave) {
-    constexpr std::uint64_t kSeeds = 8;
+    constexpr std::uint64_t kSeeds = 16;
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         Plan plan = plan_of(9, 100, 5);

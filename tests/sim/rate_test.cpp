@@ -229,5 +229,31 @@ TEST_CASE("a path of few Mbit/s is not flooded", "[scenario]") {
     }
 }
 
+// Bursts are further apart there than a source may be silent: it said after each how far it
+// was, which took 1-4 % of the link and woke everybody twice as often.
+TEST_CASE("on a slow path the stream is all that a waiting source says", "[scenario]") {
+    for (const std::uint64_t mbits : {6U, 12U, 25U}) {
+        Plan plan = shaped_plan(5, 4U << 20U, mbits, 0);
+        plan.stall_timeout = seconds{30};
+        World world{plan};
+        world.run();
+        CAPTURE(mbits, world.report());
+        CHECK(world.complaints().empty());
+        CHECK(world.all_released());
+        const auto& heard = world.host(1).heard();
+        CHECK(heard[static_cast<std::size_t>(wire::PacketType::describe)] <= 10);
+        const auto woken = static_cast<std::int64_t>(world.host(1).times_woken());
+        CHECK(woken < 100 + world.held_after() / milliseconds{20});  // mostly to report
+    }
+}
+
+TEST_CASE("where nothing is missing nobody wakes up to look for it", "[scenario]") {
+    World world{shaped_plan(5, 16U << 20U, 1000, 0)};
+    world.run();
+    CAPTURE(world.report());
+    CHECK(world.all_released());
+    CHECK(world.host(1).times_woken() < 40);
+}
+
 }  // namespace
 }  // namespace stage::sim

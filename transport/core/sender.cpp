@@ -167,7 +167,7 @@ void Sender::Parts::work_on_object(Instant now) {
 /// then more and more rarely. A DESCRIBE says how far the pass came, so that nobody waits for
 /// its last packets who lost them.
 void Sender::Parts::keep_alive(Instant now) {
-    if (pass.is_over() || now < group_sent_at + alive_gap) {
+    if (pass.is_over() || now < speaks_at()) {
         return;  // (END is repeated anyway)
     }
     group_sent_at = now;
@@ -182,6 +182,14 @@ void Sender::Parts::keep_alive(Instant now) {
     } else {
         control.push_group(wire::PacketType::describe, std::move(body));
     }
+}
+
+/// What waits for its pacer alone goes on by itself: on a slow link bursts are further apart
+/// than the first gap, and a DESCRIBE behind each would take of the rate and wake everybody.
+Instant Sender::Parts::speaks_at() const {
+    const bool is_paced = readiness.may_begin() && may_send() && pass.is_waiting() &&
+                          !board.deadline(pass.cursor().block);
+    return group_sent_at + (is_paced ? alive_every(config) : alive_gap);
 }
 
 void Sender::Parts::watch_own_disk(Instant now) {
@@ -289,7 +297,7 @@ std::optional<Instant> Sender::Parts::next() const {
     first = earlier(first, server.deadline());
     first = earlier(first, disk_watch.deadline(disk_patience()));
     if (must_speak()) {
-        first = earlier(first, pass.is_over() ? end.deadline() : group_sent_at + alive_gap);
+        first = earlier(first, pass.is_over() ? end.deadline() : speaks_at());
     }
     if (readiness.may_begin()) {
         const Instant burst_at = pacer.burst_at(kLongAgo);

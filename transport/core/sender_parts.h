@@ -50,6 +50,7 @@ struct Sender::Parts final : Holdings {
     [[nodiscard]] std::uint32_t read_from() const;
     void work_on_object(Instant now);
     void keep_alive(Instant now);
+    [[nodiscard]] Instant speaks_at() const;
     /// Nobody is offered anything any more, or data flows: silence would be taken for death.
     [[nodiscard]] bool must_speak() const {
         return readiness.may_begin() || readiness.is_complete();
