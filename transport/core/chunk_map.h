@@ -70,6 +70,9 @@ class ChunkMap {
     [[nodiscard]] std::uint32_t first_absent(std::uint32_t from, std::uint32_t below) const;
     /// Something of [from, below) isn't here, or may not be: its block's length isn't known.
     [[nodiscard]] bool lacks(Position from, Position below) const;
+    [[nodiscard]] bool lacks(Position below) const {
+        return lacks({.block = first_unheld_, .chunk = 0}, below);
+    }
 
   private:
     [[nodiscard]] std::size_t order_of(BlockIndex block) const;

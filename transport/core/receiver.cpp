@@ -143,7 +143,9 @@ void Receiver::Parts::work_on_blocks(Instant now) {
     const bool has_settled = frontier.advance(now, gap_age());
     const Position settled = frontier.settled();
     const bool is_ended = settled.block >= intake.map().blocks();
-    if (intake.open_absent(settled, is_ended, puller.is_swarm()) || has_settled) {
+    // A look that can find nothing would wake a receiver twice as often as the stream does.
+    const bool has_opened = intake.open_absent(settled, is_ended, puller.is_swarm());
+    if (has_opened || (has_settled && intake.map().lacks(settled))) {
         puller.look(now, is_ended);
     }
     for (const BlockIndex block : intake.take_closed()) {
