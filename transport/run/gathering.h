@@ -19,7 +19,7 @@ class Gathering {
   public:
     struct Limits {
         std::size_t packets = 16;  ///< Of a wake-up.
-        Duration at_most = std::chrono::milliseconds{4};
+        Duration at_most = std::chrono::milliseconds{8};
         /// Not worth a timer: they gather while the last ones are being opened.
         Duration least = std::chrono::microseconds{50};
         std::size_t after = 256;  ///< Packets, of which each is heard at once.
