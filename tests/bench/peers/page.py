@@ -65,10 +65,10 @@ def title(cell):
 
 def versions():
     try:
-        told = subprocess.check_output(["dpkg-query", "-W", "-f", "${Package} ${Version}, ", *PACKAGES], text=True)
+        told = subprocess.check_output(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *PACKAGES], text=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown versions"
-    return told.rstrip(", ")
+    return ", ".join(line for line in told.splitlines() if not line.endswith(" "))  # (known, but not installed)
 
 
 def machine():
