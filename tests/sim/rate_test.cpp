@@ -212,6 +212,26 @@ TEST_CASE("seeds 24, 25, 32: a shaper's bucket is not taken for a fast link", "[
     }
 }
 
+// A process that wakes late makes the first samples' packets look queued, while the bucket
+// passes them: a rate many times the path's was kept until the next reports came, and a third
+// of the object was lost.
+TEST_CASE("seeds 12, 23, 34: a first rate that is far too high floods nothing", "[scenario]") {
+    Plan plan = shaped_plan(17, 4U << 20U, 25, 10'000);
+    plan.uplink_bytes_per_s = plan.link_bytes_per_s;
+    plan.link_bytes_per_s *= 20;
+    plan.stalls = {
+        .every = milliseconds{3}, .least = microseconds{100}, .most = milliseconds{3}};
+    for (const std::uint64_t seed : {12U, 23U, 34U}) {
+        plan.seed = seed;
+        World world{plan};
+        world.run();
+        CAPTURE(seed, world.report());
+        CHECK(world.complaints().empty());
+        CHECK(world.all_released());
+        CHECK(world.host(1).outcome().packets_lost < plan.chunks() / 5);
+    }
+}
+
 // A floor of 10 Mbit/s flooded them to the end: three of five packets were lost.
 TEST_CASE("a path of few Mbit/s is not flooded", "[scenario]") {
     for (const std::uint64_t mbits : {6U, 8U}) {

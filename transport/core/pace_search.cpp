@@ -1,5 +1,7 @@
 #include "transport/core/pace_search.h"
 
+#include "transport/core/reporter.h"
+
 #include <algorithm>
 
 namespace stage::core {
@@ -33,6 +35,8 @@ double most_of(const CoreConfig& config, const RateLimits& limits) {
 
 PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
     : limits_{limits.rate},
+      feedback_{limits.feedback},
+      representatives_{representatives_of(config, limits.feedback.representatives)},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
       is_told_{config.rate_bytes_per_s > 0},
       remembered_{config.rate_remembered_bytes_per_s},
@@ -116,6 +120,17 @@ std::uint64_t PaceSearch::packets_in(double seconds) const {
     return static_cast<std::uint64_t>(search_.rate() * seconds / packet_bytes_);
 }
 
+/// A representative reports no more often (reporter.h).
+std::uint64_t PaceSearch::packets_in_report() const {
+    const std::uint64_t numbers = log_.next() - first_;
+    const std::uint64_t packets = std::clamp<std::uint64_t>(
+        numbers / 8,
+        feedback_.report_packets_min,
+        feedback_.report_packets_each * (representatives_ + std::uint64_t{1}));
+    const std::chrono::duration<double> least = feedback_.report_time * representatives_;
+    return packets + (numbers < feedback_.start_packets ? 0 : packets_in(least.count()));
+}
+
 void PaceSearch::bound_flight(Instant now) {
     if (first_ == 0 || !is_seeking()) {
         below_.reset();
@@ -136,8 +151,9 @@ void PaceSearch::bound_flight(Instant now) {
         remembered_ > 0
             ? packets_in(std::chrono::duration<double>{limits_.flight_remembered}.count())
             : 0;
+    const bool is_start = search_.state() == RateSearch::State::start;
     below_ = reported_ + std::max(std::min(reported_ - first_, most), least) +
-             limits_.train_packets * 3 / 2;
+             limits_.train_packets * 3 / 2 + (is_start ? 0 : packets_in_report());
 }
 
 /// Most have told how fast the train arrived: that is where the search begins.

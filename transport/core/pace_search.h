@@ -27,8 +27,7 @@ class PaceSearch {
     void set_away(Rank rank, bool is_away) { board_.set_away(rank, is_away); }
     /// The rate is still looked for in large steps, which fill queues.
     [[nodiscard]] bool is_seeking() const {
-        return !is_begun_ || train_until_ || unproved_ > 0 ||
-               search_.state() == RateSearch::State::start;
+        return !is_begun_ || train_until_ || unproved_ > 0 || !search_.is_believed();
     }
     [[nodiscard]] Duration standing_queue(Instant now) const {
         return board_.standing_queue(now);
@@ -39,7 +38,7 @@ class PaceSearch {
     /// While the first pass is on. Begins when there is something to send.
     void poll(Instant now, Pacer& pacer, bool has_data);
     [[nodiscard]] std::optional<Instant> deadline() const;
-    /// At a search's start no more may be under way than as much again as has been reported, so
+    /// Until a rate is believed no more may be under way than as much again as was reported, so
     /// that reports that come late don't let a wrong rate fill every queue.
     [[nodiscard]] bool may_send() const { return !below_ || log_.next() < *below_; }
     /// What the path is believed to carry, bytes per second; 0: not known.
@@ -56,8 +55,11 @@ class PaceSearch {
     void bound_flight(Instant now);
     void begin_span(Instant now);
     [[nodiscard]] std::uint64_t packets_in(double seconds) const;
+    [[nodiscard]] std::uint64_t packets_in_report() const;
 
     RateLimits limits_;
+    FeedbackLimits feedback_;
+    std::uint32_t representatives_;
     std::uint32_t packet_bytes_;
     bool is_told_;
     std::uint64_t remembered_;

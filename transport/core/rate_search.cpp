@@ -33,6 +33,9 @@ constexpr unsigned kStuckMost = 6;
 constexpr double kStuck = 0.9;  ///< Of the unit: where the rate lies well below the capacity.
 /// More loss than chance's is a full queue's where there is one.
 constexpr double kOverflow = 0.06;
+/// So much more, and no queue: there was none to see in what came through, so often at most.
+constexpr double kFlooded = 0.25;
+constexpr unsigned kFloodedMost = 2;
 /// Two samples of a busy path that differ by less agree; they say something where much less
 /// than the rate passes.
 constexpr double kAgrees = 1.15;
@@ -134,6 +137,7 @@ double RateSearch::begin_drain(Instant now, const RateSample& sample) {
     state_ = State::drain;
     drain_queue_ = sample.queue;
     drain_samples_ = 0;
+    flooded_ = 0;
     outrun_ = 0;
     passed_before_ = sample.passed;
     queued_ = 0;
@@ -157,6 +161,12 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     }
     const double path = agreed(sample, unit);
     if (sample.queue <= 0.6 * unit) {
+        if (!is_settled_ && sample.loss > loss_.chance() + kFlooded &&
+            flooded_ < kFloodedMost) {
+            ++flooded_;
+            capacity_ = std::min(capacity_, without_chance(sample.delivered));
+            return kDrain * capacity_;
+        }
         is_settled_ = true;
         was_alone_ = false;
         state_ = State::cruise;

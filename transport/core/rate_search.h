@@ -43,6 +43,10 @@ class RateSearch {
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] double rate() const { return rate_; }
+    /// A queue has come and gone at it, or it is another's. Before, it may be wrong by far.
+    [[nodiscard]] bool is_believed() const {
+        return state_ != State::start && (state_ != State::drain || is_settled_);
+    }
     /// The last sample was too short to go on by: a longer one of the same packets is wanted.
     [[nodiscard]] bool is_waiting() const { return is_waiting_; }
     /// The path became longer: delays are to be measured anew. Says so once.
@@ -82,7 +86,8 @@ class RateSearch {
     unsigned limited_ = 0;    ///< Samples in a row in which the source could not keep the rate.
     double drain_queue_ = 0;  ///< When draining began: the queue,
     unsigned drain_samples_ = 0;
-    unsigned outrun_ = 0;        ///< Samples in which we filled it on,
+    unsigned flooded_ = 0;       ///< Samples in which most was lost,
+    unsigned outrun_ = 0;        ///< in which we filled it on,
     unsigned queued_ = 0;        ///< and in a row with a queue, while cruising;
     unsigned stuck_ = 0;         ///< with a short one that does not go.
     double before_cut_ = 0;      ///< The capacity believed before it was lowered.

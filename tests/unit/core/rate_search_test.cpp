@@ -198,6 +198,38 @@ TEST_CASE("a capacity believed too large is corrected, not competed for") {
     CHECK(search.rate() == Approx(kLink).epsilon(0.03));
 }
 
+TEST_CASE("a first rate that loses most is not cruised at, though what comes does not wait") {
+    RateSample sample;
+    sample.packets = 20;
+    sample.round_trip = 0.0005;
+    sample.sent = 30 * kLink;
+    sample.delivered = 10 * kLink;  // a shaper's bucket lets a burst through,
+    sample.passed = 10 * kLink;
+    sample.queue = 0.005;  // and a process woke late
+    RateSearch search = search_from(20 * kLink);
+    CHECK_FALSE(search.is_believed());
+    static_cast<void>(search.on_sample(kStart, sample));
+    REQUIRE(search.state() == RateSearch::State::drain);
+    CHECK_FALSE(search.is_believed());
+
+    sample.sent = search.rate();
+    sample.loss = 0.8;
+    sample.delivered = kLink;
+    sample.passed = kLink / 0.2;
+    sample.queue = 0;
+    static_cast<void>(search.on_sample(kStart + milliseconds{5}, sample));
+    CHECK(search.state() == RateSearch::State::drain);
+    CHECK(search.rate() < kLink);
+
+    sample.sent = search.rate();
+    sample.loss = 0;
+    sample.delivered = search.rate();
+    sample.passed = search.rate();
+    static_cast<void>(search.on_sample(kStart + milliseconds{10}, sample));
+    CHECK(search.state() == RateSearch::State::cruise);
+    CHECK(search.is_believed());
+}
+
 TEST_CASE("a queue that we do not fill, and that goes by itself, costs no capacity") {
     Path path;
     RateSearch search = search_from(kLink);
