@@ -205,5 +205,25 @@ TEST_CASE("who starts last has a small file as soon as who started before", "[sc
     }
 }
 
+// It was offered without its descriptors meanwhile, at each call: all answered each of these,
+// and reported.
+TEST_CASE("a small file that is read slowly is not talked about before it comes",
+          "[scenario]") {
+    for (const std::uint64_t bytes_per_s : {4'096'000U, 400'000U, 100'000U}) {  // 1, 10, 40 ms
+        Plan plan = small_plan(16, 4096, 0);
+        plan.member[0].disk_bytes_per_s = bytes_per_s;
+        World world{plan};
+        world.run();
+        CAPTURE(bytes_per_s, world.report());
+        CHECK(world.complaints().empty());
+        CHECK(world.all_released());
+        const auto& heard = world.host(0).heard();
+        const std::uint32_t calls = bytes_per_s > 400'000 ? 1 : 3;
+        CHECK(heard[static_cast<std::size_t>(wire::PacketType::ready)] <= (calls + 1) * 16);
+        CHECK(heard[static_cast<std::size_t>(wire::PacketType::report)] <=
+              (bytes_per_s > 100'000 ? 0U : 32U));
+    }
+}
+
 }  // namespace
 }  // namespace stage::sim

@@ -152,7 +152,9 @@ struct EndingLimits {
     std::uint32_t end_even = 6;      ///< so often; then it doubles,
     /// (or after this at first, and doubling, where parities make good what is lost,)
     Duration end_first_coded = std::chrono::milliseconds{10};
-    Duration end_max = std::chrono::milliseconds{500};    ///< up to this.
+    Duration end_max = std::chrono::milliseconds{500};  ///< up to this.
+    /// An object that goes with its offers is read first; if that takes longer it is offered.
+    Duration offer_unread = std::chrono::milliseconds{20};
     Duration offer_first = std::chrono::milliseconds{2};  ///< OFFER repeated after this,
     std::uint32_t offer_even = 5;                         ///< so often; then it doubles,
     Duration offer_max = std::chrono::milliseconds{250};  ///< up to this.

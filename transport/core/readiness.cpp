@@ -44,7 +44,8 @@ Readiness::Readiness(const CoreConfig& config, const ObjectShape& shape, const L
 
 void Readiness::start(Instant now, Duration wait) {
     started_at_ = now;
-    offers_.start(now + wait);
+    offers_from_ = now + wait;
+    offers_.start(offers_from_);
 }
 
 void Readiness::start_again(Instant now, const Readiness& before) {
@@ -93,17 +94,18 @@ void Readiness::look_at_path(Instant now, Rank caller) {
 }
 
 /// It is here, and heard no offer: the next one need not come late, nor for each who calls. Who
-/// called just when the last one left hears that.
-void Readiness::on_call(Instant now, Rank from) {
+/// called before the last one left, or just then, hears that.
+void Readiness::on_call(Instant now, Instant arrived, Rank from) {
     look_at_path(now, from);
-    if (!ready_.has(from) && now >= offered_at_ + call_least_) {
-        offers_.hasten(offered_at_ + call_gap_);
+    if (!ready_.has(from) && arrived >= offered_at_ + call_least_) {
+        offers_.hasten(std::max(offered_at_ + call_gap_, offers_from_));
     }
 }
 
-void Readiness::on_ready(Instant now, Rank from, const wire::Ready& body, bool holds) {
+void Readiness::on_ready(
+    Instant now, Instant arrived, Rank from, const wire::Ready& body, bool holds) {
     if (body.source_time_us == 0) {
-        return on_call(now, from);
+        return on_call(now, arrived, from);
     }
     if (body.source_time_us < counts_from_us_) {
         return;
@@ -135,6 +137,7 @@ void Readiness::add(Instant now, const DescriptorTable& descriptors) {
     for (std::uint32_t block = 0; block < shape_.blocks; ++block) {
         descriptors_.push_back(descriptors.at(BlockIndex{block}));
     }
+    offers_from_ = now;
     offers_.start(now);
 }
 

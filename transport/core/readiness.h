@@ -35,7 +35,8 @@ class Readiness {
     void start_again(Instant now, const Readiness& before);
     /// Who has not answered by then is accused, if that is sooner than ready_timeout.
     void await_until(Instant latest) { await_until_ = latest; }
-    void on_ready(Instant now, Rank from, const wire::Ready& body, bool holds);
+    /// `arrived`: when it reached this host.
+    void on_ready(Instant now, Instant arrived, Rank from, const wire::Ready& body, bool holds);
     /// These hold what goes with the offers: they need none.
     void on_done(const std::vector<wire::RankRun>& ranks);
 
@@ -64,7 +65,7 @@ class Readiness {
     [[nodiscard]] std::vector<std::byte> offer(Instant now) const;
 
   private:
-    void on_call(Instant now, Rank from);
+    void on_call(Instant now, Instant arrived, Rank from);
     void look_at_path(Instant now, Rank caller);
     [[nodiscard]] std::vector<wire::RankRun> awaited() const;
     [[nodiscard]] std::uint64_t time_us(Instant now) const;
@@ -92,6 +93,7 @@ class Readiness {
     Repeater offers_;
     RoundTrip round_trip_;
     Instant started_at_{};
+    Instant offers_from_{};  ///< Nobody's call makes the first one leave sooner.
     Instant await_until_ = Instant::max();
     Instant offered_at_{};
     std::uint64_t counts_from_us_ = 0;  ///< Answers to earlier offers are of no use.

@@ -163,10 +163,6 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
             intake.hold_before(config.held_before, config.bytes_held_before);
             ready.hold(intake.map().first_unheld());
         }
-        comes_with_offers = !offer->descriptors.empty() && !config.holds_already;
-        if (comes_with_offers) {
-            reporter.be_rare();
-        }
         object_bytes = offer->object_bytes;
         if (outcome.phase == Phase::wiring) {
             outcome.phase = Phase::moving;
@@ -176,6 +172,9 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
         }
     }
     if (!offer->descriptors.empty() && !config.holds_already) {
+        if (!std::exchange(comes_with_offers, true)) {  // (Offers before may not have said so.)
+            reporter.be_rare();
+        }
         intake.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
     }
     if (offer->chunk_bytes == config.chunk_bytes) {

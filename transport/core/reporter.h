@@ -49,6 +49,9 @@ class Reporter {
         is_representative_ = false;
         gap_ = heartbeat_;
         phase_ = heartbeat_;
+        if (next_at_) {
+            next_at_ = reported_at_ + heartbeat_;
+        }
     }
     /// This member hears the stream no more, or hears it again: there is little to tell.
     void set_away(bool is_away) { is_away_ = is_away; }

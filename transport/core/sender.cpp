@@ -86,7 +86,7 @@ void Sender::Parts::work(Instant now) {
         group_sent_at = now;
         alive_gap = limits.ending.alive_first;
         // A small object leaves with its first offer, so that nobody wakes up for each.
-        readiness.start(now, is_offered_whole ? limits.ending.alive_first : Duration{});
+        readiness.start(now, is_offered_whole ? limits.ending.offer_unread : Duration{});
     }
     if (!is_over()) {
         work_on_readiness(now);

@@ -24,7 +24,7 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
         case PacketType::ready:
             if (const auto body = wire::read_ready(datagram.body)) {
                 const bool holds = (datagram.header.flags & wire::kFlagHolds) != 0;
-                readiness.on_ready(now, from, *body, holds);
+                readiness.on_ready(now, datagram.arrived_at, from, *body, holds);
                 watch.on_moved(now, from);
                 board.begin_with(from, std::min(body->held, shape.blocks));
             }

@@ -140,6 +140,7 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     CHECK(offer->blocks == 3);
     CHECK(offer->chunk_bytes == 1000);
     readiness.on_ready(kStart + milliseconds{1},
+                       kStart + milliseconds{1},
                        rank(1),
                        {.source_time_us = offer->source_time_us, .hold_us = 400},
                        true);
@@ -155,8 +156,8 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     readiness.poll(kStart + milliseconds{2}, out);
     const auto second = wire::read_offer(drained(out).at(0).body);
     CHECK(second->awaited == std::vector<wire::RankRun>{{.first = rank(2), .last = rank(3)}});
-    readiness.on_ready(kStart, rank(2), {.source_time_us = 1}, false);
-    readiness.on_ready(kStart, rank(3), {.source_time_us = 1}, true);
+    readiness.on_ready(kStart, kStart, rank(2), {.source_time_us = 1}, false);
+    readiness.on_ready(kStart, kStart, rank(3), {.source_time_us = 1}, true);
     CHECK(readiness.is_complete());
     CHECK(readiness.held_by_all() == 0);  // 2 said nothing of it.
     CHECK(readiness.holders().count() == 2);
@@ -174,7 +175,7 @@ TEST_CASE("nobody is awaited longer than somebody says, nor longer than ready_ti
     REQUIRE(all);
     CHECK(all->rank == rank(0));
     CHECK(all->why.find("no datagram of the 2 other nodes") == 0);
-    readiness.on_ready(kStart, rank(2), {.source_time_us = 1}, false);
+    readiness.on_ready(kStart, kStart, rank(2), {.source_time_us = 1}, false);
     CHECK(readiness.accuse(kStart + seconds{2})->rank == rank(1));
     readiness.await_until(kStart + seconds{100});
     CHECK_FALSE(readiness.accuse(kStart + seconds{4}));
@@ -184,10 +185,12 @@ TEST_CASE("nobody is awaited longer than somebody says, nor longer than ready_ti
 TEST_CASE("what all hold is the least that one holds, once all have said so") {
     Readiness readiness{config_of(0, 4), {.blocks = 30, .object_bytes = 3000}, {}};
     readiness.start(kStart, Duration{});
-    readiness.on_ready(kStart, rank(1), {.source_time_us = 1, .hold_us = 0, .held = 20}, false);
-    readiness.on_ready(kStart, rank(2), {.source_time_us = 1, .hold_us = 0, .held = 25}, false);
+    readiness.on_ready(
+        kStart, kStart, rank(1), {.source_time_us = 1, .hold_us = 0, .held = 20}, false);
+    readiness.on_ready(
+        kStart, kStart, rank(2), {.source_time_us = 1, .hold_us = 0, .held = 25}, false);
     CHECK(readiness.held_by_all() == 0);
-    readiness.on_ready(kStart, rank(3), {.source_time_us = 1}, true);  // All of it.
+    readiness.on_ready(kStart, kStart, rank(3), {.source_time_us = 1}, true);  // All of it.
     CHECK(readiness.held_by_all() == 20);
 }
 
@@ -205,18 +208,33 @@ TEST_CASE("who calls gets an offer soon, but callers together get one") {
     CHECK(now - kStart > milliseconds{100});
     static_cast<void>(drained(out));
     now -= milliseconds{10};
-    readiness.on_ready(now, rank(1), {}, false);
-    readiness.on_ready(now, rank(2), {}, false);
+    readiness.on_ready(now, now, rank(1), {}, false);
+    readiness.on_ready(now, now, rank(2), {}, false);
     CHECK(*readiness.deadline() <= now);
     CHECK(readiness.poll(now, out));
     CHECK(drained(out).size() == 1);
     CHECK_FALSE(readiness.ready().has(rank(1)));  // It heard none yet.
     const auto regular = readiness.deadline();
-    readiness.on_ready(now + least / 2, rank(2), {}, false);
+    readiness.on_ready(now + least / 2, now + least / 2, rank(2), {}, false);
     CHECK(readiness.deadline() == regular);  // It hears the one that just left.
-    readiness.on_ready(now + least, rank(2), {}, false);
+    readiness.on_ready(now + least, now + least, rank(2), {}, false);
     CHECK(*readiness.deadline() >= now + least);
     CHECK(*readiness.deadline() <= now + limits.ending.offer_first);
+    const auto before = readiness.deadline();
+    readiness.on_ready(now + milliseconds{1}, now, rank(2), {}, false);
+    CHECK(readiness.deadline() == before);  // It was called before, and read late.
+}
+
+TEST_CASE("nobody's call makes a source offer what it has not read") {
+    Readiness readiness{config_of(0, 4), {.blocks = 1, .object_bytes = 100}, {}};
+    readiness.start(kStart, milliseconds{20});
+    readiness.on_ready(kStart, kStart, rank(1), {}, false);
+    CHECK(readiness.deadline() == kStart + milliseconds{20});
+    ControlQueue out{100};
+    CHECK(readiness.poll(kStart + milliseconds{20}, out));
+    const Instant later = kStart + milliseconds{21};
+    readiness.on_ready(later, later, rank(1), {}, false);
+    CHECK(*readiness.deadline() < later);
 }
 
 TEST_CASE("only who called for long, and never answered, shows that large packets don't pass") {
@@ -226,7 +244,8 @@ TEST_CASE("only who called for long, and never answered, shows that large packet
     const Duration patience = EndingLimits{}.path_patience;
     readiness.start(kStart, Duration{});
     const auto call = [&](Duration after, unsigned from) {
-        readiness.on_ready(kStart + seconds{1} + after, rank(from), {}, false);
+        readiness.on_ready(
+            kStart + seconds{1} + after, kStart + seconds{1} + after, rank(from), {}, false);
         return readiness.should_be_careful();
     };
     CHECK_FALSE(call(Duration{}, 1));
@@ -237,7 +256,8 @@ TEST_CASE("only who called for long, and never answered, shows that large packet
         CHECK(call(patience, 1));
     }
     SECTION("it answers, another calls on") {
-        readiness.on_ready(kStart + seconds{1}, rank(1), {.source_time_us = 1}, false);
+        readiness.on_ready(
+            kStart + seconds{1}, kStart + seconds{1}, rank(1), {.source_time_us = 1}, false);
         CHECK_FALSE(call(patience, 1));
         CHECK(call(patience * 2, 2));
     }
@@ -245,8 +265,8 @@ TEST_CASE("only who called for long, and never answered, shows that large packet
         config.chunk_bytes_careful = 0;
         Readiness other{config, {.blocks = 3, .object_bytes = 300}, {}};
         other.start(kStart, Duration{});
-        other.on_ready(kStart + seconds{1}, rank(1), {}, false);
-        other.on_ready(kStart + seconds{9}, rank(1), {}, false);
+        other.on_ready(kStart + seconds{1}, kStart + seconds{1}, rank(1), {}, false);
+        other.on_ready(kStart + seconds{9}, kStart + seconds{9}, rank(1), {}, false);
         CHECK_FALSE(other.should_be_careful());
     }
 }
@@ -256,9 +276,9 @@ TEST_CASE("who has answered calls in vain") {
     readiness.start(kStart, Duration{});
     ControlQueue out{100};
     readiness.poll(kStart, out);
-    readiness.on_ready(kStart, rank(1), {.source_time_us = 1}, false);
+    readiness.on_ready(kStart, kStart, rank(1), {.source_time_us = 1}, false);
     const auto before = readiness.deadline();
-    readiness.on_ready(kStart, rank(1), {}, false);
+    readiness.on_ready(kStart, kStart, rank(1), {}, false);
     CHECK(readiness.deadline() == before);
 }
 
@@ -272,7 +292,7 @@ TEST_CASE("a small object's offer waits for its descriptors, and nothing leaves 
     DescriptorTable table{2, 2};
     table.learn(block(0), raw_block(100));
     table.learn(block(1), raw_block(200));
-    readiness.on_ready(kStart, rank(1), {.source_time_us = 1}, false);
+    readiness.on_ready(kStart, kStart, rank(1), {.source_time_us = 1}, false);
     readiness.on_done({{.first = rank(2), .last = rank(2)}});
     CHECK(readiness.is_complete());
     CHECK_FALSE(readiness.may_begin());

@@ -145,6 +145,7 @@ std::map<std::string, std::int64_t> constants_of_the_code() {
     SAYS(ending, end_even);
     SAYS(ending, end_first_coded);
     SAYS(ending, end_max);
+    SAYS(ending, offer_unread);
     SAYS(ending, offer_first);
     SAYS(ending, offer_even);
     SAYS(ending, offer_max);
