@@ -61,7 +61,6 @@ class LaunchedPush {
   private:
     [[nodiscard]] bool is_srun() const { return options_.launcher == Launcher::srun; }
     [[nodiscard]] std::vector<LaunchNode*> nodes_in(State state);
-    [[nodiscard]] std::vector<std::string> names_in(State state);
     [[nodiscard]] std::vector<Ended> carry_out_round(const std::vector<Command>& commands);
 
     void begin_round();
@@ -72,6 +71,7 @@ class LaunchedPush {
                                                          std::vector<std::string> names) const;
     [[nodiscard]] std::vector<Heard> round_by_srun();
     void judge_round(const std::vector<Heard>& heard);
+    bool put_out(std::size_t rank, const std::string& why);
     void put_out_silent(const std::vector<Heard>& heard);
     void give_up(const std::string& why);
 
@@ -95,14 +95,6 @@ std::vector<LaunchNode*> LaunchedPush::nodes_in(State state) {
         }
     }
     return some;
-}
-
-std::vector<std::string> LaunchedPush::names_in(State state) {
-    std::vector<std::string> names;
-    for (const LaunchNode* node : nodes_in(state)) {
-        names.push_back(node->name);
-    }
-    return names;
 }
 
 void LaunchedPush::give_up(const std::string& why) {
@@ -244,12 +236,23 @@ std::vector<Command> LaunchedPush::commands_of_round(const std::string& order,
     return commands;
 }
 
-/// The source is this node if it is one of them, else the first.
+/// The source is this node if it is one of them, else the first. It stays the source though it
+/// holds the file after a round that failed for others: the next may be the one that can't.
 std::vector<Heard> LaunchedPush::round_by_srun() {
-    members_ = nodes_in(State::fit);
-    const std::vector<std::string> names = names_in(State::fit);
+    LaunchNode* const source_before = members_.empty() ? nullptr : members_[source_];
+    members_.clear();
+    std::vector<std::string> names;
+    for (LaunchNode& node : nodes_) {
+        if (node.state == State::fit || &node == source_before) {
+            members_.push_back(&node);
+            names.push_back(node.name);
+        }
+    }
     const std::size_t here = own_place(names);
-    source_ = here == names.size() ? 0 : here;
+    const auto before = std::ranges::find(members_, source_before);
+    source_ = before != members_.end() ? static_cast<std::size_t>(before - members_.begin())
+              : here == names.size()   ? 0
+                                       : here;
     std::vector<std::string> words = worker_words(site_, options_);
     words.insert(words.end(),
                  {"--root=" + std::to_string(source_),
@@ -268,6 +271,7 @@ std::vector<Heard> LaunchedPush::round_by_srun() {
 /// Who failed is out. Where that was the source, or nobody knows, all are.
 void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
     std::optional<WorkerTold> failure;
+    std::vector<std::pair<std::size_t, std::string>> failed;  // By rank, and why.
     for (std::size_t rank = 0; rank < heard.size(); ++rank) {
         const auto told = worker_told(heard[rank]);
         bytes_ = std::max(bytes_, told ? told->bytes : 0);
@@ -277,6 +281,9 @@ void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
         if (told && told->culprit && !failure) {
             failure = told;
         }
+        if (told && told->culprit == rank) {
+            failed.emplace_back(rank, told->why);  // It knows best.
+        }
     }
     if (nodes_in(State::fit).empty()) {
         return;
@@ -285,15 +292,26 @@ void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
         put_out_silent(heard);
         return;
     }
-    LaunchNode* culprit =
-        *failure->culprit < members_.size() ? members_[*failure->culprit] : nullptr;
-    if (culprit == nullptr || culprit->state != State::fit || *failure->culprit == source_) {
+    failed.emplace_back(*failure->culprit, failure->why);
+    bool has_one = false;
+    for (const auto& [rank, why] : failed) {
+        has_one = put_out(rank, why) || has_one;
+    }
+    if (*failure->culprit == source_ || !has_one) {
         why_ = printable(failure->why);
         is_over_ = true;
-        return;
     }
-    culprit->state = State::failed;
-    culprit->why = printable(failure->why);
+}
+
+/// False if it is no longer one of those who wait for the file, or gives it.
+bool LaunchedPush::put_out(std::size_t rank, const std::string& why) {
+    LaunchNode* node = rank < members_.size() ? members_[rank] : nullptr;
+    if (node == nullptr || node->state != State::fit || rank == source_) {
+        return false;
+    }
+    node->state = State::failed;
+    node->why = printable(why);
+    return true;
 }
 
 /// The members did not even meet: who says other than the source is not one of those that

@@ -93,6 +93,26 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   [ "$(jq .rounds "$WORK/out")" = 0 ]
 }
 
+@test "closed data ports: all of those are named in one round, and the source stays the source" {
+  local node
+  input image 3000000
+  chmod 644 "$WORK/image"
+  for node in n1 n2; do unreachable "$node" udp; done
+  push alice n0 --launcher=ssh --interface=eth0 -w 'n[0-2]' --json image /var/tmp/images/
+  [ "$RC" = 1 ]
+  [ "$(jq -r '.failed[].node' "$WORK/out" | tr '\n' ' ')" = 'n1 n2 ' ]
+  [ "$(jq .rounds "$WORK/out")" = 1 ]
+  push alice n0 --launcher=srun --interface=eth0 -w 'n[0-3]' --json image /var/tmp/images/
+  for node in n1 n2; do reachable "$node"; done
+  [ "$RC" = 1 ]
+  [ "$(jq -r '.failed[].node' "$WORK/out" | sort | tr '\n' ' ')" = 'n1 n2 ' ]
+  jq -r '.failed[].why' "$WORK/out" | grep -q 'open the data ports'
+  [ "$(jq .rounds "$WORK/out")" = 2 ]
+  has image n0 n3
+  empty_on n1 n2
+  wait_for 20 nodes_idle
+}
+
 @test "verified: the same, another, none, nobody there" {
   local launcher
   input image 3000000
