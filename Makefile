@@ -228,6 +228,8 @@ sim-scale: $(SCALE)
 san_runs = $(if $(filter file,$(origin RUNS)),200,$(RUNS))
 san:
 	@$(MAKE) unit sim fuzz-replay RUNS=$(san_runs) BUILD=$(BUILD)/san SAN=address,undefined
+# A forked process ends with threads that its parent has not joined yet.
+tsan: export TSAN_OPTIONS ?= report_thread_leaks=0
 tsan:
 	@$(MAKE) unit sim RUNS=$(san_runs) BUILD=$(BUILD)/tsan SAN=thread
 

@@ -22,6 +22,11 @@ void set_event(const UniqueFd& event) {
     [[maybe_unused]] const auto written = ::write(event.get(), &one, sizeof(one));
 }
 
+void take_event(const UniqueFd& event) {
+    std::uint64_t times = 0;
+    [[maybe_unused]] const auto read = ::read(event.get(), &times, sizeof(times));
+}
+
 Status wait_readable(int done_fd, const Patience& patience, const std::string& doing) {
     Waiting waiting{patience};
     std::array<pollfd, 1> watched{pollfd{.fd = done_fd, .events = POLLIN, .revents = 0}};

@@ -19,9 +19,11 @@ namespace stage {
                                    const Patience& patience,
                                    const std::string& doing);
 
-/// An event that one thread sets and another waits for by poll().
+/// An event that one thread sets and another waits for by poll(), and takes: what was written
+/// before it was set is seen after it was taken.
 [[nodiscard]] UniqueFd make_event();
 void set_event(const UniqueFd& event);
+void take_event(const UniqueFd& event);
 
 /// Runs `work` in a detached thread. `work` must own, or share, all that it touches.
 [[nodiscard]] Status run_aside(std::function<void()> work);
@@ -46,6 +48,7 @@ template <class Answer>
     if (Status waited = wait_readable(shared->done.get(), patience, doing); !waited) {
         return waited.error();
     }
+    take_event(shared->done);
     return *std::move(shared->answer);
 }
 
