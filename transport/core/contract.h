@@ -35,6 +35,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,15 +78,17 @@ enum class OperationKind : std::uint8_t {
     join_group,   ///< Hear it again.
 };
 
+/// Nearly all are a packet's, and some sixty wait at a time: one is kept to a cache line.
 struct Operation {
-    OperationKind kind = OperationKind::drop;
     Ticket ticket;  ///< The lease for place and drop; else drawn by the core, echoed on
                     ///< completion.
     BlockIndex block;
     ChunkIndex chunk;
-    wire::Descriptor descriptor;     ///< verify and store.
-    std::optional<ParityCode> code;  ///< encode and reconstruct.
+    OperationKind kind = OperationKind::drop;
+    wire::Descriptor descriptor;             ///< verify and store.
+    std::shared_ptr<const ParityCode> code;  ///< encode and reconstruct.
 };
+static_assert(sizeof(Operation) <= 64);
 
 enum class Verdict : std::uint8_t {
     good,

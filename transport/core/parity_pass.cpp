@@ -4,6 +4,7 @@
 #include "transport/core/train.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace stage::core {
@@ -48,7 +49,7 @@ void ParityPass::order_encode(OperationQueue& operations) {
     Operation encode;
     encode.kind = OperationKind::encode;
     encode.block = BlockIndex{blocks_};
-    encode.code = std::move(code);
+    encode.code = std::make_shared<const ParityCode>(std::move(code));
     operations.push_back(std::move(encode));
 }
 

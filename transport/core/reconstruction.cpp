@@ -1,6 +1,7 @@
 #include "transport/core/reconstruction.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace stage::core {
@@ -61,7 +62,7 @@ bool Reconstruction::poll(Intake& intake) {
     Operation reconstruct;
     reconstruct.kind = OperationKind::reconstruct;
     reconstruct.block = BlockIndex{blocks_};
-    reconstruct.code = std::move(code);
+    reconstruct.code = std::make_shared<const ParityCode>(*std::move(code));
     intake.operations().push_back(std::move(reconstruct));
     close(intake);
     for (const ParityCode::Symbol& symbol : lost) {

@@ -50,7 +50,7 @@ class Source final : public PassSource {
             core::Operation encode;
             encode.kind = core::OperationKind::encode;
             encode.block = BlockIndex{static_cast<std::uint32_t>(sent_.size()) + encoded_};
-            encode.code = code_of(plan_, encoded_);
+            encode.code = std::make_shared<const core::ParityCode>(code_of(plan_, encoded_));
             operations_.push_back(std::move(encode));
         }
         while (lowest_due_ < sent_.size() && sent_[lowest_due_] >= due_[lowest_due_]) {
@@ -175,18 +175,17 @@ class Receiver final : public Node {
         core::Operation reconstruct;
         reconstruct.kind = core::OperationKind::reconstruct;
         reconstruct.block = BlockIndex{static_cast<std::uint32_t>(blocks_.size()) + index};
-        reconstruct.code = code_of(plan_, index);
+        core::ParityCode code = code_of(plan_, index);
         for (std::uint32_t chunk = have_.next_absent(first_of(index));
              chunk < first_of(index + 1);
              chunk = have_.next_absent(chunk + 1)) {
-            reconstruct.code->lost.push_back(
-                static_cast<std::uint16_t>(chunk - first_of(index)));
+            code.lost.push_back(static_cast<std::uint16_t>(chunk - first_of(index)));
         }
-        for (std::uint32_t at = block.parities.next(0);
-             reconstruct.code->with.size() < reconstruct.code->lost.size();
+        for (std::uint32_t at = block.parities.next(0); code.with.size() < code.lost.size();
              at = block.parities.next(at + 1)) {
-            reconstruct.code->with.push_back(static_cast<std::uint16_t>(at));
+            code.with.push_back(static_cast<std::uint16_t>(at));
         }
+        reconstruct.code = std::make_shared<const core::ParityCode>(std::move(code));
         operations_.push_back(std::move(reconstruct));
         on_reconstructed(index);
         counted_ = have_.count();
