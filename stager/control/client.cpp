@@ -29,8 +29,19 @@ Error silent(const std::string& path, std::string_view why) {
 }
 
 Error silent(const std::string& path, int cause) {
-    return silent(path, std::generic_category().message(cause));
+    return Error{
+        Blame::node,
+        "stagecastd does not answer at " + path + ": " + std::generic_category().message(cause),
+        cause}
+        .remedy(kRemedy);
 }
+
+/// It closed without having read all that was said: what it never read it never took.
+bool is_untaken(const Error& error) {
+    return error.cause() == ECONNRESET || error.cause() == EPIPE;
+}
+
+constexpr int kBetweenTriesMs = 50;
 
 /// A socket that is none of 0, 1, 2, whatever the host process has closed.
 UniqueFd open_socket() {
@@ -69,7 +80,6 @@ int try_to_connect(const sockaddr_un& address, Duration patience, UniqueFd& fd) 
 
 /// Who isn't there is waited for until `absent` is over.
 Result<UniqueFd> connected(const std::string& path, Duration patience, Duration absent) {
-    constexpr int kBetweenMs = 50;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
@@ -87,7 +97,7 @@ Result<UniqueFd> connected(const std::string& path, Duration patience, Duration 
         if (!is_absent || Clock::now() >= until) {
             return silent(path, cause);
         }
-        static_cast<void>(::poll(nullptr, 0, kBetweenMs));
+        static_cast<void>(::poll(nullptr, 0, kBetweenTriesMs));
     }
 }
 
@@ -217,8 +227,16 @@ Result<Answer> Call::answer(Duration patience) const {
 Result<Answer> ask_daemon(const std::string& socket_path,
                           const Request& request,
                           const Patience& patience) {
-    const auto call = Call::begin(socket_path, request, patience.connect, patience.absent);
-    return call ? call->answer(patience.answer) : Result<Answer>{call.error()};
+    const auto until = Clock::now() + patience.absent;
+    while (true) {
+        const Duration absent = std::max<Duration>(until - Clock::now(), {});
+        const auto call = Call::begin(socket_path, request, patience.connect, absent);
+        auto answer = call ? call->answer(patience.answer) : Result<Answer>{call.error()};
+        if (answer || !is_untaken(answer.error()) || Clock::now() >= until) {
+            return answer;
+        }
+        static_cast<void>(::poll(nullptr, 0, kBetweenTriesMs));
+    }
 }
 
 }  // namespace stage

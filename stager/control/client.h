@@ -19,7 +19,8 @@ namespace stage {
 struct Patience {
     Duration connect;  ///< Until the daemon has taken the connection and the request.
     Duration answer;   ///< From then until its answer.
-    /// Until it listens: a daemon that is started anew isn't there for a moment.
+    /// Until it listens: a daemon that is started anew isn't there for a moment. One that ends
+    /// before it has read the request was not there, either (ask_daemon() only).
     Duration absent{};
 };
 

@@ -79,8 +79,26 @@ ControlServer::~ControlServer() {
     while (!connections_.empty()) {
         drop(connections_.begin()->first);
     }
-    loop_.forget(socket_.get());
+    close_door();
+}
+
+void ControlServer::close_door() {
+    if (!socket_) {
+        return;
+    }
+    // The name first: whoever is hung up on comes again at once.
     static_cast<void>(::unlink(path_.c_str()));
+    loop_.forget(socket_.get());
+    socket_.reset();
+    std::vector<ConnectionId> unheard;
+    for (const auto& [id, connection] : connections_) {
+        if (!connection.asked) {
+            unheard.push_back(id);
+        }
+    }
+    for (const ConnectionId id : unheard) {
+        drop(id);
+    }
 }
 
 std::size_t ControlServer::strangers() const {

@@ -40,6 +40,11 @@ class ControlServer {
     ControlServer& operator=(const ControlServer&) = delete;
     ~ControlServer();
 
+    /// The daemon ends. Who comes from now on finds no socket, and who has come and not asked
+    /// is hung up on before anything of theirs is read: both wait for the next daemon. Answers
+    /// that are owed can still be given.
+    void close_door();
+
     void set_on_gone(OnGone on_gone) { on_gone_ = std::move(on_gone); }
     /// Who asks; by SO_PEERCRED. Within on_request.
     [[nodiscard]] uid_t uid_of(ConnectionId connection) const;

@@ -259,8 +259,7 @@ void Daemon::stop() {
     stopping_ = true;
     log_.info("stopping; running stages fail");
     notify_service_manager("STOPPING=1");
-    // Who comes from now on waits for the next daemon, as if this one were gone.
-    static_cast<void>(::unlink((config_.run_dir + "/stagecastd.sock").c_str()));
+    control_->close_door();
     loop_.after(kStopMax, [this] { loop_.stop(); });
     // A moment more, so that what was said last has left.
     registry_->break_off("stagecastd was stopped here", [this] {

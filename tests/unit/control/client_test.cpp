@@ -58,6 +58,38 @@ TEST_CASE("a daemon whose queue is full costs a bounded time") {
     CHECK_THAT(sentence, Catch::Contains("timed out"));
 }
 
+TEST_CASE("a daemon that ends before it has taken a request leaves it to the next one") {
+    Listener old;
+    const std::string path = old.path();
+    constexpr Patience kThrough{.connect = 20s, .answer = 20s, .absent = 20s};
+    std::optional<Result<Answer>> answer;
+    std::jthread asking{[&] { answer = ask_daemon(path, PingRequest{}, kThrough); }};
+    SECTION("it never took the connection") {
+        old.await_guest();
+    }
+    SECTION("it took the connection and read nothing") {
+        old.take_and_close();
+    }
+    old.leave();
+    const Listener next{path};
+    const auto daemon = next.answering(framed(encode(Answer{Pong{"2"}})));
+    asking.join();
+    REQUIRE(*answer);
+    CHECK(std::get<Pong>(**answer).version == "2");
+}
+
+TEST_CASE("who does not wait for a daemon hears of one that took nothing at once") {
+    Listener old;
+    std::optional<Result<Answer>> answer;
+    std::jthread asking{[&] { answer = ask_daemon(old.path(), PingRequest{}, kLong); }};
+    old.await_guest();
+    old.stop();
+    asking.join();
+    // Before or after it has said what it wants.
+    CHECK_THAT(failure(*answer),
+               Catch::Contains("Connection reset") || Catch::Contains("Broken pipe"));
+}
+
 TEST_CASE("an answer that breaks off or makes no sense is a failure") {
     const Listener listener;
     auto whole = framed(encode(Answer{Pong{"1"}}));

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -22,19 +23,31 @@ namespace stage {
 /// A listening socket of ours; `serve` answers one connection.
 class Listener {
   public:
-    Listener() {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        path_.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
-        fd_ = UniqueFd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
-        const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-        REQUIRE(::bind(fd_.get(), generic, sizeof address) == 0);
-        REQUIRE(::listen(fd_.get(), 4) == 0);
-    }
+    Listener() { listen(); }
+    /// At the place of one that left.
+    explicit Listener(std::string path) : path_{std::move(path)} { listen(); }
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+    ~Listener() = default;
 
     [[nodiscard]] const std::string& path() const { return path_; }
     void stop() { fd_.reset(); }
+    /// And takes its name along.
+    void leave() {
+        static_cast<void>(::unlink(path_.c_str()));
+        stop();
+    }
+    /// Somebody has connected, and is not taken.
+    void await_guest() const {
+        pollfd one{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+        REQUIRE(::poll(&one, 1, -1) == 1);
+    }
+    /// Takes somebody whose request is here, and reads nothing of it.
+    void take_and_close() const {
+        const UniqueFd peer{::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+        pollfd one{.fd = peer.get(), .events = POLLIN, .revents = 0};
+        REQUIRE(::poll(&one, 1, -1) == 1);
+    }
 
     /// Takes one connection, reads its request, writes `bytes` and closes.
     [[nodiscard]] std::jthread answering(std::vector<std::byte> bytes) const {
@@ -55,6 +68,17 @@ class Listener {
     }
 
   private:
+    void listen() {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+        fd_ = UniqueFd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+        const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+        REQUIRE(::bind(fd_.get(), generic, sizeof address) == 0);
+        REQUIRE(::listen(fd_.get(), 4) == 0);
+    }
+
     Scratch directory_;
     std::string path_ = directory_.path() + "/socket";
     UniqueFd fd_;

@@ -1,11 +1,13 @@
 #include "stager/daemon/control_server.h"
 
+#include "tests/unit/daemon/run_until.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -72,6 +74,14 @@ class World {
         loop_ = nullptr;  // One round trip a world: a stopped loop does not run again.
         return answer;
     }
+
+    /// Whoever has connected is taken, and so many are heard.
+    void hear(int count) {
+        run_until(*loop_, [&] { return requests == count; });
+    }
+    [[nodiscard]] UniqueFd connect() const { return connect_as(0, path_); }
+    [[nodiscard]] bool has_socket() const { return ::access(path_.c_str(), F_OK) == 0; }
+    ControlServer& server() { return *server_; }
 
     int requests = 0;
     Answer reply = Ack{};
@@ -148,4 +158,29 @@ TEST_CASE("who has closed its half hears a long answer whole") {
     const auto answer = world.ask(0, said(StatusRequest{}));
     REQUIRE(answer);
     CHECK(*answer == world.reply);
+}
+
+TEST_CASE("who has not been heard when the daemon ends is hung up on untaken") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    World world;
+    world.waits_for_gone = true;  // Nobody is answered.
+    const UniqueFd heard = world.connect();
+    const UniqueFd silent = world.connect();
+    const auto request = said(PingRequest{});
+    REQUIRE(::send(heard.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
+    world.hear(1);
+    const UniqueFd waits = world.connect();  // In the backlog, and has asked.
+    REQUIRE(::send(waits.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
+    world.server().close_door();
+    CHECK_FALSE(world.has_socket());
+    std::array<std::byte, 16> buffer{};
+    CHECK(::recv(waits.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) < 0);
+    CHECK(errno == ECONNRESET);
+    CHECK(::send(silent.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0);
+    CHECK(errno == EPIPE);
+    CHECK(::recv(heard.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) < 0);
+    CHECK(errno == EAGAIN);  // It is still owed its answer.
+    CHECK(world.requests == 1);
 }
