@@ -109,7 +109,9 @@ void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
             "another daemon's first word was no SETUP; is its version ours?",
             {{"node", guest->link->link().peer_name()},
              {"why", message ? "it is another word" : message.error().sentence()}});
-        remove(guest);
+        // Whatever it can read of this, it sees which version speaks, and can say so.
+        guest->link->send(encode(FailedMessage{}));
+        guest->link->finish();
         return;
     }
     std::unique_ptr<DrivenLink> link = std::move(guest->link);

@@ -38,6 +38,7 @@ class Incoming {
     Incoming& operator=(const Incoming&) = delete;
     ~Incoming();
 
+    [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
     [[nodiscard]] std::uint64_t strangers_total() const { return listener_.strangers_total(); }
 
   private:

@@ -59,6 +59,8 @@ void Inquiry::on_change() {
                                : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
     if (const auto* told = message ? std::get_if<TellMessage>(&*message) : nullptr) {
         finish(told->is_announced ? Said::announced : Said::unannounced, "");
+    } else if (frame && !message) {
+        finish(Said::nothing, message.error().sentence());
     } else if (frame || link_->link().state() == Link::State::closed) {
         const auto& error = link_->link().error();
         finish(Said::nothing, error ? error->sentence() : "its stagecastd makes no sense");

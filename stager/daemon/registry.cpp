@@ -7,6 +7,19 @@
 namespace stage {
 namespace {
 
+/// For a last word to leave.
+constexpr Duration kLastWordMax = std::chrono::seconds{5};
+constexpr const char* kTooManyHeld =
+    "too many stages are held that no plugin has announced here; is stagecast.so in "
+    "plugstack.conf there, and can it be loaded?";
+
+/// Their links speak one version, and yet.
+std::string unreadable_plan(const std::string& node) {
+    return "stagecastd here, version " + std::string{kStagecastVersion} +
+           ", can't read the plan of that of node " + node +
+           ", so they are of different releases; install the same release of stagecast on both";
+}
+
 bool covers(std::uint32_t asked_step, std::uint32_t step) {
     return asked_step == kWholeJob || asked_step == step;
 }
@@ -117,6 +130,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
                            {{"node", node},
                             {"job", setup.key.job_id},
                             {"why", plan ? "too many stages are held" : "malformed"}});
+        refuse(setup, plan ? kTooManyHeld : unreadable_plan(node), std::move(link));
         return;
     }
     learn_name(setup, *plan, link->link());
@@ -142,6 +156,17 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     } else if (stored) {
         stage_of(setup.key).fail_as(*stored);
     }
+}
+
+/// The job's owner is to read why, not only who reads this node's log.
+void Registry::refuse(const SetupMessage& setup,
+                      std::string sentence,
+                      std::unique_ptr<DrivenLink> link) {
+    link->set_on_change([] {});
+    link->send(encode(FailedMessage{{{setup.to, Blame::node, std::move(sentence)}}}));
+    link->finish();
+    services_.loop.after(kLastWordMax,
+                         [left = std::shared_ptr<DrivenLink>{std::move(link)}] {});
 }
 
 /// As long as no slurmd has told who this node is, others do: those further down the tree must

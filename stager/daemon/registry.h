@@ -52,6 +52,9 @@ class Registry {
     void on_change(StageKey key);
     Stage& stage_of(const StageKey& key);
     void clear_push(const StageKey& key);
+    void refuse(const SetupMessage& setup,
+                std::string sentence,
+                std::unique_ptr<DrivenLink> link);
     void learn_name(const SetupMessage& setup, const StagePlan& plan, const Link& link);
     void announce_push(const SetupMessage& setup, const StagePlan& plan);
     [[nodiscard]] bool may_push(const SetupMessage& setup,

@@ -73,7 +73,7 @@ void StageLinks::on_change(Rank rank, const DrivenLink* link) {
     read(rank, link);
     entry = find(rank, link);
     if (entry != nullptr && entry->link->link().state() == Link::State::closed) {
-        const std::string why = why_closed(entry->link->link());
+        const std::string why = entry->objection.value_or(why_closed(entry->link->link()));
         links_.erase(rank);
         owner_.on_link_down(rank, why);
         if (empty()) {
@@ -91,7 +91,8 @@ void StageLinks::read(Rank rank, const DrivenLink* link) {
         auto message = decode_tree_message(*frame);
         if (!message) {
             ++services_.counters.messages_refused;
-            entry->link->close(message.error());
+            entry->objection = message.error().sentence();
+            entry->link->close(message.error());  // It may be closed already, for less.
             return;
         }
         owner_.on_link_message(rank, std::move(*message));

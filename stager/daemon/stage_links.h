@@ -11,6 +11,8 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace stage {
 
@@ -47,6 +49,7 @@ class StageLinks {
     struct Entry {
         std::unique_ptr<DrivenLink> link;
         bool is_up = false;
+        std::optional<std::string> objection{};  ///< To what came over it.
     };
 
     void on_change(Rank rank, const DrivenLink* link);

@@ -45,12 +45,14 @@ std::string node_or(const std::string& name, std::string_view otherwise) {
     return name.empty() ? std::string{otherwise} : "node " + name;
 }
 
+/// Both by name: whoever reads it, a job's owner for one, may be on neither.
 std::string versions_sentence(const std::string& peer,
                               const VersionRange& theirs,
+                              const std::string& own,
                               const VersionRange& ours) {
-    return node_or(peer, "the peer") + " speaks version " + text_of(theirs) +
-           " of the daemons' protocol, this node " + text_of(ours) +
-           "; install the same release of stagecast on both";
+    return "stagecastd of " + node_or(peer, "the peer") + " speaks version " + text_of(theirs) +
+           " of the daemons' protocol, that of " + node_or(own, "this node") + " " +
+           text_of(ours) + "; install the same release of stagecast on both";
 }
 
 }  // namespace
@@ -141,8 +143,9 @@ Result<Handshake::Step> Handshake::on_greeting(ByteReader& reader) {
     }
     version_ = std::min(peer_versions_.highest, start_.versions.highest);
     if (version_ < peer_versions_.lowest || version_ < start_.versions.lowest) {
-        return refuse({.code = RefusalCode::versions, .versions = start_.versions, .name = {}},
-                      versions_sentence(from, peer_versions_, start_.versions));
+        return refuse(
+            {.code = RefusalCode::versions, .versions = start_.versions, .name = {}},
+            versions_sentence(from, peer_versions_, start_.own_name, start_.versions));
     }
     Step step;
     if (start_.role == LinkRole::connector) {
@@ -245,7 +248,8 @@ Error Handshake::on_refusal(ByteReader& reader) const {
     switch (code) {
         case RefusalCode::versions:
             return {Blame::node,
-                    versions_sentence(start_.peer_name, versions, start_.versions)};
+                    versions_sentence(
+                        start_.peer_name, versions, start_.own_name, start_.versions)};
         case RefusalCode::name:
             return {Blame::node,
                     "the daemon there is that of " + node_or(name, "no node") +

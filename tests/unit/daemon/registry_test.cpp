@@ -39,14 +39,15 @@ class RegistryWorld {
     ~RegistryWorld() { world.loop().forget(listener_->fd()); }
 
     /// The first node connects and says SETUP, with `more` right behind it.
-    void set_up(const std::vector<TreeMessage>& more = {}) {
+    void set_up(const std::vector<TreeMessage>& more = {}) { set_up(encode(plan_), more); }
+    void set_up(std::vector<std::byte> plan, const std::vector<TreeMessage>& more) {
         auto link = Link::connect(
             parent_policy_, world.munge, "n1", loopback(listener_->port()), world.loop().now());
         const SetupMessage setup{.key = kKey,
                                  .from = Rank{0},
                                  .to = Rank{1},
                                  .remaining_ms = 60'000,
-                                 .plan = encode(plan_)};
+                                 .plan = std::move(plan)};
         REQUIRE(link->send(encode(setup)));
         for (const TreeMessage& message : more) {
             REQUIRE(link->send(encode(message)));
@@ -161,6 +162,22 @@ TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at 
     const auto stored = world.ask(QueryRequest{kKey});
     REQUIRE(stored);
     CHECK_THAT(stored->sentence, Catch::Contains(kRestarted));
+}
+
+TEST_CASE("a plan that this daemon can't read is everybody's failure, by the reason's name") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.set_up({std::byte{1}, std::byte{2}}, {});
+    const auto failures = world.next<FailedMessage>().failures;
+    REQUIRE(failures.size() == 1);
+    CHECK(failures[0].rank == Rank{1});
+    CHECK(failures[0].blame == Blame::node);
+    CHECK_THAT(failures[0].sentence,
+               Catch::Contains("of node n0") && Catch::Contains("different releases") &&
+                   Catch::Contains("install the same release"));
+    CHECK(world.registry.find(kKey) == nullptr);
 }
 
 TEST_CASE("a SETUP for a stage that had its verdict is no stage") {

@@ -167,11 +167,13 @@ TEST_CASE("the highest common version is taken, none is an error at both ends") 
         login.acceptor_start.versions = {5, 6};
         login.run();
         CHECK_FALSE(login.agreed());
-        CHECK(
-            login.connector_error ==
-            "node n3 speaks version 5 to 6 of the daemons' protocol, this node 1 to 4; install "
-            "the same release of stagecast on both");
-        CHECK_THAT(login.acceptor_error, Catch::Contains("node n0 speaks version 1 to 4"));
+        CHECK(login.connector_error ==
+              "stagecastd of node n3 speaks version 5 to 6 of the daemons' protocol, that of "
+              "node "
+              "n0 1 to 4; install the same release of stagecast on both");
+        CHECK_THAT(login.acceptor_error,
+                   Catch::Contains("node n0 speaks version 1 to 4") &&
+                       Catch::Contains("node n3 5 to 6"));
     }
 }
 
