@@ -1,5 +1,7 @@
 #include "spank/submit_side.h"
 
+#include "spank/batch_script.h"
+#include "spank/client_words.h"
 #include "spank/names.h"
 #include "spank/private_tmp.h"
 #include "spank/source_check.h"
@@ -7,56 +9,11 @@
 #include "stager/control/spec_list.h"
 
 #include <algorithm>
-#include <span>
 
 namespace stage {
 namespace {
 
 constexpr std::string_view kOption = "--stage-file";
-
-/// Whether what follows may be this option's value: it has none of its own.
-bool may_want_value(std::string_view word) {
-    const bool is_long = word.starts_with("--");
-    return word == ":" || (is_long && word.find('=') == std::string_view::npos) ||
-           (!is_long && word.starts_with('-') && word.size() == 2);
-}
-
-/// The client's own among its arguments: they end at the first word that is neither an option
-/// nor possibly an option's value. What follows is the program's own business.
-std::span<const std::string> own_words(const std::vector<std::string>& words) {
-    bool after_option = true;
-    std::size_t count = 0;
-    for (const std::string_view word : words) {
-        if (word == "--" || (!word.starts_with('-') && !after_option)) {
-            break;
-        }
-        after_option = may_want_value(word);
-        ++count;
-    }
-    return std::span{words}.first(count);
-}
-
-/// The value of an option among a client's arguments, or nothing.
-std::optional<std::string> argument_value(const std::vector<std::string>& words,
-                                          std::string_view long_name,
-                                          std::string_view short_name) {
-    const auto own = own_words(words);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-        const std::string_view word = own[i];
-        const bool is_name = word == long_name || (!short_name.empty() && word == short_name);
-        if (is_name) {
-            return i + 1 < words.size() ? words[i + 1] : std::string{};
-        }
-        if (word.starts_with(long_name) && word.size() > long_name.size() &&
-            word[long_name.size()] == '=') {
-            return std::string{word.substr(long_name.size() + 1)};
-        }
-        if (!short_name.empty() && word.starts_with(short_name)) {
-            return std::string{word.substr(short_name.size())};
-        }
-    }
-    return std::nullopt;
-}
 
 /// Whether tasks run in a container that is made before there are tasks, of what may have been
 /// staged: pyxis' --container-image and the like, or Slurm's own --container.
@@ -96,7 +53,8 @@ bool makes_job(const SpankHandle& handle) {
             !argument_value(handle.command_line(), "--jobid", {}).has_value());
 }
 
-/// The cluster that the user named by -M, if it is another one than ours.
+/// The cluster that the user named by -M, there or in the script, if it is another one than
+/// ours.
 std::optional<std::string> other_cluster(const SpankHandle& handle,
                                          const std::optional<ClusterFacts>& facts) {
     auto named = argument_value(handle.command_line(), "--clusters", "-M");
@@ -107,6 +65,9 @@ std::optional<std::string> other_cluster(const SpankHandle& handle,
         if (!named) {
             named = handle.variable(name);
         }
+    }
+    if (!named && handle.client() == "sbatch") {
+        named = cluster_of_script(handle.command_line(), handle.working_directory());
     }
     const bool is_ours = named && facts && *named == facts->name;
     return is_ours ? std::nullopt : named;

@@ -187,6 +187,19 @@ TEST_CASE("paths for another cluster are not checked here, with a notice") {
     SECTION("from the environment") {
         host.process["SBATCH_CLUSTERS"] = "far";
     }
+    SECTION("in the script") {
+        world.scratch.write("job.sh",
+                            "#!/bin/sh\n# a job\n\n#SBATCH -N2 " +
+                                std::string{GENERATE("-M far",
+                                                     "-Mfar",
+                                                     "--clusters=far",
+                                                     "--clusters far -n 4",
+                                                     "--clusters=\"far\"")} +
+                                "\nsrun true\n");
+        host.arguments = GENERATE(std::vector<std::string>{"job.sh", "-M", "other"},
+                                  std::vector<std::string>{"-N", "2", "job.sh"},
+                                  std::vector<std::string>{"--hold", "job.sh", "x"});
+    }
     host.facts->prolog_at_allocation = false;  // ours has no say
     side.on_option("nope", false);
     REQUIRE(side.on_options_parsed(host));
@@ -205,8 +218,23 @@ TEST_CASE("-M of our own cluster, or of the job's program, is nothing special") 
     SECTION("the script's") {
         host.arguments = {"-N", "2", "job.sh", "-M", "far"};
     }
+    SECTION("the script's, and no option before it") {
+        host.arguments = {"job.sh", "-M", "far"};
+    }
     SECTION("the script's, after an option that has its value") {
         host.arguments = {GENERATE("-N2", "--nodes=2"), "job.sh", "-M", "far"};
+    }
+    SECTION("where the script has begun") {
+        world.scratch.write("job.sh", "#!/bin/sh\nsrun true\n#SBATCH -M far\n");
+        host.arguments = {"job.sh"};
+    }
+    SECTION("of what is no script") {
+        world.scratch.write("job.sh", "#SBATCH -M far\n");
+        host.arguments = {"job.sh"};
+    }
+    SECTION("in the script, where the command line says ours") {
+        world.scratch.write("job.sh", "#!/bin/sh\n#SBATCH -M far\n");
+        host.arguments = {"-M", "lab", "job.sh"};
     }
     side.on_option("nope", false);
     CHECK_THAT(refusal(side, host), Catch::Contains("No such file"));
