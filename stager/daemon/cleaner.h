@@ -2,7 +2,8 @@
 //
 // At its end the job's directory is removed, by a child that acts as the user; so is what was
 // staged elsewhere for the time of the job only, of which the workers left a list in there
-// (files/stage_lists.h). Then nothing of it is remembered.
+// (files/stage_lists.h) and the stage another name of it (spawn/kept_lists.h). Then nothing of
+// it is remembered.
 #pragma once
 
 #include "stager/daemon/job_directory.h"

@@ -98,6 +98,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void log_failure() const;
     void settle(const GroupVerdict& verdict);
     void store(const Verdict& verdict);
+    void keep_list();
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);

@@ -1,7 +1,9 @@
 // What is done once the group's verdict is known here? The part of Stage that remembers it and
 // tells.
+#include "stager/daemon/job_directory.h"
 #include "stager/daemon/library_directories.h"
 #include "stager/daemon/stage.h"
+#include "stager/spawn/kept_lists.h"
 
 #include <utility>
 
@@ -38,6 +40,9 @@ void Stage::settle(const GroupVerdict& verdict) {
         add_library_directories(own, request_->specs);
     }
     const bool failed = own.state == VerdictState::failed;
+    if (!failed && run_) {
+        keep_list();
+    }
     count_settled(services_.counters, facts, times_);
     if (request_) {
         store(own);
@@ -55,6 +60,13 @@ void Stage::settle(const GroupVerdict& verdict) {
     remember();
     for (const OnVerdict& answer : std::exchange(waiting_, {})) {
         answer(*verdict_);
+    }
+}
+
+/// The job is about to run, and may empty its directory.
+void Stage::keep_list() {
+    if (const auto root = stage_root_()) {
+        keep_remove_list(*root, directory_names(key_.job_id, key_.step_id));
     }
 }
 

@@ -40,18 +40,21 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
     return lists;
 }
 
-std::string read_list(int directory) {
+UniqueFd open_list(int directory) {
     const UniqueFd lists{::openat(directory, kListDirectory, kPlaceHere)};
-    const UniqueFd list{
+    return UniqueFd{
         ::openat(lists.get(), kRemoveList, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+}
+
+std::string read_list(int list) {
     struct stat status {};
-    if (!list || ::fstat(list.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (::fstat(list, &status) != 0 || !S_ISREG(status.st_mode)) {
         return {};
     }
     const std::int64_t size = std::min<std::int64_t>(status.st_size, kMaxListBytes);
     std::string text(static_cast<std::size_t>(size), '\0');
     const std::int64_t count =
-        read_fully(list.get(), std::as_writable_bytes(std::span{text.data(), text.size()}), 0);
+        read_fully(list, std::as_writable_bytes(std::span{text.data(), text.size()}), 0);
     text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
     return text;
 }
@@ -89,17 +92,6 @@ bool remove_path(std::string path) {
     struct stat there {};
     return parent && ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(there.st_mode) && remove_entry(parent.get(), name).ok();
-}
-
-std::size_t remove_by_list(int directory) {
-    const std::string text = read_list(directory);
-    std::size_t count = 0;
-    // What no NUL ends is the beginning of a name, and may be another's.
-    for (std::size_t at = 0, end = text.find('\0'); end != std::string::npos;
-         at = end + 1, end = text.find('\0', at)) {
-        count += remove_path(text.substr(at, end - at)) ? 1U : 0U;
-    }
-    return count;
 }
 
 struct CloseDirectory {
@@ -180,11 +172,22 @@ Status add_to_stage_list(const std::string& directory,
     return target_error(directory + '/' + kListDirectory + '/' + list, cause);
 }
 
+std::size_t remove_by_list(int list) {
+    const std::string text = read_list(list);
+    std::size_t count = 0;
+    // What no NUL ends is the beginning of a name, and may be another's.
+    for (std::size_t at = 0, end = text.find('\0'); end != std::string::npos;
+         at = end + 1, end = text.find('\0', at)) {
+        count += remove_path(text.substr(at, end - at)) ? 1U : 0U;
+    }
+    return count;
+}
+
 std::size_t remove_listed(int directory) {
-    std::size_t count = remove_by_list(directory);
+    std::size_t count = remove_by_list(open_list(directory).get());
     for (const std::string& name : step_directories(directory)) {
         const UniqueFd step{::openat(directory, name.c_str(), kPlaceHere)};
-        count += step ? remove_by_list(step.get()) : 0;
+        count += step ? remove_by_list(open_list(step.get()).get()) : 0;
     }
     return count;
 }

@@ -7,6 +7,8 @@
 //              with `temp`, and while a worker is at work its temporary files, so that even one
 //              that was killed leaves nothing behind; a directory's name ends in a slash
 //
+// A list `remove` is followed though the job has emptied its directory (spawn/kept_lists.h).
+//
 // The directory is the user's, so both lists are hints of the user's: only a process with no
 // more than the user's rights may act on them.
 #pragma once
@@ -38,5 +40,8 @@ inline constexpr const char* kRemoveList = "remove";
 /// steps' directories: files, and what is said to be a directory with all that is in it, by
 /// absolute paths. To be called as the user. Gives how many were removed.
 std::size_t remove_listed(int directory);
+
+/// What one such list names, open as `list`. As the user, too.
+std::size_t remove_by_list(int list);
 
 }  // namespace stage

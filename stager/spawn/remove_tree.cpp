@@ -3,6 +3,7 @@
 #include "stager/files/empty_directory.h"
 #include "stager/files/stage_lists.h"
 #include "stager/spawn/child.h"
+#include "stager/spawn/kept_lists.h"
 #include "transport/base/unique_fd.h"
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,22 +31,10 @@ constexpr std::chrono::milliseconds kRetryAfter{250};
 
 /// In a child of its own, because becoming the user is for good. Whatever the user does to that
 /// child (it can be stopped or killed), root goes on afterwards.
-void empty_as_user(int top, const UserIdentity& user) {
-    if (::geteuid() != 0) {
-        return;
-    }
-    if (user.uid == 0) {  // A push: root's own list, of what lies below PushRoots.
-        static_cast<void>(remove_listed(top));
-        return;
-    }
+void do_as(const UserIdentity& user, const std::function<bool()>& work) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-        if (!become_user(user)) {
-            ::_exit(1);
-        }
-        // First what the stage left elsewhere: the list of it lies in here.
-        static_cast<void>(remove_listed(top));
-        ::_exit(empty_directory(top) ? 0 : 1);
+        ::_exit(become_user(user) && work() ? 0 : 1);
     }
     for (int status = 0; pid > 0;) {
         const pid_t got = ::waitpid(pid, &status, WUNTRACED);
@@ -58,6 +48,41 @@ void empty_as_user(int top, const UserIdentity& user) {
     }
 }
 
+void empty_as_user(int top, const UserIdentity& user) {
+    if (::geteuid() != 0) {
+        return;
+    }
+    if (user.uid == 0) {  // A push: root's own list, of what lies below PushRoots.
+        static_cast<void>(remove_listed(top));
+        return;
+    }
+    do_as(user, [top] {
+        // First what the stage left elsewhere: the list of it lies in here.
+        static_cast<void>(remove_listed(top));
+        return empty_directory(top).ok();
+    });
+}
+
+/// What the stage left elsewhere, though the job may have removed the list of it.
+void follow_kept_lists(int root, const RemoveRequest& what) {
+    if (::geteuid() != 0) {
+        return;
+    }
+    const std::vector<UniqueFd> lists = open_kept_lists(root, what.path, what.user.uid);
+    const auto follow = [&lists] {
+        for (const UniqueFd& list : lists) {
+            static_cast<void>(remove_by_list(list.get()));
+        }
+        return true;
+    };
+    if (what.user.uid == 0) {
+        follow();
+    } else if (!lists.empty()) {
+        do_as(what.user, follow);
+    }
+    forget_kept_lists(root, what.path);
+}
+
 std::string text_of(const std::vector<std::string>& path) {
     std::string text;
     for (const std::string& name : path) {
@@ -69,6 +94,7 @@ std::string text_of(const std::vector<std::string>& path) {
 }  // namespace
 
 Status remove_tree(int root, const RemoveRequest& what) {
+    follow_kept_lists(root, what);
     const std::string path = text_of(what.path);
     UniqueFd parent{::fcntl(root, F_DUPFD_CLOEXEC, 3)};
     UniqueFd top;

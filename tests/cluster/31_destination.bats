@@ -131,6 +131,21 @@ no_job_directory() {
   lab on n2 test ! -e /tmp/d/data
 }
 
+@test "temp goes, though the job has emptied its directory" {
+  input data 100000
+  place /tmp/d
+  as_alice srun -N3 --stage-file=data:/tmp/d/data:temp --stage-file=data bash -c '
+    test -e /tmp/d/data && rm -r "$STAGECAST_DIR"/* "$STAGECAST_DIR"/.[!.]*'
+  wait_for 20 no_job_directory
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" test ! -e /tmp/d/data; done
+  script 'srun -N3 --stage-file=data:/tmp/d/step:temp bash -c "rm -r /var/spool/stagecast/\$SLURM_JOB_ID/step.*"'
+  submit -N3 job.sh
+  wait_job "$JOB" COMPLETED
+  wait_for 20 no_job_directory
+  for node in "${NODES[@]}"; do lab on "$node" test ! -e /tmp/d/step; done
+}
+
 @test "a directory of that name" {
   input data 100000
   place /tmp/d

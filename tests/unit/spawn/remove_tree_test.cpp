@@ -2,6 +2,8 @@
 #include "stager/spawn/remove_tree.h"
 
 #include "stager/files/empty_directory.h"
+#include "stager/files/stage_lists.h"
+#include "stager/spawn/kept_lists.h"
 #include "tests/unit/spawn/spawn_world.h"
 
 #include <catch2/catch.hpp>
@@ -220,4 +222,61 @@ TEST_CASE("a process that fills the directory while it is removed only delays it
     filler.join();
     CHECK(removed);
     CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("what was staged elsewhere for the job goes though the job emptied its directory") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot world;
+    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    const auto list = [&](const std::string& directory, const std::string& name) {
+        world.as_user("mkdir -p " + directory + "/.stagecast; echo x >" + world.outside() +
+                      "/" + name + "; printf '" + world.outside() + "/" + name + "\\0' >" +
+                      directory + "/.stagecast/remove");
+    };
+    list(".", "of-job");
+    list("step.1", "of-step");
+    list("step.2", "of-other-step");
+    for (const auto& path :
+         {std::vector<std::string>{"42"}, {"42", "step.1"}, {"42", "step.2"}}) {
+        keep_remove_list(world.fd(), path);
+    }
+    world.as_user("rm -rf step.* .stagecast; touch " + world.outside() + "/own");
+    REQUIRE(world.remove({"42", "step.1"}));
+    CHECK_FALSE(exists(world.outside() + "/of-step"));
+    CHECK(exists(world.outside() + "/of-job"));
+    CHECK(exists(world.outside() + "/of-other-step"));
+    REQUIRE(world.remove());
+    CHECK_FALSE(exists(world.outside() + "/of-job"));
+    CHECK_FALSE(exists(world.outside() + "/of-other-step"));
+    CHECK(exists(world.outside() + "/own"));
+    CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
+TEST_CASE("only a list of the job's user is followed, and no link to one") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot world;
+    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    world.as_user("mkdir .stagecast; echo x >" + world.outside() + "/stays");
+    const std::string other = world.root() + "/list";
+    std::ofstream{other} << world.outside() << "/stays" << '\0';
+    const std::string planted = world.job() + "/.stagecast/remove";
+    SECTION("another's file") {
+        REQUIRE(::link(other.c_str(), planted.c_str()) == 0);
+    }
+    SECTION("a link") {
+        REQUIRE(::symlink(other.c_str(), planted.c_str()) == 0);
+    }
+    SECTION("a fifo") {
+        REQUIRE(::mkfifo(planted.c_str(), 0600) == 0);
+    }
+    keep_remove_list(world.fd(), {"42"});
+    world.as_user("rm -rf .stagecast");
+    CHECK(open_kept_lists(world.fd(), {"42"}, kSomebody).empty());
+    REQUIRE(world.remove());
+    CHECK(exists(world.outside() + "/stays"));
+    CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }

@@ -1,0 +1,104 @@
+#include "stager/spawn/kept_lists.h"
+
+#include "stager/files/stage_lists.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace stage {
+namespace {
+
+constexpr const char* kKeptDirectory = ".stagecast";
+constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+std::string kept_name(const std::vector<std::string>& path) {
+    std::string name;
+    for (const std::string& one : path) {
+        name += (name.empty() ? "" : ".") + one;
+    }
+    return name;
+}
+
+/// Where the worker put it; whatever the user made of the way there is not followed.
+UniqueFd place_of_list(int root, const std::vector<std::string>& path) {
+    UniqueFd at{::openat(root, ".", kPlaceHere)};
+    for (const std::string& name : path) {
+        at = UniqueFd{::openat(at.get(), name.c_str(), kPlaceHere)};
+    }
+    return UniqueFd{::openat(at.get(), kListDirectory, kPlaceHere)};
+}
+
+std::vector<std::string> kept_names(int directory, const std::vector<std::string>& path) {
+    std::vector<std::string> names;
+    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
+                                                   ::closedir};
+    if (!list) {
+        UniqueFd{copy}.reset();
+        return names;
+    }
+    const std::string own = kept_name(path);
+    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
+        std::string name{&entry->d_name[0]};
+        if (name == own || name.starts_with(own + ".")) {
+            names.push_back(std::move(name));
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+void keep_remove_list(int root, const std::vector<std::string>& path) {
+    const UniqueFd from = place_of_list(root, path);
+    struct stat status {};
+    if (!from || ::fstatat(from.get(), kRemoveList, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode)) {
+        return;
+    }
+    const std::string name = kept_name(path);
+    // Another job's end may take the directory away in between.
+    for (int tries = 0; tries < 3; ++tries) {
+        static_cast<void>(::mkdirat(root, kKeptDirectory, 0700));
+        const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
+        static_cast<void>(::unlinkat(kept.get(), name.c_str(), 0));
+        if (::linkat(from.get(), kRemoveList, kept.get(), name.c_str(), 0) == 0 ||
+            errno != ENOENT) {
+            return;
+        }
+    }
+}
+
+std::vector<UniqueFd> open_kept_lists(int root,
+                                      const std::vector<std::string>& path,
+                                      uid_t owner) {
+    std::vector<UniqueFd> lists;
+    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
+    for (const std::string& name :
+         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
+        UniqueFd list{
+            ::openat(kept.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+        struct stat status {};
+        if (list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+            status.st_uid == owner) {
+            lists.push_back(std::move(list));
+        }
+    }
+    return lists;
+}
+
+void forget_kept_lists(int root, const std::vector<std::string>& path) {
+    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
+    for (const std::string& name :
+         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
+        static_cast<void>(::unlinkat(kept.get(), name.c_str(), 0));
+    }
+    static_cast<void>(::unlinkat(root, kKeptDirectory, AT_REMOVEDIR));
+}
+
+}  // namespace stage

@@ -1,0 +1,37 @@
+// Where is the list of what must go with a stage, when the job has emptied its directory?
+//
+// The worker writes it below the stage's directory (files/stage_lists.h), which is the user's
+// to empty. Once the stage is good, and before the job runs, that list gets a second name where
+// only root can take it away:
+//
+//     StageRoot/.stagecast/JOB            of the job
+//     StageRoot/.stagecast/JOB.step.N     of a step
+//
+// Root gives and removes names and opens the file; it is read by a process of the user's rights
+// only, as its content is the user's word still. The directory is there while a list is.
+#pragma once
+
+#include "transport/base/unique_fd.h"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// `path`: the directory of the stage as names below the open StageRoot, {"42", "step.3"}.
+/// Where there is no list nothing happens; nor where the file system has no second names.
+void keep_remove_list(int root, const std::vector<std::string>& path);
+
+/// The list of that stage, and of a job those of its steps, open for reading. Files of `owner`
+/// only: whatever else has such a name is not opened.
+[[nodiscard]] std::vector<UniqueFd> open_kept_lists(int root,
+                                                    const std::vector<std::string>& path,
+                                                    uid_t owner);
+
+/// The same lists have done their duty.
+void forget_kept_lists(int root, const std::vector<std::string>& path);
+
+}  // namespace stage
