@@ -48,12 +48,14 @@ constexpr std::array kKeys{
               "",
               "This node's NodeName in Slurm. Empty: the name that the local slurmd gives.",
               Reread::at_restart},
-    ConfigKey{"StageRoot",
-              PathKey{&Config::stage_root, false},
-              "/var/spool/stagecast",
-              "Jobs' directories are made below it, as StageRoot/JOBID. It must be a directory "
-              "of root's on a local disk that no one else can write to.",
-              Reread::at_restart},
+    ConfigKey{
+        "StageRoot",
+        PathKey{&Config::stage_root, false},
+        "/var/spool/stagecast",
+        "Jobs' directories are made below it, as StageRoot/JOBID. It must be a directory "
+        "of root's on a local disk that no one else can write to. After a change jobs that "
+        "have files below the old one keep it, and what lies there goes with them.",
+        Reread::at_restart},
     ConfigKey{"StageFrom",
               ChoiceKey{&Config::stage_from, {"spank", "prolog-script", "", ""}},
               "spank",

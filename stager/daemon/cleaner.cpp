@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace stage {
 namespace {
@@ -33,9 +34,10 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done
 void Cleaner::remove_directory(std::uint32_t job_id,
                                std::uint32_t step_id,
                                const std::shared_ptr<void>& done) {
-    const auto root = stage_root_();
+    const auto root = roots_.to_remove(job_id);
     const auto owner = root ? owner_of(*root, job_id) : std::nullopt;
     if (!owner) {
+        forget_root_if_gone(root, job_id);
         return;
     }
     const RemoveRequest what{.path = directory_names(job_id, step_id),
@@ -43,13 +45,25 @@ void Cleaner::remove_directory(std::uint32_t job_id,
     const auto started = services_.children.remove_tree(
         *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
             warn_if_failed(services_.log, job_id, event);
-            if (event.kind != SpawnEvent::Kind::started && step_id != kWholeJob) {
+            if (event.kind == SpawnEvent::Kind::started) {
+                return;
+            }
+            if (step_id != kWholeJob) {
                 remove_empty_job(job_id);
             }
+            forget_root_if_gone(roots_.to_remove(job_id), job_id);
         });
     if (!started) {
         services_.log.warn("a job's directory is not removed",
                            {{"job", job_id}, {"why", started.error().sentence()}});
+    }
+}
+
+/// While there is something left below a StageRoot of before only this tells the next sweep.
+void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id) {
+    const bool is_gone = root ? !owner_of(*root, job_id) : root.error().cause() == ENOENT;
+    if (is_gone) {
+        services_.verdicts.forget_root(job_id);
     }
 }
 
@@ -58,7 +72,7 @@ void Cleaner::remove_empty_job(std::uint32_t job_id) {
     const auto keys = services_.verdicts.all();
     const bool has_more = std::any_of(
         keys.begin(), keys.end(), [&](const StageKey& key) { return key.job_id == job_id; });
-    const auto root = stage_root_();
+    const auto root = roots_.to_remove(job_id);
     if (root && !has_more) {
         const std::string name = directory_names(job_id, kWholeJob).front();
         static_cast<void>(::unlinkat(*root, name.c_str(), AT_REMOVEDIR));

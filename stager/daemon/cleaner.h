@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stager/daemon/job_directory.h"
+#include "stager/daemon/job_roots.h"
 #include "stager/daemon/services.h"
 
 #include <functional>
@@ -16,12 +17,10 @@ namespace stage {
 
 class Cleaner {
   public:
-    using StageRoot = std::function<Result<int>()>;
     using OnDone = std::function<void()>;
 
-    /// `services` outlives it.
-    Cleaner(Services& services, StageRoot stage_root)
-        : services_{services}, stage_root_{std::move(stage_root)} {}
+    /// Both outlive it.
+    Cleaner(Services& services, JobRoots& roots) : services_{services}, roots_{roots} {}
 
     /// Removes the job's directory (kWholeJob) or the step's, temporary files and stored
     /// verdicts, in the background; `on_done` comes from the loop, whether all went or not.
@@ -33,9 +32,10 @@ class Cleaner {
                           std::uint32_t step_id,
                           const std::shared_ptr<void>& done);
     void remove_empty_job(std::uint32_t job_id);
+    void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 
     Services& services_;
-    StageRoot stage_root_;
+    JobRoots& roots_;
 };
 
 }  // namespace stage

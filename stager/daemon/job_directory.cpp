@@ -88,6 +88,42 @@ Result<UniqueFd> open_component(int above, const std::string& name, const std::s
     return Error::from_errno(Blame::node, "StageRoot: " + path);
 }
 
+/// Component by component; `make`: the last one, if it is not there.
+Result<UniqueFd> walk_to_root(const std::string& path, bool make) {
+    if (path.empty() || path.front() != '/') {
+        return unfit(path, "is not an absolute path", "name a directory of root's");
+    }
+    UniqueFd at{::open("/", kDirectory)};
+    if (!at) {
+        return Error::from_errno(Blame::node, "opening /");
+    }
+    std::size_t from = 1;
+    while (from < path.size()) {
+        const std::size_t slash = std::min(path.find('/', from), path.size());
+        const std::string name = path.substr(from, slash - from);
+        from = slash + 1;
+        if (name.empty()) {
+            continue;
+        }
+        const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
+        const std::string so_far = path.substr(0, slash);
+        if (make && is_last && ::mkdirat(at.get(), name.c_str(), 0755) != 0 &&
+            errno != EEXIST) {
+            return Error::from_errno(Blame::node, "making StageRoot " + so_far);
+        }
+        auto next = open_component(at.get(), name, so_far);
+        if (!next) {
+            return next;
+        }
+        const Status fit = check_component(next->get(), so_far, is_last);
+        if (!fit) {
+            return fit.error();
+        }
+        at = std::move(*next);
+    }
+    return at;
+}
+
 /// The directory's owner, if `name` below `above` is a real directory.
 std::optional<Owner> directory_owner(int above, const std::string& name) {
     const UniqueFd fd{::openat(above, name.c_str(), kDirectory)};
@@ -116,41 +152,13 @@ class ActingAs {
 }  // namespace
 
 Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram) {
-    if (path.empty() || path.front() != '/') {
-        return unfit(path, "is not an absolute path", "name a directory of root's");
-    }
-    UniqueFd at{::open("/", kDirectory)};
-    if (!at) {
-        return Error::from_errno(Blame::node, "opening /");
-    }
-    std::size_t from = 1;
-    while (from < path.size()) {
-        const std::size_t slash = std::min(path.find('/', from), path.size());
-        const std::string name = path.substr(from, slash - from);
-        from = slash + 1;
-        if (name.empty()) {
-            continue;
-        }
-        const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
-        const std::string so_far = path.substr(0, slash);
-        if (is_last && ::mkdirat(at.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
-            return Error::from_errno(Blame::node, "making StageRoot " + so_far);
-        }
-        auto next = open_component(at.get(), name, so_far);
-        if (!next) {
-            return next;
-        }
-        const Status fit = check_component(next->get(), so_far, is_last);
-        if (!fit) {
-            return fit.error();
-        }
-        at = std::move(*next);
-    }
-    const Status fit = allow_ram ? Status{} : check_file_system(at.get(), path);
-    if (!fit) {
-        return fit.error();
-    }
-    return at;
+    auto root = walk_to_root(path, true);
+    const Status fit = root && !allow_ram ? check_file_system(root->get(), path) : Status{};
+    return fit ? std::move(root) : Result<UniqueFd>{fit.error()};
+}
+
+Result<UniqueFd> find_stage_root(const std::string& path) {
+    return walk_to_root(path, false);
 }
 
 std::vector<std::string> directory_names(std::uint32_t job_id, std::uint32_t step_id) {

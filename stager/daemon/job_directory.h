@@ -24,6 +24,10 @@ namespace stage {
 /// naming what is wrong.
 [[nodiscard]] Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram);
 
+/// One that was taken before, for what lies there to be removed: nothing is made, and the file
+/// system does not matter.
+[[nodiscard]] Result<UniqueFd> find_stage_root(const std::string& path);
+
 /// "42", or "42" and "step.3": names below StageRoot.
 [[nodiscard]] std::vector<std::string> directory_names(std::uint32_t job_id,
                                                        std::uint32_t step_id);

@@ -2,6 +2,7 @@
 
 #include "pmix/business_card.h"
 #include "stager/daemon/job_directory.h"
+#include "stager/daemon/job_roots.h"
 #include "stager/daemon/worker_order.h"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ void NodeRun::make_directory(int root) {
     if (!made) {
         fail(made.error().blame(), made.error().sentence());
     }
-    directory_ = services_.config.stage_root + "/" + std::to_string(key.job_id);
+    directory_ = job_directory(services_.config, services_.verdicts, key.job_id);
 }
 
 void NodeRun::open_sockets() {

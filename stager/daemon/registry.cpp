@@ -28,14 +28,15 @@ bool covers(std::uint32_t asked_step, std::uint32_t step) {
 
 Registry::Registry(Services& services)
     : services_{services},
-      cleaner_{services, [this] { return stage_root(); }},
+      roots_{services.config, services.verdicts},
+      cleaner_{services, roots_},
       endings_{services,
                cleaner_,
                [this](std::uint32_t job_id, std::uint32_t step_id) {
                    return has_process(job_id, step_id);
                }},
       sweep_{services,
-             [this] { return stage_root(); },
+             [this] { return roots_.current(); },
              [this](std::uint32_t job_id) { return is_here(job_id); },
              [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); }} {
 }
@@ -228,7 +229,10 @@ Stage& Registry::stage_of(const StageKey& key) {
     std::unique_ptr<Stage>& stage = stages_[key];
     if (!stage) {
         stage = std::make_unique<Stage>(
-            services_, key, [this] { return stage_root(); }, [this, key] { on_change(key); });
+            services_,
+            key,
+            [this, key] { return roots_.to_stage(key.job_id); },
+            [this, key] { on_change(key); });
     }
     return *stage;
 }
@@ -271,16 +275,6 @@ bool Registry::is_here(std::uint32_t job_id) const {
 std::size_t Registry::held() const {
     return static_cast<std::size_t>(std::count_if(
         stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_held(); }));
-}
-
-Result<int> Registry::stage_root() {
-    const Config& config = services_.config;
-    auto root = open_stage_root(config.stage_root, config.allow_ram_stage_root);
-    if (!root) {
-        return root.error();
-    }
-    root_ = std::move(*root);
-    return root_.get();
 }
 
 void Registry::break_off(const std::string& sentence, OnEmpty on_empty) {

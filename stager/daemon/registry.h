@@ -63,10 +63,9 @@ class Registry {
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
     [[nodiscard]] std::size_t held() const;
-    Result<int> stage_root();
 
     Services& services_;
-    UniqueFd root_;
+    JobRoots roots_;
     Cleaner cleaner_;
     Endings endings_;
     Sweep sweep_;

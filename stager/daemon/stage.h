@@ -28,7 +28,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     using OnVerdict = std::function<void(const Verdict&)>;
     /// Something ended: ask is_quiet() and has_process() again. From the loop.
     using OnChange = std::function<void()>;
-    /// StageRoot, or why it is unfit now. Borrowed for a call.
+    /// The job's StageRoot, or why it is unfit now. Borrowed for a call.
     using StageRoot = std::function<Result<int>()>;
 
     /// `services` outlives it.

@@ -1,6 +1,7 @@
 // What is done once the group's verdict is known here? The part of Stage that remembers it and
 // tells.
 #include "stager/daemon/job_directory.h"
+#include "stager/daemon/job_roots.h"
 #include "stager/daemon/library_directories.h"
 #include "stager/daemon/stage.h"
 #include "stager/spawn/kept_lists.h"
@@ -19,7 +20,7 @@ void Stage::settle(const GroupVerdict& verdict) {
                 .stage_dir = {},
                 .paths = {}};
     if (verdict.state != VerdictState::failed && outcome_) {
-        own.stage_dir = services_.config.stage_root + "/" + std::to_string(key_.job_id);
+        own.stage_dir = job_directory(services_.config, services_.verdicts, key_.job_id);
         own.paths = outcome_->paths;
     }
     if (!fits(own)) {

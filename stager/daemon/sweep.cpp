@@ -30,6 +30,9 @@ void Sweep::begin() {
     for (const StageKey& key : services_.verdicts.all()) {
         jobs.insert(key.job_id);
     }
+    for (const std::uint32_t job_id : services_.verdicts.rooted()) {
+        jobs.insert(job_id);
+    }
     unsure_.assign(jobs.begin(), jobs.end());
     if (!asker_.is_busy()) {
         ask_next();

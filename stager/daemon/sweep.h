@@ -1,9 +1,10 @@
 // What did an earlier daemon leave behind?
 //
-// Directories and verdicts of jobs that nobody ended here. Slurm is asked about each, one after
-// the other, at the start and now and then; only of a job that it knows to be over, or does not
-// know, anything is removed. A suspended job goes on with its files. One that is completing may
-// still save them, and its epilog follows; at the start that one may have come and gone.
+// Directories, below whichever StageRoot, and verdicts of jobs that nobody ended here. Slurm is
+// asked about each, one after the other, at the start and now and then; only of a job that it
+// knows to be over, or does not know, anything is removed. A suspended job goes on with its
+// files. One that is completing may still save them, and its epilog follows; at the start that
+// one may have come and gone.
 #pragma once
 
 #include "stager/daemon/job_directory.h"

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 namespace stage {
@@ -17,6 +18,10 @@ constexpr std::size_t kMaxFileBytes = kMaxMessageBytes;
 std::string name_of(const StageKey& key) {
     return std::to_string(key.job_id) + "." + std::to_string(key.step_id) + "." +
            std::to_string(key.restart);
+}
+
+std::string root_name(std::uint32_t job_id) {
+    return std::to_string(job_id) + ".root";
 }
 
 std::optional<StageKey> key_of(const std::string& name) {
@@ -110,22 +115,57 @@ void VerdictStore::forget(const StageKey& key) {
     static_cast<void>(::unlinkat(directory_.get(), name_of(key).c_str(), 0));
 }
 
+Status VerdictStore::save_root(std::uint32_t job_id, const std::string& root) {
+    return replace(root_name(job_id), as_bytes(root));
+}
+
+std::optional<std::string> VerdictStore::root_of(std::uint32_t job_id) const {
+    const std::vector<std::byte> bytes = read(root_name(job_id));
+    std::string root;
+    for (const std::byte byte : bytes) {
+        root.push_back(static_cast<char>(byte));
+    }
+    return root.starts_with('/') ? std::optional{std::move(root)} : std::nullopt;
+}
+
+void VerdictStore::forget_root(std::uint32_t job_id) {
+    static_cast<void>(::unlinkat(directory_.get(), root_name(job_id).c_str(), 0));
+}
+
+std::vector<std::uint32_t> VerdictStore::rooted() const {
+    std::vector<std::uint32_t> jobs;
+    for (const std::string& name : names()) {
+        const auto job_id = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
+        if (name == root_name(job_id)) {
+            jobs.push_back(job_id);
+        }
+    }
+    return jobs;
+}
+
 std::vector<StageKey> VerdictStore::all() const {
     std::vector<StageKey> keys;
+    for (const std::string& name : names()) {
+        if (const auto key = key_of(name)) {
+            keys.push_back(*key);
+        }
+    }
+    return keys;
+}
+
+std::vector<std::string> VerdictStore::names() const {
+    std::vector<std::string> names;
     const int copy = ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
                                                    ::closedir};
     if (!list) {
         UniqueFd{copy}.reset();
-        return keys;
+        return names;
     }
     while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
-        const auto key = key_of(&entry->d_name[0]);
-        if (key) {
-            keys.push_back(*key);
-        }
+        names.emplace_back(&entry->d_name[0]);
     }
-    return keys;
+    return names;
 }
 
 }  // namespace stage

@@ -2,7 +2,8 @@
 //
 // One small file of root's per stage, RUN_DIR/jobs/JOB.STEP.RESTART, replaced as a whole. It is
 // written the moment a stage begins, saying that the daemon broke off; the verdict replaces it.
-// So whatever moment the daemon dies at, what is found says the truth.
+// So whatever moment the daemon dies at, what is found says the truth. Beside them JOB.root:
+// the StageRoot that has the job's directory (job_roots.h).
 #pragma once
 
 #include "stager/control/message.h"
@@ -26,6 +27,12 @@ class VerdictStore {
     [[nodiscard]] std::optional<Verdict> load(const StageKey& key) const;
     void forget(const StageKey& key);
 
+    [[nodiscard]] Status save_root(std::uint32_t job_id, const std::string& root);
+    [[nodiscard]] std::optional<std::string> root_of(std::uint32_t job_id) const;
+    void forget_root(std::uint32_t job_id);
+    /// Every job that has one.
+    [[nodiscard]] std::vector<std::uint32_t> rooted() const;
+
     /// Every stage that has a file.
     [[nodiscard]] std::vector<StageKey> all() const;
 
@@ -33,6 +40,7 @@ class VerdictStore {
     explicit VerdictStore(UniqueFd directory) : directory_{std::move(directory)} {}
     [[nodiscard]] Status replace(const std::string& name, Bytes bytes);
     [[nodiscard]] std::vector<std::byte> read(const std::string& name) const;
+    [[nodiscard]] std::vector<std::string> names() const;
 
     UniqueFd directory_;
 };

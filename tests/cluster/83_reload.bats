@@ -107,3 +107,24 @@ said() { log_since "stagecastd-$1" | grep -Eq "$2"; }
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data
 }
+
+@test "another StageRoot after a restart: a running job keeps its own, and leaves nothing there" {
+  input data 100000
+  script 'touch began; while [ ! -e go ]; do sleep 0.1; done
+srun bash -c "test -e \$STAGECAST_DIR/data"
+srun --stage-file=data bash -c "test -e \$STAGECAST_STEP_DIR/data"'
+  submit -N2 --stage-file=data job.sh
+  wait_for 40 test -e "$WORK/began"
+  lab stop n0 stagecastd
+  lab on n0 sed -i 's,^StageRoot=.*,StageRoot=/var/spool/other,' /etc/stagecast/stagecast.conf
+  start_daemon n0
+  touch "$WORK/go"
+  wait_job "$JOB" COMPLETED
+  wait_for 20 lab on n0 bash -c '[ -z "$(find /var/spool/stagecast /run/stagecast/jobs -mindepth 1)" ]'
+  as_alice srun -N2 --stage-file=data bash -c 'case $(hostname):$STAGECAST_DIR in
+    n0:/var/spool/other/* | n1:/var/spool/stagecast/*) ;; *) exit 1 ;; esac'
+  lab on n0 cp /run/lab/before /etc/stagecast/stagecast.conf
+  lab stop n0 stagecastd
+  start_daemon n0
+  lab on n0 rm -r /var/spool/other
+}
