@@ -36,13 +36,12 @@ inline Digest128 sum_of_text(const std::string& text) {
 /// A daemon's loop and spawner around a cache.
 class CacheWorld {
   public:
-    explicit CacheWorld(std::uint64_t size) {
+    explicit CacheWorld(std::uint64_t size, const SpawnRole& copier = run_cache_copier) {
         config_.cache_dir = scratch_.path("cache");
         config_.stage_root = scratch_.path("stage");
         config_.cache_size = size;
         config_.allow_ram_stage_root = true;
-        auto spawner = Spawner::fork(
-            {.roles = {[](int fd) { return run_cache_copier(fd); }}, .cgroup = {}});
+        auto spawner = Spawner::fork({.roles = {copier}, .cgroup = {}});
         REQUIRE(spawner);
         auto loop = Loop::open();
         REQUIRE(loop);

@@ -2,9 +2,14 @@
 #include "stager/daemon/node_cache.h"
 
 #include "tests/unit/daemon/cache_world.h"
+#include "transport/base/codec.h"
 
 #include <catch2/catch.hpp>
 
+#include <sys/socket.h>
+
+#include <csignal>
+#include <fstream>
 #include <map>
 
 using namespace stage;
@@ -225,6 +230,41 @@ TEST_CASE("a copy has room while it is written, and gives it back") {
     });
     world.run_until([&] { return answered; });
     CHECK(cache.shelf().room_for(10 * kBlockBytes));
+}
+
+TEST_CASE("a copier that is killed gives its room back") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    constexpr std::uint64_t kSize = 64 * kBlockBytes;
+    const test::Scratch scratch;
+    const std::string pid_file = scratch.path("pid");
+    // It is let write half of what there is, and goes no further.
+    CacheWorld world{kSize, [pid_file](int fd) {
+                         std::ofstream{pid_file} << ::getpid();
+                         std::array<std::byte, 4096> room{};
+                         ByteWriter question;
+                         question.u8(2).u64(kSize / 2);
+                         const Bytes said = question.view();
+                         const bool is_asked =
+                             ::recv(fd, room.data(), room.size(), 0) > 0 &&
+                             ::send(fd, said.data(), said.size(), MSG_NOSIGNAL) > 0;
+                         while (is_asked && ::recv(fd, room.data(), room.size(), 0) > 0) {
+                         }
+                         return 1;
+                     }};
+    NodeCache& cache = world.cache();
+    for (unsigned number = 1; number <= 3; ++number) {
+        const auto one = cache.enter();
+        world.keep_as(one, kAlice, stamp(number), world.text_file("x"), kSize / 2);
+        world.run_until([&] { return !cache.shelf().room_for(kSize - kNameTakes); });
+        pid_t pid = 0;
+        std::ifstream{pid_file} >> pid;
+        REQUIRE(::kill(pid, SIGKILL) == 0);
+        world.run_until([&] { return cache.shelf().room_for(kSize).has_value(); });
+        cache.leave(one);
+    }
 }
 
 TEST_CASE("a user's many files don't keep another's waiting") {
