@@ -161,7 +161,7 @@ struct Verdict {
     VerdictState state = VerdictState::unknown;
     Blame blame = Blame::internal;  ///< Of a failure.
     std::string sentence{};         ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
-    std::string stage_dir{};        ///< $STAGECAST_DIR, absolute; empty if there is none.
+    std::string stage_dir{};        ///< $STAGECAST_DIR, or a step's; empty if there is none.
     /// Where the files lie, absolute, in the order of the specs; "" for an optional one that is
     /// not here. Behind them, each with a slash at its end, the directories of libraries.
     std::vector<std::string> paths{};

@@ -21,6 +21,9 @@ void Stage::settle(const GroupVerdict& verdict) {
                 .paths = {}};
     if (verdict.state != VerdictState::failed && outcome_) {
         own.stage_dir = job_directory(services_.config, services_.verdicts, key_.job_id);
+        if (key_.step_id != kWholeJob) {
+            own.stage_dir += "/" + directory_names(key_.job_id, key_.step_id).back();
+        }
         own.paths = outcome_->paths;
     }
     if (!fits(own)) {

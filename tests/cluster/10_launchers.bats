@@ -126,18 +126,21 @@ srun /srv/rank.sh'
 @test "a step's own file, in a job with one and in a job without" {
   input job 1000000
   input step 500000
-  script 'srun --stage-file=step bash -c "/srv/rank.sh; dirname \$STAGECAST_FILES" > own
+  script 'srun --stage-file=step bash -c "/srv/rank.sh; dirname \$STAGECAST_FILES; echo \$STAGECAST_DIR \$STAGECAST_STEP_DIR" > own
 srun bash -c "ls -A /var/spool/stagecast/\$SLURM_JOB_ID || :" > after'
   submit -N3 job.sh
   wait_job "$JOB" COMPLETED
   staged_everywhere "$WORK/own" step
   [ "$(grep -cx "/var/spool/stagecast/$JOB/step.0" "$WORK/own")" = 3 ]
+  [ "$(grep -cx "/var/spool/stagecast/$JOB /var/spool/stagecast/$JOB/step.0" "$WORK/own")" = 3 ]
   run ! grep -q step "$WORK/after"   # removed at the step's end
 
-  script 'srun -N2 --stage-file=step /srv/rank.sh > own; srun /srv/rank.sh > inherited'
+  script 'srun -N2 --stage-file=step bash -c "/srv/rank.sh; echo \$STAGECAST_DIR \$STAGECAST_STEP_DIR" > own
+srun /srv/rank.sh > inherited'
   submit -N3 --stage-file=job job.sh
   wait_job "$JOB" COMPLETED
   [ "$(grep -c "$(sha256sum < "$WORK/step" | cut -c 1-64)" "$WORK/own")" = 2 ]
+  [ "$(grep -cx "/var/spool/stagecast/$JOB /var/spool/stagecast/$JOB/step.0" "$WORK/own")" = 2 ]
   staged_everywhere "$WORK/inherited" job
 }
 
