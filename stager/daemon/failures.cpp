@@ -40,6 +40,11 @@ Blame Failures::blame() const {
     return named_.front().blame;
 }
 
+Rank Failures::culprit() const {
+    invariant(!named_.empty(), "somebody failed");
+    return named_.front().rank;
+}
+
 std::string Failures::sentence(const std::vector<std::string>& names) const {
     invariant(!named_.empty(), "somebody failed");
     const Failure& first = named_.front();

@@ -39,6 +39,8 @@ class Failures {
     [[nodiscard]] const std::vector<Rank>& unnamed() const { return unnamed_; }
     /// The lowest rank's.
     [[nodiscard]] Blame blame() const;
+    /// That rank.
+    [[nodiscard]] Rank culprit() const;
     /// "node n3: SENTENCE (and 1 more node: n5: SENTENCE)". `names` by rank.
     [[nodiscard]] std::string sentence(const std::vector<std::string>& names) const;
 

@@ -246,7 +246,8 @@ void Group::draw(Instant now) {
     settle(now,
            {.state = VerdictState::failed,
             .blame = failures_.blame(),
-            .sentence = failures_.sentence(seat_.names)});
+            .sentence = failures_.sentence(seat_.names),
+            .culprit = failures_.culprit()});
 }
 
 void Group::decide_now(Instant now) {
@@ -263,7 +264,8 @@ void Group::decide_alone(Instant now, const std::string& why) {
     settle(now,
            {.state = VerdictState::failed,
             .blame = all.blame(),
-            .sentence = all.sentence(seat_.names)});
+            .sentence = all.sentence(seat_.names),
+            .culprit = all.culprit()});
 }
 
 void Group::settle(Instant now, GroupVerdict verdict, std::vector<Contribution> outcomes) {

@@ -69,11 +69,12 @@ GroupVerdict verdict_of(const std::vector<Contribution>& outcomes,
         }
     }
     if (missing.empty()) {
-        return {.state = VerdictState::ok, .blame = Blame::user, .sentence = {}};
+        return {.state = VerdictState::ok, .blame = Blame::user, .sentence = {}, .culprit = {}};
     }
     return {.state = VerdictState::partial,
             .blame = missing.blame(),
-            .sentence = missing.sentence(names)};
+            .sentence = missing.sentence(names),
+            .culprit = missing.culprit()};
 }
 
 }  // namespace stage

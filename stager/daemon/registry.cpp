@@ -155,7 +155,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
                            {{"node", node}, {"job", setup.key.job_id}});
         on_change(setup.key);
     } else if (stored) {
-        stage_of(setup.key).fail_as(*stored);
+        stage_of(setup.key).fail_as(*stored, services_.verdicts.culprit_of(setup.key));
     }
 }
 

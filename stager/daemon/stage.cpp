@@ -55,7 +55,7 @@ void Stage::take_request(const StageRequest& request) {
                     ": stagecastd was restarted while it staged; submit the job again",
         .stage_dir = {},
         .paths = {}};
-    store(verdict_.value_or(broken));
+    store(verdict_.value_or(broken), culprit_);
 }
 
 /// Who takes part is known already, and nobody but root can take it away.
@@ -142,10 +142,12 @@ void Stage::perform(StageAction action) {
             settle({.state = VerdictState::failed,
                     .blame = reason_->blame,
                     .sentence = "node " + blamed_node_.value_or(name_of_self()) + ": " +
-                                reason_->sentence});
+                                reason_->sentence,
+                    .culprit = {}},
+                   blamed_node_ ? std::optional{Rank{0}} : std::nullopt);
             break;
         case StageAction::settle:
-            settle(*group_->verdict());
+            settle(*group_->verdict(), group_->verdict()->culprit);
             break;
         case StageAction::abandon:
             abandon();
@@ -235,16 +237,16 @@ void Stage::fail(Blame blame, std::string sentence) {
     apply(StageEvent::failed);
 }
 
-void Stage::fail_as(const Verdict& stored) {
-    reason_ = Failure{group_->seat().self, stored.blame, stored.sentence};
-    for (std::size_t i = 0; i < plan_->nodes.size(); ++i) {
-        const std::string node = "node " + plan_->nodes[i].name + ": ";
-        if (stored.sentence.starts_with(node)) {
-            reason_ = Failure{Rank{static_cast<Rank::rep>(i)},
-                              stored.blame,
-                              stored.sentence.substr(node.size())};
-        }
+void Stage::fail_as(const Verdict& stored, std::optional<Rank> culprit) {
+    const Rank rank = culprit.value_or(group_->seat().self);
+    if (rank.index() >= plan_->nodes.size()) {
+        fail(stored.blame, stored.sentence);
+        return;
     }
+    // Whoever puts sentences together says the name again.
+    const std::string node = "node " + plan_->nodes[rank.index()].name + ": ";
+    const bool has_name = stored.sentence.starts_with(node);
+    reason_ = Failure{rank, stored.blame, stored.sentence.substr(has_name ? node.size() : 0)};
     apply(StageEvent::failed);
 }
 

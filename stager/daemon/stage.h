@@ -45,8 +45,9 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool set_up(const SetupMessage& setup,
                               const StagePlan& plan,
                               std::unique_ptr<DrivenLink> link);
-    /// It has been set up, and had failed here before: the others are told so.
-    void fail_as(const Verdict& stored);
+    /// It has been set up, and had failed here before: the others are told so. `culprit`: as
+    /// it was stored.
+    void fail_as(const Verdict& stored, std::optional<Rank> culprit);
     /// Answered once, when the verdict is known.
     void await_verdict(OnVerdict on_verdict);
     /// The job has ended here.
@@ -96,8 +97,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void report_outcome();
     void report_failure();
     void log_failure() const;
-    void settle(const GroupVerdict& verdict);
-    void store(const Verdict& verdict);
+    void settle(const GroupVerdict& verdict, std::optional<Rank> culprit);
+    void store(const Verdict& verdict, std::optional<Rank> culprit);
     void keep_list();
     void abandon();
     void clean_up();
@@ -137,6 +138,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<WorkerOutcome> outcome_;
     std::vector<Contribution> outcomes_;  ///< Of all nodes, at the root.
     std::optional<Verdict> verdict_;
+    std::optional<Rank> culprit_;  ///< Of verdict_, if it is another node.
     std::vector<OnVerdict> waiting_;
     StageTimes times_;
     bool counted_running_ = false;

@@ -10,7 +10,7 @@
 
 namespace stage {
 
-void Stage::settle(const GroupVerdict& verdict) {
+void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     wait_alarm_.set(std::nullopt);
     watch_.stop();
     times_.settled = services_.loop.now();
@@ -44,12 +44,13 @@ void Stage::settle(const GroupVerdict& verdict) {
         add_library_directories(own, request_->specs);
     }
     const bool failed = own.state == VerdictState::failed;
+    culprit_ = failed ? culprit : std::nullopt;
     if (!failed && run_) {
         keep_list();
     }
     count_settled(services_.counters, facts, times_);
     if (request_) {
-        store(own);
+        store(own, culprit_);
     } else {
         // The plugin may still come; if it never does, nobody will end this job here.
         lingers_ = true;
@@ -74,8 +75,8 @@ void Stage::keep_list() {
     }
 }
 
-void Stage::store(const Verdict& verdict) {
-    if (!services_.verdicts.save(key_, verdict)) {
+void Stage::store(const Verdict& verdict, std::optional<Rank> culprit) {
+    if (!services_.verdicts.save(key_, verdict, culprit)) {
         services_.log.warn("a verdict can't be stored; is RunDir full?",
                            {{"job", key_.job_id}});
     }
@@ -85,7 +86,9 @@ void Stage::abandon() {
     const Failure reason = *reason_;
     settle({.state = VerdictState::failed,
             .blame = reason.blame,
-            .sentence = "node " + name_of_self() + ": " + reason.sentence});
+            .sentence = "node " + name_of_self() + ": " + reason.sentence,
+            .culprit = {}},
+           std::nullopt);
     lingers_ = false;  // No plugin comes for a job that has ended.
     wait_alarm_.set(std::nullopt);
     if (group_) {

@@ -121,6 +121,7 @@ void put(ByteWriter& writer, const GroupVerdict& message) {
     writer.u8(static_cast<std::uint8_t>(message.state));
     writer.u8(static_cast<std::uint8_t>(message.blame));
     writer.text(std::string_view{message.sentence}.substr(0, kMaxSentenceBytes));
+    writer.u16(message.culprit.value());
 }
 
 void put(ByteWriter& /*writer*/, const SettledMessage& /*message*/) {
@@ -228,15 +229,14 @@ ResultMessage take_result(ByteReader& reader) {
 }
 
 GroupVerdict take_verdict(ByteReader& reader) {
-    GroupVerdict verdict;
     const std::uint8_t state = reader.u8();
     if (state > static_cast<std::uint8_t>(VerdictState::failed)) {
         reader.fail();
     }
-    verdict.state = static_cast<VerdictState>(state);
-    verdict.blame = take_blame(reader);
-    verdict.sentence = reader.text(kMaxSentenceBytes);
-    return verdict;
+    return {.state = static_cast<VerdictState>(state),
+            .blame = take_blame(reader),
+            .sentence = reader.text(kMaxSentenceBytes),
+            .culprit = Rank{reader.u16()}};
 }
 
 PulseMessage take_pulse(ByteReader& reader) {

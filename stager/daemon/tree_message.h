@@ -89,6 +89,7 @@ struct GroupVerdict {
     VerdictState state = VerdictState::failed;
     Blame blame = Blame::internal;
     std::string sentence;
+    Rank culprit{};  ///< Of a failure: whom the sentence names first.
 
     bool operator==(const GroupVerdict&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "stager/daemon/verdict_store.h"
 
+#include "transport/base/codec.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,11 +15,21 @@
 namespace stage {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = kMaxMessageBytes;
+/// Before the verdict, where another node is to blame: this, and its rank.
+constexpr std::uint32_t kCulpritMark = 0x63756c70U;  // "culp"; no message begins so.
+constexpr std::size_t kCulpritBytes = 6;
+constexpr std::size_t kMaxFileBytes = kMaxMessageBytes + kCulpritBytes;
 
 std::string name_of(const StageKey& key) {
     return std::to_string(key.job_id) + "." + std::to_string(key.step_id) + "." +
            std::to_string(key.restart);
+}
+
+std::optional<Rank> culprit_in(Bytes file) {
+    ByteReader reader{file};
+    const bool is_there = reader.u32() == kCulpritMark;
+    const Rank rank{reader.u16()};
+    return is_there && reader.ok() ? std::optional{rank} : std::nullopt;
 }
 
 std::string root_name(std::uint32_t job_id) {
@@ -99,16 +111,29 @@ std::vector<std::byte> VerdictStore::read(const std::string& name) const {
     return bytes;
 }
 
-Status VerdictStore::save(const StageKey& key, const Verdict& verdict) {
-    return replace(name_of(key), encode(Answer{verdict}));
+Status VerdictStore::save(const StageKey& key,
+                          const Verdict& verdict,
+                          std::optional<Rank> culprit) {
+    ByteWriter file;
+    if (culprit) {
+        file.u32(kCulpritMark).u16(culprit->value());
+    }
+    file.raw(encode(Answer{verdict}));
+    return replace(name_of(key), file.view());
 }
 
 std::optional<Verdict> VerdictStore::load(const StageKey& key) const {
-    const auto answer = decode_answer(read(name_of(key)));
+    const std::vector<std::byte> file = read(name_of(key));
+    const auto answer =
+        decode_answer(culprit_in(file) ? Bytes{file}.subspan(kCulpritBytes) : Bytes{file});
     if (!answer || !std::holds_alternative<Verdict>(*answer)) {
         return std::nullopt;
     }
     return std::get<Verdict>(*answer);
+}
+
+std::optional<Rank> VerdictStore::culprit_of(const StageKey& key) const {
+    return culprit_in(read(name_of(key)));
 }
 
 void VerdictStore::forget(const StageKey& key) {

@@ -9,6 +9,7 @@
 #include "stager/control/message.h"
 #include "transport/base/result.h"
 #include "transport/base/unique_fd.h"
+#include "transport/base/units.h"
 
 #include <optional>
 #include <string>
@@ -21,10 +22,14 @@ class VerdictStore {
     /// Makes `directory` (0700, root's) if needed.
     static Result<VerdictStore> open(const std::string& directory);
 
-    /// Requires fits(verdict).
-    [[nodiscard]] Status save(const StageKey& key, const Verdict& verdict);
+    /// Requires fits(verdict). `culprit`: whom a failure's sentence names first, by rank;
+    /// nobody: this node.
+    [[nodiscard]] Status save(const StageKey& key,
+                              const Verdict& verdict,
+                              std::optional<Rank> culprit = {});
     /// Nothing if there is none, or none that can be read.
     [[nodiscard]] std::optional<Verdict> load(const StageKey& key) const;
+    [[nodiscard]] std::optional<Rank> culprit_of(const StageKey& key) const;
     void forget(const StageKey& key);
 
     [[nodiscard]] Status save_root(std::uint32_t job_id, const std::string& root);

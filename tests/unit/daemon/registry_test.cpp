@@ -93,13 +93,16 @@ class RegistryWorld {
                 .work_dir = "/",
                 .specs = {}};
     }
-    void store(VerdictState state, const std::string& sentence) {
+    void store(VerdictState state,
+               const std::string& sentence,
+               std::optional<Rank> culprit = {}) {
         REQUIRE(world.services->verdicts.save(kKey,
                                               {.state = state,
                                                .blame = Blame::node,
                                                .sentence = sentence,
                                                .stage_dir = {},
-                                               .paths = {}}));
+                                               .paths = {}},
+                                              culprit));
     }
 
     ServicesWorld world;
@@ -162,6 +165,32 @@ TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at 
     const auto stored = world.ask(QueryRequest{kKey});
     REQUIRE(stored);
     CHECK_THAT(stored->sentence, Catch::Contains(kRestarted));
+}
+
+TEST_CASE("who had failed is known by rank, whatever the sentence says") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    Failure expected{Rank{1}, Blame::node, "node n0: is what a user's file is called"};
+    std::optional<Rank> culprit;
+    std::string stored = expected.sentence;
+    SECTION("this node, nameless") {
+    }
+    SECTION("this node") {
+        culprit = Rank{1};
+        stored = "node n1: " + expected.sentence;
+    }
+    SECTION("another one") {
+        culprit = expected.rank = Rank{0};
+        stored = "node n0: " + expected.sentence;
+    }
+    SECTION("nobody of this stage") {
+        culprit = Rank{7};
+    }
+    world.store(VerdictState::failed, stored, culprit);
+    world.set_up();
+    CHECK(world.next<FailedMessage>().failures == std::vector<Failure>{expected});
 }
 
 TEST_CASE("a plan that this daemon can't read is everybody's failure, by the reason's name") {

@@ -28,7 +28,7 @@ std::vector<TreeMessage> every_kind() {
                             .contributions = {{Rank{1}, some_bytes(9)}, {Rank{4}, {}}}},
             ResultMessage{.kind = Collective::cards, .sequence = 1, .bytes = some_bytes(300)},
             FailedMessage{{{Rank{2}, Blame::user, "disk full"}}},
-            GroupVerdict{VerdictState::partial, Blame::user, "n1: /x is missing"},
+            GroupVerdict{VerdictState::partial, Blame::user, "n1: /x is missing", Rank{1}},
             SettledMessage{},
             PulseMessage{{.done = 3, .bytes_least = 1U << 20U, .slowest = Rank{2}}},
             AskMessage{{7, 0, 1}},

@@ -36,6 +36,17 @@ TEST_CASE("a verdict is there again after the daemon's death") {
     CHECK(store->all() == std::vector<StageKey>{kKey});
 }
 
+TEST_CASE("who is to blame is there again, too") {
+    const Scratch scratch;
+    auto store = VerdictStore::open(scratch.path() + "/jobs");
+    REQUIRE(store);
+    REQUIRE(store->save(kKey, some_verdict()));
+    CHECK_FALSE(store->culprit_of(kKey));
+    REQUIRE(store->save(kKey, some_verdict(), Rank{3}));
+    CHECK(store->culprit_of(kKey) == Rank{3});
+    CHECK(store->load(kKey) == some_verdict());
+}
+
 TEST_CASE("a verdict is forgotten") {
     const Scratch scratch;
     auto store = VerdictStore::open(scratch.path() + "/jobs");
