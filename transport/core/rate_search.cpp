@@ -107,8 +107,12 @@ double RateSearch::next(Instant now, const RateSample& sample) {
 /// Faster until a queue shows, or more arrives late than was sent.
 double RateSearch::start(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample) + kBurst;
+    // What leaves slower than it may, because nothing is read or the window is closed, is few
+    // packets of which chance takes one.
+    const bool keeps_rate = sample.sent + sample.beside >= 0.7 * rate_;
+    const double loss_most = loss_.chance() + (keeps_rate ? kOverflow : kFlooded);
     const bool outruns = sample.sent > 1.12 * sample.delivered &&
-                         (sample.loss > loss_.chance() + kOverflow || sample.queue > unit / 2);
+                         (sample.loss > loss_most || sample.queue > unit / 2);
     capacity_ = std::max(capacity_, std::min(sample.sent, without_chance(sample.delivered)));
     if (outruns || sample.queue > unit) {
         before_cut_ = std::min(capacity_, 1.25 * sample.delivered);
@@ -118,7 +122,7 @@ double RateSearch::start(Instant now, const RateSample& sample) {
     if (sample.queue < 0.3 * unit && rate_ <= train_ && sample.packets >= 32) {
         loss_.learn(sample.loss);
     }
-    if (rate_ >= most_ || sample.sent + sample.beside < 0.7 * rate_) {
+    if (rate_ >= most_ || !keeps_rate) {
         return rate_;
     }
     // More passed than the train showed, and did not wait: that was no path's, but a process'.

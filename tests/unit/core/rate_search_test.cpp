@@ -198,6 +198,25 @@ TEST_CASE("a capacity believed too large is corrected, not competed for") {
     CHECK(search.rate() == Approx(kLink).epsilon(0.03));
 }
 
+TEST_CASE("while little is sent a lost packet says nothing of what the path takes") {
+    RateSample sample;
+    sample.packets = 9;
+    sample.round_trip = 0.0005;
+    sample.sent = kLink / 1000;  // the window is closed
+    sample.loss = 1.0 / 9;
+    sample.delivered = sample.sent * (1 - sample.loss);
+    sample.passed = sample.sent;
+    RateSearch search = search_from(kLink);
+    CHECK(search.on_sample(kStart, sample) == Approx(kLink));
+    CHECK(search.state() == RateSearch::State::start);
+
+    sample.sent = kLink;
+    sample.delivered = sample.sent * (1 - sample.loss);
+    sample.passed = sample.sent;
+    CHECK(search.on_sample(kStart + milliseconds{5}, sample) < kLink);
+    CHECK(search.state() == RateSearch::State::drain);
+}
+
 TEST_CASE("a first rate that loses most is not cruised at, though what comes does not wait") {
     RateSample sample;
     sample.packets = 20;
