@@ -66,6 +66,25 @@ TEST_CASE("where the group reaches nobody all fetch the object", "[scenario][rea
     }
 }
 
+// Their PULSEs and answers have numbers, as the stream's packets do, which nobody reports: the
+// search of the rate never left its start, and each member that hears the group waited.
+TEST_CASE("where many are not reached the stream is no slower", "[scenario][reach]") {
+    Plan plan = plan_of(129, 8 * kMiB, false);
+    for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
+        if (rank % 5 != 0) {
+            plan.member[rank].hears_group_until = Duration{};
+        }
+    }
+    plan.stall_timeout = seconds{30};
+    const Ran ran{plan};
+    ran.all_released();
+    for (std::uint16_t rank = 5; rank < plan.members; rank += 5) {
+        CAPTURE(rank);
+        CHECK(ran.world.held_after(rank) < seconds{1} + 4 * plan.wire_time());
+    }
+    CHECK(held_after(ran, "103 of 128 are not reached") < seconds{1} + 10 * plan.wire_time());
+}
+
 TEST_CASE("switches that forget in the middle who listens", "[scenario][reach]") {
     for (const auto& [many, is_told] :
          {std::pair{1, true}, {7, true}, {1, false}, {7, false}}) {

@@ -22,7 +22,6 @@ std::uint32_t per_second(std::uint64_t count, Duration time) {
 void ArrivalLog::on_packet(Instant now, const Datagram& datagram) {
     const Mark here{.number = datagram.header.packet_number, .at = datagram.arrived_at};
     if (mark_.number == 0) {
-        first_ = here.number;
         base_ = mark_ = here;
         last_at_ = here.at;
         drained_since_ = now;
@@ -35,6 +34,7 @@ void ArrivalLog::on_packet(Instant now, const Datagram& datagram) {
     last_at_ = std::max(last_at_, here.at);
     ++since_base_;
     ++heard_;
+    ++heard_ever_;
     ++drained_;
     overflow_ = std::max(overflow_, datagram.overflow);
     fill_ = datagram.fill;

@@ -20,8 +20,8 @@ class ArrivalLog {
 
     /// Packets since the last take().
     [[nodiscard]] std::uint32_t heard() const { return heard_; }
-    /// Numbers that the source used since it was first heard.
-    [[nodiscard]] std::uint64_t numbers() const { return mark_.number - first_; }
+    /// Since the source was first heard. (Its numbers are more: many may be single members'.)
+    [[nodiscard]] std::uint64_t heard_ever() const { return heard_ever_; }
     /// Packets a second, of late; 0 before enough came.
     [[nodiscard]] std::uint32_t packets_per_s() const { return packets_per_s_; }
 
@@ -37,13 +37,13 @@ class ArrivalLog {
     void measure_rate(const Mark& here);
     void measure_drain(Instant now);
 
-    std::uint64_t first_ = 0;
     Mark base_;  ///< Where the span begins,
     Mark mark_;  ///< and where it ends.
     Instant last_at_{};
     std::uint32_t since_base_ = 0;   ///< Packets, the base included,
     std::uint32_t before_mark_ = 0;  ///< and those before the mark.
     std::uint32_t heard_ = 0;
+    std::uint64_t heard_ever_ = 0;
     std::uint32_t overflow_ = 0;
     std::uint32_t overflow_told_ = 0;
     std::uint8_t fill_ = 0;

@@ -101,7 +101,7 @@ void PaceSearch::begin(Instant now, Pacer& pacer) {
     if (is_told_) {
         return;
     }
-    first_ = log_.next();
+    first_ = log_.packets();
     reported_ = first_;
     reported_at_ = now;
     if (remembered_ > 0) {
@@ -122,25 +122,26 @@ std::uint64_t PaceSearch::packets_in(double seconds) const {
 
 /// A representative reports no more often (reporter.h).
 std::uint64_t PaceSearch::packets_in_report() const {
-    const std::uint64_t numbers = log_.next() - first_;
+    const std::uint64_t sent = log_.packets() - first_;
     const std::uint64_t packets = std::clamp<std::uint64_t>(
-        numbers / 8,
+        sent / 8,
         feedback_.report_packets_min,
         feedback_.report_packets_each * (representatives_ + std::uint64_t{1}));
     const std::chrono::duration<double> least = feedback_.report_time * representatives_;
-    return packets + (numbers < feedback_.start_packets ? 0 : packets_in(least.count()));
+    return packets + (sent < feedback_.start_packets ? 0 : packets_in(least.count()));
 }
 
 void PaceSearch::bound_flight(Instant now) {
-    if (first_ == 0 || !is_seeking()) {
+    if (is_told_ || !is_seeking()) {
         below_.reset();
         return;
     }
-    if (board_.reported() > reported_) {
-        reported_ = board_.reported();
+    const std::uint64_t reported = log_.packets_before(board_.reported());
+    if (reported > reported_) {
+        reported_ = reported;
         reported_at_ = now;
     } else if (now > reported_at_ + limits_.train_patience) {
-        reported_ = log_.next();  // reports are lost: go on, but slowly
+        reported_ = log_.packets();  // reports are lost: go on, but slowly
         reported_at_ = now;
     }
     // As much again, but no more than the reports' age explains, nor less than a remembered

@@ -40,7 +40,7 @@ class PaceSearch {
     [[nodiscard]] std::optional<Instant> deadline() const;
     /// Until a rate is believed no more may be under way than as much again as was reported, so
     /// that reports that come late don't let a wrong rate fill every queue.
-    [[nodiscard]] bool may_send() const { return !below_ || log_.next() < *below_; }
+    [[nodiscard]] bool may_send() const { return !below_ || log_.packets() < *below_; }
     /// What the path is believed to carry, bytes per second; 0: not known.
     [[nodiscard]] std::uint64_t capacity() const {
         return static_cast<std::uint64_t>(search_.capacity());
@@ -73,11 +73,13 @@ class PaceSearch {
     Instant span_at_{};                   ///< What is sampled began to leave then,
     std::uint64_t beside_bytes_ = 0;      ///< and so much beside the stream since.
     bool is_begun_ = false;
-    unsigned unproved_ = 0;    ///< Samples to come before a remembered rate is believed.
-    std::uint64_t first_ = 0;  ///< Number of the train's first packet.
+    unsigned unproved_ = 0;  ///< Samples to come before a remembered rate is believed.
+    // What goes to single members has numbers, too, but no receiver reports it. So, of the
+    // stream's packets:
+    std::uint64_t first_ = 0;  ///< How many left before the train,
     std::uint64_t reported_ = 0;
     Instant reported_at_{};
-    std::optional<std::uint64_t> below_;  ///< Numbers that may be sent now, at the start.
+    std::optional<std::uint64_t> below_;  ///< and fewer than these may leave now.
 };
 
 }  // namespace stage::core

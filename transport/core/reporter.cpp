@@ -54,14 +54,14 @@ std::optional<Instant> Reporter::due_at(const ChunkMap& map) const {
     if (!is_representative_ || is_away_) {
         return std::nullopt;
     }
-    const std::uint64_t numbers = arrivals_.numbers();
-    const bool is_young = numbers < limits_.start_packets;
+    const std::uint64_t heard = arrivals_.heard_ever();
+    const bool is_young = heard < limits_.start_packets;
     const Duration least = is_young
                                ? limits_.interval_start
                                : std::max<Duration>(limits_.interval_start,
                                                     limits_.report_time * representatives_);
     const std::uint64_t packets = std::clamp<std::uint64_t>(
-        numbers / 8,
+        heard / 8,
         limits_.report_packets_min,
         limits_.report_packets_each * (representatives_ + std::uint64_t{1}));
     std::optional<Instant> due;

@@ -55,6 +55,12 @@ std::optional<SendLog::Departure> SendLog::departure(std::uint64_t number) const
         .left = entry->at + entry->each * static_cast<std::int64_t>(number - entry->first)};
 }
 
+std::uint64_t SendLog::packets_before(std::uint64_t number) const {
+    const Entry* entry = find(number);
+    return entry == nullptr ? 0
+                            : entry->packets + (entry->to_group ? number - entry->first : 0);
+}
+
 std::optional<SendLog::Span> SendLog::span(std::uint64_t first, std::uint64_t last) const {
     const Entry* from = find(first);
     const Entry* to = find(last);

@@ -39,6 +39,10 @@ class SendLog {
     [[nodiscard]] std::optional<Departure> departure(std::uint64_t number) const;
     /// The number of the next packet.
     [[nodiscard]] std::uint64_t next() const { return next_; }
+    /// Packets of the stream that left,
+    [[nodiscard]] std::uint64_t packets() const { return packets_; }
+    /// and those of them before this number; 0 if it is forgotten.
+    [[nodiscard]] std::uint64_t packets_before(std::uint64_t number) const;
 
   private:
     struct Entry {

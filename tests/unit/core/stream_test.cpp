@@ -144,6 +144,10 @@ TEST_CASE("the source knows when it sent which number, and what lay between two"
     CHECK_FALSE(log.departure(20));
     CHECK_FALSE(log.span(1, 20));
     CHECK(log.next() == 20);
+    CHECK(log.packets() == 14);
+    CHECK(log.packets_before(13) == 10);
+    CHECK(log.packets_before(18) == 12);
+    CHECK(log.packets_before(20) == 0);
 }
 
 TEST_CASE("what leaves beside the stream is in no span: nobody counts it as come") {
