@@ -15,6 +15,9 @@ namespace {
 
 constexpr Duration kTellEvery = std::chrono::milliseconds{100};
 constexpr Duration kWaitMax = std::chrono::milliseconds{100};
+/// While the driver refuses a train: it says when it takes it again, and what the core wants to
+/// send meanwhile is overdue all the time.
+constexpr Duration kRefusedWait = std::chrono::milliseconds{1};
 /// Rounds of asking a core for more before the sockets are looked at again.
 constexpr int kRoundsMax = 16;
 /// Packets that are opened before the core hears of them: about one piece of the kernel's, so
@@ -357,6 +360,7 @@ void Session::wait(Instant now) {
     if (const auto deadline = parts_.core.deadline()) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
+    left = blocked_ ? std::max(left, kRefusedWait) : left;
     if (parts_.lanes != nullptr) {
         left = std::min(left, parts_.lanes->patience().value_or(left));
     }
