@@ -135,7 +135,7 @@ no_job_directory() {
   input data 100000
   place /tmp/d
   as_alice srun -N3 --stage-file=data:/tmp/d/data:temp --stage-file=data bash -c '
-    test -e /tmp/d/data && rm -r "$STAGECAST_DIR"/* "$STAGECAST_DIR"/.[!.]*'
+    test -e /tmp/d/data || exit 1; rm -r "$STAGECAST_DIR"/* "$STAGECAST_DIR"/.[!.]*'
   wait_for 20 no_job_directory
   local node
   for node in "${NODES[@]}"; do lab on "$node" test ! -e /tmp/d/data; done
