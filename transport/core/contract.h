@@ -35,7 +35,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,8 +84,8 @@ struct Operation {
     BlockIndex block;
     ChunkIndex chunk;
     OperationKind kind = OperationKind::drop;
-    wire::Descriptor descriptor;             ///< verify and store.
-    std::shared_ptr<const ParityCode> code;  ///< encode and reconstruct.
+    wire::Descriptor descriptor;       ///< verify and store.
+    const ParityCode* code = nullptr;  ///< encode and reconstruct: the core's, while it lives.
 };
 static_assert(sizeof(Operation) <= 64);
 

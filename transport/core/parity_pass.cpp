@@ -49,7 +49,8 @@ void ParityPass::order_encode(OperationQueue& operations) {
     Operation encode;
     encode.kind = OperationKind::encode;
     encode.block = BlockIndex{blocks_};
-    encode.code = std::make_shared<const ParityCode>(std::move(code));
+    code_ = std::make_unique<const ParityCode>(std::move(code));
+    encode.code = code_.get();
     operations.push_back(std::move(encode));
 }
 

@@ -14,6 +14,8 @@
 #include "transport/core/pacer.h"
 #include "transport/core/residence.h"
 
+#include <memory>
+
 namespace stage::core {
 
 class ParityPass {
@@ -48,6 +50,7 @@ class ParityPass {
     std::uint16_t described_ = 0;  ///< Parities that a DESCRIBE followed.
     std::uint16_t symbol_bytes_ = 0;
     bool is_encoded_ = false;
+    std::unique_ptr<const ParityCode> code_;  ///< Of what was encoded.
 };
 
 }  // namespace stage::core

@@ -62,7 +62,8 @@ bool Reconstruction::poll(Intake& intake) {
     Operation reconstruct;
     reconstruct.kind = OperationKind::reconstruct;
     reconstruct.block = BlockIndex{blocks_};
-    reconstruct.code = std::make_shared<const ParityCode>(*std::move(code));
+    code_ = std::make_unique<const ParityCode>(*std::move(code));
+    reconstruct.code = code_.get();
     intake.operations().push_back(std::move(reconstruct));
     close(intake);
     for (const ParityCode::Symbol& symbol : lost) {

@@ -8,6 +8,9 @@
 
 #include "transport/core/intake.h"
 
+#include <memory>
+#include <optional>
+
 namespace stage::core {
 
 class Reconstruction {
@@ -42,6 +45,7 @@ class Reconstruction {
     std::uint16_t parities_ = 0;
     std::uint16_t parity_bytes_ = 0;  ///< Of each that came.
     ChunkSet have_;
+    std::unique_ptr<const ParityCode> code_;  ///< What was reconstructed.
     bool is_closed_ = false;
 };
 

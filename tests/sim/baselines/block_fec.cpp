@@ -6,6 +6,8 @@
 #include "transport/base/codec.h"
 #include "transport/core/train.h"
 
+#include <list>
+
 namespace stage::sim {
 namespace {
 
@@ -50,7 +52,7 @@ class Source final : public PassSource {
             core::Operation encode;
             encode.kind = core::OperationKind::encode;
             encode.block = BlockIndex{static_cast<std::uint32_t>(sent_.size()) + encoded_};
-            encode.code = std::make_shared<const core::ParityCode>(code_of(plan_, encoded_));
+            encode.code = &codes_.emplace_back(code_of(plan_, encoded_));
             operations_.push_back(std::move(encode));
         }
         while (lowest_due_ < sent_.size() && sent_[lowest_due_] >= due_[lowest_due_]) {
@@ -104,6 +106,7 @@ class Source final : public PassSource {
     std::vector<Instant> sent_at_;     ///< the last one when.
     std::uint32_t lowest_due_ = ~0U;
     std::uint32_t encoded_ = 0;
+    std::list<core::ParityCode> codes_;  ///< What operations refer to.
 };
 
 class Receiver final : public Node {
@@ -185,7 +188,7 @@ class Receiver final : public Node {
              at = block.parities.next(at + 1)) {
             code.with.push_back(static_cast<std::uint16_t>(at));
         }
-        reconstruct.code = std::make_shared<const core::ParityCode>(std::move(code));
+        reconstruct.code = &codes_.emplace_back(std::move(code));
         operations_.push_back(std::move(reconstruct));
         on_reconstructed(index);
         counted_ = have_.count();
@@ -217,7 +220,8 @@ class Receiver final : public Node {
     }
 
     std::vector<Block> blocks_;
-    std::uint32_t counted_ = 0;  ///< Chunks that are here.
+    std::list<core::ParityCode> codes_;  ///< What operations refer to.
+    std::uint32_t counted_ = 0;          ///< Chunks that are here.
     std::uint32_t passed_ = 0;
     std::uint32_t first_lacking_ = 0;
 };
