@@ -165,17 +165,7 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     }
     const double path = agreed(sample, unit);
     if (sample.queue <= 0.6 * unit) {
-        if (!is_settled_ && sample.loss > loss_.chance() + kFlooded &&
-            flooded_ < kFloodedMost) {
-            ++flooded_;
-            capacity_ = std::min(capacity_, without_chance(sample.delivered));
-            return kDrain * capacity_;
-        }
-        is_settled_ = true;
-        was_alone_ = false;
-        state_ = State::cruise;
-        quiet_epochs_ = 0;
-        return 0.985 * capacity_;
+        return drained(sample);
     }
     if (path > 0 && path < capacity_) {
         capacity_ = path;
@@ -184,13 +174,7 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     }
     if (sample.sent > kOutruns * sample.passed && sample.queue > unit &&
         outrun_ < kOutrunMost) {
-        // More leaves than arrives: it is we who fill it, by a capacity believed too large.
-        ++outrun_;
-        capacity_ = is_settled_ ? lowered(sample.passed) : std::min(capacity_, sample.passed);
-        drain_queue_ = std::max(drain_queue_, sample.queue);
-        drain_samples_ = 1;
-        drain_until_ = drain_time(now, sample);
-        return kDrain * capacity_;
+        return outrun(now, sample);
     }
     const bool drains = sample.passed > 1.02 * sample.sent;
     const bool fills = sample.passed < 0.995 * sample.sent;
@@ -201,27 +185,55 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     }
     const bool is_still = !drains && !fills && drain_samples_ >= 3;
     if (is_still && was_alone_) {
-        // Nothing drains, and nobody else is there: the path became longer.
-        has_new_path_ = true;
-        was_alone_ = false;
-        state_ = State::cruise;
-        quiet_epochs_ = 0;
-        return 0.985 * capacity_;
+        has_new_path_ = true;  // nothing drains, and nobody else is there: it became longer
+        return begin_cruise();
     }
     const bool grows = drain_samples_ >= 3 && sample.queue > 1.5 * drain_queue_ + unit;
     const bool stays = now > drain_until_ && sample.queue > 0.7 * drain_queue_;
     if (grows || stays || (is_still && sample.queue > unit)) {
-        state_ = State::compete;
-        queue_seen_ = now;
-        alone_ = 0;
-        window_.begin(now, rate_ * (sample.round_trip + sample.queue) / packet_bytes_);
-        return rate_;
+        return begin_compete(now, sample);
     }
     if (now > drain_until_) {
         drain_queue_ = sample.queue;  // it goes, but slowly
         drain_until_ = drain_time(now, sample);
     }
     return kDrain * capacity_;
+}
+
+/// The queue is gone, unless it only seems so: where most is lost none shows.
+double RateSearch::drained(const RateSample& sample) {
+    if (!is_settled_ && sample.loss > loss_.chance() + kFlooded && flooded_ < kFloodedMost) {
+        ++flooded_;
+        capacity_ = std::min(capacity_, without_chance(sample.delivered));
+        return kDrain * capacity_;
+    }
+    is_settled_ = true;
+    return begin_cruise();
+}
+
+/// More leaves than arrives: it is we who fill it, by a capacity believed too large.
+double RateSearch::outrun(Instant now, const RateSample& sample) {
+    ++outrun_;
+    capacity_ = is_settled_ ? lowered(sample.passed) : std::min(capacity_, sample.passed);
+    drain_queue_ = std::max(drain_queue_, sample.queue);
+    drain_samples_ = 1;
+    drain_until_ = drain_time(now, sample);
+    return kDrain * capacity_;
+}
+
+double RateSearch::begin_cruise() {
+    was_alone_ = false;
+    state_ = State::cruise;
+    quiet_epochs_ = 0;
+    return 0.985 * capacity_;
+}
+
+double RateSearch::begin_compete(Instant now, const RateSample& sample) {
+    state_ = State::compete;
+    queue_seen_ = now;
+    alone_ = 0;
+    window_.begin(now, rate_ * (sample.round_trip + sample.queue) / packet_bytes_);
+    return rate_;
 }
 
 /// A queue kept the path busy, so what passed is what it takes, or one sample was wrong. Two

@@ -63,6 +63,10 @@ class RateSearch {
     [[nodiscard]] double host(Instant now, const RateSample& sample);
     [[nodiscard]] static Instant drain_time(Instant now, const RateSample& sample);
     [[nodiscard]] double begin_drain(Instant now, const RateSample& sample);
+    [[nodiscard]] double drained(const RateSample& sample);
+    [[nodiscard]] double outrun(Instant now, const RateSample& sample);
+    [[nodiscard]] double begin_cruise();
+    [[nodiscard]] double begin_compete(Instant now, const RateSample& sample);
     [[nodiscard]] double quiet(const RateSample& sample);
     /// A queue longer than this is one, seconds.
     [[nodiscard]] double queue_unit(const RateSample& sample) const;
