@@ -10,7 +10,7 @@ std::string node_name(const SpankHandle& handle) {
     return name.value_or("");
 }
 
-Patience patience_of(const Site& site) {
+CallPatience patience_of(const Site& site) {
     return {
         .connect = kConnectPatience, .answer = site.stage_timeout + kGrace, .absent = kRestart};
 }

@@ -21,10 +21,10 @@ inline constexpr Duration kGrace = std::chrono::seconds{3};
 /// QUERY, since no step begins before the prolog has returned, so with the verdict or without
 /// one.
 inline constexpr Duration kAnswerPatience = std::chrono::seconds{5};
-inline constexpr Patience kBrief{.connect = kConnectPatience, .answer = kAnswerPatience};
+inline constexpr CallPatience kBrief{.connect = kConnectPatience, .answer = kAnswerPatience};
 /// A restart of the daemon takes less; systemd's after a crash, RestartSec more.
 inline constexpr Duration kRestart = std::chrono::seconds{5};
-inline constexpr Patience kThroughRestart{
+inline constexpr CallPatience kThroughRestart{
     .connect = kConnectPatience, .answer = kAnswerPatience, .absent = kRestart};
 
 /// Slurm 22.05 numbers the pseudo jobs of `srun -Z` from here (NOALLOC job ids). They have a
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
 [[nodiscard]] std::string node_name(const SpankHandle& handle);
 
 /// For a STAGE, whose verdict may take as long as the site allows.
-[[nodiscard]] Patience patience_of(const Site& site);
+[[nodiscard]] CallPatience patience_of(const Site& site);
 
 /// 0 for what is no number.
 [[nodiscard]] std::uint32_t number_of(const std::optional<std::string>& text);

@@ -50,14 +50,15 @@ struct Plugin {
         : arguments{given}, submit{given}, step{given, asking(given), beginning(given)} {}
 
     static AskDaemon asking(const Arguments& given) {
-        return [path = given.socket_path](const Request& request, const Patience& patience) {
-            return ask_daemon(path, request, patience);
-        };
+        return
+            [path = given.socket_path](const Request& request, const CallPatience& patience) {
+                return ask_daemon(path, request, patience);
+            };
     }
 
     static BeginAsking beginning(const Arguments& given) {
         return [path = given.socket_path](const Request& request,
-                                          const Patience& patience) -> Result<AwaitAnswer> {
+                                          const CallPatience& patience) -> Result<AwaitAnswer> {
             auto call = SharedCall::begin(path, request, patience);
             if (!call) {
                 return call.error();

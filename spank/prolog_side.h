@@ -15,7 +15,7 @@
 namespace stage {
 
 /// ask_daemon() on this node's socket, or a test's.
-using AskDaemon = std::function<Result<Answer>(const Request&, const Patience&)>;
+using AskDaemon = std::function<Result<Answer>(const Request&, const CallPatience&)>;
 
 /// What job_prolog does about a job: nothing unless the specs have been handed to it.
 class PrologSide {

@@ -24,7 +24,7 @@ namespace stage {
 /// Waits for what was asked before, in this process or in one forked since.
 using AwaitAnswer = std::function<Result<Answer>()>;
 /// SharedCall::begin() on this node's socket, or a test's.
-using BeginAsking = std::function<Result<AwaitAnswer>(const Request&, const Patience&)>;
+using BeginAsking = std::function<Result<AwaitAnswer>(const Request&, const CallPatience&)>;
 
 /// What slurmstepd does about a step.
 class StepSide {

@@ -190,15 +190,15 @@ std::vector<std::string> nodes_by_task(const std::string& output) {
     return nodes;
 }
 
-std::optional<WorkerTold> worker_told(const Heard& heard) {
+std::optional<WorkerDid> worker_did(const Heard& heard) {
     const nlohmann::json json = json_in(heard);
     if (!json.is_object()) {
         return std::nullopt;
     }
-    return WorkerTold{.bytes = count_in(json, "bytes").value_or(0),
-                      .has_it = !text_in(json, "digest").empty(),
-                      .culprit = count_in(json, "culprit"),
-                      .why = text_in(json, "why")};
+    return WorkerDid{.bytes = count_in(json, "bytes").value_or(0),
+                     .has_it = !text_in(json, "digest").empty(),
+                     .culprit = count_in(json, "culprit"),
+                     .why = text_in(json, "why")};
 }
 
 std::optional<WorkerSeen> worker_seen(const Heard& heard) {

@@ -49,13 +49,13 @@ struct Heard {
 [[nodiscard]] std::vector<std::string> nodes_by_task(const std::string& output);
 
 /// A worker's line of JSON, of what counts here.
-struct WorkerTold {
+struct WorkerDid {
     std::uint64_t bytes = 0;
     bool has_it = false;
     std::optional<std::size_t> culprit;  ///< A rank, if it failed.
     std::string why;
 };
-[[nodiscard]] std::optional<WorkerTold> worker_told(const Heard& heard);
+[[nodiscard]] std::optional<WorkerDid> worker_did(const Heard& heard);
 
 /// What a worker that looked has seen.
 struct WorkerSeen {

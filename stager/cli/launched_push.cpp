@@ -270,10 +270,10 @@ std::vector<Heard> LaunchedPush::round_by_srun() {
 
 /// Who failed is out. Where that was the source, or nobody knows, all are.
 void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
-    std::optional<WorkerTold> failure;
+    std::optional<WorkerDid> failure;
     std::vector<std::pair<std::size_t, std::string>> failed;  // By rank, and why.
     for (std::size_t rank = 0; rank < heard.size(); ++rank) {
-        const auto told = worker_told(heard[rank]);
+        const auto told = worker_did(heard[rank]);
         bytes_ = std::max(bytes_, told ? told->bytes : 0);
         if (told && told->has_it && members_[rank] != nullptr) {
             members_[rank]->state = State::done;

@@ -28,8 +28,8 @@ Finding check_munge(const Config& config) {
 }
 
 Finding check_daemon(const Config& config) {
-    constexpr Patience kBrief{.connect = std::chrono::seconds{5},
-                              .answer = std::chrono::seconds{5}};
+    constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
+                                  .answer = std::chrono::seconds{5}};
     const std::string socket = config.run_dir + "/stagecastd.sock";
     const auto answer = ask_daemon(socket, PingRequest{}, kBrief);
     if (!answer) {

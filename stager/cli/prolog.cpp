@@ -16,9 +16,9 @@
 namespace stage {
 namespace {
 
-constexpr Patience kBrief{.connect = std::chrono::seconds{5},
-                          .answer = std::chrono::seconds{5},
-                          .absent = std::chrono::seconds{3}};
+constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
+                              .answer = std::chrono::seconds{5},
+                              .absent = std::chrono::seconds{3}};
 /// The daemon decides within StageTimeout; it gets this much more to say so.
 constexpr Duration kGrace = std::chrono::seconds{3};
 /// spank/names.h: the plugin at the submit host hands the specs to every prolog in it.

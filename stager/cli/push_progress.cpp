@@ -11,8 +11,8 @@
 namespace stage {
 namespace {
 
-constexpr Patience kBrief{.connect = std::chrono::seconds{1},
-                          .answer = std::chrono::seconds{1}};
+constexpr CallPatience kBrief{.connect = std::chrono::seconds{1},
+                              .answer = std::chrono::seconds{1}};
 /// Between two lines where there is no terminal.
 constexpr std::chrono::seconds kLineEvery{10};
 

@@ -17,8 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kNothingKnown = 2;
-constexpr Patience kBrief{.connect = std::chrono::seconds{5},
-                          .answer = std::chrono::seconds{10}};
+constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
+                              .answer = std::chrono::seconds{10}};
 
 int fail(StatusKind kind, int code, const std::string& sentence) {
     static_cast<void>(std::fprintf(stderr,

@@ -226,7 +226,7 @@ Result<Answer> Call::answer(Duration patience) const {
 
 Result<Answer> ask_daemon(const std::string& socket_path,
                           const Request& request,
-                          const Patience& patience) {
+                          const CallPatience& patience) {
     const auto until = Clock::now() + patience.absent;
     while (true) {
         const Duration absent = std::max<Duration>(until - Clock::now(), {});

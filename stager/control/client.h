@@ -16,7 +16,7 @@
 
 namespace stage {
 
-struct Patience {
+struct CallPatience {
     Duration connect;  ///< Until the daemon has taken the connection and the request.
     Duration answer;   ///< From then until its answer.
     /// Until it listens: a daemon that is started anew isn't there for a moment. One that ends
@@ -51,6 +51,6 @@ class Call {
 /// others.
 [[nodiscard]] Result<Answer> ask_daemon(const std::string& socket_path,
                                         const Request& request,
-                                        const Patience& patience);
+                                        const CallPatience& patience);
 
 }  // namespace stage

@@ -35,7 +35,7 @@ class FileLock {
 
 Result<SharedCall> SharedCall::begin(const std::string& socket_path,
                                      const Request& request,
-                                     const Patience& patience) {
+                                     const CallPatience& patience) {
     UniqueFd kept{::memfd_create("stagecast-answer", MFD_CLOEXEC)};
     if (!kept) {
         return Error{

@@ -16,7 +16,7 @@ class SharedCall {
     /// Fails as Call::begin() does. `patience.answer` counts from now, whoever waits.
     [[nodiscard]] static Result<SharedCall> begin(const std::string& socket_path,
                                                   const Request& request,
-                                                  const Patience& patience);
+                                                  const CallPatience& patience);
 
     /// Waits for it: here, and in every process forked since, as whatever user.
     [[nodiscard]] Result<Answer> answer() const;

@@ -93,9 +93,9 @@ void Session::receive(Instant now) {
         return;
     }
     if (readable_.stream) {
-        gathering_.on_heard(now,
-                            static_cast<std::size_t>(
-                                std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
+        moderation_.on_heard(now,
+                             static_cast<std::size_t>(
+                                 std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
     }
     shift_ = packets_.empty() && parts_.lanes == nullptr ? Duration{} : wall_clock_shift();
     for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
@@ -334,7 +334,7 @@ void Session::tell(Instant now) {
 
 /// How long the stream's packets may wait for each other: while it goes, and no longer.
 Duration Session::patience() const {
-    return parts_.core.outcome().phase == core::Phase::moving ? gathering_.patience()
+    return parts_.core.outcome().phase == core::Phase::moving ? moderation_.patience()
                                                               : Duration::zero();
 }
 

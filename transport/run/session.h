@@ -9,8 +9,8 @@
 #include "transport/run/any_core.h"
 #include "transport/run/block_store.h"
 #include "transport/run/disk_queue.h"
-#include "transport/run/gathering.h"
 #include "transport/run/lanes.h"
+#include "transport/run/moderation.h"
 #include "transport/run/outbox.h"
 
 #include <poll.h>
@@ -99,7 +99,7 @@ class Session {
     core::Phase told_phase_ = core::Phase::wiring;
     Instant told_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
-    Gathering gathering_;
+    Moderation moderation_;
     Readable readable_;
     std::vector<pollfd> waits_;
     std::vector<ReceivedPacket> packets_;

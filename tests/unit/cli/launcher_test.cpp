@@ -84,16 +84,16 @@ TEST_CASE("srun's tasks say which node they are") {
 
 TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
     const Heard good{.out = {"noise", R"({"rank":2,"bytes":10,"digest":"ab"})"}, .err = {}};
-    const auto told = worker_told(good);
+    const auto told = worker_did(good);
     REQUIRE(told);
     CHECK(told->has_it);
     CHECK(told->bytes == 10);
     CHECK_FALSE(told->culprit);
     const Heard bad{.out = {R"({"digest":"","culprit":3,"why":"full"})"}, .err = {}};
-    CHECK_FALSE(worker_told(bad)->has_it);
-    CHECK(worker_told(bad)->culprit == 3);
-    CHECK(worker_told(bad)->why == "full");
-    CHECK_FALSE(worker_told({.out = {"{"}, .err = {}}));
+    CHECK_FALSE(worker_did(bad)->has_it);
+    CHECK(worker_did(bad)->culprit == 3);
+    CHECK(worker_did(bad)->why == "full");
+    CHECK_FALSE(worker_did({.out = {"{"}, .err = {}}));
     const auto seen =
         worker_seen({.out = {R"({"bytes":7,"digest":"ab","manifest":"00"})"}, .err = {}});
     REQUIRE(seen);
@@ -101,8 +101,8 @@ TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
     CHECK(seen->digest == "ab");
     CHECK(seen->manifest == "00");
     CHECK_FALSE(worker_seen({.out = {}, .err = {"stagecast-worker: no room"}}));
-    CHECK_FALSE(worker_told({.out = {}, .err = {}}));
-    CHECK_FALSE(worker_told({.out = {R"({"digest":7,"culprit":"x"})"}, .err = {}})->has_it);
+    CHECK_FALSE(worker_did({.out = {}, .err = {}}));
+    CHECK_FALSE(worker_did({.out = {R"({"digest":7,"culprit":"x"})"}, .err = {}})->has_it);
 }
 
 TEST_CASE("what a node is told stands on one line, the destination as one word") {

@@ -1,6 +1,6 @@
 #include "stager/control/client.h"
 
-#include "tests/unit/control/listener.h"
+#include "tests/unit/control/false_daemon.h"
 
 #include <catch2/catch.hpp>
 
@@ -9,8 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Patience kLong{.connect = 20s, .answer = 20s};
-constexpr Patience kShort{.connect = 20s, .answer = 30ms};
+constexpr CallPatience kLong{.connect = 20s, .answer = 20s};
+constexpr CallPatience kShort{.connect = 20s, .answer = 30ms};
 
 std::string failure(const Result<Answer>& answer) {
     REQUIRE_FALSE(answer);
@@ -21,7 +21,7 @@ std::string failure(const Result<Answer>& answer) {
 }  // namespace
 
 TEST_CASE("a daemon is asked and answers") {
-    const Listener listener;
+    const FalseDaemon listener;
     const Verdict verdict{.state = VerdictState::ok, .stage_dir = "/stage/7"};
     const auto daemon = listener.answering(framed(encode(verdict)));
     const auto answer = ask_daemon(listener.path(), QueryRequest{}, kLong);
@@ -33,7 +33,7 @@ TEST_CASE("a daemon that is not there is named with its socket") {
     CHECK_THAT(failure(ask_daemon("/nonexistent/socket", PingRequest{}, kLong)),
                Catch::Contains("stagecastd does not answer at /nonexistent/socket") &&
                    Catch::Contains("is stagecastd running"));
-    Listener listener;
+    FalseDaemon listener;
     listener.stop();
     CHECK_THAT(failure(ask_daemon(listener.path(), PingRequest{}, kLong)),
                Catch::Contains("Connection refused"));
@@ -42,15 +42,15 @@ TEST_CASE("a daemon that is not there is named with its socket") {
 }
 
 TEST_CASE("a daemon that takes the request and is silent costs a bounded time") {
-    const Listener listener;  // the kernel accepts, nobody answers: as when it is stopped
+    const FalseDaemon listener;  // the kernel accepts, nobody answers: as when it is stopped
     CHECK_THAT(failure(ask_daemon(listener.path(), PingRequest{}, kShort)),
                Catch::Contains("timed out"));
 }
 
 TEST_CASE("a daemon whose queue is full costs a bounded time") {
-    const Listener listener;
+    const FalseDaemon listener;
     std::vector<UniqueFd> others;
-    const Patience patience{.connect = 30ms, .answer = 30ms};
+    const CallPatience patience{.connect = 30ms, .answer = 30ms};
     std::string sentence;
     for (int i = 0; i < 20; ++i) {
         sentence = failure(ask_daemon(listener.path(), PingRequest{}, patience));
@@ -59,9 +59,9 @@ TEST_CASE("a daemon whose queue is full costs a bounded time") {
 }
 
 TEST_CASE("a daemon that ends before it has taken a request leaves it to the next one") {
-    Listener old;
+    FalseDaemon old;
     const std::string path = old.path();
-    constexpr Patience kThrough{.connect = 20s, .answer = 20s, .absent = 20s};
+    constexpr CallPatience kThrough{.connect = 20s, .answer = 20s, .absent = 20s};
     std::optional<Result<Answer>> answer;
     std::jthread asking{[&] { answer = ask_daemon(path, PingRequest{}, kThrough); }};
     SECTION("it never took the connection") {
@@ -71,7 +71,7 @@ TEST_CASE("a daemon that ends before it has taken a request leaves it to the nex
         old.take_and_close();
     }
     old.leave();
-    const Listener next{path};
+    const FalseDaemon next{path};
     const auto daemon = next.answering(framed(encode(Answer{Pong{"2"}})));
     asking.join();
     REQUIRE(*answer);
@@ -79,7 +79,7 @@ TEST_CASE("a daemon that ends before it has taken a request leaves it to the nex
 }
 
 TEST_CASE("who does not wait for a daemon hears of one that took nothing at once") {
-    Listener old;
+    FalseDaemon old;
     std::optional<Result<Answer>> answer;
     std::jthread asking{[&] { answer = ask_daemon(old.path(), PingRequest{}, kLong); }};
     old.await_guest();
@@ -91,7 +91,7 @@ TEST_CASE("who does not wait for a daemon hears of one that took nothing at once
 }
 
 TEST_CASE("an answer that breaks off or makes no sense is a failure") {
-    const Listener listener;
+    const FalseDaemon listener;
     auto whole = framed(encode(Answer{Pong{"1"}}));
     SECTION("nothing") {
         whole.clear();

@@ -1,6 +1,6 @@
 #include "stager/control/shared_call.h"
 
-#include "tests/unit/control/listener.h"
+#include "tests/unit/control/false_daemon.h"
 
 #include <catch2/catch.hpp>
 
@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Patience kLong{.connect = 20s, .answer = 20s};
+constexpr CallPatience kLong{.connect = 20s, .answer = 20s};
 
 /// Of more bytes than a socket holds.
 Verdict long_verdict() {
@@ -28,7 +28,7 @@ bool is_right(const Result<Answer>& answer) {
 }  // namespace
 
 TEST_CASE("one answer is every forked process's, and the first one's") {
-    const Listener listener;
+    const FalseDaemon listener;
     const auto daemon = listener.answering(framed(encode(long_verdict())));
     const auto call = SharedCall::begin(listener.path(), QueryRequest{}, kLong);
     REQUIRE(call);
@@ -49,7 +49,7 @@ TEST_CASE("one answer is every forked process's, and the first one's") {
 }
 
 TEST_CASE("an answer that breaks off is none to anybody") {
-    const Listener listener;
+    const FalseDaemon listener;
     auto half = framed(encode(long_verdict()));
     half.resize(half.size() / 2);
     const auto daemon = listener.answering(half);
@@ -63,7 +63,7 @@ TEST_CASE("an answer that breaks off is none to anybody") {
 }
 
 TEST_CASE("who waits for a silent daemon does so until one moment, all together") {
-    const Listener listener;
+    const FalseDaemon listener;
     const auto call =
         SharedCall::begin(listener.path(), QueryRequest{}, {.connect = 20s, .answer = 30ms});
     REQUIRE(call);

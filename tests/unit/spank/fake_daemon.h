@@ -16,14 +16,14 @@ struct FakeDaemon {
     Result<Answer> answer = Answer{Verdict{}};
 
     AskDaemon ask() {
-        return [this](const Request& request, const Patience& /*patience*/) {
+        return [this](const Request& request, const CallPatience& /*patience*/) {
             asked.push_back(request);
             return answer;
         };
     }
 
     BeginAsking begin() {
-        return [this](const Request& request, const Patience&) -> Result<AwaitAnswer> {
+        return [this](const Request& request, const CallPatience&) -> Result<AwaitAnswer> {
             asked.push_back(request);
             return AwaitAnswer{[this] {
                 ++waits;

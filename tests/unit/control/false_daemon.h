@@ -21,14 +21,14 @@
 namespace stage {
 
 /// A listening socket of ours; `serve` answers one connection.
-class Listener {
+class FalseDaemon {
   public:
-    Listener() { listen(); }
+    FalseDaemon() { listen(); }
     /// At the place of one that left.
-    explicit Listener(std::string path) : path_{std::move(path)} { listen(); }
-    Listener(const Listener&) = delete;
-    Listener& operator=(const Listener&) = delete;
-    ~Listener() = default;
+    explicit FalseDaemon(std::string path) : path_{std::move(path)} { listen(); }
+    FalseDaemon(const FalseDaemon&) = delete;
+    FalseDaemon& operator=(const FalseDaemon&) = delete;
+    ~FalseDaemon() = default;
 
     [[nodiscard]] const std::string& path() const { return path_; }
     void stop() { fd_.reset(); }

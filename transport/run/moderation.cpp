@@ -1,4 +1,4 @@
-#include "transport/run/gathering.h"
+#include "transport/run/moderation.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ constexpr int kMemory = 8;  ///< Wake-ups over which the pace is smoothed.
 
 }  // namespace
 
-void Gathering::on_heard(Instant now, std::size_t packets) {
+void Moderation::on_heard(Instant now, std::size_t packets) {
     last_ = packets;
     if (packets == 0) {
         return;
@@ -22,7 +22,7 @@ void Gathering::on_heard(Instant now, std::size_t packets) {
     last_at_ = now;
 }
 
-Duration Gathering::patience() const {
+Duration Moderation::patience() const {
     if (last_ == 0 || heard_ < limits_.after) {
         return Duration::zero();
     }

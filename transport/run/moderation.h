@@ -15,7 +15,7 @@
 
 namespace stage {
 
-class Gathering {
+class Moderation {
   public:
     struct Limits {
         std::size_t packets = 16;  ///< Of a wake-up.
@@ -25,8 +25,8 @@ class Gathering {
         std::size_t after = 256;  ///< Packets, of which each is heard at once.
     };
 
-    Gathering() : Gathering{Limits{}} {}
-    explicit Gathering(const Limits& limits) : limits_{limits} {}
+    Moderation() : Moderation{Limits{}} {}
+    explicit Moderation(const Limits& limits) : limits_{limits} {}
 
     /// So many packets of the stream were there, looked for at `now`.
     void on_heard(Instant now, std::size_t packets);

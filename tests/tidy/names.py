@@ -1,0 +1,51 @@
+"""Has every type a name of its own?  Two of one name in one namespace are one to the linker,
+which keeps one of their inline functions for both: what that does to the other shows only where
+nothing was inlined.
+"""
+
+import re
+
+from tree import code_of
+
+TOKEN = re.compile(
+    r"\b(?:inline\s+)?namespace\b\s*([\w:]*)\s*\{"
+    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[\w+\]\]\s*)?(\w+(?:::\w+)*)\b[^;{}()=<>]*"
+    r"(?::[^;{}()]*)?\{"
+    r"|([{}])"
+)
+
+
+def types_in(path, text):
+    """(full name, line) of the types that other files could meet, in order."""
+    stack = []  # Of each open brace: a namespace's name, or None
+    for token in TOKEN.finditer(code_of(text)):
+        space, name, brace = token.groups()
+        if brace == "}":
+            if stack:
+                stack.pop()
+            continue
+        if name and all(stack):
+            yield "::".join(stack + [name]), text.count("\n", 0, token.start()) + 1
+        stack.append(space or None)
+
+
+def find_doubled(tree):
+    seen = {}
+    for path, text in tree.cpp():
+        for name, line in types_in(path, text):
+            before = seen.setdefault(name, path)
+            if before != path:
+                yield f"{path}:{line}: {name} is another type in {before}; rename one of them"
+
+
+ONE = "namespace a {\nstruct X {\n};\n}\n"
+WRONG = [
+    {"pmix/a.h": ONE, "stager/b.h": "namespace a {\nclass X : public Y {\n};\n}\n"},
+    {"pmix/a.h": ONE, "stager/b.cpp": "namespace a {\nf() { if (b) {} }\nenum class X : int {\n};\n}"},
+    {"pmix/a.h": "namespace a::b {\nstruct X {\n};\n}", "pmix/c.h": "namespace a {namespace b {\nstruct X {};}}"},
+]
+RIGHT = [
+    {"pmix/a.h": ONE, "stager/b.h": "namespace b {\nstruct X {\n};\n}\n"},
+    {"pmix/a.h": ONE, "stager/b.cpp": "namespace a {\nnamespace {\nstruct X {\n};\n}\n}\n"},
+    {"pmix/a.h": ONE, "stager/b.h": "namespace a {\nclass X;\nstruct Y {\n struct X {};\n};\nvoid f(struct X* x);\n}\n"},
+]
