@@ -159,10 +159,12 @@ std::vector<TreePiece> TreeIndex::pieces(std::uint64_t offset, std::size_t lengt
         const auto count = static_cast<std::size_t>(
             std::min<std::uint64_t>(length - done, end - offset - done));
         if (kind(start->node) == TreeKind::file) {
-            pieces.push_back({start->node, from, done, count});
+            const bool is_whole = from == 0 && count == end - start->offset;
+            pieces.push_back({start->node, from, done, count, is_whole});
         } else {
             for (const FilePiece& piece : file_pieces(node(start->node), from, count)) {
-                pieces.push_back({start->node, piece.offset, done + piece.begin, piece.length});
+                pieces.push_back(
+                    {start->node, piece.offset, done + piece.begin, piece.length, false});
             }
         }
         done += count;

@@ -30,6 +30,7 @@ struct TreePiece {
     std::uint64_t offset = 0;  ///< In the file.
     std::size_t begin = 0;     ///< In the range that was asked for.
     std::size_t length = 0;
+    bool is_whole = false;  ///< All of the data of a file without holes.
 };
 
 class TreeIndex {

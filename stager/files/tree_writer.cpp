@@ -27,13 +27,14 @@ Error TreeWriter::failed(std::uint32_t index) const {
 
 Status TreeWriter::make_directories() {
     struct statfs disk {};
-    is_memory_ = ::fstatfs(directories_.top(), &disk) == 0 && disk.f_type == TMPFS_MAGIC;
+    is_memory_ =
+        ::fstatfs(maker_.directories().top(), &disk) == 0 && disk.f_type == TMPFS_MAGIC;
     for (std::uint32_t i = 1; i < index_.size(); ++i) {
         if (index_.kind(i) != TreeKind::directory) {
             continue;
         }
         const TreeNode node = index_.node(i);
-        const int parent = directories_.at(node.parent);
+        const int parent = maker_.directories().at(node.parent);
         if (parent < 0 || ::mkdirat(parent, node.name.c_str(), 0700) != 0) {
             return failed(i);
         }
@@ -42,14 +43,28 @@ Status TreeWriter::make_directories() {
 }
 
 Status TreeWriter::write(std::uint64_t offset, Bytes bytes) {
+    std::vector<MakerCrew::Whole> whole;
     for (const TreePiece& piece : index_.pieces(offset, bytes.size())) {
-        const bool is_kept = offset + piece.begin + piece.length <= page_room_;
         const Bytes part = bytes.subspan(piece.begin, piece.length);
+        if (piece.is_whole) {
+            whole.push_back({.node = piece.node, .bytes = part});
+            continue;
+        }
+        const bool is_kept = offset + piece.begin + piece.length <= page_room_;
         if (Status done = write_piece(piece, part, is_kept); !done) {
             return done;
         }
     }
-    return {};
+    return make_whole(whole);
+}
+
+Status TreeWriter::make_whole(std::span<const MakerCrew::Whole> files) {
+    const auto failure = crew_.make(files);
+    if (!failure) {
+        return {};
+    }
+    errno = failure->cause;
+    return failed(failure->node);
 }
 
 Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept) {
@@ -68,14 +83,12 @@ Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept
             return failed(piece.node);
         }
     }
-    const auto left = missing_.find(piece.node);
-    if (left != missing_.end()) {
-        left->second -= piece.length;
-        if (left->second > 0) {
-            return {};
-        }
-        missing_.erase(left);
+    std::uint64_t& left = missing_.at(piece.node);
+    left -= piece.length;
+    if (left > 0) {
+        return {};
     }
+    missing_.erase(piece.node);
     return settle_open(file, piece.node);
 }
 
@@ -87,7 +100,6 @@ Status TreeWriter::close_open() {
     return errno == 0 ? Status{} : Status{failed(node)};
 }
 
-/// Only what has more to come than this piece is remembered.
 Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
     if (open_node_ == piece.node) {
         return {};
@@ -95,13 +107,10 @@ Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
     if (Status closed = close_open(); !closed) {
         return closed;
     }
-    if (!missing_.contains(piece.node)) {
-        if (piece.length < file.data_bytes()) {
-            missing_.emplace(piece.node, file.data_bytes());
-        }
-        return make_file(file, piece.node);
+    if (missing_.try_emplace(piece.node, file.data_bytes()).second) {
+        return begin_long(file, piece.node);
     }
-    const int directory = directories_.at(file.parent);
+    const int directory = maker_.directories().at(file.parent);
     open_.reset(directory < 0 ? -1
                               : ::openat(directory,
                                          file.name.c_str(),
@@ -110,28 +119,18 @@ Status TreeWriter::open_for(const TreePiece& piece, const TreeNode& file) {
         return failed(piece.node);
     }
     open_node_ = piece.node;
-    is_made_ = false;
     return {};
 }
 
-Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
-    // What is opened again for its next block must let us in until then.
-    is_made_ = !missing_.contains(index) && maker_.makes(file);
-    const mode_t mode = is_made_ ? file.mode : 0600;
-    constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    const int directory = directories_.at(file.parent);
-    open_.reset(directory < 0 ? -1 : ::openat(directory, file.name.c_str(), kMake, mode));
+Status TreeWriter::begin_long(const TreeNode& file, std::uint32_t index) {
+    open_ = maker_.begin(file, false).fd;
     if (!open_) {
         return failed(index);
     }
     open_node_ = index;
-    const auto size = static_cast<off_t>(file.size);
-    if (file.kind == TreeKind::sparse && ::ftruncate(open_.get(), size) != 0) {
-        return failed(index);
-    }
-    // A long one takes its room at once, where the file system can do that and is no memory.
-    if (!is_memory_ && missing_.contains(index) && file.kind == TreeKind::file &&
-        ::fallocate(open_.get(), 0, 0, size) != 0 &&
+    // It takes its room at once, where the file system can do that and is no memory.
+    if (!is_memory_ && file.kind == TreeKind::file &&
+        ::fallocate(open_.get(), 0, 0, static_cast<off_t>(file.size)) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
         return failed(index);
     }
@@ -139,7 +138,7 @@ Status TreeWriter::make_file(const TreeNode& file, std::uint32_t index) {
 }
 
 Status TreeWriter::settle_open(const TreeNode& file, std::uint32_t index) {
-    const bool is_kept = keep_attributes(open_.get(), file, is_made_);
+    const bool is_kept = keep_attributes(open_.get(), file);
     Status done = is_kept ? Status{} : Status{failed(index)};
     Status closed = close_open();
     return done ? std::move(closed) : std::move(done);
@@ -148,7 +147,7 @@ Status TreeWriter::settle_open(const TreeNode& file, std::uint32_t index) {
 Status TreeWriter::read_back(std::uint64_t offset, MutableBytes room) {
     for (const TreePiece& piece : index_.pieces(offset, room.size())) {
         const TreeNode file = index_.node(piece.node);
-        const int directory = directories_.at(file.parent);
+        const int directory = maker_.directories().at(file.parent);
         const UniqueFd fd{directory < 0
                               ? -1
                               : ::openat(directory,
@@ -167,13 +166,11 @@ Status TreeWriter::finish() {
     if (Status closed = close_open(); !closed) {
         return closed;
     }
-    auto written = index_.starts().begin();
+    if (Status added = add_empty(); !added) {
+        return added;
+    }
     for (std::uint32_t i = 1; i < index_.size(); ++i) {
-        if (written != index_.starts().end() && written->node == i) {
-            ++written;
-            continue;
-        }
-        if (Status added = add_rest(i); !added) {
+        if (Status added = add_link(i); !added) {
             return added;
         }
     }
@@ -188,30 +185,42 @@ Status TreeWriter::finish() {
     return {};
 }
 
-/// What has no data.
-Status TreeWriter::add_rest(std::uint32_t index) {
-    const TreeKind kind = index_.kind(index);
-    if (kind == TreeKind::directory) {
-        return {};
+/// Files without data, which no block brought.
+Status TreeWriter::add_empty() {
+    std::vector<MakerCrew::Whole> empty;
+    auto written = index_.starts().begin();
+    for (std::uint32_t i = 1; i < index_.size(); ++i) {
+        const TreeKind kind = index_.kind(i);
+        if (written != index_.starts().end() && written->node == i) {
+            ++written;
+        } else if (kind == TreeKind::file || kind == TreeKind::sparse) {
+            empty.push_back({.node = i, .bytes = {}});
+        }
     }
-    const TreeNode node = index_.node(index);
-    if (kind == TreeKind::symlink) {
-        return add_symlink(node, index);
+    return make_whole(empty);
+}
+
+Status TreeWriter::add_link(std::uint32_t index) {
+    switch (index_.kind(index)) {
+        case TreeKind::symlink:
+            return add_symlink(index_.node(index), index);
+        case TreeKind::hard_link:
+            return add_hard_link(index_.node(index), index);
+        case TreeKind::directory:
+        case TreeKind::file:
+        case TreeKind::sparse:
+            break;
     }
-    if (kind == TreeKind::hard_link) {
-        return add_hard_link(node, index);
-    }
-    Status made = make_file(node, index);
-    return made ? settle_open(node, index) : std::move(made);
+    return {};
 }
 
 Status TreeWriter::add_symlink(const TreeNode& node, std::uint32_t index) {
-    const int directory = directories_.at(node.parent);
+    const int directory = maker_.directories().at(node.parent);
     if (directory < 0 || ::symlinkat(node.text.c_str(), directory, node.name.c_str()) != 0) {
         return failed(index);
     }
-    const bool is_root = maker_.uid == 0;
-    if ((is_root && node.uid != 0) || node.gid != maker_.gid) {
+    const bool is_root = maker_.maker().uid == 0;
+    if ((is_root && node.uid != 0) || node.gid != maker_.maker().gid) {
         constexpr auto kNobodyElse = static_cast<uid_t>(-1);
         static_cast<void>(!::fchownat(directory,
                                       node.name.c_str(),
@@ -230,8 +239,8 @@ Status TreeWriter::add_symlink(const TreeNode& node, std::uint32_t index) {
 Status TreeWriter::add_hard_link(const TreeNode& node, std::uint32_t index) {
     const TreeNode original = index_.node(node.original);
     // To come to the second directory may close the first.
-    const UniqueFd from{::fcntl(directories_.at(original.parent), F_DUPFD_CLOEXEC, 0)};
-    const int to = directories_.at(node.parent);
+    const UniqueFd from{::fcntl(maker_.directories().at(original.parent), F_DUPFD_CLOEXEC, 0)};
+    const int to = maker_.directories().at(node.parent);
     if (!from || to < 0 ||
         ::linkat(from.get(), original.name.c_str(), to, node.name.c_str(), 0) != 0) {
         return failed(index);
@@ -240,7 +249,7 @@ Status TreeWriter::add_hard_link(const TreeNode& node, std::uint32_t index) {
 }
 
 Status TreeWriter::settle_directory(std::uint32_t index) {
-    const int place = directories_.at(index);
+    const int place = maker_.directories().at(index);
     const UniqueFd directory{
         place < 0 ? -1 : ::openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (!directory || !keep_attributes(directory.get(), index_.node(index))) {
