@@ -27,8 +27,8 @@ namespace stage::test {
 
 namespace fs = boost::filesystem;
 
-Scratch::Scratch() : path_{"/tmp/stagecast-unit-XXXXXX"} {
-    invariant(::mkdtemp(path_.data()) != nullptr, "/tmp can be written");
+Scratch::Scratch() : path_{"/var/tmp/stagecast-unit-XXXXXX"} {
+    invariant(::mkdtemp(path_.data()) != nullptr, "/var/tmp can be written");
 }
 
 Scratch::~Scratch() {

@@ -1,8 +1,9 @@
 // Where do tests of files have their files, and how do they meet a disk's bad days?
 //
-// On the real disk, in a directory of their own; bad days (a full disk, a read-only one, no
-// permission) in a forked child with a mount namespace or an identity of its own, which reports
-// one line of text. As root; elsewhere such a test has nothing to show and says so.
+// On the real disk (/tmp may be none), in a directory of their own; bad days (a full disk, a
+// read-only one, no permission) in a forked child with a mount namespace or an identity of its
+// own, which reports one line of text. As root; elsewhere such a test has nothing to show and
+// says so.
 #pragma once
 
 #include "stager/files/file_sink.h"
