@@ -7,6 +7,7 @@ Within a repetition each tool has its turn, so that what else the machine does m
 machine has QUIET_S seconds (5) to come to rest. A tool that fails is noted and the others go on.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -14,11 +15,13 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 import cells  # noqa: E402
 import hosts  # noqa: E402
 import tools  # noqa: E402
 from summary import BUSY_MAX  # noqa: E402
+from warm_memory import warm_memory  # noqa: E402
 
 WATCHED_BYTES = 256 << 10  # up to here a few milliseconds matter
 SETTLED = 0.2  # of the cores
@@ -58,6 +61,12 @@ def settle(cores):
             return begin
 
 
+def memory_for(group):
+    """Without a limit it is the memory that limits, and it must cost each tool the same."""
+    limits = group.cell.rate_bits is None and group.cell.size > WATCHED_BYTES
+    return warm_memory(group.cell.size * (len(group.receivers) + 1)) if limits else contextlib.nullcontext()
+
+
 def repetition(group, tool, cores, digest):
     """One run of one tool, as a row of the results."""
     hosts.everywhere([host.ask("sweep") for host in group.hosts], 20)
@@ -69,7 +78,8 @@ def repetition(group, tool, cores, digest):
     seen = [host.ask("watch", path=tools.DEST, size=group.cell.size) for host in group.receivers] if small else []
     row = {"cell": group.cell.name, "tool": tool.name, "at": time.time(), "load": os.getloadavg()[0]}
     try:
-        run = tool.run(group)
+        with memory_for(group):
+            run = tool.run(group)
         [after] = hosts.everywhere([group.source.ask("sent")], 20)
         found = hosts.everywhere([host.ask("look", path=tools.DEST) for host in group.receivers], 120)
         if any(one["sha256"] != digest for one in found):
@@ -78,8 +88,10 @@ def repetition(group, tool, cores, digest):
         return {**row, "failed": str(error) or type(error).__name__}
     written = max(one["at"] for one in hosts.everywhere(seen, 20)) if small else max(one["changed"] for one in found)
     held = written if run.held is None else run.held
-    # A few milliseconds are fewer ticks than a share needs: then it is what others did just before.
-    busy = cores.busy(quiet, quiet + 0.5) if small else cores.busy(run.began, held)
+    # A few milliseconds are fewer ticks than a share needs, and without a limit the tool itself fills the cores: then
+    # it is what others did just before.
+    is_before = small or group.cell.rate_bits is None
+    busy = cores.busy(quiet, quiet + 0.5) if is_before else cores.busy(run.began, held)
     return {**row, "seconds": held - run.began, "busy": busy, "sent": after["bytes"] - before["bytes"],
             "cpu_per_gb": run.cpu / len(group.hosts) / (group.cell.size / 1e9), "note": run.note}
 
