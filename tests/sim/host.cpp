@@ -137,9 +137,12 @@ void Host::receive() {
     bodies_.clear();
     taken_.clear();
     std::uint32_t taken = 0;
-    while (!inbox_.is_empty() && inbox_.front().at <= events_.now() &&
-           taken < plan_.packets_per_turn) {
-        const Inbox::Arrival& arrival = taken_.emplace_back(inbox_.take());
+    while (taken < plan_.packets_per_turn) {
+        auto first = inbox_.take(events_.now(), stream_waits());
+        if (!first) {
+            break;
+        }
+        const Inbox::Arrival& arrival = taken_.emplace_back(*std::move(first));
         if (arrival.train->to_group && !hears_group_) {
             continue;
         }
@@ -157,6 +160,10 @@ void Host::receive() {
         }
     }
     taken_.clear();
+}
+
+bool Host::stream_waits() const {
+    return clock_.now() < outcome().stream_may_wait_until;
 }
 
 void Host::take_packet(const Inbox::Arrival& arrival, std::uint32_t index) {
@@ -377,8 +384,11 @@ void Host::sleep() {
     } else {
         complain_("it waits for nothing");
     }
-    if (!inbox_.is_empty()) {
-        wake_at(inbox_.front().at + wake_latency());
+    if (stream_waits()) {
+        wake_at(clock_.world_time(outcome().stream_may_wait_until));
+    }
+    if (const auto first = inbox_.first_at(stream_waits())) {
+        wake_at(*first + wake_latency());
     }
 }
 

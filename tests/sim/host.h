@@ -77,6 +77,7 @@ class Host {
     void wake(std::uint64_t queued);
     void turn();
     void receive();
+    [[nodiscard]] bool stream_waits() const;
     void take_packet(const Inbox::Arrival& arrival, std::uint32_t index);
     [[nodiscard]] Instant stamp(const Inbox::Arrival& arrival, std::uint32_t index);
     void operate();

@@ -14,7 +14,13 @@ void Host::submit(const core::Operation& operation) {
         own_.disk_bytes_per_s > 0 ? own_.disk_bytes_per_s : plan_.disk_bytes_per_s;
     const std::uint64_t verify_share = operation.kind == core::OperationKind::verify ? 10 : 1;
     const bool is_finish = operation.kind == core::OperationKind::finish;
-    const Duration time = (is_finish ? own_.finish_takes : Duration{}) +
+    const bool is_late =
+        plan_.disk_late_max > Duration::zero() && own_chance_.chance_ppm(62'500);
+    const Duration late = is_late
+                              ? Duration{static_cast<Duration::rep>(own_chance_.below(
+                                    static_cast<std::uint64_t>(plan_.disk_late_max.count())))}
+                              : Duration{};
+    const Duration time = late + (is_finish ? own_.finish_takes : Duration{}) +
                           plan_.disk_latency / static_cast<std::int64_t>(verify_share) +
                           Duration{static_cast<Duration::rep>(
                               content_.cost(operation) * 1'000'000'000 / rate / verify_share)};

@@ -1,6 +1,7 @@
 // What has arrived at a host and waits to be taken?
 //
-// As much as its socket buffer holds, in the order of arrival.
+// As much as its socket buffer holds, in the order of arrival; what came to the group may wait
+// while the rest goes.
 #pragma once
 
 #include "tests/sim/packets.h"
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 namespace stage::sim {
@@ -52,12 +54,25 @@ class Inbox {
         return true;
     }
 
-    [[nodiscard]] bool is_empty() const { return first_ == arrivals_.size(); }
-    [[nodiscard]] const Arrival& front() const { return arrivals_[first_]; }
-    /// Requires that it isn't empty.
-    [[nodiscard]] Arrival take() {
-        Arrival taken = std::move(arrivals_[first_++]);
+    /// When the first came that may be taken: while the stream waits, of what is not to the
+    /// group.
+    [[nodiscard]] std::optional<Instant> first_at(bool stream_waits) const {
+        const std::size_t at = first(stream_waits);
+        return at < arrivals_.size() ? std::optional{arrivals_[at].at} : std::nullopt;
+    }
+    /// That one, if it came by `now`.
+    [[nodiscard]] std::optional<Arrival> take(Instant now, bool stream_waits) {
+        const std::size_t at = first(stream_waits);
+        if (at == arrivals_.size() || arrivals_[at].at > now) {
+            return std::nullopt;
+        }
+        Arrival taken = std::move(arrivals_[at]);
         bytes_ -= taken.packets() * bytes_of(*taken.train);
+        if (at == first_) {
+            ++first_;
+        } else {
+            arrivals_.erase(arrivals_.begin() + static_cast<std::ptrdiff_t>(at));
+        }
         if (first_ == arrivals_.size()) {
             arrivals_.clear();
             first_ = 0;
@@ -84,6 +99,13 @@ class Inbox {
   private:
     [[nodiscard]] static std::uint64_t bytes_of(const Train& train) {
         return train.body_bytes + core::kWireOverheadBytes;
+    }
+    [[nodiscard]] std::size_t first(bool stream_waits) const {
+        std::size_t at = first_;
+        while (stream_waits && at < arrivals_.size() && arrivals_[at].train->to_group) {
+            ++at;
+        }
+        return at;
     }
     [[nodiscard]] std::vector<Arrival>::iterator begin() {
         return arrivals_.begin() + static_cast<std::ptrdiff_t>(first_);

@@ -97,6 +97,33 @@ TEST_CASE("where most disks are slow, the source goes with them", "[scenario]") 
     }
 }
 
+TEST_CASE("where disks are late now and then, the stream waits for room", "[scenario]") {
+    Plan plan = calm_plan(9, 128 * kMiB);
+    plan.resident_blocks = 24;
+    plan.socket_buffer_bytes = 8U << 20U;
+    plan.told_bytes_per_s = 0;
+    plan.disk_bytes_per_s = 110'000'000;
+    plan.disk_late_max = milliseconds{40};
+    plan.member[0].disk_bytes_per_s = 10'000'000'000;
+    const auto repaired = [&plan](Duration stream_wait) {
+        plan.stream_wait = stream_wait;
+        std::uint64_t all = 0;
+        for (plan.seed = 1; plan.seed <= 5; ++plan.seed) {
+            const Ran ran{plan};
+            ran.all_released();
+            for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
+                all += ran.world.host(rank).outcome().packets_repaired;
+            }
+        }
+        return all;
+    };
+    const std::uint64_t dropped = repaired(Duration::zero());
+    const std::uint64_t waited = repaired(core::Limits{}.stream_wait);
+    CAPTURE(dropped, waited);
+    CHECK(dropped > plan.chunks() / 4);
+    CHECK(waited < dropped / 3);
+}
+
 TEST_CASE("a rate twice the links' still ends", "[scenario]") {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.link_bytes_per_s = 25'000'000;

@@ -163,6 +163,9 @@ struct Outcome {
     std::uint64_t packets_sent = 0;
     std::uint16_t chunk_bytes = 0;             ///< In force; it changes only before any DATA.
     std::uint64_t rate_found_bytes_per_s = 0;  ///< The source's: what the path carried.
+    /// Until then what goes to the group may stay in the host's socket; nothing is lost if it
+    /// does not.
+    Instant stream_may_wait_until = Instant::min();
     std::uint32_t times_left = 0;  ///< The group, because its own path was another's, too.
     bool was_cut_off = false;      ///< What was sent to the group did not reach this member.
 };

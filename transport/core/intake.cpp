@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace stage::core {
+namespace {
+
+/// Of the resident blocks: what one turn of a loop brings at most.
+constexpr std::uint32_t kRoomPart = 8;
+
+}  // namespace
 
 Intake::Intake(const CoreConfig& config, const Limits& limits)
     : config_{config},
@@ -289,6 +295,18 @@ bool Intake::is_first_at_disk() const {
     }
     const std::uint32_t first = map_->at(0).block.value();
     return map_->first_absent(absent_from_, first) == first;
+}
+
+bool Intake::is_crowded() const {
+    if (residence_.room() >= std::max(config_.resident_blocks / kRoomPart, 1U)) {
+        return false;
+    }
+    for (std::size_t i = 0; i < map_->open_count(); ++i) {
+        if (map_->at(i).state != OpenState::filling) {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::vector<BlockIndex> Intake::take_closed() {

@@ -65,6 +65,8 @@ class Intake final : public Holdings {
     // Requires has_begun():
     /// The first block that isn't held is being verified or stored.
     [[nodiscard]] bool is_first_at_disk() const;
+    /// What a socket gives at once may find no room, and the disk is about to make some.
+    [[nodiscard]] bool is_crowded() const;
     [[nodiscard]] ChunkMap& map() { return *map_; }
     [[nodiscard]] const ChunkMap& map() const { return *map_; }
     [[nodiscard]] DescriptorTable& descriptors() { return *descriptors_; }

@@ -211,6 +211,7 @@ struct Limits {
     std::size_t outbox_max = 256;  ///< Control packets waiting to be sent.
     /// Descriptors that a receiver keeps, or two for each resident block if that is more.
     std::uint32_t descriptors_max = 512;
+    Duration stream_wait = std::chrono::milliseconds{100};  ///< In the socket, for room.
     std::uint32_t load_ahead_max = 8;  ///< Blocks read before the first pass needs them.
 };
 

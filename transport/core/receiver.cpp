@@ -40,7 +40,8 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
              CompletionTree{.members = config.members,
                             .source = config.source,
                             .degree = limits.ending.tree_degree}
-                 .has_children(config.own)} {
+                 .has_children(config.own)},
+      stream_wait{limits.stream_wait} {
     invariant(config.own != config.source && config.own.value() < config.members &&
                   config.source.value() < config.members && config.resident_blocks >= 2,
               "a receiver is a member of its group and has room for two blocks");
@@ -129,6 +130,8 @@ void Receiver::Parts::work(Instant now) {
         leave.poll(now, control);
     }
     ending.poll(now, control);
+    stream_wait.look(now, outcome.phase == Phase::moving && intake.is_crowded());
+    outcome.stream_may_wait_until = stream_wait.until();
 }
 
 void Receiver::Parts::work_on_blocks(Instant now) {

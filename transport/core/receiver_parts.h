@@ -20,6 +20,7 @@
 #include "transport/core/reconstruction.h"
 #include "transport/core/repair_server.h"
 #include "transport/core/reporter.h"
+#include "transport/core/stream_wait.h"
 #include "transport/core/timeouts.h"
 
 namespace stage::core {
@@ -95,6 +96,7 @@ struct Receiver::Parts {
     GroupReach reach;
     MemberEnding ending;
     DiskWatch disk_watch;
+    StreamWait stream_wait;
 
     bool is_started = false;
     bool is_finishing = false;

@@ -19,23 +19,10 @@ bool Residence::is_clean(BlockIndex block) const {
     return found != entries_.end() && found->second.is_clean;
 }
 
-bool Residence::has_room() const {
-    if (entries_.size() < blocks_max_) {
-        return true;
-    }
-    for (const auto& [block, entry] : entries_) {
-        if (entry.is_clean && entry.pins == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 std::map<BlockIndex, Residence::Entry>::iterator Residence::evictable() {
     auto oldest = entries_.end();
     for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-        const bool may_go = at->second.is_clean && at->second.pins == 0;
-        if (may_go &&
+        if (at->second.may_go() &&
             (oldest == entries_.end() || at->second.touched < oldest->second.touched)) {
             oldest = at;
         }
@@ -45,27 +32,31 @@ std::map<BlockIndex, Residence::Entry>::iterator Residence::evictable() {
 
 bool Residence::admit(BlockIndex block, OperationQueue& operations) {
     invariant(!contains(block), "a block has one buffer");
+    if (!has_room()) {
+        return false;
+    }
     if (entries_.size() >= blocks_max_) {
         const auto oldest = evictable();
-        if (oldest == entries_.end()) {
-            return false;
-        }
         operations.push_back(release_of(oldest->first));
         entries_.erase(oldest);
     }
     entries_[block].touched = ++touches_;
+    ++busy_;
     return true;
 }
 
 void Residence::settle(BlockIndex block) {
     const auto found = entries_.find(block);
     invariant(found != entries_.end(), "only a resident block becomes clean");
-    found->second.is_clean = true;
+    change(found->second, [](Entry& entry) { entry.is_clean = true; });
     found->second.touched = ++touches_;
 }
 
 void Residence::release(BlockIndex block, OperationQueue& operations) {
-    if (entries_.erase(block) > 0) {
+    const auto found = entries_.find(block);
+    if (found != entries_.end()) {
+        busy_ -= found->second.may_go() ? 0U : 1U;
+        entries_.erase(found);
         operations.push_back(release_of(block));
     }
 }
@@ -73,13 +64,13 @@ void Residence::release(BlockIndex block, OperationQueue& operations) {
 void Residence::pin(BlockIndex block) {
     const auto found = entries_.find(block);
     invariant(found != entries_.end(), "only a resident block is pinned");
-    ++found->second.pins;
+    change(found->second, [](Entry& entry) { ++entry.pins; });
 }
 
 void Residence::unpin(BlockIndex block) {
     const auto found = entries_.find(block);
     if (found != entries_.end() && found->second.pins > 0) {
-        --found->second.pins;
+        change(found->second, [](Entry& entry) { --entry.pins; });
     }
 }
 

@@ -22,8 +22,9 @@ class Residence {
     [[nodiscard]] bool contains(BlockIndex block) const { return entries_.contains(block); }
     [[nodiscard]] bool is_clean(BlockIndex block) const;
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    /// A block could be admitted now.
-    [[nodiscard]] bool has_room() const;
+    /// So many blocks could be admitted now.
+    [[nodiscard]] std::uint32_t room() const { return blocks_max_ - busy_; }
+    [[nodiscard]] bool has_room() const { return room() > 0; }
 
     /// Gives the block a place, in use; a clean one gives way and its release is ordered. False
     /// if every place is taken. Requires that the block has none.
@@ -44,11 +45,20 @@ class Residence {
         bool is_clean = false;
         std::uint32_t pins = 0;
         std::uint64_t touched = 0;
+
+        [[nodiscard]] bool may_go() const { return is_clean && pins == 0; }
     };
 
     [[nodiscard]] std::map<BlockIndex, Entry>::iterator evictable();
+    template <class Change>
+    void change(Entry& entry, Change how) {
+        busy_ -= entry.may_go() ? 0U : 1U;
+        how(entry);
+        busy_ += entry.may_go() ? 0U : 1U;
+    }
 
     std::uint32_t blocks_max_;
+    std::uint32_t busy_ = 0;  ///< Entries that may not go.
     std::map<BlockIndex, Entry> entries_;
     std::uint64_t touches_ = 0;
 };

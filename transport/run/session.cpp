@@ -102,9 +102,14 @@ void Session::receive(Instant now) {
         const std::size_t count = std::min(kTogether, packets_.size() - at);
         hear(now, std::span{packets_}.subspan(at, count));
     }
-    if (parts_.lanes != nullptr && !given_up_) {
+    if (parts_.lanes != nullptr && !given_up_ && !stream_waits(now)) {
         hear_lanes(now);
     }
+}
+
+/// The core has no room for it, and will have soon.
+bool Session::stream_waits(Instant now) const {
+    return now < parts_.core.outcome().stream_may_wait_until;
 }
 
 /// Opens some packets and has the core do with them what it wants, leases included.
@@ -340,10 +345,12 @@ Duration Session::patience() const {
 
 void Session::wait(Instant now) {
     waits_.clear();
-    const bool gathers = patience() > Duration::zero();
+    const bool waits = stream_waits(now);
+    const bool gathers = !waits && patience() > Duration::zero();
     const int stream = parts_.driver.stream_descriptor();
     for (const int socket : parts_.driver.descriptors()) {
-        const bool may_wait = socket == stream && gathers;  // -1: ppoll() passes over it
+        const bool may_wait =
+            socket == stream && (gathers || waits);  // -1: ppoll() passes over it
         waits_.push_back({.fd = may_wait ? -1 : socket, .events = POLLIN, .revents = 0});
     }
     const std::size_t sockets = waits_.size();
@@ -352,7 +359,8 @@ void Session::wait(Instant now) {
             {.fd = parts_.driver.refusing_descriptor(), .events = POLLOUT, .revents = 0});
     }
     if (parts_.lanes != nullptr) {
-        waits_.push_back({.fd = parts_.lanes->event_fd(), .events = POLLIN, .revents = 0});
+        waits_.push_back(
+            {.fd = waits ? -1 : parts_.lanes->event_fd(), .events = POLLIN, .revents = 0});
     }
     waits_.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
     waits_.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
@@ -361,7 +369,9 @@ void Session::wait(Instant now) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
     left = blocked_ ? std::max(left, kRefusedWait) : left;
-    if (parts_.lanes != nullptr) {
+    if (waits) {
+        left = std::min(left, parts_.core.outcome().stream_may_wait_until - now);
+    } else if (parts_.lanes != nullptr) {
         left = std::min(left, parts_.lanes->patience().value_or(left));
     }
     const timespec timeout = to_timespec(left);

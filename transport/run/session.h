@@ -87,6 +87,7 @@ class Session {
     void tell(Instant now);
     void wait(Instant now);
     void hear_watcher(Instant now);
+    [[nodiscard]] bool stream_waits(Instant now) const;
     [[nodiscard]] Duration patience() const;
     void give_up(Instant now, const Error& why);
     [[nodiscard]] bool is_over() const;

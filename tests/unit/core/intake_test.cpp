@@ -179,6 +179,21 @@ TEST_CASE("what has no room is dropped, and opened when there is") {
     CHECK(fixture.intake.map().find(block(9)) == nullptr);
 }
 
+TEST_CASE("it is crowded where the last room is taken, and the disk will make some") {
+    Fixture fixture;
+    for (unsigned each = 0; each < 8; ++each) {
+        fixture.describe(each, {raw_block(2500, each + 1)});
+        CHECK(fixture.intake.on_data(chunk_of(each, 0, 1000)) != nullptr);
+        CHECK_FALSE(fixture.intake.is_crowded());  // others' chunks are waited for, not room
+    }
+    fixture.fill(0);
+    CHECK(fixture.intake.is_crowded());
+    CHECK(fixture.complete(OperationKind::verify, 0));
+    CHECK(fixture.intake.is_crowded());
+    CHECK(fixture.complete(OperationKind::store, 0));
+    CHECK_FALSE(fixture.intake.is_crowded());
+}
+
 // Every block may have to wait for the first one: named by a seed with two resident blocks.
 TEST_CASE("the first missing block comes in even when late ones fill their half") {
     Fixture fixture;

@@ -42,6 +42,28 @@ TEST_CASE("a pinned block stays until the last pin is gone") {
     CHECK(residence.admit(block(1), operations));
 }
 
+TEST_CASE("room is what is free, and what may go") {
+    Residence residence{3};
+    OperationQueue operations;
+    REQUIRE(residence.admit(block(0), operations));
+    REQUIRE(residence.admit(block(1), operations));
+    CHECK(residence.room() == 1);
+    residence.settle(block(0));
+    residence.settle(block(0));
+    CHECK(residence.room() == 2);
+    residence.pin(block(0));
+    residence.pin(block(0));
+    CHECK(residence.room() == 1);
+    residence.unpin(block(0));
+    CHECK(residence.room() == 1);
+    residence.unpin(block(0));
+    residence.unpin(block(0));
+    CHECK(residence.room() == 2);
+    residence.release(block(0), operations);
+    residence.release(block(1), operations);
+    CHECK(residence.room() == 3);
+}
+
 TEST_CASE("a release is ordered once, for what is resident") {
     Residence residence{2};
     OperationQueue operations;

@@ -8,6 +8,7 @@
 #include "transport/core/offer_call.h"
 #include "transport/core/repeater.h"
 #include "transport/core/round_trip.h"
+#include "transport/core/stream_wait.h"
 
 #include <catch2/catch.hpp>
 
@@ -170,6 +171,21 @@ TEST_CASE("a disk doesn't answer for the time in which a store waited for an ear
     CHECK_FALSE(watch.is_stuck(kStart + seconds{11}, seconds{1}));
     watch.look(kStart + milliseconds{10'500}, true);
     CHECK(watch.is_stuck(kStart + milliseconds{11'001}, seconds{1}));
+}
+
+TEST_CASE("a stream waits for room from when it ran out, and no longer than that is worth") {
+    StreamWait wait{milliseconds{100}};
+    const Instant begin{seconds{5}};
+    wait.look(begin, false);
+    CHECK(wait.until() < begin);
+    wait.look(begin, true);
+    CHECK(wait.until() == begin + milliseconds{100});
+    wait.look(begin + milliseconds{300}, true);
+    CHECK(wait.until() == begin + milliseconds{100});
+    wait.look(begin + milliseconds{301}, false);
+    CHECK(wait.until() < begin);
+    wait.look(begin + milliseconds{302}, true);
+    CHECK(wait.until() == begin + milliseconds{402});
 }
 
 TEST_CASE("a repeater's next time may come sooner, not later") {

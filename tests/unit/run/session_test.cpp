@@ -1,3 +1,5 @@
+#include "transport/run/session.h"
+
 #include "transport/base/unique_fd.h"
 #include "transport/run/broadcast.h"
 
@@ -57,6 +59,100 @@ class Nobody final : public Watcher {
   public:
     void on_progress(const core::Outcome&) override {}
 };
+
+/// Both of its descriptors always have something.
+class BusyDriver final : public Driver {
+  public:
+    struct Read {
+        Instant at;
+        Readable readable;
+    };
+
+    Status receive(std::vector<ReceivedPacket>&, Readable readable) override {
+        reads.push_back(
+            {.at = Instant{steady_clock::now().time_since_epoch()}, .readable = readable});
+        return {};
+    }
+    Result<Sent> send(const Train&) override { return Sent::all; }
+    Status hear_group(bool) override { return {}; }
+    [[nodiscard]] std::vector<int> descriptors() const override {
+        return {peers_.get(), stream_.get()};
+    }
+    [[nodiscard]] int stream_descriptor() const override { return stream_.get(); }
+    [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
+    [[nodiscard]] std::string name() const override { return "busy"; }
+
+    std::vector<Read> reads;
+
+  private:
+    UniqueFd peers_{::eventfd(1, EFD_NONBLOCK)};
+    UniqueFd stream_{::eventfd(1, EFD_NONBLOCK)};
+    DriverCounters counters_;
+};
+
+/// Has no room for the stream at first, and ends a while after.
+class CrowdedCore final : public AnyCore {
+  public:
+    CrowdedCore(Instant room_at, Instant end_at) : end_at_{end_at} {
+        outcome_.phase = core::Phase::moving;
+        outcome_.stream_may_wait_until = room_at;
+    }
+
+    void on_datagrams(Instant, std::span<const core::Datagram>) override {}
+    void on_done(Instant, std::span<const core::Completion>) override {}
+    void on_time(Instant) override { outcome_.phase = core::Phase::released; }
+    void on_abort(Instant, const Error&) override {}
+    void on_all_listen(Instant) override {}
+    void next_sends(Instant, core::SendBatch& sends) override { sends.sends.clear(); }
+    void next_operations(Instant, core::OperationBatch&) override {}
+    [[nodiscard]] std::optional<Instant> deadline() const override {
+        return outcome_.phase == core::Phase::moving ? std::optional{end_at_} : std::nullopt;
+    }
+    [[nodiscard]] const core::Outcome& outcome() const override { return outcome_; }
+
+  private:
+    Instant end_at_;
+    core::Outcome outcome_;
+};
+
+class NoObject final : public ObjectIo {
+  public:
+    Performed perform(const core::Operation&, MutableBytes) override { return {}; }
+};
+
+TEST_CASE("a stream without room stays in its socket, what peers send does not") {
+    seal::SessionKeys keys;
+    keys.protection = seal::Protection::none;
+    keys.members.resize(2);
+    seal::SessionSeal seal{keys};
+    const Instant begin{steady_clock::now().time_since_epoch()};
+    const Instant room_at = begin + milliseconds{40};
+    CrowdedCore core{room_at, begin + milliseconds{60}};
+    BusyDriver driver;
+    BlockStore blocks{2};
+    NoObject object;
+    DiskQueue disk{object, 1};
+    Outbox outbox{driver, seal, blocks, core::CoreConfig{}, 1};
+    Nobody watcher;
+    Session session{{.core = core,
+                     .driver = driver,
+                     .seal = seal,
+                     .blocks = blocks,
+                     .disk = disk,
+                     .outbox = outbox,
+                     .watcher = watcher}};
+    session.run();
+    std::size_t peers_while_crowded = 0;
+    std::size_t stream_afterwards = 0;
+    for (const auto& [at, readable] :
+         std::span{driver.reads}.subspan(1)) {  // (The first looks.)
+        CHECK((at >= room_at || !readable.stream));
+        peers_while_crowded += at < room_at && readable.peers ? 1U : 0U;
+        stream_afterwards += at >= room_at && readable.stream ? 1U : 0U;
+    }
+    CHECK(peers_while_crowded > 0);
+    CHECK(stream_afterwards > 0);
+}
 
 TEST_CASE("who waits for a full socket does not ask it all the time") {
     BroadcastConfig config;
