@@ -84,6 +84,23 @@ TEST_CASE("a member with a slow disk finishes later, the others don't wait", "[s
     CHECK(ran.times_wire(5) > 2.0);
 }
 
+// It took 4.6, 12 and 23 times: each request that was lost in one overfull queue lowered the
+// rate.
+TEST_CASE("a member with a slow link uses all of it, though nobody told its rate",
+          "[scenario]") {
+    const std::uint64_t part = GENERATE(2U, 4U, 10U);
+    const bool is_shaped = GENERATE(false, true);
+    CAPTURE(part, is_shaped);
+    Plan plan = is_shaped ? shaped_plan(9, 64 * kMiB, 100, 0) : calm_plan(9, 64 * kMiB);
+    plan.link_bytes_per_s = 12'500'000;
+    plan.told_bytes_per_s = 0;
+    plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / part;
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(3) < 1.01);
+    CHECK(ran.times_wire(7) < 1.1 * static_cast<double>(part));
+}
+
 TEST_CASE("where most disks are slow, the source goes with them", "[scenario]") {
     Plan plan = calm_plan(8, 64 * kMiB);
     plan.resident_blocks = 16;

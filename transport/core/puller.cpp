@@ -33,6 +33,7 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
       is_told_{config.rate_bytes_per_s > 0},
       least_rate_{limits.rate.least_bytes_per_s},
       rate_{is_told_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
+      search_{packet_bytes_},
       pacer_{limits.pacer, stream_share(), packet_bytes_},
       peers_{config, prng},
       round_trip_{{.first = limits.repair.timeout_first,
@@ -85,6 +86,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
         }
         --in_flight_;
         ++asked.given;
+        search_.on_arrival();
         if (asked.peer == from) {
             on_answer(now, asked);
             peers_.on_given(from);

@@ -17,6 +17,7 @@
 #include "transport/core/object_shape.h"
 #include "transport/core/pacer.h"
 #include "transport/core/peer_choice.h"
+#include "transport/core/pull_search.h"
 #include "transport/core/round_trip.h"
 
 #include <algorithm>
@@ -152,6 +153,7 @@ class Puller {
     bool is_stream_known_ = false;
     std::uint64_t least_rate_;
     std::uint64_t rate_;
+    PullSearch search_;
     std::optional<Instant> stream_at_;  ///< When a packet of it came last.
     Pacer pacer_;
     PeerChoice peers_;

@@ -6,9 +6,7 @@
 namespace stage::core {
 namespace {
 
-constexpr unsigned kFewParts = 8;   ///< So small a part of a request may be lost by chance,
-constexpr unsigned kManyParts = 4;  ///< and so large a one isn't.
-/// But chance may take as much, however slowly it is asked for: this part of the stream's rate
+/// Chance may take as much, however slowly it is asked for: this part of the stream's rate
 /// is never too much.
 constexpr unsigned kLeastPart = 16;
 
@@ -46,18 +44,12 @@ void Puller::follow_rate(Instant now) {
     }
 }
 
-/// Where no rate was told, and no stream tells it: a little more with each request that was
-/// answered but for what chance may lose, less with each of which more stayed away.
+/// Where no rate was told, and no stream tells it.
 void Puller::search_rate(Instant now, const Asked& ended) {
     if (is_told_ || alone_ || (is_stream_known_ && !has_link(now))) {
         return;
     }
-    const unsigned all = unsigned{ended.given} + ended.left;
-    if (ended.left * kFewParts <= all) {
-        set_rate(rate_ + rate_ / 32);
-    } else if (ended.left * kManyParts >= all) {
-        set_rate(rate_ - rate_ / 8);
-    }
+    set_rate(search_.on_request(now, ended.sent_at, ended.given, ended.left, rate_));
 }
 
 }  // namespace stage::core

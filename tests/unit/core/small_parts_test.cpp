@@ -6,6 +6,7 @@
 #include "transport/core/frontier.h"
 #include "transport/core/limits.h"
 #include "transport/core/offer_call.h"
+#include "transport/core/pull_search.h"
 #include "transport/core/repeater.h"
 #include "transport/core/round_trip.h"
 #include "transport/core/stream_wait.h"
@@ -186,6 +187,68 @@ TEST_CASE("a stream waits for room from when it ran out, and no longer than that
     CHECK(wait.until() < begin);
     wait.look(begin + milliseconds{302}, true);
     CHECK(wait.until() == begin + milliseconds{402});
+}
+
+TEST_CASE("a pull's rate rises with what came, and falls to what the path took") {
+    constexpr std::uint32_t kPacket = 1'500;
+    constexpr std::uint64_t kLink = 3'000'000;  // 2 packets a millisecond
+    PullSearch search{kPacket};
+    Instant now{seconds{7}};
+    std::uint64_t rate = 6'000'000;
+    const auto request = [&](unsigned given, unsigned lost, Instant sent_at) {
+        for (unsigned i = 0; i < given; ++i) {
+            search.on_arrival();
+        }
+        rate = search.on_request(now, sent_at, given, lost, rate);
+    };
+    for (unsigned i = 0; i < 16; ++i) {  // (The first ones begin the count.)
+        request(16, 0, now);
+    }
+    CHECK(rate > 9'000'000);
+    rate = 6'000'000;
+    // Half of each request stays away: nothing happens until so much did that it is no chance.
+    const Instant sent_at = now;
+    for (unsigned i = 0; i < 7; ++i) {
+        now += milliseconds{4};
+        request(8, 8, sent_at);
+        CHECK(rate == 6'000'000);
+    }
+    now += milliseconds{4};
+    request(8, 8, sent_at);
+    CHECK(rate == kLink);
+    // What waited in the same queue says it once more, and isn't heard.
+    for (unsigned i = 0; i < 16; ++i) {
+        request(0, 16, sent_at);
+    }
+    CHECK(rate == kLink);
+    // From there it rises slowly.
+    now += milliseconds{1};
+    for (unsigned i = 0; i < 16; ++i) {
+        request(16, 0, now);
+    }
+    CHECK(rate > kLink * 102 / 100);
+    CHECK(rate < kLink * 105 / 100);
+}
+
+TEST_CASE("a path that gives nothing halves a pull's rate, no more at once") {
+    PullSearch search{1'500};
+    const Instant now{seconds{7}};
+    std::uint64_t rate = 8'000'000;
+    for (unsigned i = 0; i < 4; ++i) {
+        rate = search.on_request(now, now, 0, 16, rate);
+    }
+    CHECK(rate == 4'000'000);
+}
+
+TEST_CASE("one chunk of sixteen is lost by chance: a pull's rate rises") {
+    PullSearch search{1'500};
+    Instant now{seconds{7}};
+    std::uint64_t rate = 8'000'000;
+    for (unsigned i = 0; i < 64; ++i) {
+        now += milliseconds{1};
+        rate = search.on_request(now, now, i % 20 == 0 ? 0 : 15, i % 20 == 0 ? 16 : 1, rate);
+    }
+    CHECK(rate > 40'000'000);
 }
 
 TEST_CASE("a repeater's next time may come sooner, not later") {
