@@ -7,7 +7,7 @@
 // so many times as fast as the others'. Scenarios of links that made the rate wrong are here,
 // too.
 #include "tests/sim/environment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/ran.h"
 
 #include <catch2/catch.hpp>
 
@@ -247,6 +247,18 @@ TEST_CASE("a path of few Mbit/s is not flooded", "[scenario]") {
             CHECK(world.host(1).outcome().packets_lost < plan.chunks() / 8);
         }
     }
+}
+
+// Two of three representatives held the object already, and reported nothing. Samples came, but
+// longer bursts, which its late process needs, waited for reports of half of them; so did what
+// may be under way. At the least rate, where a pacer remembered one burst and PULSEs are a
+// tenth of what leaves, the source kept half of it, was taken for one that has no more to send,
+// and stayed there for a minute.
+TEST_CASE("seed 19005: a late source leaves the least rate, whoever holds it already",
+          "[scenario]") {
+    const Ran ran{draw_plan(19005)};
+    ran.all_released();
+    CHECK(ran.world.held_after() < seconds{6});
 }
 
 // Bursts are further apart there than a source may be silent: it said after each how far it

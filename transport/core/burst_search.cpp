@@ -9,7 +9,7 @@ bool BurstSearch::poll(Instant now, RateBoard& board, Pacer& pacer) {
         return false;
     }
     next_at_ = now + limits_.round;
-    const auto loss_ppm = board.take_loss_ppm(limits_.packets_min);
+    const auto loss_ppm = board.take_loss_ppm(now, limits_.packets_min);
     if (!loss_ppm) {
         return false;
     }

@@ -51,7 +51,7 @@ void PaceSearch::on_sends(Instant now, std::span<const Send> sends) {
     for (const Send& send : sends) {
         log_.on_send(now, send, pace_);
         const bool is_data = send.type == wire::PacketType::data;
-        if (!send.to.to_group) {
+        if (!send.to.to_group || send.type == wire::PacketType::pulse) {
             beside_bytes_ += is_data ? std::uint64_t{send.count} * packet_bytes_
                                      : send.body.size() + kWireOverheadBytes;
         }
@@ -136,7 +136,7 @@ void PaceSearch::bound_flight(Instant now) {
         below_.reset();
         return;
     }
-    const std::uint64_t reported = log_.packets_before(board_.reported());
+    const std::uint64_t reported = log_.packets_before(board_.reported(now));
     if (reported > reported_) {
         reported_ = reported;
         reported_at_ = now;

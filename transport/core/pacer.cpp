@@ -51,8 +51,10 @@ void Pacer::derive() {
     // A wake-up is planned when half of what may be owed is: the other half is for lateness.
     burst_ = static_cast<std::uint32_t>(
         std::min(std::max(owed(rate_, limits_.burst_time), few), most / 2));
-    credit_max_ = static_cast<std::int64_t>(std::clamp<std::uint64_t>(
-        owed(rate_, limits_.credit_age_max * stretch_), burst_, most * stretch_));
+    credit_max_ = static_cast<std::int64_t>(
+        std::clamp<std::uint64_t>(owed(rate_, limits_.credit_age_max * stretch_),
+                                  2 * std::uint64_t{burst_},
+                                  most * stretch_));
 }
 
 std::int64_t Pacer::credit(Instant now) {

@@ -129,6 +129,7 @@ void RateBoard::forget_delays() {
 void RateBoard::begin(Instant now, std::uint64_t next) {
     first_ = next;
     begun_at_ = now;
+    first_begun_at_ = first_begun_at_.value_or(now);
     for (View& view : views_) {
         view.packets = 0;
         view.received = 0;
@@ -221,10 +222,17 @@ Duration RateBoard::standing_queue(Instant now) const {
                                 sixty_percent(std::move(queues), true) * 1e9)};
 }
 
-std::uint64_t RateBoard::reported() const {
+/// In the group, and not silent for long, counted from when there was something to report.
+bool RateBoard::is_present(const View& view, Instant now) const {
+    const Instant begin = first_begun_at_.value_or(now);
+    return !view.is_away &&
+           now - std::max(view.heard_at.value_or(begin), begin) < limits_.silence;
+}
+
+std::uint64_t RateBoard::reported(Instant now) const {
     std::vector<std::uint64_t> marks;
     for (const View& view : views_) {
-        if (!view.is_away) {
+        if (is_present(view, now)) {
             marks.push_back(view.mark);
         }
     }
@@ -246,15 +254,17 @@ double RateBoard::round_trip() const {
     return seconds_of(least.value_or(Duration::zero()));
 }
 
-std::optional<std::uint32_t> RateBoard::take_loss_ppm(std::uint32_t packets_min) {
+std::optional<std::uint32_t> RateBoard::take_loss_ppm(Instant now, std::uint32_t packets_min) {
     std::vector<double> losses;
+    std::size_t present = 0;
     for (const View& view : views_) {
+        present += is_present(view, now) ? 1U : 0U;
         if (view.loss_packets >= packets_min) {
             losses.push_back(1 - static_cast<double>(view.loss_received) /
                                      static_cast<double>(view.loss_packets));
         }
     }
-    if (losses.empty() || losses.size() < (views_.size() + 1) / 2) {
+    if (losses.empty() || losses.size() < (present + 1) / 2) {
         return std::nullopt;
     }
     for (View& view : views_) {

@@ -49,15 +49,18 @@ class RateBoard {
     /// What more than 60 % of those who report have at least, as the rate follows it.
     [[nodiscard]] Duration standing_queue(Instant now) const;
 
-    /// The newest number that half of the representatives have reported.
-    [[nodiscard]] std::uint64_t reported() const;
+    /// The newest number that half of the representatives have reported, but for silent ones:
+    /// who came to hold the object reports no more.
+    [[nodiscard]] std::uint64_t reported(Instant now) const;
 
     /// The least that was seen, seconds; 0 before.
     [[nodiscard]] double round_trip() const;
 
     /// Lost packets in a million, of the median representative, since the last take; nothing
-    /// before half of them have reported on `packets_min` packets, 1 or more.
-    [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm(std::uint32_t packets_min);
+    /// before half of them, but for silent ones, have reported on `packets_min` packets, 1 or
+    /// more.
+    [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm(Instant now,
+                                                             std::uint32_t packets_min);
 
   private:
     struct View {
@@ -86,6 +89,7 @@ class RateBoard {
         std::uint64_t loss_received = 0;
     };
 
+    [[nodiscard]] bool is_present(const View& view, Instant now) const;
     static void measure_delay(View& view,
                               const SendLog::Departure& departure,
                               const wire::Report& report);
@@ -97,6 +101,7 @@ class RateBoard {
     std::vector<View> views_;
     std::uint64_t first_ = 0;  ///< The least number that counts.
     Instant begun_at_{};
+    std::optional<Instant> first_begun_at_;
 };
 
 }  // namespace stage::core

@@ -36,7 +36,8 @@ TEST_CASE("few packets are one burst, however slow the path, up to 4 ms") {
 }
 
 TEST_CASE("who wakes up late by a burst loses nothing") {
-    for (const std::uint64_t rate : {100'000'000ULL, 1'250'000'000ULL, 12'500'000'000ULL}) {
+    for (const std::uint64_t rate :
+         {125'000ULL, 700'000ULL, 100'000'000ULL, 1'250'000'000ULL, 12'500'000'000ULL}) {
         Pacer pacer{{}, rate, 1500};
         static_cast<void>(pacer.credit(kStart));
         pacer.charge(pacer.burst_bytes());

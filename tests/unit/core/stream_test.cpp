@@ -260,12 +260,32 @@ TEST_CASE("the loss that rules the bursts is the median's, when half have report
     };
     report(1, 0);
     report(2, 1);
-    CHECK_FALSE(board.take_loss_ppm(100));
+    CHECK_FALSE(board.take_loss_ppm(kStart, 100));
     report(3, 50);
-    CHECK(*board.take_loss_ppm(100) == 10'000);
-    CHECK_FALSE(board.take_loss_ppm(100));
+    CHECK(*board.take_loss_ppm(kStart, 100) == 10'000);
+    CHECK_FALSE(board.take_loss_ppm(kStart, 100));
     report(0, 99);  // the source is no representative
-    CHECK_FALSE(board.take_loss_ppm(100));
+    CHECK_FALSE(board.take_loss_ppm(kStart, 100));
+}
+
+TEST_CASE("representatives that are silent or away are not waited for") {
+    const SendLog log = steady_log(200);
+    RateBoard board{config_of(0, 7), {}};
+    board.begin(kStart, 1);
+    const auto report = [&](unsigned from, std::uint64_t begin, std::uint64_t end, Instant at) {
+        board.on_report(at, rank(from), report_of(begin, end, microseconds{100}, {}, 1), log);
+    };
+    report(3, 1, 51, kStart + milliseconds{200});
+    CHECK(board.reported(kStart + milliseconds{200}) == 0);
+    CHECK_FALSE(board.take_loss_ppm(kStart + milliseconds{200}, 50));
+    CHECK(board.reported(kStart + milliseconds{251}) == 51);
+    CHECK(*board.take_loss_ppm(kStart + milliseconds{251}, 50) == 20'000);
+    report(1, 1, 151, kStart + milliseconds{300});
+    report(2, 1, 151, kStart + milliseconds{300});
+    CHECK(board.reported(kStart + milliseconds{300}) == 151);
+    board.set_away(rank(1), true);
+    board.set_away(rank(2), true);
+    CHECK(board.reported(kStart + milliseconds{300}) == 51);
 }
 
 TEST_CASE("at the start no more is under way than as much again as was reported") {
