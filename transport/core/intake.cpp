@@ -49,7 +49,7 @@ void Intake::drop(const Datagram& datagram) {
     Operation operation;
     operation.kind = OperationKind::drop;
     operation.ticket = datagram.lease;
-    operations_.push_back(std::move(operation));
+    operations_.push_back(operation);
 }
 
 OpenBlock* Intake::on_data(const Datagram& datagram) {
@@ -65,7 +65,7 @@ OpenBlock* Intake::on_data(const Datagram& datagram) {
     place.ticket = datagram.lease;
     place.block = datagram.header.block;
     place.chunk = datagram.header.chunk;
-    operations_.push_back(std::move(place));
+    operations_.push_back(place);
     advance(*open);
     return open;
 }
@@ -180,7 +180,7 @@ void Intake::order(OperationKind kind, BlockIndex block) {
     operation.ticket = Ticket{next_ticket_++};
     operation.block = block;
     operation.descriptor = descriptors_->at(block);
-    operations_.push_back(std::move(operation));
+    operations_.push_back(operation);
 }
 
 void Intake::start_again(BlockIndex block) {

@@ -7,7 +7,6 @@
 #include "transport/core/contract.h"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace stage::core {
@@ -24,11 +23,11 @@ class OperationQueue {
     }
     [[nodiscard]] auto end() const { return waiting_.end(); }
 
-    void push_back(Operation operation) { waiting_.push_back(std::move(operation)); }
+    void push_back(const Operation& operation) { waiting_.push_back(operation); }
 
     /// Takes the first. What was taken is let go of when all was, or when it is the most.
     [[nodiscard]] Operation pop_front() {
-        Operation taken = std::move(waiting_[first_]);
+        const Operation taken = waiting_[first_];
         ++first_;
         if (empty()) {
             clear();

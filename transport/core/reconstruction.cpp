@@ -25,7 +25,7 @@ void Reconstruction::on_parity(const Datagram& datagram, Intake& intake) {
     place.ticket = datagram.lease;
     place.block = datagram.header.block;
     place.chunk = datagram.header.chunk;
-    intake.operations().push_back(std::move(place));
+    intake.operations().push_back(place);
 }
 
 bool Reconstruction::accept(const Datagram& datagram, Intake& intake) {
@@ -64,7 +64,7 @@ bool Reconstruction::poll(Intake& intake) {
     reconstruct.block = BlockIndex{blocks_};
     code_ = std::make_unique<const ParityCode>(*std::move(code));
     reconstruct.code = code_.get();
-    intake.operations().push_back(std::move(reconstruct));
+    intake.operations().push_back(reconstruct);
     close(intake);
     for (const ParityCode::Symbol& symbol : lost) {
         intake.on_reconstructed(symbol.block, symbol.chunk.value());
@@ -72,35 +72,42 @@ bool Reconstruction::poll(Intake& intake) {
     return true;
 }
 
+/// Notes which of the block's chunks, of which the first is `symbol`, are missing. False if not
+/// all others are in memory.
+bool Reconstruction::note_missing(Intake& intake,
+                                  BlockIndex block,
+                                  std::uint32_t symbol,
+                                  ParityCode& code) const {
+    const std::uint32_t chunks = intake.chunks(block);
+    const OpenBlock* open = intake.map().find(block);
+    const bool is_filling = open != nullptr && open->state == OpenState::filling;
+    const bool is_absent = open == nullptr && !intake.map().is_held(block);
+    if (chunks > 0 && !is_absent && !intake.residence().contains(block)) {
+        return false;
+    }
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+        if (is_absent || (is_filling && !open->have.has(chunk))) {
+            code.lost.push_back(static_cast<std::uint16_t>(symbol + chunk));
+        }
+    }
+    return code.lost.size() <= have_.count();
+}
+
 std::optional<ParityCode> Reconstruction::missing(Intake& intake) const {
     ParityCode code;
     code.chunk_bytes = config_.chunk_bytes;
     code.parities = parities_;
-    std::uint16_t symbol = 0;
+    std::uint32_t symbol = 0;
     for (std::uint32_t index = 0; index < blocks_; ++index) {
         const BlockIndex block{index};
-        if (!intake.descriptors().knows(block)) {
+        if (!intake.descriptors().knows(block) || !note_missing(intake, block, symbol, code)) {
             return std::nullopt;
         }
-        const std::uint32_t chunks = intake.chunks(block);
-        const OpenBlock* open = intake.map().find(block);
-        const bool is_filling = open != nullptr && open->state == OpenState::filling;
-        const bool is_absent = open == nullptr && !intake.map().is_held(block);
-        if (chunks > 0 && !is_absent && !intake.residence().contains(block)) {
-            return std::nullopt;
-        }
-        for (std::uint32_t chunk = 0; chunk < chunks; ++chunk, ++symbol) {
-            if (is_absent || (is_filling && !open->have.has(chunk))) {
-                code.lost.push_back(symbol);
-            }
-        }
-        if (code.lost.size() > have_.count()) {
-            return std::nullopt;
-        }
+        symbol += intake.chunks(block);
         code.wire_lengths.push_back(intake.descriptors().at(block).wire_length);
     }
     if (code.lost.empty() || code.symbol_bytes() != parity_bytes_ ||
-        symbol + std::uint32_t{parities_} > kSymbolsAndParitiesMax) {
+        symbol + parities_ > kSymbolsAndParitiesMax) {
         return std::nullopt;
     }
     for (std::uint32_t at = have_.next(0); code.with.size() < code.lost.size();

@@ -37,6 +37,10 @@ class Reconstruction {
   private:
     [[nodiscard]] bool accept(const Datagram& datagram, Intake& intake);
     /// What there is and what isn't; nothing if it can't be reconstructed now.
+    [[nodiscard]] bool note_missing(Intake& intake,
+                                    BlockIndex block,
+                                    std::uint32_t symbol,
+                                    ParityCode& code) const;
     [[nodiscard]] std::optional<ParityCode> missing(Intake& intake) const;
     void close(Intake& intake);
 

@@ -53,7 +53,7 @@ class Source final : public PassSource {
             encode.kind = core::OperationKind::encode;
             encode.block = BlockIndex{static_cast<std::uint32_t>(sent_.size()) + encoded_};
             encode.code = &codes_.emplace_back(code_of(plan_, encoded_));
-            operations_.push_back(std::move(encode));
+            operations_.push_back(encode);
         }
         while (lowest_due_ < sent_.size() && sent_[lowest_due_] >= due_[lowest_due_]) {
             ++lowest_due_;
@@ -152,7 +152,7 @@ class Receiver final : public Node {
         place.ticket = datagram.lease;
         place.block = datagram.header.block;
         place.chunk = datagram.header.chunk;
-        operations_.push_back(std::move(place));
+        operations_.push_back(place);
         --block.lacking;
         block.ask_at = now + kAskEvery;
         make(index);
@@ -189,7 +189,7 @@ class Receiver final : public Node {
             code.with.push_back(static_cast<std::uint16_t>(at));
         }
         reconstruct.code = &codes_.emplace_back(std::move(code));
-        operations_.push_back(std::move(reconstruct));
+        operations_.push_back(reconstruct);
         on_reconstructed(index);
         counted_ = have_.count();
     }

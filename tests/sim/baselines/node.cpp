@@ -121,7 +121,7 @@ void Node::order(core::OperationKind kind, std::uint32_t block) {
     if (kind == core::OperationKind::verify || kind == core::OperationKind::store) {
         operation.descriptor = object_.describe(block);
     }
-    operations_.push_back(std::move(operation));
+    operations_.push_back(operation);
 }
 
 void Node::on_done(Instant now, std::span<const core::Completion> completions) {
