@@ -49,13 +49,15 @@ whole_or_absent() {
   done
 }
 
-# Slurm itself may lose a job whose slurmd was killed: then it is cancelled, and that must do.
+# Slurm itself may lose a job whose slurmd was killed: then it is cancelled, and that must do. A slurmd that was killed in
+# the job's last moments is asked again for its end when KillWait and two MessageTimeouts have passed, by what slurmctld
+# does each minute (its job_mgr.c).
 job_over() {
-  local patience=15
-  [[ $KILLED != slurmd* ]] || patience=3
+  local patience=15 end=40
+  [[ $KILLED != slurmd* ]] || patience=3 end=120
   wait_for "$patience" job_ended "$JOB" || lab exec scancel "$JOB"
-  wait_for 40 job_ended "$JOB" || { echo "job $JOB hangs"; return 1; }
-  wait_for 40 no_jobs || { lab exec squeue; return 1; }
+  wait_for "$end" job_ended "$JOB" || { echo "job $JOB hangs"; return 1; }
+  wait_for "$end" no_jobs || { lab exec squeue; return 1; }
   lab exec scontrol update nodename="n[0-$((CLUSTER_SIZE - 1))]" state=resume 2> /dev/null || true
   wait_for 20 nodes_idle || { lab exec sinfo -h -N -o '%N %T %E'; return 1; }
 }
