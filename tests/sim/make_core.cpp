@@ -32,7 +32,7 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     if (rank != plan.source) {
         core::Limits limits;
         limits.descriptors_max = plan.descriptors_max;
-        limits.stream_wait = plan.stream_wait;
+        limits.stream_wait = plan.stream_wait.value_or(limits.stream_wait);
         return std::make_unique<HeldCore<core::Receiver>>(config, prng, limits);
     }
     const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),

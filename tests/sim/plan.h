@@ -121,8 +121,8 @@ struct Plan {
     Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
     std::uint64_t disk_bytes_per_s = 2'000'000'000;
     Duration disk_latency = microseconds{50};
-    Duration disk_late_max{};  ///< One operation of 16 takes up to so much longer.
-    Duration stream_wait = milliseconds{100};  ///< See core/limits.h.
+    Duration disk_late_max{};             ///< One operation of 16 takes up to so much longer.
+    std::optional<Duration> stream_wait;  ///< Else as core/limits.h has it.
     Duration ready_timeout = seconds{5};
     Duration stall_timeout = seconds{4};
     Duration finish_extra{};

@@ -19,13 +19,24 @@ class PullSearch {
   public:
     explicit PullSearch(std::uint32_t packet_bytes) : packet_bytes_{packet_bytes} {}
 
+    /// A request leaves and nothing else is on its way: the time since something was says
+    /// nothing of the path.
+    void on_ask_anew(Instant now) {
+        began_at_ += now - last_at_;
+        last_at_ = now;
+    }
+
     /// A chunk came that was asked for.
-    void on_arrival() { ++came_; }
+    void on_arrival(Instant now) {
+        ++came_;
+        last_at_ = now;
+    }
 
     /// A request that was sent at `sent_at` ended: so many of its chunks came, and so many did
     /// not. Returns what becomes of `rate`, bytes per second.
     [[nodiscard]] std::uint64_t on_request(
         Instant now, Instant sent_at, unsigned given, unsigned lost, std::uint64_t rate) {
+        last_at_ = now;
         if (sent_at < judged_at_) {
             return rate;
         }
@@ -71,6 +82,7 @@ class PullSearch {
 
     std::uint32_t packet_bytes_;
     Instant began_at_ = kLongAgo;
+    Instant last_at_ = kLongAgo;  ///< Something came, or was given up.
     Instant judged_at_ = kLongAgo;
     std::uint64_t taken_ =
         ~std::uint64_t{0};  ///< What the path took when it was asked for more.

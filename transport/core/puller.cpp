@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace stage::core {
 namespace {
@@ -79,6 +80,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
         peers_.on_answer(from);
     }
     grow_alone(now);
+    bool is_counted = false;
     for (std::size_t i = asked_.size(); i-- > 0;) {
         Asked& asked = asked_[i];
         if (asked.block != open.block || !remove(asked, chunk)) {
@@ -86,7 +88,9 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
         }
         --in_flight_;
         ++asked.given;
-        search_.on_arrival();
+        if (!std::exchange(is_counted, true)) {  // Several peers may have been asked.
+            search_.on_arrival(now);
+        }
         if (asked.peer == from) {
             on_answer(now, asked);
             peers_.on_given(from);
@@ -318,6 +322,9 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
 void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
     const std::uint32_t copies_max = copies(open.block);
     const bool is_urgent = copies_max > 1;
+    if (asked_.empty()) {
+        search_.on_ask_anew(now);
+    }
     std::array<Rank, kCopiesMax> chosen{};
     for (std::uint32_t copy = 0; copy < copies_max && asked_.size() < limits_.requests_max;
          ++copy) {

@@ -147,7 +147,7 @@ std::optional<RateSample> RateBoard::sample(Instant now, double packets_min) con
         if (view.is_away) {
             continue;
         }
-        alive += view.heard_at && now - *view.heard_at < limits_.silence ? 1U : 0U;
+        alive += is_heard(view, now) ? 1U : 0U;
         if (static_cast<double>(view.packets) >= packets_min &&
             view.arrived_in > Duration::zero()) {
             views.push_back(&view);
@@ -213,7 +213,7 @@ void RateBoard::set_away(Rank rank, bool is_away) {
 Duration RateBoard::standing_queue(Instant now) const {
     std::vector<double> queues;
     for (const View& view : views_) {
-        if (!view.is_away && view.heard_at && now - *view.heard_at < limits_.silence) {
+        if (is_heard(view, now)) {
             queues.push_back(seconds_of(view.stands));
         }
     }
@@ -222,11 +222,14 @@ Duration RateBoard::standing_queue(Instant now) const {
                                 sixty_percent(std::move(queues), true) * 1e9)};
 }
 
-/// In the group, and not silent for long, counted from when there was something to report.
+bool RateBoard::is_heard(const View& view, Instant now) const {
+    return !view.is_away && view.heard_at && now - *view.heard_at < limits_.silence;
+}
+
+/// Or may report yet: there has been nothing to report for long.
 bool RateBoard::is_present(const View& view, Instant now) const {
-    const Instant begin = first_begun_at_.value_or(now);
-    return !view.is_away &&
-           now - std::max(view.heard_at.value_or(begin), begin) < limits_.silence;
+    return is_heard(view, now) ||
+           (!view.is_away && now - first_begun_at_.value_or(now) < limits_.silence);
 }
 
 std::uint64_t RateBoard::reported(Instant now) const {

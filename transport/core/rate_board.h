@@ -89,6 +89,7 @@ class RateBoard {
         std::uint64_t loss_received = 0;
     };
 
+    [[nodiscard]] bool is_heard(const View& view, Instant now) const;
     [[nodiscard]] bool is_present(const View& view, Instant now) const;
     static void measure_delay(View& view,
                               const SendLog::Departure& departure,

@@ -337,8 +337,12 @@ void Session::tell(Instant now) {
     }
 }
 
-/// How long the stream's packets may wait for each other: while it goes, and no longer.
-Duration Session::patience() const {
+/// How long the stream's packets may stay where they are: for room, or, while it goes, for each
+/// other.
+Duration Session::patience(Instant now) const {
+    if (stream_waits(now)) {
+        return parts_.core.outcome().stream_may_wait_until - now;
+    }
     return parts_.core.outcome().phase == core::Phase::moving ? moderation_.patience()
                                                               : Duration::zero();
 }
@@ -346,11 +350,11 @@ Duration Session::patience() const {
 void Session::wait(Instant now) {
     waits_.clear();
     const bool waits = stream_waits(now);
-    const bool gathers = !waits && patience() > Duration::zero();
+    const Duration stays = patience(now);
     const int stream = parts_.driver.stream_descriptor();
     for (const int socket : parts_.driver.descriptors()) {
         const bool may_wait =
-            socket == stream && (gathers || waits);  // -1: ppoll() passes over it
+            socket == stream && stays > Duration::zero();  // -1: ppoll() passes over it
         waits_.push_back({.fd = may_wait ? -1 : socket, .events = POLLIN, .revents = 0});
     }
     const std::size_t sockets = waits_.size();
@@ -364,20 +368,19 @@ void Session::wait(Instant now) {
     }
     waits_.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
     waits_.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
-    Duration left = gathers ? patience() : kWaitMax;
+    Duration left = stays > Duration::zero() ? stays : kWaitMax;
     if (const auto deadline = parts_.core.deadline()) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
     left = blocked_ ? std::max(left, kRefusedWait) : left;
-    if (waits) {
-        left = std::min(left, parts_.core.outcome().stream_may_wait_until - now);
-    } else if (parts_.lanes != nullptr) {
+    if (parts_.lanes != nullptr && !waits) {
         left = std::min(left, parts_.lanes->patience().value_or(left));
     }
     const timespec timeout = to_timespec(left);
     const int ready = ::ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
     // Interrupted, or whatever woke the loop: what has gathered is taken in.
-    readable_ = {.peers = ready < 0, .stream = ready < 0 || gathers};
+    readable_ = {.peers = ready < 0,
+                 .stream = !waits && (ready < 0 || stays > Duration::zero())};
     for (const pollfd& one : std::span{waits_}.first(sockets)) {
         (one.fd == stream ? readable_.stream : readable_.peers) |= one.revents != 0;
     }

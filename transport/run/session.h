@@ -88,7 +88,7 @@ class Session {
     void wait(Instant now);
     void hear_watcher(Instant now);
     [[nodiscard]] bool stream_waits(Instant now) const;
-    [[nodiscard]] Duration patience() const;
+    [[nodiscard]] Duration patience(Instant now) const;
     void give_up(Instant now, const Error& why);
     [[nodiscard]] bool is_over() const;
 

@@ -197,7 +197,7 @@ TEST_CASE("a pull's rate rises with what came, and falls to what the path took")
     std::uint64_t rate = 6'000'000;
     const auto request = [&](unsigned given, unsigned lost, Instant sent_at) {
         for (unsigned i = 0; i < given; ++i) {
-            search.on_arrival();
+            search.on_arrival(now);
         }
         rate = search.on_request(now, sent_at, given, lost, rate);
     };
@@ -228,6 +228,21 @@ TEST_CASE("a pull's rate rises with what came, and falls to what the path took")
     }
     CHECK(rate > kLink * 102 / 100);
     CHECK(rate < kLink * 105 / 100);
+}
+
+TEST_CASE("time in which nothing was asked for says nothing of a path") {
+    constexpr std::uint64_t kLink = 3'000'000;
+    PullSearch search{1'500};
+    std::uint64_t rate = 4'000'000;
+    for (unsigned i = 1; i <= 8; ++i) {
+        const Instant begin{seconds{7 * i}};
+        search.on_ask_anew(begin);
+        for (unsigned chunk = 0; chunk < 8; ++chunk) {
+            search.on_arrival(begin + milliseconds{2});
+        }
+        rate = search.on_request(begin + milliseconds{4}, begin, 8, 8, rate);
+    }
+    CHECK(rate == kLink);
 }
 
 TEST_CASE("a path that gives nothing halves a pull's rate, no more at once") {
