@@ -64,6 +64,17 @@ no_listener() { ! lab on n1 pgrep -f /srv/listen.py && ! lab on n2 pgrep -f /srv
   lab on n1 rm /tmp/forgotten
 }
 
+@test "a cluster ends with its owner, though the owner's whole process group is killed" {
+  setsid bash -c '"$0" --name orphan up 1 --hosts --owner "$$" && sleep 600' "$LAB" 3>&- < /dev/null > "$WORK/up" 2>&1 &
+  local owner=$!
+  wait_for 30 "$LAB" --name orphan on n0 true
+  wait_for 10 pgrep --session "$owner" sleep
+  kill -KILL -- "-$owner"
+  wait_for 30 orphan_is_gone
+}
+
+orphan_is_gone() { ! "$LAB" --name orphan path; }
+
 @test "no statement of any test can fail unseen" {
   # Under set -e only the last part of "a && b" counts, so a test that says it may check nothing.
   run grep -nE "^ +(\[+ [^|]*|[a-z_]+( [^'\"|]*)?) && [^|]*$" "$CLUSTER_TESTS"/*.bats "$CLUSTER_TESTS"/../net/*.bats
