@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 namespace stage {
 namespace {
@@ -191,33 +190,45 @@ Status FileSink::check_nesting() const {
 }
 
 /// Each disk has room for all that is to lie on it. What else is written there meanwhile, and
-/// what no file system promises, shows when the room is taken.
-Status FileSink::check_space() const {
+/// what no file system promises, shows when the room is taken. The optional ones get what the
+/// others leave, in their order.
+Status FileSink::check_space() {
     std::map<std::uint64_t, TargetNeeds> sums;
-    for (const Place& place : places_) {
-        if (!place.target) {
-            continue;
-        }
-        const TargetDirectory& disk = place.target->directory();
-        const TargetNeeds needs = place.target->needs();
-        TargetNeeds& sum = sums[disk.device];
-        sum.bytes +=
-            std::min(needs.bytes, std::numeric_limits<std::uint64_t>::max() - sum.bytes);
-        sum.inodes += needs.inodes;
-        if (place.is_optional) {
-            continue;
-        }
-        if (sum.bytes > disk.free_bytes) {
-            return target_error(place.target->path(), ENOSPC)
-                .remedy(in_words(sum.bytes) + " are needed and " + in_words(disk.free_bytes) +
-                        " free");
-        }
-        if (sum.inodes > disk.free_inodes) {
-            return target_error(place.target->path(), ENOSPC)
-                .remedy(std::to_string(sum.inodes) + " inodes are needed and " +
-                        std::to_string(disk.free_inodes) + " free");
+    for (const bool is_optional : {false, true}) {
+        for (std::size_t index = 0; index < places_.size(); ++index) {
+            if (!places_[index].target || places_[index].is_optional != is_optional) {
+                continue;
+            }
+            Status fits = add_needs(*places_[index].target, sums);
+            if (!fits) {
+                fits = give_up(index, std::move(fits).error());
+            }
+            if (!fits) {
+                return fits;
+            }
         }
     }
+    return {};
+}
+
+Status FileSink::add_needs(const Target& target, std::map<std::uint64_t, TargetNeeds>& sums) {
+    const TargetDirectory& disk = target.directory();
+    TargetNeeds& sum = sums[disk.device];
+    TargetNeeds with = target.needs();
+    with.bytes =
+        sum.bytes + std::min(with.bytes, std::numeric_limits<std::uint64_t>::max() - sum.bytes);
+    with.inodes += sum.inodes;
+    if (with.bytes > disk.free_bytes) {
+        return target_error(target.path(), ENOSPC)
+            .remedy(in_words(with.bytes) + " are needed and " + in_words(disk.free_bytes) +
+                    " free");
+    }
+    if (with.inodes > disk.free_inodes) {
+        return target_error(target.path(), ENOSPC)
+            .remedy(std::to_string(with.inodes) + " inodes are needed and " +
+                    std::to_string(disk.free_inodes) + " free");
+    }
+    sum = with;
     return {};
 }
 

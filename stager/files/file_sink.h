@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -167,7 +168,9 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status decide_all();
     [[nodiscard]] Status decide(std::size_t index);
     [[nodiscard]] Status check_nesting() const;
-    [[nodiscard]] Status check_space() const;
+    [[nodiscard]] Status check_space();
+    [[nodiscard]] static Status add_needs(const Target& target,
+                                          std::map<std::uint64_t, TargetNeeds>& sums);
     [[nodiscard]] Status begin_all();
     [[nodiscard]] Status list_unfinished() const;
     [[nodiscard]] Status give_names();
