@@ -47,6 +47,15 @@ void limit_group(int fd, const TreeNode& node, Bytes acl) {
     static_cast<void>(::fchmod(fd, mode));
 }
 
+bool is_acl(const TreeAttribute& attribute) {
+    return attribute.name == kAccessAcl || attribute.name == kDefaultAcl;
+}
+
+bool set_attribute(int fd, const TreeAttribute& attribute) {
+    const auto& [name, value] = attribute;
+    return ::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) == 0;
+}
+
 /// What `list` names and `get` gives.
 template <class List, class Get>
 std::vector<TreeAttribute> attributes_by(List list, Get get) {
@@ -146,16 +155,21 @@ bool Maker::makes(const TreeNode& node) const {
            (node.mode & umask) == 0 && node.attributes.empty();
 }
 
+bool keep_user_attributes(int fd, const TreeNode& node) {
+    return std::ranges::all_of(node.attributes, [&](const TreeAttribute& attribute) {
+        return is_acl(attribute) || set_attribute(fd, attribute) || is_left_out(errno);
+    });
+}
+
 bool keep_attributes(int fd, const TreeNode& node, bool is_made) {
     if (!is_made) {
+        if (!keep_user_attributes(fd, node)) {
+            return false;
+        }
         keep_owner_and_mode(fd, {.uid = node.uid, .gid = node.gid, .mode = node.mode});
     }
     for (const TreeAttribute& attribute : node.attributes) {
-        if (::fsetxattr(fd,
-                        attribute.name.c_str(),
-                        attribute.value.data(),
-                        attribute.value.size(),
-                        0) == 0) {
+        if (!is_acl(attribute) || set_attribute(fd, attribute)) {
             continue;
         }
         if (!is_left_out(errno)) {

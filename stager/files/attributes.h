@@ -39,8 +39,13 @@ void disinherit(int fd);
 /// On an open file or directory.
 void keep_owner_and_mode(int fd, const OwnerAndMode& wanted);
 
-/// On the node's own file or directory, open: owner, mode, attributes, mtime. `is_made`: it was
-/// made as Maker::makes() says. False and errno if there is no room for its attributes.
+/// On an open file or directory: all attributes but ACLs. The kernel wants the right to write
+/// by the mode for them, so this comes before a mode that gives none. False and errno if there
+/// is no room.
+[[nodiscard]] bool keep_user_attributes(int fd, const TreeNode& node);
+
+/// On the node's own file or directory, open: owner, mode, attributes, mtime. `is_made`: it has
+/// its owner, its mode and its attributes but ACLs. False and errno if there is no room.
 [[nodiscard]] bool keep_attributes(int fd, const TreeNode& node, bool is_made = false);
 
 /// Of what is called `name` in the open directory, itself if it is a link. What can't be read

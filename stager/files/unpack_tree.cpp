@@ -35,10 +35,19 @@ TreeNode attributes_of(const Member& member) {
     return node;
 }
 
+/// Its attributes want a right to write that its mode does not give.
+bool has_mode_for_now(const Member& member) {
+    return !member.attributes.empty() && (member.mode & S_IWUSR) == 0;
+}
+
 }  // namespace
 
 UnpackTree::UnpackTree(UniqueFd top, std::string path, const UnpackLimits& limits)
     : top_{std::move(top)}, path_{std::move(path)}, limits_{limits} {
+}
+
+mode_t UnpackTree::mode_of(const Member& member) const {
+    return member.mode & 0777U & ~static_cast<mode_t>(maker_.umask);
 }
 
 Error UnpackTree::failed(const Parts& parts, int cause) const {
@@ -120,7 +129,7 @@ Status UnpackTree::make_directory(int at, const std::string& name, const std::st
     }
     Member implied;
     implied.mode = 0777;
-    implied.mtime = {.seconds = ::time(nullptr), .nanoseconds = 0};
+    implied.is_implied = true;
     directories_.emplace(way, std::move(implied));
     return {};
 }
@@ -209,7 +218,8 @@ Status UnpackTree::begin_file(const Member& member) {
         return ready;
     }
     constexpr int kMake = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    file_.reset(::openat(here(), member.parts.back().c_str(), kMake, member.mode & 0777U));
+    const mode_t mode = (member.mode & 0777U) | (has_mode_for_now(member) ? S_IWUSR : 0U);
+    file_.reset(::openat(here(), member.parts.back().c_str(), kMake, mode));
     file_parts_ = member.parts;
     return file_ ? Status{} : Status{failed(member.parts, errno)};
 }
@@ -226,24 +236,30 @@ Status UnpackTree::end_file(const Member& member, std::uint64_t size) {
     room_ += (kDiskBlockBytes - size % kDiskBlockBytes) % kDiskBlockBytes;
     const UniqueFd file = std::move(file_);
     struct stat now {};
+    const TreeNode node = attributes_of(member);
     const bool is_short =
         ::fstat(file.get(), &now) == 0 && static_cast<std::uint64_t>(now.st_size) < size;
     if ((is_short && ::ftruncate(file.get(), static_cast<off_t>(size)) != 0) ||
-        !keep_attributes(file.get(), attributes_of(member), true)) {
+        !keep_user_attributes(file.get(), node) ||
+        (has_mode_for_now(member) && ::fchmod(file.get(), mode_of(member)) != 0) ||
+        !keep_attributes(file.get(), node, true)) {
         return failed(member.parts, errno);
     }
     return {};
 }
 
-Status UnpackTree::finish(const FileTime& newest) {
+Status UnpackTree::finish(const FileTime& archive_time) {
     way_.clear();
     here_.reset();
-    directories_[""].mtime = newest;
+    directories_[""].is_implied = true;
     if (directories_[""].mode == 0) {
         directories_[""].mode = 0777;
     }
     // What lies in a directory stands behind it.
     for (auto one = directories_.rbegin(); one != directories_.rend(); ++one) {
+        if (one->second.is_implied) {
+            one->second.mtime = archive_time;
+        }
         if (Status settled = settle(one->first, one->second); !settled) {
             return settled;
         }
@@ -259,9 +275,9 @@ Status UnpackTree::settle(const std::string& way, const Member& directory) {
         begin = end + 1;
     }
     at.reset(at ? ::openat(at.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
-    const mode_t mode = directory.mode & 0777U & ~static_cast<mode_t>(maker_.umask);
-    if (!at || ::fchmod(at.get(), mode) != 0 ||
-        !keep_attributes(at.get(), attributes_of(directory), true)) {
+    const TreeNode node = attributes_of(directory);
+    if (!at || !keep_user_attributes(at.get(), node) ||
+        ::fchmod(at.get(), mode_of(directory)) != 0 || !keep_attributes(at.get(), node, true)) {
         return failed({way}, errno);
     }
     return {};

@@ -29,6 +29,7 @@ struct Member {
     std::uint16_t mode = 0;          ///< 07777.
     FileTime mtime;
     std::vector<TreeAttribute> attributes;
+    bool is_implied = false;  ///< A directory that the archive only has in other's names.
 };
 
 /// Errors that the disk is to blame for have a cause and name the path; others are the
@@ -48,8 +49,9 @@ class UnpackTree {
     [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes);
     /// `size`: with the hole that it may end in.
     [[nodiscard]] Status end_file(const Member& member, std::uint64_t size);
-    /// Modes and times of the directories, from the inside out. The top's time is `newest`.
-    [[nodiscard]] Status finish(const FileTime& newest);
+    /// Modes and times of the directories, from the inside out. The archive's own time is that
+    /// of the top and of those that it does not have itself.
+    [[nodiscard]] Status finish(const FileTime& archive_time);
 
   private:
     using Parts = std::vector<std::string>;
@@ -62,6 +64,8 @@ class UnpackTree {
     [[nodiscard]] Status make_room_for(const Member& member);
     [[nodiscard]] Status settle(const std::string& way, const Member& directory);
     [[nodiscard]] Status take(std::uint64_t bytes, std::uint64_t inodes);
+    /// As a process of this umask makes it.
+    [[nodiscard]] mode_t mode_of(const Member& member) const;
     [[nodiscard]] int here() const { return here_ ? here_.get() : top_.get(); }
     [[nodiscard]] Error failed(const Parts& parts, int cause) const;
 

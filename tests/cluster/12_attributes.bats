@@ -48,6 +48,29 @@ stage() {
   [ "$(sort -u "$WORK/out")" = '644 alice' ]
 }
 
+@test "attributes of what nobody may write are kept, as a file, in a tree and unpacked" {
+  mkdir "$WORK/only"
+  input only/file 1000 444
+  python3 -c 'import os, sys
+for name in sys.argv[1:]: os.setxattr(name, "user.of", b"mine")' "$WORK/only/file" "$WORK/only"
+  chmod 555 "$WORK/only"
+  tar -C "$WORK" --xattrs -cf "$WORK/only.tar" only
+  chown 2001:2001 "$WORK/only" "$WORK/only.tar"
+  as_alice srun -N2 --stage-file=only/file --stage-file=only --stage-file=only.tar:unpacked:extract python3 -c '
+import os
+os.chdir(os.environ["STAGECAST_DIR"])
+for name in ("file", "only", "only/file", "unpacked/only", "unpacked/only/file"):
+    print(name, oct(os.stat(name).st_mode & 0o777), os.getxattr(name, "user.of").decode())' > "$WORK/out"
+  sort "$WORK/out" | uniq -c | awk '{ print $1, $2, $3, $4 }' > "$WORK/counted"
+  diff - "$WORK/counted" << 'EXPECTED'
+2 file 0o444 mine
+2 only 0o555 mine
+2 only/file 0o444 mine
+2 unpacked/only 0o555 mine
+2 unpacked/only/file 0o444 mine
+EXPECTED
+}
+
 @test "sizes: 0, 1, 1 MiB - 1, 1 MiB, 1 MiB + 1, 50 MB" {
   input zero 0
   input one 1

@@ -84,6 +84,7 @@ TEST_CASE("an archive arrives as its members, whatever the order of its blocks")
     CHECK(status_of(to.path("a/t/d")).st_mtime == 1234567890);
     // As old as the archive, so that `newer` knows it again.
     CHECK(mtime_of(status_of(to.path("a/t"))) == mtime_of(status_of(path)));
+    CHECK(mtime_of(status_of(to.path("a/t/implied/deep"))) == mtime_of(status_of(path)));
     CHECK(to.names().size() == 8);
 }
 
