@@ -1,7 +1,7 @@
 #include "stager/files/partial.h"
 
 #include "stager/files/disk_io.h"
-#include "stager/files/manifest.h"
+#include "stager/files/target.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -19,7 +19,7 @@ constexpr std::string_view kTail = ".stagecast.part";
 }  // namespace
 
 std::string partial_name(const std::string& name) {
-    return '.' + name.substr(0, kMaxFileNameBytes - 1 - kTail.size()) + std::string{kTail};
+    return hidden_name(name, kTail);
 }
 
 UniqueFd open_partial(int directory, const std::string& partial) {

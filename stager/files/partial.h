@@ -13,7 +13,7 @@
 
 namespace stage {
 
-/// NAME is cut where it would be too long for a file system.
+/// As hidden_name() has it.
 [[nodiscard]] std::string partial_name(const std::string& name);
 
 /// `directory`'s file of that name for reading and writing, locked: one that this user has made

@@ -84,7 +84,7 @@ bool remove_path(std::string path) {
     const UniqueFd parent = open_past_planted_links(path.substr(0, slash + 1));
     if (!is_directory) {
         const bool is_removed = parent && ::unlinkat(parent.get(), name.c_str(), 0) == 0;
-        if (is_removed) {
+        if (parent) {  // The stage may have ended before it made the file.
             remove_if_libraries(path.substr(0, slash));
         }
         return is_removed;

@@ -1,5 +1,9 @@
 #include "stager/files/target.h"
 
+#include "transport/base/checksum.h"
+#include "transport/base/codec.h"
+#include "transport/base/hex.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -8,10 +12,19 @@
 
 namespace stage {
 
-std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
-    const std::string tail = ".stagecast." + writer.job + '.' + std::to_string(rank);
+std::string hidden_name(const std::string& name, std::string_view tail) {
     const std::size_t room = kMaxFileNameBytes - 1 - std::min(tail.size(), std::size_t{100});
-    return '.' + name.substr(0, room) + tail;
+    if (name.size() <= room) {
+        return '.' + name + std::string{tail};
+    }
+    // Long names may differ in their ends alone.
+    const Digest128 digest = xxh3_128(as_bytes(name));
+    const std::string mark = '~' + to_hex(Bytes{digest}.first(8));
+    return '.' + name.substr(0, room - mark.size()) + mark + std::string{tail};
+}
+
+std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
+    return hidden_name(name, ".stagecast." + writer.job + '.' + std::to_string(rank));
 }
 
 bool is_at_work(int directory, const std::string& temporary) {

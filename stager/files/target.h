@@ -47,7 +47,11 @@ struct TargetNeeds {
     std::uint64_t inodes = 0;
 };
 
-/// ".NAME.stagecast.JOB.RANK", NAME cut where it would be too long for a file system.
+/// '.', the name and the tail; where that is too long for a file system, the name's beginning
+/// and a digest of all of it. Requires a tail of no more than 100 bytes.
+[[nodiscard]] std::string hidden_name(const std::string& name, std::string_view tail);
+
+/// ".NAME.stagecast.JOB.RANK", as hidden_name() has it.
 [[nodiscard]] std::string temporary_name(const std::string& name,
                                          const Writer& writer,
                                          std::uint32_t rank);

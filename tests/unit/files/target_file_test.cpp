@@ -232,6 +232,34 @@ TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
     CHECK((status.st_mode & 07777U) == 0755U);
 }
 
+TEST_CASE("a user keeps attributes of what nobody may write") {
+    const Scratch from;
+    const Scratch to;
+    from.write("tree/a", "x");
+    if (!test::is_root() ||
+        ::setxattr(from.path("tree/a").c_str(), "user.of", "mine", 4, 0) != 0 ||
+        ::setxattr(from.path("tree").c_str(), "user.of", "mine", 4, 0) != 0) {
+        WARN("needs root and a file system with attributes");
+        return;
+    }
+    REQUIRE(::chmod(from.path("tree/a").c_str(), 0444) == 0);
+    REQUIRE(::chmod(from.path("tree").c_str(), 0555) == 0);
+    REQUIRE(::chmod(from.path("").c_str(), 0755) == 0);
+    REQUIRE(::chown(to.path().c_str(), 65534, 65534) == 0);
+    const std::vector<Wish> wishes{
+        {.source = from.path("tree"), .root = to.path(), .below = "x"},
+        {.source = from.path("tree/a"), .root = to.path(), .below = "y"}};
+    REQUIRE(test::in_child([&] {
+                return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+            }) == "ok");
+    for (const char* one : {"x", "x/a", "y"}) {
+        std::array<char, 8> value{};
+        CAPTURE(one);
+        CHECK(::getxattr(to.path(one).c_str(), "user.of", value.data(), value.size()) == 4);
+        CHECK((test::status_of(to.path(one)).st_mode & 0222U) == 0);
+    }
+}
+
 TEST_CASE("what its directory hands on to all in it is not the file's, nor the tree's") {
     if (!test::is_root()) {
         WARN("needs root for another user's directory");
@@ -320,6 +348,36 @@ TEST_CASE("two files that only fit alone are refused together") {
     }
 }
 
+TEST_CASE("optional files get the room that the others leave, whatever their order") {
+    const Scratch from;
+    const Scratch to;
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string small = to.path("small");
+        if (!test::mount_small(small, 3U << 20U)) {
+            return "no mounts";
+        }
+        const std::string large = from.write("a", test::noise(2U << 20U));
+        const std::vector<Wish> wishes{
+            {.source = large, .root = small, .below = "x", .is_optional = true},
+            {.source = large, .root = small, .below = "y"},
+            {.source = from.write("b", "b"), .root = small, .below = "z", .is_optional = true}};
+        FileSink sink{test::sink_config(wishes)};
+        const std::string said_of_all = said(test::deliver(test::object_of(wishes), sink, 1));
+        if (sink.troubles().size() != 1) {
+            return said_of_all;
+        }
+        return said_of_all + ' ' + sink.path(0) + ' ' + sink.path(1) + ' ' + sink.path(2) +
+               ' ' + sink.troubles()[0].sentence();
+    });
+    if (answer == "no mounts") {
+        WARN("needs root for a small file system");
+        return;
+    }
+    const std::string small = to.path("small");
+    CHECK_THAT(answer,
+               Contains("ok  " + small + "/y " + small + "/z " + small + "/x: No space"));
+}
+
 TEST_CASE("destinations that can't be written are named with the cause") {
     if (!test::is_root()) {
         WARN("needs root to set up the bad day");
@@ -368,7 +426,12 @@ TEST_CASE("file systems that nodes share are known by their type") {
 TEST_CASE("temporary names are legal for every legal name") {
     const Writer writer{.job = "42", .rank = 7, .group_size = 8};
     CHECK(temporary_name("x", writer, 7) == ".x.stagecast.42.7");
-    CHECK(temporary_name(std::string(255, 'n'), writer, 7).size() <= 255);
+    const std::string longest(255, 'n');
+    CHECK(temporary_name(longest, writer, 7).size() == 255);
+    const std::string neighbour = longest.substr(1) + 'm';
+    CHECK(temporary_name(neighbour, writer, 7) != temporary_name(longest, writer, 7));
+    CHECK(hidden_name(neighbour, ".part") != hidden_name(longest, ".part"));
+    CHECK(hidden_name(std::string(249, 'n'), ".part") == '.' + std::string(249, 'n') + ".part");
 }
 
 }  // namespace stage
