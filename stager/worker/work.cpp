@@ -154,6 +154,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
         return run_alone();
     }
     BroadcastConfig config = given;
+    config.group_buffer_bytes = receive_buffer_bytes(sockets);
     say_what_is_here(config);
     std::unique_ptr<Driver> made =
         std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));

@@ -1,13 +1,14 @@
 // What has arrived at a host and waits to be taken?
 //
-// As much as its socket buffer holds, in the order of arrival; what came to the group may wait
-// while the rest goes.
+// As much as its two sockets hold, the group's and its own, in the order of arrival; what came
+// to the group may wait while the rest goes.
 #pragma once
 
 #include "tests/sim/packets.h"
 #include "transport/core/limits.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <iterator>
@@ -33,7 +34,8 @@ class Inbox {
     /// What the buffer has no room for is lost. True if anything was taken.
     bool put(Instant at, const TrainUse& train, PacketMask mask) {
         const std::uint64_t each = bytes_of(*train);
-        const std::uint64_t room = bytes_max_ - std::min(bytes_max_, bytes_);
+        std::uint64_t& bytes = bytes_[train->to_group ? 1 : 0];
+        const std::uint64_t room = bytes_max_ - std::min(bytes_max_, bytes);
         while (static_cast<unsigned>(std::popcount(mask)) * each > room) {
             mask &= ~std::bit_floor(mask);
             ++overflowed_;
@@ -41,7 +43,7 @@ class Inbox {
         if (mask == 0) {
             return false;
         }
-        bytes_ += static_cast<unsigned>(std::popcount(mask)) * each;
+        bytes += static_cast<unsigned>(std::popcount(mask)) * each;
         if (first_ > 0 && arrivals_.size() == arrivals_.capacity()) {
             arrivals_.erase(arrivals_.begin(), begin());
             first_ = 0;
@@ -67,7 +69,7 @@ class Inbox {
             return std::nullopt;
         }
         Arrival taken = std::move(arrivals_[at]);
-        bytes_ -= taken.packets() * bytes_of(*taken.train);
+        bytes_[taken.train->to_group ? 1 : 0] -= taken.packets() * bytes_of(*taken.train);
         if (at == first_) {
             ++first_;
         } else {
@@ -82,13 +84,15 @@ class Inbox {
     void clear() {
         arrivals_.clear();
         first_ = 0;
+        bytes_ = {};
     }
 
-    /// How full the buffer is with what has arrived by `now`, in 255ths.
+    /// How full the group's is with what has arrived by `now`, in 255ths.
     [[nodiscard]] std::uint8_t fill(Instant now) const {
         std::uint64_t bytes = 0;
         for (std::size_t i = first_; i < arrivals_.size() && arrivals_[i].at <= now; ++i) {
-            bytes += arrivals_[i].packets() * bytes_of(*arrivals_[i].train);
+            const Train& train = *arrivals_[i].train;
+            bytes += train.to_group ? arrivals_[i].packets() * bytes_of(train) : 0;
         }
         return static_cast<std::uint8_t>(
             std::min(bytes * 255 / bytes_max_, std::uint64_t{255}));
@@ -111,10 +115,10 @@ class Inbox {
         return arrivals_.begin() + static_cast<std::ptrdiff_t>(first_);
     }
 
-    std::uint64_t bytes_max_;
+    std::uint64_t bytes_max_;  ///< Of each socket.
     std::vector<Arrival> arrivals_;
-    std::size_t first_ = 0;  ///< Those before it were taken.
-    std::uint64_t bytes_ = 0;
+    std::size_t first_ = 0;                 ///< Those before it were taken.
+    std::array<std::uint64_t, 2> bytes_{};  ///< To the host alone, to the group.
     std::uint64_t overflowed_ = 0;
 };
 

@@ -101,6 +101,36 @@ TEST_CASE("a member with a slow link uses all of it, though nobody told its rate
     CHECK(ran.times_wire(7) < 1.1 * static_cast<double>(part));
 }
 
+// The rate was halved again and again while nothing came, and rose from there as if the path
+// took no more: 3 s without the network cost half a minute.
+TEST_CASE("a member whose link stands still for a while pulls as fast again afterwards",
+          "[scenario]") {
+    Plan plan = calm_plan(9, 64 * kMiB);
+    plan.link_bytes_per_s = 12'500'000;
+    plan.told_bytes_per_s = 0;
+    plan.stall_timeout = plan.linger = seconds{30};
+    plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
+    plan.partitions.push_back({.members = {8}, .begin = seconds{8}, .end = seconds{11}});
+    plan.heals_at = seconds{11};
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(8) < 5.5);
+}
+
+// Each bad streak lowered the rate, and too little was got back between them: 50 times.
+TEST_CASE("loss by chance does not slow a slow link's member down for good", "[scenario]") {
+    Plan plan = calm_plan(9, 64 * kMiB);
+    plan.link_bytes_per_s = 12'500'000;
+    plan.told_bytes_per_s = 0;
+    plan.stall_timeout = plan.linger = seconds{30};
+    plan.loss.independent_ppm = 100'000;
+    plan.heals_at = std::chrono::hours{1};
+    plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(8) < 12);
+}
+
 TEST_CASE("where most disks are slow, the source goes with them", "[scenario]") {
     Plan plan = calm_plan(8, 64 * kMiB);
     plan.resident_blocks = 16;
@@ -139,6 +169,25 @@ TEST_CASE("where disks are late now and then, the stream waits for room", "[scen
     CAPTURE(dropped, waited);
     CHECK(dropped > plan.chunks() / 4);
     CHECK(waited < dropped / 3);
+}
+
+// One window in which a receiver took nothing, because it waited for room, lowered the rate to
+// a thousandth: 15 times the link's time.
+TEST_CASE("a receiver that stood for a moment does not stop the source", "[scenario]") {
+    Plan plan = calm_plan(3, 256 * kMiB);
+    plan.link_bytes_per_s = 1'250'000'000;
+    plan.resident_blocks = 24;
+    plan.socket_buffer_bytes = 8U << 20U;
+    plan.told_bytes_per_s = 0;
+    plan.disk_bytes_per_s = 500'000'000;
+    plan.disk_late_max = milliseconds{30};
+    plan.member[0].disk_bytes_per_s = 10'000'000'000;
+    plan.events_max = 2'000'000'000;
+    plan.seed = GENERATE(1U, 2U, 3U);
+    const Ran ran{plan};
+    ran.all_released();
+    CHECK(ran.times_wire(1) < 8);
+    CHECK(ran.times_wire(2) < 8);
 }
 
 TEST_CASE("a rate twice the links' still ends", "[scenario]") {

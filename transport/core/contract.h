@@ -221,6 +221,8 @@ struct CoreConfig {
     LeavePolicy leave_policy = LeavePolicy::never;
     std::optional<std::uint32_t> loss_remembered_ppm;  ///< Likewise, in a million packets.
     std::uint32_t resident_blocks = 64;
+    /// Of the socket that the group's packets come to, as the kernel counts; 0: not known.
+    std::uint64_t group_buffer_bytes = 0;
     /// The member needs no byte of the object: a receiver has stored all of it, and only finish
     /// is left; the source need not read for its own sake.
     bool holds_already = false;

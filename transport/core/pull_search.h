@@ -50,8 +50,11 @@ class PullSearch {
             return rate;
         }
         if (lost_ * kManyParts >= given_ + lost_) {
-            rate = std::clamp(rate_of_arrivals(now), rate / 2, rate);
-            taken_ = rate;
+            const std::uint64_t arrived = rate_of_arrivals(now);
+            if (arrived >= rate / 2) {  // Else it stood still, and took nothing for a while.
+                taken_ = std::min(arrived, rate);
+            }
+            rate = std::clamp(arrived, rate / 2, rate);
             judged_at_ = now;
         }
         begin(now);
@@ -64,7 +67,7 @@ class PullSearch {
     static constexpr unsigned kRequests = 16;    ///< of so many requests, or as soon as
     static constexpr unsigned kLostAtOnce = 64;  ///< so many chunks stayed away.
     static constexpr unsigned kRise = 32;  ///< The rate rises by such a part with each request;
-    static constexpr unsigned kRiseSlowly = 512;  ///< where it was too much before, by this.
+    static constexpr unsigned kRiseSlowly = 128;  ///< where it was too much before, by this.
 
     void begin(Instant now) {
         began_at_ = now;

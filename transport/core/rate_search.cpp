@@ -43,6 +43,8 @@ constexpr double kMuchLess = 0.9;
 /// While competing, of the rate at which packets arrive: a window's packets leave as others
 /// arrive, and grow slowly.
 constexpr double kClocked = 1.25;
+/// Late receivers lower the rate to no less than this part of it at once.
+constexpr double kHostStep = 0.7;
 
 Duration duration_of(double seconds) {
     return Duration{static_cast<Duration::rep>(std::min(seconds, 100.0) * 1e9)};
@@ -365,7 +367,8 @@ double RateSearch::host(Instant, const RateSample& sample) {
         return rate_ * 0.9;
     }
     capacity_ = sample.drain;
-    return sample.drain * (1.08 - 0.32 * sample.fill);
+    // A window in which their processes stood, or waited for room, says nothing for the next.
+    return std::max(sample.drain * (1.08 - 0.32 * sample.fill), kHostStep * rate_);
 }
 
 }  // namespace stage::core

@@ -41,7 +41,7 @@ Receiver::Parts::Parts(const CoreConfig& given, Prng& prng, const Limits& limits
                             .source = config.source,
                             .degree = limits.ending.tree_degree}
                  .has_children(config.own)},
-      stream_wait{limits.stream_wait} {
+      stream_wait{limits.stream_wait, config.group_buffer_bytes} {
     invariant(config.own != config.source && config.own.value() < config.members &&
                   config.source.value() < config.members && config.resident_blocks >= 2,
               "a receiver is a member of its group and has room for two blocks");
@@ -130,7 +130,8 @@ void Receiver::Parts::work(Instant now) {
         leave.poll(now, control);
     }
     ending.poll(now, control);
-    stream_wait.look(now, outcome.phase == Phase::moving && intake.is_crowded());
+    stream_wait.look(
+        now, outcome.phase == Phase::moving && intake.is_crowded(), stream_bytes_per_s());
     outcome.stream_may_wait_until = stream_wait.until();
 }
 
@@ -159,9 +160,7 @@ void Receiver::Parts::work_on_blocks(Instant now) {
                          std::min(settled.block, intake.map().blocks()),
                          puller,
                          control);
-    puller.on_stream(now,
-                     std::uint64_t{reporter.arrivals().packets_per_s()} *
-                         (config.chunk_bytes + kWireOverheadBytes));
+    puller.on_stream(now, stream_bytes_per_s());
     puller.poll(now, settled, intake.map(), control);
     if (pacer.rate_bytes_per_s() != puller.rate_bytes_per_s()) {
         pacer.set_rate(now, puller.rate_bytes_per_s());

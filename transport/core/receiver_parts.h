@@ -68,6 +68,11 @@ struct Receiver::Parts {
     [[nodiscard]] bool may_answer() const {
         return !config.holds_already || outcome.phase == Phase::holding;
     }
+    /// As on the wire; 0: not known yet.
+    [[nodiscard]] std::uint64_t stream_bytes_per_s() const {
+        return std::uint64_t{reporter.arrivals().packets_per_s()} *
+               (config.chunk_bytes + kWireOverheadBytes);
+    }
     [[nodiscard]] Duration gap_age() const;
     [[nodiscard]] std::optional<Instant> frontier_deadline() const;
     [[nodiscard]] Instant wiring_deadline() const;

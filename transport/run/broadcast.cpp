@@ -73,6 +73,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.held_before = config.held_before;
     core.bytes_held_before = config.bytes_held_before;
     core.resident_blocks = kResidentBlocks;
+    core.group_buffer_bytes = config.group_buffer_bytes;
     core.ready_timeout = config.ready_timeout;
     core.stall_timeout = config.stall_timeout;
     core.finish_extra = config.finish_extra;

@@ -44,6 +44,7 @@ struct BroadcastConfig {
     core::PeerPolicy peer_policy = core::PeerPolicy::random;
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
     core::LeavePolicy leave_policy = core::LeavePolicy::never;  ///< The source's counts.
+    std::uint32_t group_buffer_bytes = 0;  ///< Of the group's sockets, together; 0: not known.
     std::uint8_t lanes = 1;      ///< Flows that the source spreads the group's packets over.
     std::uint8_t rails = 1;      ///< Interfaces that these use: as the member with the fewest.
     bool holds_already = false;  ///< The object is here, and lacks only finish().

@@ -306,10 +306,15 @@ TEST_CASE("where the receivers' processes are behind, it goes as fast as they ta
     RateSearch search = search_from(kLink);
     RateSample sample = path.carry(search.rate());
     sample.fill = 0.5;
-    sample.drain = 3e6;
-    CHECK(search.on_sample(path.now, sample) == Approx(3e6 * 0.92));
+    sample.drain = 10e6;
+    CHECK(search.on_sample(path.now, sample) == Approx(10e6 * 0.92));
     sample.fill = 0;
-    CHECK(search.on_sample(path.now, sample) == Approx(3e6 * 1.08));
+    CHECK(search.on_sample(path.now, sample) == Approx(10e6 * 1.08));
+    // A window in which they stood is no speed: not all at once.
+    sample.fill = 0.5;
+    sample.drain = 1e4;
+    CHECK(search.on_sample(path.now, sample) == Approx(10e6 * 1.08 * 0.7));
+    CHECK(search.on_sample(path.now, sample) == Approx(10e6 * 1.08 * 0.49));
 }
 
 TEST_CASE("who can't keep the rate does not raise it") {

@@ -175,18 +175,34 @@ TEST_CASE("a disk doesn't answer for the time in which a store waited for an ear
 }
 
 TEST_CASE("a stream waits for room from when it ran out, and no longer than that is worth") {
-    StreamWait wait{milliseconds{100}};
+    constexpr std::uint64_t kRate = 125'000'000;
+    StreamWait wait{milliseconds{100}, 64U << 20U};
     const Instant begin{seconds{5}};
-    wait.look(begin, false);
+    wait.look(begin, false, kRate);
     CHECK(wait.until() < begin);
-    wait.look(begin, true);
+    wait.look(begin, true, kRate);
     CHECK(wait.until() == begin + milliseconds{100});
-    wait.look(begin + milliseconds{300}, true);
+    wait.look(begin + milliseconds{300}, true, kRate);
     CHECK(wait.until() == begin + milliseconds{100});
-    wait.look(begin + milliseconds{301}, false);
+    wait.look(begin + milliseconds{301}, false, kRate);
     CHECK(wait.until() < begin);
-    wait.look(begin + milliseconds{302}, true);
+    wait.look(begin + milliseconds{302}, true, kRate);
     CHECK(wait.until() == begin + milliseconds{402});
+}
+
+TEST_CASE("a stream waits no longer than half of its socket's buffer holds") {
+    const Instant begin{seconds{5}};
+    const auto waits = [&](std::uint64_t buffer, std::uint64_t rate) {
+        StreamWait wait{milliseconds{100}, buffer};
+        wait.look(begin, true, rate);
+        return std::max(wait.until() - begin, Duration::zero());
+    };
+    CHECK(waits(8'000'000, 125'000'000) == milliseconds{32});
+    CHECK(waits(8'000'000, 1'250'000'000) == Duration::zero());  // 3 ms: no disk is so fast.
+    CHECK(waits(425'984, 125'000'000) == Duration::zero());
+    CHECK(waits(425'984, 1'000'000) == milliseconds{100});
+    CHECK(waits(0, 125'000'000) == Duration::zero());
+    CHECK(waits(8'000'000, 0) == Duration::zero());  // Nobody knows how soon it is full.
 }
 
 TEST_CASE("a pull's rate rises with what came, and falls to what the path took") {
@@ -226,8 +242,19 @@ TEST_CASE("a pull's rate rises with what came, and falls to what the path took")
     for (unsigned i = 0; i < 16; ++i) {
         request(16, 0, now);
     }
-    CHECK(rate > kLink * 102 / 100);
-    CHECK(rate < kLink * 105 / 100);
+    CHECK(rate > kLink * 110 / 100);
+    CHECK(rate < kLink * 115 / 100);
+    // A path that stands still takes nothing, and that says nothing of what it takes.
+    for (unsigned i = 0; i < 4; ++i) {
+        now += seconds{1};
+        request(0, 64, now);
+    }
+    CHECK(rate < kLink / 8);
+    for (unsigned i = 0; i < 64; ++i) {
+        now += milliseconds{1};
+        request(16, 0, now);
+    }
+    CHECK(rate > kLink / 2);
 }
 
 TEST_CASE("time in which nothing was asked for says nothing of a path") {
