@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,11 +50,13 @@ void Visibility::is_inside() {
 std::optional<Visibility::Place> Visibility::place_of(const std::string& directory,
                                                       const UniqueFd& root) {
     const UniqueFd found = open_below(root, directory);
-    struct stat facts {};
-    if (!found || ::fstat(found.get(), &facts) != 0) {
+    // A user's own file system there may never answer: what the kernel knows will do.
+    struct statx facts {};
+    if (!found ||
+        ::statx(found.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &facts) != 0) {
         return std::nullopt;
     }
-    return Place{facts.st_dev, facts.st_ino};
+    return Place{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino};
 }
 
 void Visibility::remember(const Verdict& verdict) {

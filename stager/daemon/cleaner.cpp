@@ -9,11 +9,9 @@
 namespace stage {
 namespace {
 
-void warn_if_failed(const Logger& log, std::uint32_t job_id, const SpawnEvent& event) {
-    if (event.kind != SpawnEvent::Kind::started && !event.sentence.empty()) {
-        log.warn("a job's files can't be removed; remove them by hand",
-                 {{"job", job_id}, {"why", event.sentence}});
-    }
+void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
+    log.warn("a job's files can't be removed; remove them by hand",
+             {{"job", job_id}, {"why", why}});
 }
 
 }  // namespace
@@ -35,8 +33,11 @@ void Cleaner::remove_directory(std::uint32_t job_id,
                                std::uint32_t step_id,
                                const std::shared_ptr<void>& done) {
     const auto root = roots_.to_remove(job_id);
-    const auto owner = root ? owner_of(*root, job_id) : std::nullopt;
+    const Result<Owner> owner = root ? owner_of(*root, job_id) : root.error();
     if (!owner) {
+        if (root && !is_gone(owner)) {  // The next sweep tries again.
+            warn_of(services_.log, job_id, owner.error().sentence());
+        }
         forget_root_if_gone(root, job_id);
         return;
     }
@@ -44,9 +45,11 @@ void Cleaner::remove_directory(std::uint32_t job_id,
                              .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
     const auto started = services_.children.remove_tree(
         *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
-            warn_if_failed(services_.log, job_id, event);
             if (event.kind == SpawnEvent::Kind::started) {
                 return;
+            }
+            if (!event.sentence.empty()) {
+                warn_of(services_.log, job_id, event.sentence);
             }
             if (step_id != kWholeJob) {
                 remove_empty_job(job_id);
@@ -61,8 +64,7 @@ void Cleaner::remove_directory(std::uint32_t job_id,
 
 /// While there is something left below a StageRoot of before only this tells the next sweep.
 void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id) {
-    const bool is_gone = root ? !owner_of(*root, job_id) : root.error().cause() == ENOENT;
-    if (is_gone) {
+    if (root ? is_gone(owner_of(*root, job_id)) : root.error().cause() == ENOENT) {
         services_.verdicts.forget_root(job_id);
     }
 }

@@ -16,10 +16,13 @@ constexpr Duration kRetryAfter = std::chrono::seconds{5};
 
 /// Directories of an earlier daemon's hosts, which died with it.
 void remove_leftovers(Children& children, int directory) {
-    for (const DirectoryEntry& entry : numbered_directories(directory)) {
-        const RemoveRequest what{
-            .path = {entry.name},
-            .user = {.uid = entry.owner.uid, .gid = entry.owner.gid, .name = {}}};
+    for (const std::string& name : numbered_directories(directory)) {
+        const Result<Owner> owner = owner_of(directory, name);
+        if (!owner) {
+            continue;
+        }
+        const RemoveRequest what{.path = {name},
+                                 .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
         static_cast<void>(children.remove_tree(directory, what, [](const SpawnEvent&) {}).ok());
     }
 }

@@ -1,5 +1,8 @@
 #include "stager/daemon/job_directory.h"
 
+#include "stager/files/empty_directory.h"
+#include "stager/files/open_unmounted.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -124,14 +127,14 @@ Result<UniqueFd> walk_to_root(const std::string& path, bool make) {
     return at;
 }
 
-/// The directory's owner, if `name` below `above` is a real directory.
-std::optional<Owner> directory_owner(int above, const std::string& name) {
-    const UniqueFd fd{::openat(above, name.c_str(), kDirectory)};
-    struct stat status {};
-    if (!fd || ::fstat(fd.get(), &status) != 0) {
-        return std::nullopt;
+constexpr int kJustThere = O_PATH | O_DIRECTORY;
+
+Error not_opened(const std::string& name) {
+    if (errno == EXDEV) {
+        return mount_point(name);
     }
-    return Owner{status.st_uid, status.st_gid};
+    const bool is_none = errno == ENOTDIR || errno == ELOOP;
+    return Error{Blame::node, name + " is no directory", is_none ? ENOENT : errno};
 }
 
 /// This thread's file accesses are `owner`'s for as long as it lives.
@@ -183,7 +186,10 @@ Status make_job_directory(int root, std::uint32_t job_id, Owner owner) {
     if (errno != EEXIST) {
         return Error::from_errno(Blame::node, "making the job's directory " + name);
     }
-    const auto found = directory_owner(root, name);
+    const auto found = owner_of(root, name);
+    if (!found && found.error().cause() == EXDEV) {
+        return found.error().within("the job's directory");
+    }
     if (!found || found->uid != owner.uid) {
         return Error{Blame::node,
                      "the job's directory " + name + " is there already, and somebody else's",
@@ -195,16 +201,16 @@ Status make_job_directory(int root, std::uint32_t job_id, Owner owner) {
 
 Status make_step_directory(int root, std::uint32_t job_id, std::uint32_t step_id, Owner owner) {
     const auto names = directory_names(job_id, step_id);
-    const UniqueFd job{::openat(root, names.at(0).c_str(), kDirectory)};
+    const UniqueFd job = open_unmounted(root, names.at(0).c_str(), kJustThere);
     if (!job) {
-        return Error::from_errno(Blame::node, "opening the job's directory " + names.at(0));
+        return not_opened(names.at(0)).within("the job's directory");
     }
     const std::string& name = names.at(1);
     const ActingAs user{owner};
     if (::mkdirat(job.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
         return Error::from_errno(Blame::user, "making $STAGECAST_DIR/" + name);
     }
-    const auto found = directory_owner(job.get(), name);
+    const auto found = owner_of(job.get(), name);
     if (!found || found->uid != owner.uid) {
         return Error{Blame::user,
                      "$STAGECAST_DIR/" + name + " is there already, and no directory of yours"}
@@ -213,30 +219,42 @@ Status make_step_directory(int root, std::uint32_t job_id, std::uint32_t step_id
     return {};
 }
 
-std::optional<Owner> owner_of(int root, std::uint32_t job_id) {
-    return directory_owner(root, text_of(job_id));
+Result<Owner> owner_of(int root, std::uint32_t job_id) {
+    return owner_of(root, text_of(job_id));
 }
 
-std::vector<DirectoryEntry> numbered_directories(int directory) {
-    std::vector<DirectoryEntry> entries;
+Result<Owner> owner_of(int above, const std::string& name) {
+    const UniqueFd fd = open_unmounted(above, name.c_str(), kJustThere);
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) {
+        return not_opened(name);
+    }
+    return Owner{status.st_uid, status.st_gid};
+}
+
+bool is_gone(const Result<Owner>& owner) {
+    return !owner && owner.error().cause() == ENOENT;
+}
+
+std::vector<std::string> numbered_directories(int directory) {
+    std::vector<std::string> names;
     const int copy = ::openat(directory, ".", kDirectory);
     const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
                                                    ::closedir};
     if (!list) {
         UniqueFd{copy}.reset();
-        return entries;
+        return names;
     }
     while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
         const std::string name{&entry->d_name[0]};
         if (name.find_first_not_of("0123456789") != std::string::npos) {
             continue;
         }
-        const auto owner = directory_owner(directory, name);
-        if (owner) {
-            entries.push_back({name, *owner});
+        if (!is_gone(owner_of(directory, name))) {
+            names.push_back(name);
         }
     }
-    return entries;
+    return names;
 }
 
 }  // namespace stage

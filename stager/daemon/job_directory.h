@@ -46,14 +46,15 @@ struct Owner {
                                          std::uint32_t step_id,
                                          Owner owner);
 
-/// Whose StageRoot/JOBID is; nothing if there is no directory of that name.
-[[nodiscard]] std::optional<Owner> owner_of(int root, std::uint32_t job_id);
+/// Whose StageRoot/JOBID is. Fails with cause() ENOENT if there is no directory of that name,
+/// and EXDEV if something is mounted there.
+[[nodiscard]] Result<Owner> owner_of(int root, std::uint32_t job_id);
+/// The same of the directory `name` in `above`.
+[[nodiscard]] Result<Owner> owner_of(int above, const std::string& name);
+/// There is no such directory; what can't be told is none.
+[[nodiscard]] bool is_gone(const Result<Owner>& owner);
 
-struct DirectoryEntry {
-    std::string name;  ///< A number, decimal.
-    Owner owner;
-};
-/// Directories in `directory` whose names are numbers: jobs in StageRoot.
-[[nodiscard]] std::vector<DirectoryEntry> numbered_directories(int directory);
+/// Directories in `directory` whose names are decimal numbers: jobs in StageRoot.
+[[nodiscard]] std::vector<std::string> numbered_directories(int directory);
 
 }  // namespace stage

@@ -20,7 +20,7 @@ Result<int> JobRoots::to_stage(std::uint32_t job_id) {
     const auto before = store_.root_of(job_id);
     if (before && *before != config_.stage_root) {
         auto root = find_stage_root(*before);
-        if (root && owner_of(root->get(), job_id)) {
+        if (root && !is_gone(owner_of(root->get(), job_id))) {
             return borrow(std::move(root));
         }
     }

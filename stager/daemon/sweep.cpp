@@ -23,9 +23,9 @@ void Sweep::begin() {
     alarm_.set(services_.loop.now() + kSweepEvery);
     std::set<std::uint32_t> jobs;
     const auto root = stage_root_();
-    for (const DirectoryEntry& entry :
-         root ? numbered_directories(*root) : std::vector<DirectoryEntry>{}) {
-        jobs.insert(static_cast<std::uint32_t>(std::strtoul(entry.name.c_str(), nullptr, 10)));
+    for (const std::string& name :
+         root ? numbered_directories(*root) : std::vector<std::string>{}) {
+        jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
     }
     for (const StageKey& key : services_.verdicts.all()) {
         jobs.insert(key.job_id);

@@ -1,5 +1,7 @@
 #include "stager/files/empty_directory.h"
 
+#include "stager/files/open_unmounted.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -212,22 +214,25 @@ std::optional<DirectoryPlace> place_of(int fd) {
         .mode = status.stx_mode};
 }
 
+Error mount_point(const std::string& path) {
+    return Error{Blame::user, path + " is a mount point; unmount it", EXDEV};
+}
+
 UniqueFd open_to_empty(int parent, const char* name) {
-    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    UniqueFd fd{::openat(parent, name, kFlags)};
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+    UniqueFd fd = open_unmounted(parent, name, kFlags);
     if (fd || errno != EACCES) {
         return fd;
     }
     // Perhaps it is ours and says 000. O_PATH asks for nothing, and /proc leads from the
     // descriptor to just this directory, whatever stands at the name by now.
-    const UniqueFd path{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    const UniqueFd path = open_unmounted(parent, name, O_PATH | O_DIRECTORY);
     const std::string link = "/proc/self/fd/" + std::to_string(path.get());
     if (!path || ::chmod(link.c_str(), 0700) != 0) {
         errno = EACCES;
         return {};
     }
-    fd.reset(::openat(parent, name, kFlags));
-    return fd;
+    return open_unmounted(parent, name, kFlags);
 }
 
 Status empty_directory(int top) {
@@ -249,12 +254,12 @@ Status remove_entry(int directory, const std::string& name) {
     }
     const UniqueFd top = open_to_empty(directory, name.c_str());
     if (!top) {
-        return Error::from_errno(Blame::user, name);
+        return errno == EXDEV ? mount_point(name) : Error::from_errno(Blame::user, name);
     }
     const auto above = place_of(directory);
     const auto here = place_of(top.get());
     if (!above || !here || !above->same_mount(*here)) {
-        return Error{Blame::user, name + " is a mount point; unmount it", EXDEV};
+        return mount_point(name);
     }
     const Status emptied = empty_directory(top.get());
     if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) {

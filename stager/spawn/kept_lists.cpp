@@ -1,5 +1,6 @@
 #include "stager/spawn/kept_lists.h"
 
+#include "stager/files/open_unmounted.h"
 #include "stager/files/stage_lists.h"
 
 #include <dirent.h>
@@ -28,9 +29,9 @@ std::string kept_name(const std::vector<std::string>& path) {
 UniqueFd place_of_list(int root, const std::vector<std::string>& path) {
     UniqueFd at{::openat(root, ".", kPlaceHere)};
     for (const std::string& name : path) {
-        at = UniqueFd{::openat(at.get(), name.c_str(), kPlaceHere)};
+        at = open_unmounted(at.get(), name.c_str(), kPlaceHere);
     }
-    return UniqueFd{::openat(at.get(), kListDirectory, kPlaceHere)};
+    return open_unmounted(at.get(), kListDirectory, kPlaceHere);
 }
 
 std::vector<std::string> kept_names(int directory, const std::vector<std::string>& path) {

@@ -104,12 +104,14 @@ Status remove_tree(int root, const RemoveRequest& what) {
         }
         top = open_to_empty(parent.get(), name.c_str());
         if (!top) {
-            return errno == ENOENT ? Status{} : Error::from_errno(Blame::user, path);
+            return errno == ENOENT  ? Status{}
+                   : errno == EXDEV ? Status{mount_point(path)}
+                                    : Status{Error::from_errno(Blame::user, path)};
         }
         const auto above = place_of(parent.get());
         const auto here = place_of(top.get());
         if (!above || !here || !above->same_mount(*here)) {
-            return Error{Blame::user, path + " is a mount point; unmount it", EXDEV};
+            return mount_point(path);
         }
     }
     for (int left = kRetries;; --left) {

@@ -19,7 +19,7 @@ setup() {
   lab on n0 install -d -m 777 -o bob /var/tmp/bobs
 }
 teardown() {
-  lab on n1 bash -c 'pkill -KILL -f "^[^ ]*python3 /srv/swap.py"; true'
+  lab on n1 bash -c 'pkill -KILL -f "^[^ ]*python3 /srv/swap.py"; pkill -KILL -x bindfs; true'
   local node
   for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/bobs /var/tmp/bobs.aside /var/tmp/precious /var/tmp/outside /run/lab/roots; done
   test_ends
@@ -114,3 +114,24 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   as_alice srun -N2 --stage-file=data true
   wait_for 60 no_job_directory
 }
+
+@test "a file system whose server hangs, mounted over the job's directory: the node serves others, and cleans up when it is gone" {
+  input data 1000
+  script 'touch began; while [ ! -e go ]; do sleep 0.1; done'
+  submit -N2 --stage-file=data:/var/tmp/data:temp job.sh
+  wait_for 60 test -e "$WORK/began"
+  lab on n1 bash -c "mkdir /tmp/below && bindfs -o nonempty,allow_other /tmp/below /var/spool/stagecast/$JOB && pkill -STOP -x bindfs"
+  touch "$WORK/go"
+  wait_job "$JOB" COMPLETED
+  wait_for 15 lab on n0 test ! -e "/var/spool/stagecast/$JOB"
+  lab exec -u bob -d /tmp timeout -k 5 "$PATIENCE" srun -N2 --stage-file=/etc/services bash -c 'cmp $STAGECAST_DIR/services /etc/services && echo same' > "$WORK/out"
+  [ "$(grep -cx same "$WORK/out")" = 2 ]
+  wait_for 10 mount_is_told
+  lab on n1 test -e /var/tmp/data
+  lab on n1 bash -c "pkill -KILL -x bindfs; umount -l /var/spool/stagecast/$JOB; rmdir /tmp/below"
+  lab stop n1 stagecastd
+  lab start n1 stagecastd
+  wait_for 30 no_job_directory
+  wait_for 10 lab on n1 test ! -e /var/tmp/data
+}
+mount_is_told() { grep -q "can't be removed.*job=$JOB.*is a mount point; unmount it" "$CLUSTER_DIR/log/stagecastd-n1.log"; }

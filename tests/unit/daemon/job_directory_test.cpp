@@ -1,5 +1,6 @@
 #include "stager/daemon/job_directory.h"
 
+#include "tests/unit/files/scratch.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -85,9 +86,34 @@ TEST_CASE("a job's directory is the user's, and nobody else's is taken for it") 
     scratch.link("42", "44");
     CHECK_FALSE(make_job_directory(root->get(), 44, kUser));
 
-    const auto entries = numbered_directories(root->get());
-    REQUIRE(entries.size() == 1);
-    CHECK(entries.front().name == "42");
+    CHECK(numbered_directories(root->get()) == std::vector<std::string>{"42"});
+}
+
+TEST_CASE(
+    "what a user mounts over a job's directory is neither entered nor taken for its end") {
+    if (!is_root()) {
+        return;
+    }
+    const Scratch scratch;
+    const std::string answer = test::in_child([&]() -> std::string {
+        const auto before = open_stage_root(scratch.path(), kAllowRam);
+        if (!before || !make_job_directory(before->get(), 42, kUser) ||
+            !test::mount_small(scratch.path() + "/42", 1U << 20U)) {
+            return "no mounts";
+        }
+        const auto root = open_stage_root(scratch.path(), kAllowRam);  // As it is there now.
+        const Result<Owner> owner = owner_of(root->get(), 42);
+        return (is_gone(owner) ? "gone" : owner.error().sentence()) + "; " +
+               make_job_directory(root->get(), 42, kUser).error().sentence() + "; " +
+               make_step_directory(root->get(), 42, 3, kUser).error().sentence() + "; " +
+               std::to_string(numbered_directories(root->get()).size());
+    });
+    if (answer != "no mounts") {
+        CHECK(answer ==
+              "42 is a mount point; unmount it; "
+              "the job's directory: 42 is a mount point; unmount it; "
+              "the job's directory: 42 is a mount point; unmount it; 1");
+    }
 }
 
 TEST_CASE("a step's directory is made with the user's rights, below what is the user's") {

@@ -1,0 +1,24 @@
+#include "stager/files/open_unmounted.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace stage {
+
+UniqueFd open_unmounted(int above, const char* name, int flags) {
+    flags |= O_NOFOLLOW | O_CLOEXEC;
+    open_how how{};
+    how.flags = static_cast<unsigned>(flags);
+    how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+    const long fd = ::syscall(SYS_openat2, above, name, &how, sizeof how);
+    if (fd < 0 && errno == ENOSYS) {  // Before Linux 5.6.
+        return UniqueFd{::openat(above, name, flags)};
+    }
+    return UniqueFd{static_cast<int>(fd)};
+}
+
+}  // namespace stage
