@@ -2,6 +2,7 @@
 #
 #   make          the plugin, the daemon, the worker, the PMIx host, into build/
 #   make deps     installs the Debian packages (root); all, check and demo do it by themselves
+#   make deps-build   only those that the programs and a package of them are built with
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
 #   make check    every suite, the cheap ones first, at the end "N passed, N failed"
 #   make check-long   the same, then 10^5 simulations, 200 kills, sanitizers
@@ -45,7 +46,8 @@ deps_build := \
   libboost-program-options-dev          $(# command lines) \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
   $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
-deps_test := \
+deps_deb := dpkg-dev                    $(# make deb)
+deps_test := $(deps_deb) \
   catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format-14 clang-tidy-14 shellcheck $(# format, lint) \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
@@ -55,7 +57,6 @@ deps_test := \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   xfsprogs btrfs-progs e2fsprogs        $(# their disks) \
   bindfs fuse3                          $(# a file system that refuses root) \
-  dpkg-dev                              $(# make deb) \
   zip zstd                              $(# archives) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_bench := \
@@ -153,8 +154,8 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: bench-selftest
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
-.PHONY: format format-check tidy headers exports lint install deb deps clean
-.PHONY: ready-to-build ready-to-bench ready
+.PHONY: format format-check tidy headers exports lint install deb deps deps-build clean
+.PHONY: ready-to-build ready-to-package ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
 programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY)
@@ -351,7 +352,8 @@ install: programs
 	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
 
 # The package of this Debian, for this Debian: it needs what its programs were linked with.
-deb:
+deb: ready-to-package
+	@$(MAKE) programs
 	@rm -rf $(BUILD)/deb
 	@$(MAKE) install DESTDIR=$(BUILD)/deb/tree PREFIX=/usr SYSCONFDIR=/etc >/dev/null
 	@etc/debian/build $(BUILD)/deb/tree $(BUILD)/deb
@@ -361,8 +363,13 @@ installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/
 missing   = $(strip $(filter-out $(call installed,$1),$1))
 deps:
 	@tests/deps $(deps_build) $(deps_test)
+deps-build:
+	@tests/deps $(deps_build) $(deps_deb)
 ready-to-build:
 	@$(if $(call missing,$(deps_build)),tests/deps --ask $(call missing,$(deps_build)),true)
+ready-to-package:
+	@$(if $(call missing,$(deps_build) $(deps_deb)),tests/deps --ask \
+	    $(call missing,$(deps_build) $(deps_deb)),true)
 ready:
 	@$(if $(call missing,$(deps_build) $(deps_test)),tests/deps --ask \
 	    $(call missing,$(deps_build) $(deps_test)),true)
