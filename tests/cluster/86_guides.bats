@@ -3,6 +3,7 @@
 bats_require_minimum_version 1.5.0
 load lib/cluster
 load lib/jobs
+load lib/fault
 
 DOCS=$CLUSTER_TESTS/../../docs
 EXAMPLES=$CLUSTER_TESTS/../../etc/examples
@@ -70,10 +71,52 @@ $guide: $line"
 @test "the examples run" {
   input image.sqsh 100000
   local example
-  for example in prolog.sh epilog.sh; do sh -n "$EXAMPLES/$example"; done
+  for example in prolog.sh epilog.sh healthcheck.sh; do sh -n "$EXAMPLES/$example"; done
   cp "$EXAMPLES/container.sbatch" "$WORK/"
   chown 2001 "$WORK/container.sbatch"
   submit container.sbatch
   wait_job "$JOB" COMPLETED
   [ "$(grep -c "^$(sha256sum < "$WORK/image.sqsh" | cut -c 1-64)" "$OUT")" = 2 ]
+}
+
+# health: what the example of a health check does to n1, whose stagecast is not below /usr here.
+health() {
+  sed 's,^export PATH=.*,&:/srv/stagecast/bin,' "$EXAMPLES/healthcheck.sh" > "$WORK/healthcheck.sh"
+  lab on n1 env -i SLURMD_NODENAME=n1 sh "$T/healthcheck.sh"
+}
+state_of_n1() { lab exec sinfo -h -N -n n1 -o '%T %E'; }
+
+@test "the health check drains a node without its daemon, takes it back, and leaves others' drains alone" {
+  health
+  [[ $(state_of_n1) == 'idle none' ]] || false
+  lab stop n1 stagecastd
+  health
+  [[ $(state_of_n1) == 'drained stagecast: stagecastd: '* ]] || false
+  start_daemon n1
+  health
+  [[ $(state_of_n1) == idle*none ]] || false
+  lab exec scontrol update nodename=n1 state=drain reason='disk: bad'
+  health
+  [[ $(state_of_n1) == drained*'disk: bad' ]] || false
+  lab exec scontrol update nodename=n1 state=resume
+}
+
+@test "the epilog removes whole old entries, and nothing while another job is here" {
+  local place=/var/tmp/scratch
+  lab on n1 install -d -m 1777 "$place"
+  lab on n1 bash -c 'cd "$0" && mkdir -p "an old one/sub" lost+found && touch "an old one/sub/x" .hidden && ln -s /etc link' "$place"
+  # Nobody waits for a month here: whatever is there counts as old.
+  sed -e "s,^place=.*,place=$place," -e 's/-ctime +30/-ctime -1/' "$EXAMPLES/epilog.sh" > "$WORK/epilog.sh"
+  script 'touch here; while [ -e here ]; do sleep 0.1; done'
+  submit -w n1 -N1 job.sh
+  wait_for 20 [ -e "$WORK/here" ]
+  lab on n1 sh "$T/epilog.sh"
+  lab on n1 test -e "$place/an old one/sub/x"
+  rm "$WORK/here"
+  wait_job "$JOB" COMPLETED
+  wait_for 20 no_jobs
+  lab on n1 sh "$T/epilog.sh"
+  [ "$(lab on n1 ls -A "$place")" = lost+found ]
+  lab on n1 test -e /etc/passwd
+  lab on n1 rm -r "$place"
 }
