@@ -53,8 +53,10 @@ constexpr std::array kKeys{
         PathKey{&Config::stage_root, false},
         "/var/spool/stagecast",
         "Jobs' directories are made below it, as StageRoot/JOBID. It must be a directory "
-        "of root's on a local disk that no one else can write to. After a change jobs that "
-        "have files below the old one keep it, and what lies there goes with them.",
+        "of root's on a local disk that no one else can write to, best on a file system of "
+        "its own: where SlurmdSpoolDir is on the same one, a job that fills it drains the "
+        "node. After a change jobs that have files below the old one keep it, and what lies "
+        "there goes with them.",
         Reread::at_restart},
     ConfigKey{"StageFrom",
               ChoiceKey{&Config::stage_from, {"spank", "prolog-script", "", ""}},
