@@ -37,3 +37,20 @@ teardown() { no_place /tmp/d; heal; test_ends; }
   node_sentence "$OUT" n1 stagecastd
   as_alice srun -N2 true
 }
+
+is_drained() { lab exec sinfo -h -N -n n1 -o %E | grep -qx 'Prolog error'; }
+
+@test "a plugin that can't be loaded: the node is drained, slurmd does not start, and no job runs without its files" {
+  input data 1000
+  lab on n1 bash -c 'head -c 5000 /dev/urandom > /run/lab/plugin; mount --bind /run/lab/plugin /srv/stagecast/lib/slurm/stagecast.so'
+  run ! as_alice srun -w n1 -N1 --stage-file=data sh -c 'echo RAN'
+  [[ $output != *RAN* ]] || false
+  wait_for 20 is_drained
+  lab stop n1 slurmd
+  lab start n1 slurmd
+  wait_for 20 lab on n1 grep -q 'slurmd initialization failed' /var/log/slurmd-n1.log
+  lab on n1 bash -c 'umount -l /srv/stagecast/lib/slurm/stagecast.so; rm /run/lab/plugin'
+  lab start n1 slurmd
+  lab exec scontrol update nodename=n1 state=resume
+  wait_for 40 as_alice srun -w n1 -N1 --stage-file=data true
+}

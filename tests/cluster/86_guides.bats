@@ -120,3 +120,16 @@ state_of_n1() { lab exec sinfo -h -N -n n1 -o '%T %E'; }
   lab on n1 test -e /etc/passwd
   lab on n1 rm -r "$place"
 }
+
+@test "a node without the plugin runs jobs without their files, and srun --help tells" {
+  input data 1000
+  lab on n1 bash -c 'echo "# nothing" > /run/lab/plugstack; mount --bind /run/lab/plugstack /etc/slurm/plugstack.conf'
+  run -0 as_alice srun -w n1 -N1 --stage-file=data sh -c '[ "$STAGECAST_DIR" ] || echo "no plugin"'
+  [[ $output == *'no plugin'* ]] || false
+  run ! as_alice srun -w n1 -N1 --stage-file=data sh -c ': "${STAGECAST_DIR:?no files}"; echo RAN'
+  [[ $output != *RAN* ]] || false
+  lab on n1 srun --help > "$WORK/said" 2>&1
+  run ! grep -q -e --stage-file "$WORK/said"
+  lab on n1 bash -c 'umount -l /etc/slurm/plugstack.conf; rm /run/lab/plugstack'
+  lab on n1 srun --help | grep -q -e --stage-file
+}
