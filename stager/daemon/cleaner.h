@@ -2,8 +2,9 @@
 //
 // At its end the job's directory is removed, by a child that acts as the user; so is what was
 // staged elsewhere for the time of the job only, of which the workers left a list in there
-// (files/stage_lists.h) and the stage another name of it (spawn/kept_lists.h). Then nothing of
-// it is remembered.
+// (files/stage_lists.h) and the stage another name of it (spawn/kept_lists.h). Other jobs of
+// the user that found such a file in its place have it until the last of them ends. Then
+// nothing of it is remembered.
 #pragma once
 
 #include "stager/daemon/job_directory.h"
@@ -31,6 +32,7 @@ class Cleaner {
     void remove_directory(std::uint32_t job_id,
                           std::uint32_t step_id,
                           const std::shared_ptr<void>& done);
+    void find_heirs(int root, std::uint32_t job_id, std::uint32_t step_id, RemoveRequest& what);
     void remove_empty_job(std::uint32_t job_id);
     void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 

@@ -44,7 +44,7 @@ Status FileSink::list_named(std::size_t index) {
     if (!place.is_outside || !place.is_temporary || config_.list_directory.empty()) {
         return {};
     }
-    to_remove_.push_back(path(index) + list_mark(index));
+    to_remove_.push_back(removal_of(path(index) + list_mark(index)));
     return add_to_stage_list(config_.list_directory, kRemoveList, to_remove_.back());
 }
 

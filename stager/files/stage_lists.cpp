@@ -72,25 +72,66 @@ void remove_if_libraries(const std::string& directory) {
     }
 }
 
+/// Which file has the name, for as long as its file system lives; empty: none, or it can't be
+/// told.
+std::string identity_at(int directory, const std::string& name) {
+    struct statx facts {};
+    constexpr unsigned kWanted = STATX_INO | STATX_BTIME;
+    if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &facts) != 0) {
+        return {};
+    }
+    // Numbers of files are given anew: where their birth is known, that tells them apart.
+    const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
+    return std::to_string(facts.stx_ino) + '.' +
+           (has_birth ? std::to_string(facts.stx_btime.tv_sec) + '.' +
+                            std::to_string(facts.stx_btime.tv_nsec)
+                      : "0");
+}
+
+struct Removal {
+    std::string identity;  ///< Empty: whatever has the name.
+    std::string path;
+    bool is_directory = false;
+};
+
+Removal removal_in(const std::string& entry) {
+    const std::size_t slash = std::min(entry.find('/'), entry.size());
+    const bool has_identity = slash > 0 && entry[slash - 1] == ':';
+    Removal removal{.identity = has_identity ? entry.substr(0, slash - 1) : "",
+                    .path = has_identity ? entry.substr(slash) : entry,
+                    .is_directory = entry.ends_with('/')};
+    if (removal.is_directory) {
+        removal.path.pop_back();
+    }
+    return removal;
+}
+
+bool is_used(const std::string& path, const UsedPaths& used) {
+    return std::ranges::any_of(used, [&](const std::string& one) {
+        return one == path || (one.ends_with('/') && path.starts_with(one));
+    });
+}
+
 /// A file, or, where the name ends in a slash, a directory with all that is in it.
-bool remove_path(std::string path) {
-    const bool is_directory = path.ends_with('/');
-    path.resize(path.size() - (is_directory ? 1 : 0));
+bool remove_one(const std::string& entry, const UsedPaths& used) {
+    const auto [identity, path, is_directory] = removal_in(entry);
     const std::size_t slash = path.rfind('/');
-    if (!path.starts_with('/') || !is_plain_name(path.substr(slash + 1))) {
+    if (!path.starts_with('/') || !is_plain_name(path.substr(slash + 1)) ||
+        is_used(path, used)) {
         return false;
     }
     const std::string name = path.substr(slash + 1);
     const UniqueFd parent = open_past_planted_links(path.substr(0, slash + 1));
+    if (!parent || (!identity.empty() && identity_at(parent.get(), name) != identity)) {
+        return false;
+    }
     if (!is_directory) {
-        const bool is_removed = parent && ::unlinkat(parent.get(), name.c_str(), 0) == 0;
-        if (parent) {  // The stage may have ended before it made the file.
-            remove_if_libraries(path.substr(0, slash));
-        }
+        const bool is_removed = ::unlinkat(parent.get(), name.c_str(), 0) == 0;
+        remove_if_libraries(path.substr(0, slash));  // (Perhaps it never came.)
         return is_removed;
     }
     struct stat there {};
-    return parent && ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(there.st_mode) && remove_entry(parent.get(), name).ok();
 }
 
@@ -172,22 +213,28 @@ Status add_to_stage_list(const std::string& directory,
     return target_error(directory + '/' + kListDirectory + '/' + list, cause);
 }
 
-std::size_t remove_by_list(int list) {
+std::string removal_of(const std::string& path) {
+    const std::string identity =
+        identity_at(AT_FDCWD, path.substr(0, path.size() - (path.ends_with('/') ? 1 : 0)));
+    return identity.empty() ? path : identity + ':' + path;
+}
+
+std::size_t remove_by_list(int list, const UsedPaths& used) {
     const std::string text = read_list(list);
     std::size_t count = 0;
     // What no NUL ends is the beginning of a name, and may be another's.
     for (std::size_t at = 0, end = text.find('\0'); end != std::string::npos;
          at = end + 1, end = text.find('\0', at)) {
-        count += remove_path(text.substr(at, end - at)) ? 1U : 0U;
+        count += remove_one(text.substr(at, end - at), used) ? 1U : 0U;
     }
     return count;
 }
 
-std::size_t remove_listed(int directory) {
-    std::size_t count = remove_by_list(open_list(directory).get());
+std::size_t remove_listed(int directory, const UsedPaths& used) {
+    std::size_t count = remove_by_list(open_list(directory).get(), used);
     for (const std::string& name : step_directories(directory)) {
         const UniqueFd step{::openat(directory, name.c_str(), kPlaceHere)};
-        count += step ? remove_by_list(open_list(step.get()).get()) : 0;
+        count += step ? remove_by_list(open_list(step.get()).get(), used) : 0;
     }
     return count;
 }

@@ -5,7 +5,12 @@
 //     files    where the files are, absolute, for the job's own use
 //     remove   what lies outside the directory and must be removed with it: what is staged
 //              with `temp`, and while a worker is at work its temporary files, so that even one
-//              that was killed leaves nothing behind; a directory's name ends in a slash
+//              that was killed leaves nothing behind; a directory's name ends in a slash.
+//              Before what has its final name stands which file that is, "INODE.TIME:/path":
+//              another that takes the name later, of another job perhaps, is not this stage's
+//
+// Several jobs of a user may have found the same file in its place. So what others use (`used`)
+// is not removed; who removes hands the list on to them (spawn/kept_lists.h).
 //
 // A list `remove` is followed though the job has emptied its directory (spawn/kept_lists.h).
 //
@@ -36,12 +41,18 @@ inline constexpr const char* kRemoveList = "remove";
                                        const std::string& list,
                                        const std::string& path);
 
+/// The entry for what stands at `path` now; a directory's path ends in a slash.
+[[nodiscard]] std::string removal_of(const std::string& path);
+
+/// Absolute paths; one that ends in a slash means all that is below.
+using UsedPaths = std::vector<std::string>;
+
 /// Removes what the list `remove` below `directory` (a descriptor) names, and those of its
 /// steps' directories: files, and what is said to be a directory with all that is in it, by
 /// absolute paths. To be called as the user. Gives how many were removed.
-std::size_t remove_listed(int directory);
+std::size_t remove_listed(int directory, const UsedPaths& used = {});
 
 /// What one such list names, open as `list`. As the user, too.
-std::size_t remove_by_list(int list);
+std::size_t remove_by_list(int list, const UsedPaths& used = {});
 
 }  // namespace stage

@@ -10,20 +10,14 @@
 
 #include <cerrno>
 #include <memory>
+#include <string_view>
 
 namespace stage {
 namespace {
 
 constexpr const char* kKeptDirectory = ".stagecast";
+constexpr std::string_view kOf = ".of.";
 constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-std::string kept_name(const std::vector<std::string>& path) {
-    std::string name;
-    for (const std::string& one : path) {
-        name += (name.empty() ? "" : ".") + one;
-    }
-    return name;
-}
 
 /// Where the worker put it; whatever the user made of the way there is not followed.
 UniqueFd place_of_list(int root, const std::vector<std::string>& path) {
@@ -54,6 +48,14 @@ std::vector<std::string> kept_names(int directory, const std::vector<std::string
 }
 
 }  // namespace
+
+std::string kept_name(const std::vector<std::string>& path) {
+    std::string name;
+    for (const std::string& one : path) {
+        name += (name.empty() ? "" : ".") + one;
+    }
+    return name;
+}
 
 void keep_remove_list(int root, const std::vector<std::string>& path) {
     const UniqueFd from = place_of_list(root, path);
@@ -91,6 +93,23 @@ std::vector<UniqueFd> open_kept_lists(int root,
         }
     }
     return lists;
+}
+
+void bequeath_kept_lists(int root,
+                         const std::vector<std::string>& path,
+                         const std::vector<std::string>& heirs) {
+    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
+    for (const std::string& name :
+         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
+        for (const std::string& heir : heirs) {
+            // From heir to heir its name would grow: the first owner's is the last part.
+            const std::size_t of = name.rfind(kOf);
+            const std::string first =
+                of == std::string::npos ? name : name.substr(of + kOf.size());
+            const std::string next = heir + std::string{kOf} + first;
+            static_cast<void>(!::linkat(kept.get(), name.c_str(), kept.get(), next.c_str(), 0));
+        }
+    }
 }
 
 void forget_kept_lists(int root, const std::vector<std::string>& path) {

@@ -6,6 +6,7 @@
 //
 //     StageRoot/.stagecast/JOB            of the job
 //     StageRoot/.stagecast/JOB.step.N     of a step
+//     StageRoot/.stagecast/X.of.Y         of Y, which is over, while X uses what it lists
 //
 // Root gives and removes names and opens the file; it is read by a process of the user's rights
 // only, as its content is the user's word still. The directory is there while a list is.
@@ -30,6 +31,14 @@ void keep_remove_list(int root, const std::vector<std::string>& path);
 [[nodiscard]] std::vector<UniqueFd> open_kept_lists(int root,
                                                     const std::vector<std::string>& path,
                                                     uid_t owner);
+
+/// A stage's name here: "42.step.3".
+[[nodiscard]] std::string kept_name(const std::vector<std::string>& path);
+
+/// The lists of that stage become those of the heirs, too.
+void bequeath_kept_lists(int root,
+                         const std::vector<std::string>& path,
+                         const std::vector<std::string>& heirs);
 
 /// The same lists have done their duty.
 void forget_kept_lists(int root, const std::vector<std::string>& path);

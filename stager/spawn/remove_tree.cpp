@@ -48,17 +48,17 @@ void do_as(const UserIdentity& user, const std::function<bool()>& work) {
     }
 }
 
-void empty_as_user(int top, const UserIdentity& user) {
+void empty_as_user(int top, const RemoveRequest& what) {
     if (::geteuid() != 0) {
         return;
     }
-    if (user.uid == 0) {  // A push: root's own list, of what lies below PushRoots.
-        static_cast<void>(remove_listed(top));
+    if (what.user.uid == 0) {  // A push: root's own list, of what lies below PushRoots.
+        static_cast<void>(remove_listed(top, what.used));
         return;
     }
-    do_as(user, [top] {
+    do_as(what.user, [top, &what] {
         // First what the stage left elsewhere: the list of it lies in here.
-        static_cast<void>(remove_listed(top));
+        static_cast<void>(remove_listed(top, what.used));
         return empty_directory(top).ok();
     });
 }
@@ -68,10 +68,14 @@ void follow_kept_lists(int root, const RemoveRequest& what) {
     if (::geteuid() != 0) {
         return;
     }
+    if (!what.heirs.empty()) {
+        keep_remove_list(root, what.path);
+        bequeath_kept_lists(root, what.path, what.heirs);
+    }
     const std::vector<UniqueFd> lists = open_kept_lists(root, what.path, what.user.uid);
-    const auto follow = [&lists] {
+    const auto follow = [&] {
         for (const UniqueFd& list : lists) {
-            static_cast<void>(remove_by_list(list.get()));
+            static_cast<void>(remove_by_list(list.get(), what.used));
         }
         return true;
     };
@@ -115,7 +119,7 @@ Status remove_tree(int root, const RemoveRequest& what) {
         }
     }
     for (int left = kRetries;; --left) {
-        empty_as_user(top.get(), what.user);
+        empty_as_user(top.get(), what);
         const Status emptied = empty_directory(top.get());
         if (::unlinkat(parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
             errno == ENOENT) {

@@ -86,6 +86,8 @@ void write_body(ByteWriter& out, const RemoveRequest& remove) {
     out.u8(static_cast<std::uint8_t>(Ask::remove));
     write_texts(out, remove.path);
     write_user(out, remove.user);
+    write_texts(out, remove.used);
+    write_texts(out, remove.heirs);
 }
 
 void write_body(ByteWriter& out, const KillRequest& kill) {
@@ -122,9 +124,14 @@ RemoveRequest read_remove(ByteReader& reader) {
     RemoveRequest remove;
     remove.path = read_texts(reader);
     remove.user = read_user(reader);
+    remove.used = read_texts(reader);
+    remove.heirs = read_texts(reader);
     bool good = !remove.path.empty() && remove.path.size() <= kPathPartsMax;
     for (const std::string& name : remove.path) {
         good = good && is_entry(name);
+    }
+    for (const std::string& heir : remove.heirs) {
+        good = good && is_entry(heir);
     }
     if (!good) {
         reader.fail();

@@ -42,10 +42,14 @@ struct ProgramRequest {
     bool operator==(const ProgramRequest&) const = default;
 };
 
-/// A directory to remove, as names below an open directory: {"42"} or {"42", "step.0"}.
+/// A directory to remove, as names below an open directory: {"42"} or {"42", "step.0"}. What
+/// its lists name elsewhere goes, too, but for what other stages of the user have in use:
+/// these, by the names of theirs ("43", "43.step.1"), inherit the lists.
 struct RemoveRequest {
     std::vector<std::string> path;
     UserIdentity user;
+    std::vector<std::string> used{};  ///< Absolute; one that ends in a slash: all below.
+    std::vector<std::string> heirs{};
     bool operator==(const RemoveRequest&) const = default;
 };
 

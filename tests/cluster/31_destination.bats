@@ -131,6 +131,32 @@ no_job_directory() {
   lab on n2 test ! -e /tmp/d/data
 }
 
+@test "several jobs have one temporary file: whoever ends first, it goes with the last" {
+  input data 1000
+  place /tmp/d
+  local first second flag
+  for flag in temp overwrite+temp; do
+    rm -f "$WORK"/began.* "$WORK"/go.*
+    script "touch began.\$SLURM_JOB_ID; while [ ! -e go.\$SLURM_JOB_ID ]; do sleep 0.1; done; srun cat /tmp/d/data | wc -c"
+    submit -N3 "--stage-file=data:/tmp/d/data:$flag" job.sh
+    first=$JOB
+    wait_for 30 test -e "$WORK/began.$first"
+    submit -N3 "--stage-file=data:/tmp/d/data:$flag" job.sh
+    second=$JOB
+    wait_for 30 test -e "$WORK/began.$second"
+    if [ "$flag" = overwrite+temp ]; then JOB=$first first=$second second=$JOB; fi
+    touch "$WORK/go.$first"
+    wait_job "$first" COMPLETED
+    wait_for 10 directory_gone "$first"
+    touch "$WORK/go.$second"
+    wait_job "$second" COMPLETED
+    [ "$(cat "$WORK/slurm-$first.out")" = 3000 ]
+    [ "$(cat "$WORK/slurm-$second.out")" = 3000 ]
+    wait_for 10 gone_everywhere || { echo "a temporary file stayed"; false; }
+  done
+}
+directory_gone() { lab on n0 test ! -e "/var/spool/stagecast/$1" && lab on n1 test ! -e "/var/spool/stagecast/$1" && lab on n2 test ! -e "/var/spool/stagecast/$1"; }
+
 @test "temp goes, though the job has emptied its directory" {
   input data 100000
   place /tmp/d

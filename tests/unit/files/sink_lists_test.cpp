@@ -46,9 +46,34 @@ TEST_CASE("the lists say where the files are and what must go with them") {
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     CHECK(content_of(stage.path(".stagecast/files")) ==
           stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
-    CHECK(content_of(remove) == outside.path("b") + '\0');
+    CHECK(content_of(remove) == removal_of(outside.path("b")) + '\0');
+    CHECK(removal_of(outside.path("b")) != outside.path("b"));
     CHECK(remove_what_is_listed(stage) == 1);
     CHECK(outside.names() == Names{"c"});
+}
+
+TEST_CASE("what took a file's place later, or what others use, is not removed with a stage") {
+    const Scratch stage;
+    const Scratch outside;
+    const std::string file = outside.write("file", "x");
+    const std::string used = outside.write("used", "x");
+    outside.write("tree/a", "x");
+    outside.write("libs/a", "x");
+    REQUIRE(write_stage_list(stage.path(),
+                             kRemoveList,
+                             {removal_of(file),
+                              removal_of(used),
+                              removal_of(outside.path("tree/")),
+                              removal_of(outside.path("libs/a"))}));
+    const UniqueFd directory{::open(stage.path().c_str(), O_RDONLY | O_DIRECTORY)};
+    // Renamed over it, as a stage with overwrite does, so that it is another from the start.
+    outside.write("file.new", "another job's");
+    REQUIRE(::rename(outside.path("file.new").c_str(), file.c_str()) == 0);
+    CHECK(remove_listed(directory.get(), {used, outside.path("tree"), outside.path("libs/")}) ==
+          0);
+    CHECK(outside.names() == Names{"file", "libs/a", "tree/a", "used"});
+    CHECK(remove_listed(directory.get(), {used}) == 2);
+    CHECK(outside.names() == Names{"file", "used"});
 }
 
 TEST_CASE(

@@ -6,6 +6,7 @@
 
 #include "stager/cache/content.h"
 #include "stager/control/spec_list.h"
+#include "stager/files/stage_lists.h"
 #include "stager/worker/setup.h"
 #include "tests/unit/files/scratch.h"
 
@@ -219,7 +220,7 @@ TEST_CASE("a stage of one node puts its files in place and says where") {
     CHECK(worker.exit_code() == 0);
     CHECK(content_of(stage.path("a")) == content);
     CHECK(content_of(outside.path("b")) == "bbb");
-    CHECK(content_of(stage.path(".stagecast/remove")) == outside.path("b") + '\0');
+    CHECK(content_of(stage.path(".stagecast/remove")) == removal_of(outside.path("b")) + '\0');
 }
 
 TEST_CASE("a step's files lie in the step's directory") {
