@@ -265,6 +265,9 @@ void Stage::stop_all(Blame blame, const std::string& sentence) {
 
 void Stage::on_started() {
     times_.started = times_.started.value_or(services_.loop.now());
+    if (is_alone()) {
+        times_.wired = times_.started;
+    }
     apply(StageEvent::started);
 }
 
@@ -283,7 +286,11 @@ void Stage::on_card(std::vector<std::byte> card) {
     follow_group();
 }
 
+/// Who is alone hears nobody, and may be gone before it could read that all listen.
 void Stage::on_listening() {
+    if (is_alone()) {
+        return;
+    }
     group_->contribute(services_.loop.now(), Collective::listening, wire_up(), {});
     follow_group();
 }

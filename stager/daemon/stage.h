@@ -92,6 +92,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] TreeProgress own_progress() const;
     void take_request(const StageRequest& request);
     [[nodiscard]] bool is_push() const { return key_.job_id == kPushJob; }
+    [[nodiscard]] bool is_alone() const { return plan_->nodes.size() == 1; }
     void await_plan();
     void start();
     void report_outcome();

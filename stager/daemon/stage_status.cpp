@@ -143,12 +143,11 @@ json Stage::explanation() const {
     }
     told["root"] = plan_->nodes.front().name;
     told["is_root"] = group_->seat().self == Rank{0};
-    const bool is_alone = plan_->nodes.size() == 1;
-    told["transport"] = is_alone ? "none" : "udp multicast";
+    told["transport"] = is_alone() ? "none" : "udp multicast";
     told["transport_why"] =
-        is_alone ? "there is one node: it copies"
-                 : "every node has an interface that Interface= names and joined " +
-                       plan_->group_address;
+        is_alone() ? "there is one node: it copies"
+                   : "every node has an interface that Interface= names and joined " +
+                         plan_->group_address;
     std::vector<NodeShare> shares;
     for (const Contribution& one : outcomes_) {
         const auto outcome = decode_node_outcome(one.bytes);

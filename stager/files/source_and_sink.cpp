@@ -31,11 +31,14 @@ Status SourceAndSink::finish() {
     return sink_.finish();
 }
 
-Status copy_alone(SourceAndSink& object) {
+Status copy_alone(SourceAndSink& object, const std::function<Status()>& look) {
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t i = 0; i < object.block_count(); ++i) {
         if (object.holds(BlockIndex{i})) {
             continue;
+        }
+        if (Status looked = look(); !looked) {
+            return looked;
         }
         const Result<SourceBlock> block = object.read(BlockIndex{i}, room);
         if (!block) {

@@ -8,6 +8,8 @@
 #include "stager/files/file_sink.h"
 #include "stager/files/file_source.h"
 
+#include <functional>
+
 namespace stage {
 
 class SourceAndSink final : public BlockSource {
@@ -30,7 +32,8 @@ class SourceAndSink final : public BlockSource {
     std::uint32_t next_ = 0;  ///< The first block that was not read yet.
 };
 
-/// For a group of one: what the sink lacks from the source, to the end.
-[[nodiscard]] Status copy_alone(SourceAndSink& object);
+/// For a group of one: what the sink lacks from the source, to the end. `look` is called before
+/// each block; its error ends the copy.
+[[nodiscard]] Status copy_alone(SourceAndSink& object, const std::function<Status()>& look);
 
 }  // namespace stage

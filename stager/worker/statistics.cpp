@@ -34,6 +34,18 @@ std::string left_sentence(std::uint32_t times) {
 
 }  // namespace
 
+WorkerProgress progress_of(const Work& work, const core::Outcome& outcome) {
+    WorkerProgress progress;
+    progress.bytes = outcome.bytes_held;
+    progress.bytes_total = work.bytes_expected();
+    if (outcome.phase == core::Phase::moving) {
+        progress.phase = WorkerPhase::transfer;
+    } else if (outcome.phase != core::Phase::wiring) {
+        progress.phase = WorkerPhase::serve;
+    }
+    return progress;
+}
+
 std::string statistics_line(const Measured& measured,
                             const Work& work,
                             const BroadcastReport& report) {

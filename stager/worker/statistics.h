@@ -3,6 +3,7 @@
 // One line of JSON, the same whoever started the worker.
 #pragma once
 
+#include "stager/worker/setup.h"
 #include "stager/worker/work.h"
 
 #include <string>
@@ -18,6 +19,9 @@ struct Measured {
     /// the daemon asked.
     std::uint32_t buffer_asked = 0;
 };
+
+/// What its daemon hears under way, and with the outcome.
+[[nodiscard]] WorkerProgress progress_of(const Work& work, const core::Outcome& outcome);
 
 /// {"rank":1,"bytes":...,"seconds":...,...}, without a newline. docs: README, "The engine
 /// alone".

@@ -308,15 +308,7 @@ void Stage::on_progress(const core::Outcome& outcome) {
     }
     told_phase_ = outcome.phase;
     told_at_ = now;
-    WorkerProgress progress;
-    progress.bytes = outcome.bytes_held;
-    progress.bytes_total = work_->bytes_expected();
-    if (outcome.phase == core::Phase::moving) {
-        progress.phase = WorkerPhase::transfer;
-    } else if (outcome.phase != core::Phase::wiring) {
-        progress.phase = WorkerPhase::serve;
-    }
-    control_.say(progress);
+    control_.say(progress_of(*work_, outcome));
 }
 
 Status Stage::on_readable() {
@@ -330,6 +322,7 @@ Status Stage::on_readable() {
 
 /// The files are under their names here. Called once the disk thread has finished them.
 void Stage::tell_held(const core::Outcome& held) {
+    control_.say(progress_of(*work_, held));  // The verdict's sentence counts bytes by it.
     BroadcastReport so_far;
     so_far.outcome = held;
     so_far.ran = std::chrono::steady_clock::now() - began_;

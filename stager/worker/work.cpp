@@ -151,7 +151,7 @@ BroadcastReport Work::run(const BroadcastConfig& given,
                           Watcher& watcher,
                           const DriverWrap& wrap) {
     if (given.members.size() == 1) {
-        return run_alone();
+        return run_alone(watcher);
     }
     BroadcastConfig config = given;
     config.group_buffer_bytes = receive_buffer_bytes(sockets);
@@ -177,15 +177,22 @@ BroadcastReport Work::run(const BroadcastConfig& given,
     return receive_broadcast(config, driver, *sink_, watcher);
 }
 
-BroadcastReport Work::run_alone() {
+BroadcastReport Work::run_alone(Watcher& watcher) {
     const auto start = std::chrono::steady_clock::now();
+    BroadcastReport report;
+    report.outcome.phase = core::Phase::moving;
+    const auto look = [&] {
+        report.outcome.bytes_held = sink_->bytes_held();
+        watcher.on_progress(report.outcome);
+        return watcher.on_readable();
+    };
     Status done;
     if (refusal_) {
         done = *refusal_;
     } else if (both_) {
-        done = sink_->holds_all() ? both_->finish() : copy_alone(*both_);
+        done = sink_->holds_all() ? both_->finish() : copy_alone(*both_, look);
+        report.outcome.bytes_held = sink_->bytes_held();
     }
-    BroadcastReport report;
     report.transport = "none";
     report.ran = std::chrono::steady_clock::now() - start;
     report.outcome.phase = done ? core::Phase::released : core::Phase::failed;

@@ -82,7 +82,7 @@ class Work {
   private:
     Work() = default;
 
-    [[nodiscard]] BroadcastReport run_alone();
+    [[nodiscard]] BroadcastReport run_alone(Watcher& watcher);
     void say_what_is_here(BroadcastConfig& config) const;
 
     // Members refer to earlier ones.

@@ -170,6 +170,9 @@ TEST_CASE("a worker takes what the cache has, reads nothing, and offers what it 
         REQUIRE(spoilt);
         CHECK(spoilt->content == about_bytes->about);
     }
+    const auto progress = worker.next<WorkerProgress>();
+    REQUIRE(progress);
+    CHECK(progress->bytes_total == bytes.size());
     const auto outcome = worker.next<WorkerOutcome>();
     REQUIRE(outcome);
     CHECK(outcome->state == VerdictState::ok);
@@ -221,6 +224,43 @@ TEST_CASE("a stage of one node puts its files in place and says where") {
     CHECK(content_of(stage.path("a")) == content);
     CHECK(content_of(outside.path("b")) == "bbb");
     CHECK(content_of(stage.path(".stagecast/remove")) == removal_of(outside.path("b")) + '\0');
+}
+
+TEST_CASE("a stage of one node tells its bytes, all of them before the outcome") {
+    const Scratch from;
+    const Scratch stage;
+    WorkerProcess worker;
+    worker.send(setup_for(stage, {from.write("a", test::noise(kBlockBytes + 77))}));
+    const auto first = worker.next<WorkerProgress>();
+    REQUIRE(first);
+    CHECK(first->phase == WorkerPhase::transfer);
+    CHECK(first->bytes == 0);
+    CHECK(first->bytes_total == kBlockBytes + 77);
+    auto last = worker.next<WorkerProgress>();
+    while (last && last->phase != WorkerPhase::serve) {
+        last = worker.next<WorkerProgress>();
+    }
+    REQUIRE(last);
+    CHECK(last->bytes == kBlockBytes + 77);
+    CHECK(last->bytes_total == kBlockBytes + 77);
+    CHECK(worker.next<WorkerOutcome>());
+}
+
+TEST_CASE("a stage of one node ends in the midst of a copy, and leaves nothing") {
+    const Scratch from;
+    const Scratch stage;
+    WorkerSetup setup =
+        setup_for(stage, {from.write("a", test::noise(std::size_t{16} * kBlockBytes))});
+    setup.stage_timeout = std::chrono::milliseconds{1};
+    WorkerProcess worker;
+    worker.send(setup);
+    const auto outcome = worker.next<WorkerOutcome>();
+    REQUIRE(outcome);
+    CHECK(outcome->state == VerdictState::failed);
+    CHECK_THAT(outcome->sentence, Contains("not done within 0.001 s"));
+    CHECK_FALSE(worker.next<WorkerReleased>().value_or(WorkerReleased{}).statistics.empty());
+    CHECK(worker.exit_code() == 0);
+    CHECK(stage.names().empty());
 }
 
 TEST_CASE("a step's files lie in the step's directory") {
