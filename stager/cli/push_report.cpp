@@ -1,5 +1,6 @@
 #include "stager/cli/push_report.h"
 
+#include "stager/control/amount.h"
 #include "stager/control/message.h"
 
 #include <array>
@@ -19,20 +20,24 @@ void on_signal(int /*number*/) {
     interrupted = 1;
 }
 
+/// "3.1"
+std::string tenths(double number) {
+    std::array<char, 48> text{};
+    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f", number));
+    return text.data();
+}
+
 /// "12 of 14 nodes have it"
 std::string summary_of(const PushOptions& options, const nlohmann::json& report) {
-    const char* what = options.mode == PushMode::look      ? " could take "
-                       : options.mode == PushMode::compare ? " have the same "
-                                                           : " have ";
-    std::array<char, 96> tail{};
-    static_cast<void>(std::snprintf(tail.data(),
-                                    tail.size(),
-                                    " (%.1f MB, %.1f s)",
-                                    report.value("bytes", 0.0) / 1e6,
-                                    report.value("seconds", 0.0)));
-    return std::to_string(report.value("done", 0)) + " of " +
-           std::to_string(report.value("nodes", 0)) + " nodes" + what +
-           printable(options.destination) + tail.data();
+    const auto nodes = report.value("nodes", 0U);
+    const std::string has = nodes == 1 ? " has " : " have ";
+    const std::string what = options.mode == PushMode::look      ? " could take "
+                             : options.mode == PushMode::compare ? has + "the same "
+                                                                 : has;
+    return std::to_string(report.value("done", 0)) + " of " + count_text(nodes, "node") + what +
+           printable(options.destination) + " (" +
+           amount_text(report.value("bytes", std::uint64_t{0})) + ", " +
+           tenths(report.value("seconds", 0.0)) + " s)";
 }
 
 }  // namespace

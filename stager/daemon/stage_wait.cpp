@@ -1,5 +1,6 @@
 // What does a stage wait for, how long, and what if it never comes? The part of Stage that
 // does.
+#include "stager/control/amount.h"
 #include "stager/daemon/host_list.h"
 #include "stager/daemon/stage.h"
 
@@ -23,12 +24,11 @@ std::string seconds_of(Duration duration) {
 }
 
 std::string progress_of(const WorkerProgress& progress) {
-    constexpr std::uint64_t kMega = 1'000'000;
     if (progress.phase == WorkerPhase::wire_up) {
         return "the nodes were not wired up yet";
     }
-    return std::to_string(progress.bytes / kMega) + " of " +
-           std::to_string(progress.bytes_total / kMega) + " MB were here";
+    return amount_text(progress.bytes) + " of " + amount_text(progress.bytes_total) +
+           " were here";
 }
 
 }  // namespace

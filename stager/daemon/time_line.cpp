@@ -1,5 +1,7 @@
 #include "stager/daemon/time_line.h"
 
+#include "stager/control/amount.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -80,12 +82,8 @@ std::string summary_of(const StageFacts& facts, std::size_t files, const StageTi
     const auto seconds = [](std::int64_t ms) {
         return tenths(static_cast<double>(ms) / 1e3) + " s";
     };
-    const auto count = [](std::size_t number, const char* what) {
-        return std::to_string(number) + ' ' + what + (number == 1 ? "" : "s");
-    };
-    std::string text = "staged " + count(files, "file") + ", " +
-                       tenths(static_cast<double>(facts.bytes) / 1e6) + " MB, on " +
-                       count(facts.nodes, "node") + " in " +
+    std::string text = "staged " + count_text(files, "file") + ", " + amount_text(facts.bytes) +
+                       ", on " + count_text(facts.nodes, "node") + " in " +
                        seconds(ms_between(times.announced, times.settled));
     const std::int64_t transfer = ms_between(times.wired, times.settled);
     return transfer < 0 ? text : text + " (transfer " + seconds(transfer) + ")";

@@ -64,7 +64,9 @@ teardown() {
   input data 100000
   submit -N2 --stage-verbose --stage-file=data --wrap 'srun -n4 --overcommit true; srun true'
   wait_job "$JOB" COMPLETED
-  [ "$(grep -c 'stagecast: staged 1 file, 0.1 MB, on 2 nodes in ' "$OUT")" = 1 ]
+  [ "$(grep -c 'stagecast: staged 1 file, 100.0 KB, on 2 nodes in ' "$OUT")" = 1 ]
   as_alice srun -N2 --stage-verbose --stage-file=data true 2> "$WORK/err"
-  [ "$(grep -c 'stagecast: staged 1 file, 0.1 MB, on 2 nodes in ' "$WORK/err")" = 1 ]
+  [ "$(grep -c 'stagecast: staged 1 file, 100.0 KB, on 2 nodes in ' "$WORK/err")" = 1 ]
+  as_alice srun -N1 --stage-verbose --stage-file=data true 2> "$WORK/err"
+  grep -q 'stagecast: staged 1 file, 100.0 KB, on 1 node in ' "$WORK/err" || { cat "$WORK/err"; false; }
 }

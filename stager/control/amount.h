@@ -1,0 +1,16 @@
+// How is a number of bytes or of things told to a person?
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stage {
+
+/// "512 bytes", "3.1 KB", "40.0 MB", "1.5 GB": units are powers of 1000.
+[[nodiscard]] std::string amount_text(std::uint64_t bytes);
+
+/// "1 node", "3 nodes".
+[[nodiscard]] std::string count_text(std::uint64_t number, std::string_view what);
+
+}  // namespace stage
