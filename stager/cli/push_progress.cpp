@@ -1,10 +1,11 @@
 #include "stager/cli/push_progress.h"
 
+#include "stager/control/amount.h"
 #include "stager/control/client.h"
 
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -16,31 +17,39 @@ constexpr CallPatience kBrief{.connect = std::chrono::seconds{1},
 /// Between two lines where there is no terminal.
 constexpr std::chrono::seconds kLineEvery{10};
 
-std::string mega(double bytes) {
-    std::array<char, 48> text{};
-    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f", bytes / 1e6));
-    return text.data();
+/// How far the whole group is: only the stage's first node knows.
+std::string group_part(const nlohmann::json& round, std::uint64_t least, std::uint64_t total) {
+    const double rate = round.value("bytes_per_second", 0.0);
+    std::string text;
+    if (rate > 0) {
+        text = ", " + amount_text(static_cast<std::uint64_t>(rate)) + "/s, " +
+               std::to_string(static_cast<long>(static_cast<double>(total - least) / rate)) +
+               " s to go";
+    }
+    return text + ", " + std::to_string(round.value("done", 0)) + " of " +
+           count_text(round.value("nodes", 0U), "node") + " done, slowest " +
+           round.value("slowest", "?");
+}
+
+std::string own_part(const nlohmann::json& round) {
+    return " on this node; node " + round.value("root", "?") + " tells of all " +
+           count_text(round.value("nodes", 0U), "node");
 }
 
 }  // namespace
 
 std::string progress_line(const nlohmann::json& push) {
-    std::string line = push.value("phase", "?");
+    const std::string phase = push.value("phase", "?") + ": ";
     const auto round = push.value("round", nlohmann::json::object());
-    const double total = round.value("bytes_total", 0.0);
-    if (total <= 0) {
-        return line + ": " + std::to_string(push.value("nodes", 0)) + " nodes";
+    const auto total = round.value("bytes_total", std::uint64_t{0});
+    if (total == 0) {
+        return phase + count_text(push.value("nodes", 0U), "node");
     }
-    const double least = round.value("bytes_least", 0.0);
-    const double rate = round.value("bytes_per_second", 0.0);
-    line += ": " + mega(least) + " of " + mega(total) + " MB";
-    if (rate > 0) {
-        line += ", " + mega(rate) + " MB/s, " +
-                std::to_string(static_cast<long>((total - least) / rate)) + " s to go";
-    }
-    line += ", " + std::to_string(round.value("done", 0)) + " of " +
-            std::to_string(round.value("nodes", 0)) + " nodes done";
-    return line + ", slowest " + round.value("slowest", "?");
+    const bool knows_all = round.contains("bytes_least");
+    const auto bytes = std::min(
+        round.value(knows_all ? "bytes_least" : "bytes_here", std::uint64_t{0}), total);
+    return phase + amount_text(bytes) + " of " + amount_text(total) +
+           (knows_all ? group_part(round, bytes, total) : own_part(round));
 }
 
 PushProgress::PushProgress(std::string socket, const StageKey& id, bool is_quiet)

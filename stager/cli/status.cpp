@@ -3,6 +3,7 @@
 #include "stager/cli/daemon_socket.h"
 #include "stager/cli/push_progress.h"
 #include "stager/config/value.h"
+#include "stager/control/amount.h"
 #include "stager/control/client.h"
 
 #include <sysexits.h>
@@ -53,10 +54,23 @@ std::string seconds_in(const json& seconds, const char* name) {
     return is_known ? text.data() : "-";
 }
 
+/// Of what all nodes have now; only the first node knows.
+std::string what_was_here(const json& stage) {
+    const auto here = stage.value("bytes_here", std::uint64_t{0});
+    const auto all = stage.value("bytes", std::uint64_t{0}) * stage.value("nodes", 0U);
+    if (here == 0) {
+        return {};
+    }
+    return "  from the node cache, or there already: " +
+           (here >= all ? std::string{"all of it"}
+                        : amount_text(here) + " of " + amount_text(all) + " on all nodes") +
+           '\n';
+}
+
 std::string explain_one(const json& stage) {
     std::string text = name_of(stage) + ": " + stage.value("outcome", "?") + ", " +
-                       number(stage.value("bytes", 0.0) / 1e6) + " MB to " +
-                       std::to_string(stage.value("nodes", 0)) + " nodes\n";
+                       amount_text(stage.value("bytes", std::uint64_t{0})) + " to " +
+                       count_text(stage.value("nodes", 0U), "node") + '\n';
     if (const std::string why = stage.value("why", ""); !why.empty()) {
         text += "  why: " + printable(why) + '\n';
     }
@@ -69,6 +83,7 @@ std::string explain_one(const json& stage) {
     if (!stage.value("is_root", true)) {
         return text + "  (ask on node " + stage.value("root", "?") + " for all nodes)\n";
     }
+    text += what_was_here(stage);
     text += "  packets lost " + std::to_string(stage.value("packets_lost", 0ULL)) +
             ", repaired " + std::to_string(stage.value("packets_repaired", 0ULL)) + '\n';
     for (const json& slow : stage.value("slowest", json::array())) {
@@ -141,6 +156,9 @@ int tell(const Options& options, const json& report) {
             kNothingKnown,
             "nothing of that job is known to this node's stagecastd, or it is not yours; "
             "ask on a node of the job");
+    }
+    if (text.empty() && !options.wants_json) {
+        static_cast<void>(std::fputs("nothing is under way on this node\n", stderr));
     }
     return 0;
 }

@@ -33,7 +33,9 @@ submit_moving() {
   [ "$(jq '.stages[0].nodes' "$WORK/said")" = 3 ]
   jq -r '.stages[0].slowest' "$WORK/said" | grep -qx 'n[0-2]'
   ask n0 root status > "$WORK/said"
-  grep -Eq "^job $JOB: transfer: [0-9.]+ of 40.0 MB, .* of 3 nodes done, slowest n[0-2]" "$WORK/said"
+  grep -Eq "^job $JOB: transfer: [0-9.]+ MB of 40.0 MB, .* of 3 nodes done, slowest n[0-2]" "$WORK/said"
+  ask n1 root status > "$WORK/said"
+  grep -Eq "^job $JOB: transfer: [1-9][0-9.]* MB of 40.0 MB on this node; node n0 tells of all 3 nodes" "$WORK/said"
   [ "$(ask n0 bob status --json | jq '.stages | length')" = 0 ]
   run -2 ask n0 bob status "$JOB"
   wait_job "$JOB" COMPLETED
@@ -55,6 +57,23 @@ submit_moving() {
   [ "$(jq -c '.ended[0].left_group' "$WORK/said")" = '[]' ]
   run -2 ask n0 bob explain "$JOB"
   run -64 ask n0 bob explain
+}
+
+@test "a stage of one node is counted like any other" {
+  input data 4000000
+  script 'true'
+  submit -w n1 --stage-file=data job.sh
+  wait_job "$JOB" COMPLETED
+  ask n1 alice explain "$JOB" > "$WORK/said"
+  grep -q "^job $JOB: ok, 4.0 MB to 1 node$" "$WORK/said" || { cat "$WORK/said"; false; }
+  grep -Eq '^  transfer: [0-9.]+ s' "$WORK/said"
+  log_since stagecastd-n1 | grep "stage finished job=$JOB " | grep -q ' bytes=4000000 '
+}
+
+@test "a node without anything under way says so, and to a script nothing" {
+  ask n2 root status > "$WORK/said" 2> "$WORK/err"
+  [ ! -s "$WORK/said" ]
+  grep -qx 'nothing is under way on this node' "$WORK/err"
 }
 
 @test "any node of the job answers for all of them, and only to whom the first one would" {
