@@ -4,6 +4,9 @@
 #include "stager/cli/finding.h"
 #include "stager/config/config.h"
 
+#include <cstdint>
+#include <istream>
+
 namespace stage {
 
 /// The directory that jobs' files go to: looked at, never made.
@@ -12,7 +15,9 @@ namespace stage {
 [[nodiscard]] Finding check_munge(const Config& config);
 /// stagecastd answers on its socket, and is of our release.
 [[nodiscard]] Finding check_daemon(const Config& config);
-/// Its TCP port takes connections.
+/// Somebody listens at its TCP port.
 [[nodiscard]] Finding check_port(const Config& config);
+/// Whether a table as /proc/net/tcp has a socket that listens at that port.
+[[nodiscard]] bool has_listener(std::istream& table, std::uint16_t port);
 
 }  // namespace stage

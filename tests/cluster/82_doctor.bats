@@ -21,6 +21,9 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot CacheDir 'interface eth0' stagecastd 'TCP port 6829'; do
     grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
   done
+  # To look is no attack.
+  log_since stagecastd-n1 > "$WORK/log"
+  run ! grep 'a login at' "$WORK/log"
 }
 
 @test "a stopped daemon, a wrong key of the configuration, a missing plugin: each is named" {
