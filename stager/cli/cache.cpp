@@ -1,6 +1,7 @@
 #include "stager/cli/cache.h"
 
 #include "stager/cache/store.h"
+#include "stager/cli/usage.h"
 #include "stager/config/config.h"
 #include "stager/files/disk_io.h"
 #include "transport/base/hex.h"
@@ -25,18 +26,13 @@ constexpr int kNothingDone = 2;
 constexpr std::size_t kShownDigits = 16;
 constexpr std::size_t kDigitsMin = 8;  ///< Fewer name too many.
 
-constexpr const char* kUsage =
-    "usage: stagecast cache ls [-c FILE]\n"
-    "       stagecast cache rm KEY...|--all [-c FILE]     KEY: its first 8 digits or more\n"
-    "       stagecast cache verify [-c FILE]\n";
-
 int fail(int code, const std::string& sentence) {
     static_cast<void>(std::fprintf(stderr, "stagecast cache: %s\n", sentence.c_str()));
     return code;
 }
 
 int wrong_use() {
-    static_cast<void>(std::fputs(kUsage, stderr));
+    static_cast<void>(std::fputs(usage_of("cache").c_str(), stderr));
     return EX_USAGE;
 }
 
@@ -156,12 +152,13 @@ int run_cache(std::span<char* const> words) {
     if (!config) {
         return fail(EX_CONFIG, config.error().sentence());
     }
+    if (::geteuid() != 0) {
+        return fail(EX_NOPERM, "only root may look into " + config->cache_dir);
+    }
     UniqueFd directory{
         ::open(config->cache_dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!directory) {
-        const bool is_forbidden = errno == EACCES;
-        return is_forbidden ? fail(EX_NOPERM, "only root may look into " + config->cache_dir)
-                            : fail(kNothingDone, "there is no cache at " + config->cache_dir);
+        return fail(kNothingDone, "there is no cache at " + config->cache_dir);
     }
     CacheStore store{std::move(directory)};
     return command == "ls"   ? list(store)

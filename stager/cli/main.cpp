@@ -7,6 +7,7 @@
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
 #include "stager/cli/status.h"
+#include "stager/cli/usage.h"
 #include "stager/config/config.h"
 #include "stager/control/message.h"
 
@@ -22,28 +23,15 @@
 namespace stage {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: stagecast push -w NODES [OPTION...] SRC DST   a file or tree to many nodes\n"
-    "         -w NODES      n[0-7,9], or @FILE with a name or list a line\n"
-    "         -n --dry-run  only say whether it would go well\n"
-    "         --verify      only say which nodes have the same content\n"
-    "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
-    "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
-    "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
-    "         --interface=NAME  with a launcher: instead of the site's Interface=\n"
-    "       stagecast status [JOB] [--json]     what is under way on this node's daemon?\n"
-    "       stagecast explain JOB [--json]      where did the time of a stage go?\n"
-    "       stagecast cache ls|rm|verify        what does this node keep? (root)\n"
-    "       stagecast prolog                    in Slurm's Prolog script (StageFrom)\n"
-    "       stagecast doctor [-c FILE]   why does staging not work on this node?\n"
-    "       stagecast --version\n";
-
 int doctor(std::span<char* const> words) {
     std::string path{kConfigPath};
     if (words.size() == 2 && std::string_view{words[0]} == "-c") {
         path = words[1];
     } else if (!words.empty()) {
-        static_cast<void>(std::fputs(kUsage, stderr));
+        static_cast<void>(
+            std::fputs("stagecast doctor: takes nothing but -c FILE; it looks at the node that "
+                       "it runs on\n",
+                       stderr));
         return EX_USAGE;
     }
     const std::vector<Finding> findings = examine(path);
@@ -67,6 +55,11 @@ int push(std::span<char* const> words) {
 
 int run(std::span<char* const> words) {
     const std::string_view command = words.empty() ? "" : std::string_view{words[0]};
+    const std::string own_usage = usage_of(command);
+    if (!own_usage.empty() && asks_for_help(words.subspan(1))) {
+        static_cast<void>(std::fputs(own_usage.c_str(), stdout));
+        return 0;
+    }
     if (command == "doctor") {
         return doctor(words.subspan(1));
     }
@@ -88,7 +81,7 @@ int run(std::span<char* const> words) {
         return 0;
     }
     const bool is_help = command == "--help" || command == "-h";
-    static_cast<void>(std::fputs(kUsage, is_help ? stdout : stderr));
+    static_cast<void>(std::fputs(usage().c_str(), is_help ? stdout : stderr));
     return is_help ? 0 : EX_USAGE;
 }
 

@@ -1,5 +1,6 @@
 #include "stager/cli/status.h"
 
+#include "stager/cli/array_task.h"
 #include "stager/cli/daemon_socket.h"
 #include "stager/cli/push_progress.h"
 #include "stager/config/value.h"
@@ -108,20 +109,24 @@ struct Options {
     std::string config;
     bool wants_json = false;
     StatusKind kind = StatusKind::running;
+    std::string task;  ///< "27_1", of which the job is not known yet.
     StatusRequest request;
 };
 
-/// "42" or "42.3".
-bool read_job(const std::string& text, StageKey& key) {
+/// "42", "42.3", "27_1" or "27_1.3".
+bool read_job(const std::string& text, Options& options) {
     const std::size_t dot = text.find('.');
-    const auto job = read_count(text.substr(0, dot));
+    const std::string whole = text.substr(0, dot);
+    const bool is_task = is_array_task(whole);
+    const auto job = is_task ? std::optional<std::uint64_t>{0} : read_count(whole);
     const auto step = dot == std::string::npos ? std::optional<std::uint64_t>{kWholeJob}
                                                : read_count(text.substr(dot + 1));
     if (!job || !step || *job >= kWholeJob || *step > kWholeJob) {
         return false;
     }
-    key.job_id = static_cast<std::uint32_t>(*job);
-    key.step_id = static_cast<std::uint32_t>(*step);
+    options.task = is_task ? whole : "";
+    options.request.key.job_id = static_cast<std::uint32_t>(*job);
+    options.request.key.step_id = static_cast<std::uint32_t>(*step);
     return true;
 }
 
@@ -133,7 +138,7 @@ bool read_options(std::span<char* const> words, Options& options) {
             options.wants_json = true;
         } else if (word == "-c" && i + 1 < words.size()) {
             options.config = words[++i];
-        } else if (!has_job && read_job(word, options.request.key)) {
+        } else if (!has_job && read_job(word, options)) {
             has_job = true;
         } else {
             return false;
@@ -197,7 +202,15 @@ int run_status(StatusKind kind, std::span<char* const> words) {
     Options options;
     options.kind = kind;
     if (!read_options(words, options)) {
-        return fail(kind, EX_USAGE, "give a job as 42 or 42.3; stagecast --help tells more");
+        return fail(
+            kind, EX_USAGE, "give a job as 42, 42.3 or 27_1; stagecast --help tells more");
+    }
+    if (!options.task.empty()) {
+        const auto job = job_of_task(options.task);
+        if (!job) {
+            return fail(kind, kNothingKnown, job.error().sentence());
+        }
+        options.request.key.job_id = static_cast<std::uint32_t>(read_count(*job).value_or(0));
     }
     options.request.kind = kind;
     const auto socket = daemon_socket(options.config);

@@ -11,9 +11,11 @@
 #include "stager/spawn/spawner.h"
 #include "transport/base/log.h"
 
+#include <getopt.h>
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <string>
 
@@ -26,19 +28,26 @@ struct Options {
     bool check_only = false;
     bool print = false;
     bool print_manual = false;
+    bool print_usage = false;
 };
 
 constexpr const char* kUsage =
-    "usage: stagecastd [-c FILE] [-C] [-p] [-m]\n"
+    "usage: stagecastd [-c FILE] [-C] [-p] [-m] [-h]\n"
     "  -c FILE  the configuration, else /etc/stagecast/stagecast.conf;\n"
     "           '' for none: every key has its default\n"
     "  -C       check it and end\n"
     "  -p       print it with its help and end\n"
-    "  -m       print the manual page stagecast.conf(5) and end\n";
+    "  -m       print the manual page stagecast.conf(5) and end\n"
+    "  -h       or --help: print this and end\n";
 
 bool read_options(int argc, char** argv, Options& options) {
-    int letter = 0;
-    while ((letter = ::getopt(argc, argv, "c:Cpm")) != -1) {  // NOLINT(concurrency-mt-unsafe)
+    const std::array long_names{option{"help", no_argument, nullptr, 'h'}, option{}};
+    for (;;) {
+        const int letter =  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+            ::getopt_long(argc, argv, "c:Cpmh", long_names.data(), nullptr);
+        if (letter == -1) {
+            return ::optind == argc;
+        }
         switch (letter) {
             case 'c':
                 options.config = ::optarg;
@@ -53,11 +62,13 @@ bool read_options(int argc, char** argv, Options& options) {
             case 'm':
                 options.print_manual = true;
                 break;
+            case 'h':
+                options.print_usage = true;
+                break;
             default:
                 return false;
         }
     }
-    return ::optind == argc;
 }
 
 /// A site that has written nothing gets the defaults, unless it has named a file.
@@ -108,6 +119,10 @@ int main(int argc, char** argv) {
     if (!read_options(argc, argv, options)) {
         static_cast<void>(std::fputs(kUsage, stderr));
         return EX_USAGE;
+    }
+    if (options.print_usage) {
+        static_cast<void>(std::fputs(kUsage, stdout));
+        return EX_OK;
     }
     if (options.print_manual) {
         static_cast<void>(std::fputs(print_manual().c_str(), stdout));

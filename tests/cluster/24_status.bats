@@ -70,6 +70,18 @@ submit_moving() {
   log_since stagecastd-n1 | grep "stage finished job=$JOB " | grep -q ' bytes=4000000 '
 }
 
+@test "a task of an array is known by the name that squeue shows" {
+  input data 1000
+  script 'true'
+  submit -w n1 --array=3 --stage-file=data job.sh
+  wait_job "${JOB}_3" COMPLETED
+  ask n1 alice explain "${JOB}_3" > "$WORK/said"
+  grep -q '^job [0-9]*: ok, 1.0 KB to 1 node$' "$WORK/said" || { cat "$WORK/said"; false; }
+  run -2 ask n1 alice explain "${JOB}_4"
+  [[ $output == *"squeue -j ${JOB}_4 -o %A"* ]]
+  run -64 ask n1 alice explain "${JOB}_x"
+}
+
 @test "a node without anything under way says so, and to a script nothing" {
   ask n2 root status > "$WORK/said" 2> "$WORK/err"
   [ ! -s "$WORK/said" ]

@@ -79,6 +79,27 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 @test "wrong use says how" {
   run -64 lab on n1 /srv/stagecast/bin/stagecast docter
   [[ $output == *usage:* ]]
+  run -64 lab on n1 /srv/stagecast/bin/stagecast doctor eth0
+  [ "${#lines[@]}" = 1 ]
   run -0 lab on n1 /srv/stagecast/bin/stagecast --version
   [[ $output == 'stagecast '* ]]
+}
+
+@test "each command tells how it is called, on stdout" {
+  local command
+  for command in push status explain cache prolog doctor; do
+    lab on n1 /srv/stagecast/bin/stagecast "$command" --help > "$WORK/said"
+    grep -q "^usage: stagecast $command" "$WORK/said" || { cat "$WORK/said"; false; }
+  done
+  lab on n1 /srv/stagecast/bin/stagecast --help > "$WORK/said"
+  grep -q -- '--resume' "$WORK/said"
+  lab on n1 /srv/stagecast/sbin/stagecastd --help > "$WORK/said"
+  grep -q '^usage: stagecastd ' "$WORK/said"
+}
+
+@test "who is not root is told so, whether there is a cache or not" {
+  run -77 lab on n1 -u alice /srv/stagecast/bin/stagecast cache ls
+  [[ $output == *'only root'* ]]
+  run -2 lab on n1 /srv/stagecast/bin/stagecast cache ls
+  [[ $output == *'there is no cache'* ]]
 }

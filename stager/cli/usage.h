@@ -1,0 +1,19 @@
+// How is each command of `stagecast` written?
+//
+// What `--help` prints, of one command or of all.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stage {
+
+[[nodiscard]] std::string usage();
+/// Of one command, "push"; empty if there is none of that name.
+[[nodiscard]] std::string usage_of(std::string_view command);
+
+/// Whether --help or -h stands before a "--".
+[[nodiscard]] bool asks_for_help(std::span<char* const> words);
+
+}  // namespace stage
