@@ -1,8 +1,10 @@
 #include "stager/cli/doctor.h"
 
 #include "stager/cli/cache_check.h"
+#include "stager/cli/host_checks.h"
 #include "stager/cli/interface_checks.h"
 #include "stager/cli/node_checks.h"
+#include "stager/cli/path_checks.h"
 #include "stager/cli/slurm_checks.h"
 
 #include <unistd.h>
@@ -12,6 +14,33 @@ namespace {
 
 void append(std::vector<Finding>& all, std::vector<Finding> more) {
     all.insert(all.end(), more.begin(), more.end());
+}
+
+void append(std::vector<Finding>& all, std::optional<Finding> one) {
+    if (one) {
+        all.push_back(*std::move(one));
+    }
+}
+
+/// Of what only stagecastd needs.
+void examine_node(const Config& config, const std::string& spool, std::vector<Finding>& all) {
+    if (::geteuid() == 0) {
+        all.push_back(check_stage_root(config));
+        append(all, check_spool(config, spool));
+        all.push_back(check_cache_dir(config));
+    } else {
+        all.push_back(unknown("StageRoot, CacheDir", "only root can tell; run this as root"));
+    }
+    all.push_back(check_libexec(config));
+    append(all, check_roots(config));
+    append(all, check_metrics_file(config));
+    append(all, check_interfaces(config));
+    all.push_back(check_daemon(config));
+    all.push_back(check_port(config));
+}
+
+bool has_socket(const Config& config) {
+    return ::access((config.run_dir + "/stagecastd.sock").c_str(), F_OK) == 0;
 }
 
 }  // namespace
@@ -31,27 +60,31 @@ std::vector<Finding> examine(const std::string& path) {
     if (!config.enabled) {
         findings.push_back(wrong("Enabled", "is no: jobs that ask for staging fail"));
     }
-    append(findings, check_slurm(config));
+    const SlurmSettings settings = settings_of(scontrol_show("config"));
+    const std::vector<HostedNode> nodes = nodes_of(scontrol_show("node"));
+    const std::string host = own_host();
+    append(findings, judge_slurm(config, settings));
     findings.push_back(check_munge(config));
-    if (::geteuid() == 0) {
-        findings.push_back(check_stage_root(config));
-        findings.push_back(check_cache_dir(config));
-    } else {
-        findings.push_back(
-            unknown("StageRoot, CacheDir", "only root can tell; run this as root"));
+    append(findings, judge_node_name(config, nodes, host));
+    if (is_no_node(nodes, host) && !has_socket(config)) {
+        findings.push_back(fine(
+            "node",
+            host + " is none of Slurm's: jobs with --stage-file may be submitted here, and "
+                   "stagecastd, StageRoot and Interface are not needed"));
+        return findings;
     }
-    append(findings, check_interfaces(config));
-    findings.push_back(check_daemon(config));
-    findings.push_back(check_port(config));
+    const std::string pattern = setting(settings, "SlurmdSpoolDir");
+    examine_node(config, spool_of(pattern, host, node_on(nodes, host)), findings);
     return findings;
 }
 
 std::string report(const std::vector<Finding>& findings) {
     std::string text;
     for (const Finding& finding : findings) {
-        const char* const word = finding.health == Health::fine    ? "ok     "
-                                 : finding.health == Health::wrong ? "WRONG  "
-                                                                   : "?      ";
+        const char* const word = finding.health == Health::fine       ? "ok     "
+                                 : finding.health == Health::doubtful ? "warn   "
+                                 : finding.health == Health::wrong    ? "WRONG  "
+                                                                      : "?      ";
         text += word + finding.subject + ": " + finding.sentence + '\n';
     }
     return text;

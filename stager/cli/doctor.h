@@ -11,7 +11,7 @@ namespace stage {
 /// on the other. `config`: the path of stagecast.conf. Changes nothing.
 [[nodiscard]] std::vector<Finding> examine(const std::string& config);
 
-/// A line for each, "ok", "WRONG" or "?" in front.
+/// A line for each, "ok", "warn", "WRONG" or "?" in front.
 [[nodiscard]] std::string report(const std::vector<Finding>& findings);
 
 }  // namespace stage

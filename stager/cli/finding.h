@@ -1,7 +1,7 @@
 // What does a check of `stagecast doctor` say?
 //
-// One line: fine with what was found, wrong with what to do about it, or not to be told from
-// here.
+// One line: fine with what was found, doubtful or wrong with what to do about it, or not to be
+// told from here. Only what is wrong keeps staging from working.
 #pragma once
 
 #include "transport/base/result.h"
@@ -11,7 +11,7 @@
 
 namespace stage {
 
-enum class Health : unsigned char { fine, wrong, unknown };
+enum class Health : unsigned char { fine, doubtful, wrong, unknown };
 
 struct Finding {
     Health health = Health::fine;
@@ -24,6 +24,9 @@ struct Finding {
 }
 [[nodiscard]] inline Finding wrong(std::string subject, std::string sentence) {
     return {Health::wrong, std::move(subject), std::move(sentence)};
+}
+[[nodiscard]] inline Finding doubtful(std::string subject, std::string sentence) {
+    return {Health::doubtful, std::move(subject), std::move(sentence)};
 }
 [[nodiscard]] inline Finding unknown(std::string subject, std::string sentence) {
     return {Health::unknown, std::move(subject), std::move(sentence)};

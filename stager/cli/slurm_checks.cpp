@@ -4,43 +4,19 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
-#include <cstdio>
-#include <map>
-#include <memory>
 #include <optional>
-#include <sstream>
 
 namespace stage {
 namespace {
-
-using Settings = std::map<std::string, std::string>;
-
-/// "PrologFlags             = Alloc,DeferBatch"
-Settings settings_of(const std::string& printed) {
-    Settings settings;
-    std::istringstream lines{printed};
-    for (std::string line; std::getline(lines, line);) {
-        const std::size_t equals = line.find('=');
-        if (equals == std::string::npos) {
-            continue;
-        }
-        const std::string name = line.substr(0, line.find_first_of(" ="));
-        const std::size_t value = line.find_first_not_of(' ', equals + 1);
-        settings[name] = value == std::string::npos ? "" : line.substr(value);
-    }
-    return settings;
-}
 
 bool has_flag(std::string flags, const std::string& flag) {
     flags = "," + flags + ",";
     return flags.find("," + flag + ",") != std::string::npos;
 }
 
-Finding judge_flags(const Settings& settings) {
-    const auto found = settings.find("PrologFlags");
-    const std::string flags = found == settings.end() ? "" : found->second;
+Finding judge_flags(const SlurmSettings& settings) {
+    const std::string flags = setting(settings, "PrologFlags");
     if (has_flag(flags, "Serial")) {
         return wrong("PrologFlags",
                      "has Serial, and staging needs all nodes' prologs at once; take it out");
@@ -61,7 +37,7 @@ std::optional<long> seconds_of(const std::string& text) {
     return problem == std::errc{} ? std::optional{seconds} : std::nullopt;
 }
 
-Finding judge_timeout(const Config& config, const Settings& settings) {
+Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
     constexpr long kUnlimited = 65533;
     const auto found = settings.find("PrologEpilogTimeout");
     const auto limit = found == settings.end() ? std::nullopt : seconds_of(found->second);
@@ -86,7 +62,7 @@ Finding judge_timeout(const Config& config, const Settings& settings) {
                     std::to_string(*limit) + " s");
 }
 
-Finding judge_plugstack(const Settings& settings) {
+Finding judge_plugstack(const SlurmSettings& settings) {
     const auto found = settings.find("PlugStackConfig");
     if (found == settings.end() || !found->second.starts_with('/')) {
         return unknown("plugstack", "scontrol does not tell where it is");
@@ -111,33 +87,35 @@ Finding judge_plugstack(const Settings& settings) {
         (*line)->file + " loads " + plugin + ((*line)->is_required ? ", required" : ""));
 }
 
-struct StreamClose {
-    void operator()(std::FILE* stream) const { ::pclose(stream); }
-};
+/// Slurm's first Prolog; newer releases number them.
+std::string prolog_of(const SlurmSettings& settings) {
+    const std::string only = setting(settings, "Prolog");
+    return only.empty() ? setting(settings, "Prolog[0]") : only;
+}
+
+Finding judge_stage_from(const SlurmSettings& settings) {
+    const std::string prolog = prolog_of(settings);
+    return prolog.empty()
+               ? wrong("StageFrom",
+                       "is prolog-script, and slurm.conf has no Prolog=, so nothing is staged; "
+                       "name a script there that calls `stagecast prolog`, or set "
+                       "StageFrom=spank")
+               : fine("StageFrom",
+                      "prolog-script: " + prolog + " must call `stagecast prolog`");
+}
 
 }  // namespace
 
-std::vector<Finding> judge_slurm(const Config& config, const std::string& printed) {
-    const Settings settings = settings_of(printed);
+std::vector<Finding> judge_slurm(const Config& config, const SlurmSettings& settings) {
     if (settings.find("ClusterName") == settings.end()) {
         return {unknown("slurm", "slurmctld does not answer (scontrol show config)")};
     }
-    return {judge_flags(settings), judge_timeout(config, settings), judge_plugstack(settings)};
-}
-
-std::vector<Finding> check_slurm(const Config& config) {
-    const std::unique_ptr<std::FILE, StreamClose> stream{
-        ::popen("exec scontrol show config 2>/dev/null", "re")};  // NOLINT(cert-env33-c)
-    std::string printed;
-    std::array<char, 4096> chunk{};
-    while (stream) {
-        const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), stream.get());
-        if (got == 0) {
-            break;
-        }
-        printed.append(chunk.data(), got);
+    std::vector<Finding> findings{
+        judge_flags(settings), judge_timeout(config, settings), judge_plugstack(settings)};
+    if (config.stage_from == StageFrom::prolog_script) {
+        findings.push_back(judge_stage_from(settings));
     }
-    return judge_slurm(config, printed);
+    return findings;
 }
 
 }  // namespace stage

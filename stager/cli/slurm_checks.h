@@ -2,15 +2,13 @@
 #pragma once
 
 #include "stager/cli/finding.h"
+#include "stager/cli/scontrol.h"
 #include "stager/config/config.h"
 
 namespace stage {
 
-/// Asks slurmctld by `scontrol show config`, for as long as scontrol takes.
-[[nodiscard]] std::vector<Finding> check_slurm(const Config& config);
-
-/// The same of what scontrol printed.
+/// By what `scontrol show config` says.
 [[nodiscard]] std::vector<Finding> judge_slurm(const Config& config,
-                                               const std::string& printed);
+                                               const SlurmSettings& settings);
 
 }  // namespace stage

@@ -76,6 +76,35 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   lab on n1 rmdir $cache
 }
 
+@test "places and names that are not there, and a Prolog that nobody set" {
+  lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; sed -i "/^LibexecDir=\|^DestRoots=/d" /etc/stagecast/stagecast.conf
+    printf "%s\n" LibexecDir=/no/libexec DestRoots=/tmp,/no/scratch MetricsFile=/no/metrics/x.prom NodeName=n0 StageFrom=prolog-script \
+      >> /etc/stagecast/stagecast.conf'
+  run -1 doctor
+  lab on n1 cp /run/lab/conf /etc/stagecast/stagecast.conf
+  [[ $output == *'WRONG  LibexecDir: /no/libexec/stagecast-worker: '* ]]
+  [[ $output == *'WRONG  DestRoots: /no/scratch is no directory'* ]]
+  [[ $output == *'WRONG  MetricsFile: /no/metrics is no directory'* ]]
+  [[ $output == *'WRONG  NodeName: n0 is on host n0, and this is n1; '*'let it be n1'* ]]
+  [[ $output == *'WRONG  StageFrom: '*'slurm.conf has no Prolog='* ]]
+}
+
+@test "a StageRoot beside slurmd's own directory is worth a warning, and no more" {
+  run -0 doctor
+  [[ $output == *'warn   StageRoot: /var/spool/stagecast shares a file system with '*'/var/spool/slurmd: '* ]]
+  lab on n1 mount -t tmpfs -o mode=755 tmpfs /var/spool/slurmd
+  run -0 doctor
+  lab on n1 umount /var/spool/slurmd
+  [[ $output != *'warn '* ]]
+}
+
+@test "where jobs are only submitted nothing of a node's is asked for" {
+  run -0 lab exec /srv/stagecast/bin/stagecast doctor
+  [[ $output == *"ok     node: login is none of Slurm's"* ]]
+  [[ $output == *'ok     plugstack: '* ]]
+  [[ $output != *WRONG* && $output != *'TCP port'* && $output != *interface* ]]
+}
+
 @test "wrong use says how" {
   run -64 lab on n1 /srv/stagecast/bin/stagecast docter
   [[ $output == *usage:* ]]

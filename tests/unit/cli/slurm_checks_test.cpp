@@ -2,6 +2,8 @@
 #include "stager/cli/slurm_checks.h"
 
 #include "stager/cli/doctor.h"
+#include "stager/cli/host_checks.h"
+#include "stager/cli/path_checks.h"
 #include "stager/cli/plugstack.h"
 #include "tests/unit/scratch.h"
 
@@ -11,12 +13,14 @@ using namespace stage;
 
 namespace {
 
-std::string printed(const std::string& flags, const std::string& timeout) {
-    return "Configuration data as of 2026-11-20T12:00:00\n"
-           "ClusterName             = lab\n"
-           "PlugStackConfig         = (null)\n"
-           "PrologEpilogTimeout     = " +
-           timeout + "\nPrologFlags             = " + flags + "\n";
+SlurmSettings printed(const std::string& flags, const std::string& timeout) {
+    return settings_of(
+        "Configuration data as of 2026-11-20T12:00:00\n"
+        "ClusterName             = lab\n"
+        "PlugStackConfig         = (null)\n"
+        "PrologEpilogTimeout     = " +
+        timeout + "\nPrologFlags             = " + flags +
+        "\nProlog                  = (null)\n");
 }
 
 Health health_of(const std::vector<Finding>& findings, const std::string& subject) {
@@ -47,7 +51,74 @@ TEST_CASE("prologs must run at allocation, not one by one, and longer than a sta
     CHECK(health_of(of("Alloc", "629 sec"), "time limits") == Health::wrong);
     CHECK(health_of(of("Alloc", "600 sec"), "time limits") == Health::wrong);
     CHECK(health_of(of("Alloc", "65534"), "plugstack") == Health::unknown);
-    CHECK(health_of(judge_slurm(config, ""), "slurm") == Health::unknown);
+    CHECK(health_of(judge_slurm(config, {}), "slurm") == Health::unknown);
+}
+
+TEST_CASE("StageFrom=prolog-script is nothing without a Prolog") {
+    Config config = default_config();
+    config.stage_from = StageFrom::prolog_script;
+    SlurmSettings settings = printed("Alloc", "65534");
+    CHECK(health_of(judge_slurm(config, settings), "StageFrom") == Health::wrong);
+    settings["Prolog"] = "/etc/slurm/prolog.sh";
+    CHECK(health_of(judge_slurm(config, settings), "StageFrom") == Health::fine);
+    settings["Prolog"] = "(null)";
+    settings["Prolog[0]"] = "/etc/slurm/prolog.sh";
+    CHECK(health_of(judge_slurm(config, settings), "StageFrom") == Health::fine);
+}
+
+TEST_CASE("a host is one of Slurm's nodes, or it is not, or nobody tells") {
+    const auto nodes = nodes_of(
+        "NodeName=n0 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=alpha Version=22\n"
+        "NodeName=n1 NodeAddr=10.0.0.2 NodeHostName=beta.site.org \n");
+    REQUIRE(nodes.size() == 2);
+    CHECK(node_on(nodes, "alpha.site.org") == "n0");
+    CHECK(node_on(nodes, "beta") == "n1");
+    CHECK_FALSE(is_no_node(nodes, "beta"));
+    CHECK(is_no_node(nodes, "login"));
+    CHECK_FALSE(is_no_node({}, "login"));
+
+    Config config = default_config();
+    CHECK_FALSE(judge_node_name(config, nodes, "alpha"));
+    config.node_name = "n1";
+    CHECK(judge_node_name(config, nodes, "beta")->health == Health::fine);
+    const auto other = judge_node_name(config, nodes, "alpha");
+    REQUIRE(other);
+    CHECK(other->health == Health::wrong);
+    CHECK(other->sentence.find("let it be n0") != std::string::npos);
+    config.node_name = "n7";
+    CHECK(judge_node_name(config, nodes, "alpha")->health == Health::wrong);
+    CHECK_FALSE(judge_node_name(config, {}, "alpha"));
+}
+
+TEST_CASE("places that are not there are named") {
+    const Scratch place;
+    Config config = default_config();
+    config.libexec_dir = place.path();
+    CHECK(check_libexec(config).health == Health::wrong);
+    config.dest_roots = {place.path(), place.path() + "/nowhere"};
+    config.push_roots = {place.path() + "/neither"};
+    const auto roots = check_roots(config);
+    REQUIRE(roots.size() == 2);
+    CHECK(roots[0].subject == "DestRoots");
+    CHECK(roots[0].sentence.find("/nowhere is no directory") != std::string::npos);
+    CHECK(roots[1].subject == "PushRoots");
+    CHECK_FALSE(check_metrics_file(config));
+    config.metrics_file = place.path() + "/x.prom";
+    CHECK(check_metrics_file(config)->health == Health::fine);
+    config.metrics_file = place.path() + "/nowhere/x.prom";
+    CHECK(check_metrics_file(config)->health == Health::wrong);
+}
+
+TEST_CASE("a StageRoot beside slurmd's own directory is doubtful") {
+    const Scratch place;
+    Config config = default_config();
+    config.stage_root = place.path() + "/not/yet/there";
+    const auto shared = check_spool(config, place.path());
+    REQUIRE(shared);
+    CHECK(shared->health == Health::doubtful);
+    CHECK_FALSE(check_spool(config, "/proc/self"));
+    CHECK_FALSE(check_spool(config, ""));
+    CHECK(spool_of("/var/spool/%n/%h/%n", "alpha", "n0") == "/var/spool/n0/alpha/n0");
 }
 
 TEST_CASE("the plugin's line is found through includes, and missed where it is not") {
