@@ -196,15 +196,13 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
     return specs;
 }
 
-Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
-    const Site site = read_site(arguments_.conf_path);
+Result<std::string> SubmitSide::checked(SpankHandle& handle,
+                                        bool makes_job,
+                                        const Site& site,
+                                        StageWishes wanted) {
     if (!site.is_enabled) {
         return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
             "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
-    }
-    auto wanted = wishes(site);
-    if (!wanted) {
-        return wanted.error();
     }
     const auto specs = this->specs(handle);
     if (!specs) {
@@ -218,10 +216,10 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle, bool makes_job) {
                              " bytes, and libs takes " + std::to_string(kMaxLibraryPathBytes)}
                 .remedy("shorten it, or unset it where the program finds its libraries");
         }
-        wanted->ld_library_path = path;
+        wanted.ld_library_path = path;
     }
-    wanted->has_container = !makes_job && has_container(handle);
-    auto line = serialize(*specs, *wanted);
+    wanted.has_container = !makes_job && has_container(handle);
+    auto line = serialize(*specs, wanted);
     if (!line) {
         return line;
     }
@@ -291,11 +289,14 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
         return {};
     }
     const bool new_job = makes_job(handle);
-    const auto line = checked(handle, new_job);
+    const Site site = read_site(arguments_.conf_path);
+    const auto wanted = wishes(site);
+    const auto line =
+        wanted ? checked(handle, new_job, site, *wanted) : Result<std::string>{wanted.error()};
     values_.clear();
     value_bytes_ = 0;
-    if (!line) {
-        return line.error().within(origin_);
+    if (!line) {  // What is wrong with a wish names its own option.
+        return wanted ? line.error().within(origin_) : line.error();
     }
     return new_job ? hand_to_job(handle, *line) : hand_to_step(handle, *line);
 }

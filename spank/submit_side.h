@@ -39,7 +39,10 @@ class SubmitSide {
     void take_defaults(const SpankHandle& handle);
     [[nodiscard]] Result<StageWishes> wishes(const Site& site) const;
     [[nodiscard]] Result<std::vector<StageSpec>> specs(const SpankHandle& handle) const;
-    [[nodiscard]] Result<std::string> checked(SpankHandle& handle, bool makes_job);
+    [[nodiscard]] Result<std::string> checked(SpankHandle& handle,
+                                              bool makes_job,
+                                              const Site& site,
+                                              StageWishes wanted);
     [[nodiscard]] Status hand_to_job(SpankHandle& handle, const std::string& line);
     [[nodiscard]] Status hand_to_step(SpankHandle& handle, const std::string& line);
 

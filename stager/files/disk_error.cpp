@@ -19,7 +19,7 @@ struct Remedy {
 };
 
 constexpr std::array kSourceRemedies{
-    Remedy{ENOENT, Blame::user, "check the path, it must exist when the job starts"},
+    Remedy{ENOENT, Blame::user, "check the path"},
     Remedy{EACCES, Blame::user, "give yourself read permission on it and its directories"},
     Remedy{EPERM, Blame::user, "give yourself read permission on it and its directories"},
     Remedy{ENOTDIR, Blame::user, "check the path"},

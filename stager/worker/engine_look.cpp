@@ -1,6 +1,7 @@
 #include "stager/worker/engine_look.h"
 
 #include "stager/control/message.h"
+#include "stager/worker/absent.h"
 #include "stager/worker/engine_place.h"
 #include "stager/worker/looking.h"
 #include "transport/base/hex.h"
@@ -35,7 +36,8 @@ Result<WorkerLook> look_here(const EngineOptions& options, Interrupts& interrupt
         return look_for_room(*bytes, engine_sink(options, Rank{1}, 2));
     }
     order.path = engine_place(options.destination, manifest->entries.front().name).path();
-    return look_at({order}, {.bytes_max = 0, .compares = true}, interrupts);
+    Result<WorkerLook> look = look_at({order}, {.bytes_max = 0, .compares = true}, interrupts);
+    return look ? std::move(look) : about_copy(std::move(look).error());
 }
 
 }  // namespace

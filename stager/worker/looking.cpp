@@ -1,5 +1,6 @@
 #include "stager/worker/looking.h"
 
+#include "stager/worker/absent.h"
 #include "stager/worker/orders.h"
 
 namespace stage {
@@ -97,7 +98,11 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
     const auto list = is_source ? orders->sources() : at_destination(*orders);
     const LookWish wish{.bytes_max = setup.max_bytes,
                         .compares = setup.purpose == WorkerPurpose::compare};
-    return list ? look_at(*list, wish, interrupts) : Result<WorkerLook>{list.error()};
+    if (!list) {
+        return list.error();
+    }
+    Result<WorkerLook> look = look_at(*list, wish, interrupts);
+    return look || is_source ? std::move(look) : about_copy(std::move(look).error());
 }
 
 int tell_look(const Result<WorkerLook>& look, ControlSocket& control) {

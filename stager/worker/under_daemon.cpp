@@ -2,6 +2,7 @@
 
 #include "stager/files/claim.h"
 #include "stager/files/stage_lists.h"
+#include "stager/worker/absent.h"
 #include "stager/worker/cache_talk.h"
 #include "stager/worker/control_socket.h"
 #include "stager/worker/handed_over.h"
@@ -103,7 +104,7 @@ Status Stage::begin_work() {
     }
     Result<std::vector<SourceOrder>> sources = orders_->sources();
     if (!sources) {
-        return std::move(sources).error();
+        return about_source(std::move(sources).error(), setup_.key);
     }
     const milliseconds patience = or_default(setup_.stage_timeout, kDefaultPatience);
     const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
@@ -112,7 +113,7 @@ Status Stage::begin_work() {
                                       keeps_copy ? std::optional{sink_config()} : std::nullopt,
                                       what_is_known(patience / 2));
     if (!work) {
-        return std::move(work).error();
+        return about_source(std::move(work).error(), setup_.key);
     }
     work_ = *std::move(work);
     return {};

@@ -74,7 +74,8 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
 
 @test "late, and nobody made it" {
   sbatch_fails --stage-file=never::late
-  sentence "$OUT" n0 "$T/never" 'No such file or directory'
+  sentence "$OUT" n0 "$T/never" 'No such file or directory; check the path'
+  grep -q "; the job's first node, this one, must see it when the job starts" "$OUT"
 }
 
 @test "it is truncated while it is read" {

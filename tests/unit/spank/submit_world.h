@@ -46,12 +46,14 @@ inline std::vector<StageSpec> handed(const FakeHost& host) {
     return *specs;
 }
 
-inline std::string refusal(SubmitSide& side, FakeHost& host) {
+inline std::string refusal(SubmitSide& side,
+                           FakeHost& host,
+                           const std::string& option = "--stage-file: ") {
     const Status done = side.on_options_parsed(host);
     REQUIRE_FALSE(done);
     CHECK(host.handed.empty());
     CHECK_FALSE(host.process.contains(kStepSpecs));
-    CHECK_THAT(done.error().sentence(), Catch::StartsWith("--stage-file: "));
+    CHECK_THAT(done.error().sentence(), Catch::StartsWith(option));
     return done.error().sentence();
 }
 

@@ -291,7 +291,8 @@ TEST_CASE("a failure is told with file, cause and remedy, and leaves nothing") {
         return outcome->sentence;
     };
     CHECK_THAT(sentence_of(setup_for(stage, {good, from.path("absent")})),
-               Contains(from.path("absent") + ": No such file or directory; check"));
+               Contains(from.path("absent") +
+                        ": No such file or directory; check the path; the job's first node"));
     CHECK_THAT(sentence_of(setup_for(stage, {good + ":/etc/x"})),
                Contains("not allowed there"));
     WorkerSetup forged = setup_for(stage, {good});

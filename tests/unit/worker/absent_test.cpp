@@ -1,0 +1,18 @@
+#include "stager/worker/absent.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+TEST_CASE("who misses a file is told where it must be") {
+    const Error absent = Error::from_errno(Blame::user, "/x", ENOENT);
+    const Error denied = Error::from_errno(Blame::user, "/x", EACCES);
+    const StageKey job{.job_id = 42};
+    const StageKey push{.job_id = kPushJob};
+    CHECK_THAT(about_source(absent, job).sentence(),
+               Catch::StartsWith("/x: No such file or directory; the job's first node"));
+    CHECK(about_source(absent, push).sentence() == absent.sentence());
+    CHECK(about_source(denied, job).sentence() == denied.sentence());
+    CHECK_THAT(about_copy(absent).sentence(), Catch::Contains("; this node has no copy"));
+    CHECK(about_copy(denied).sentence() == denied.sentence());
+}
