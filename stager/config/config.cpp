@@ -22,6 +22,12 @@ std::uint64_t starts_in(const ConfigRange<GroupAddress>& range, std::size_t rail
     return size < rails ? 0 : size - rails + 1;
 }
 
+/// Both as read_path() gives them.
+bool lies_in(const std::string& path, const std::string& directory) {
+    return path == directory ||
+           path.starts_with(directory == "/" ? directory : directory + "/");
+}
+
 /// Reads one file, line after line.
 class ConfigParser {
   public:
@@ -60,10 +66,22 @@ class ConfigParser {
                          file_ + ": MulticastGroups has no range of " + std::to_string(rails) +
                              " addresses, one for each that Interface= joins by +; widen one"};
         }
+        const std::string& cache = config_.cache_dir;
+        const std::string& root = config_.stage_root;
+        if (config_.cache_size > 0 && (lies_in(cache, root) || lies_in(root, cache))) {
+            line_ = std::max(line_of("CacheDir"), line_of("StageRoot"));
+            return wrong("CacheDir=" + cache + " and StageRoot=" + root +
+                         " lie in one another; name directories beside each other");
+        }
         return std::move(config_);
     }
 
   private:
+    /// Where that key stands; 0: nowhere.
+    [[nodiscard]] std::size_t line_of(std::string_view name) const {
+        return seen_[static_cast<std::size_t>(find_key(name) - config_keys().data())];
+    }
+
     Status on_value(std::string_view name, std::string_view value) {
         const ConfigKey* key = find_key(name);
         if (key == nullptr) {

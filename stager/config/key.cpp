@@ -131,6 +131,16 @@ bool set(const Kind& kind, Config& config, std::optional<Value> value) {
     return true;
 }
 
+/// "/tmp;/var/tmp" is no path that anybody means.
+std::optional<std::string> read_listed_path(std::string_view text) {
+    for (const std::string_view other : {";/", ":/", " /"}) {
+        if (text.find(other) != std::string_view::npos) {
+            return std::nullopt;
+        }
+    }
+    return read_path(text);
+}
+
 }  // namespace
 
 bool read_into(const KeyKind& kind, Config& config, std::string_view text) {
@@ -152,7 +162,7 @@ bool read_into(const KeyKind& kind, Config& config, std::string_view text) {
                            text.empty() ? std::optional<std::string>{""} : read_name(text));
             },
             [&](const PathListKey& key) {
-                return read_list_into(config.*key.member, text, read_path);
+                return read_list_into(config.*key.member, text, read_listed_path);
             },
             [&](const InterfacesKey& key) { return set(key, config, read_interfaces(text)); },
             [&](const GroupsKey& key) { return read_groups_into(key, config, text); },

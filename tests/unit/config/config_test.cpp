@@ -52,6 +52,28 @@ class TemporaryFile {
 
 }  // namespace
 
+TEST_CASE("a list of paths has commas, and what else looks like one is refused") {
+    for (const char* const list : {"/tmp;/var/tmp", "/tmp:/var/tmp", "/tmp /var/tmp"}) {
+        CHECK(sentence("\nDestRoots=" + std::string{list}) ==
+              "stagecast.conf, line 2: DestRoots=" + std::string{list} +
+                  ": allowed: absolute paths separated by commas");
+    }
+    CHECK(good("PushRoots=/a;b, /c d").push_roots == std::vector<std::string>{"/a;b", "/c d"});
+}
+
+TEST_CASE("CacheDir and StageRoot lie beside each other, where there is a cache") {
+    const std::string cache = "CacheSize=1G\nCacheDir=/local/stages/cache\n";
+    CHECK(sentence("StageRoot=/local/stages\n" + cache) ==
+          "stagecast.conf, line 3: CacheDir=/local/stages/cache and StageRoot=/local/stages "
+          "lie in one another; name directories beside each other");
+    CHECK_THAT(sentence(cache + "StageRoot=/local/stages/cache/below"),
+               Catch::StartsWith("stagecast.conf, line 3: CacheDir="));
+    CHECK_THAT(sentence("CacheSize=1G\nStageRoot=/var/cache\n"),
+               Catch::StartsWith("stagecast.conf, line 2: CacheDir=/var/cache/stagecast"));
+    CHECK(good("StageRoot=/local/stage\n" + cache).cache_size > 0);
+    CHECK(good("StageRoot=/var/cache\n").cache_size == 0);
+}
+
 TEST_CASE("an empty stagecast.conf is the defaults of the design") {
     const Config config = good("");
     CHECK(config == default_config());
