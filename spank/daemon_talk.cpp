@@ -47,7 +47,7 @@ bool is_unknown(const Answer& answer) {
     return verdict != nullptr && verdict->state == VerdictState::unknown;
 }
 
-std::optional<std::string> objection(const Answer& answer) {
+std::optional<std::string> objection(const Answer& answer, const Site& site) {
     if (const auto* const refused = std::get_if<Refused>(&answer)) {
         return "stagecastd refuses: " + refused->sentence;
     }
@@ -62,8 +62,12 @@ std::optional<std::string> objection(const Answer& answer) {
         case VerdictState::failed:
             return verdict->sentence.empty() ? "staging failed" : verdict->sentence;
         case VerdictState::unknown:
-            return "stagecastd knows nothing of this job's files; was it stopped, or could the "
-                   "plugin not run in the prolog? See slurmd's and stagecastd's logs";
+            return std::string{"stagecastd knows nothing of this job's files; "} +
+                   (site.is_script_first
+                        ? "was it stopped, or did the site's Prolog script not call `stagecast "
+                          "prolog`, as StageFrom=prolog-script wants?"
+                        : "was it stopped, or could the plugin not run in the prolog?") +
+                   " See slurmd's and stagecastd's logs";
         case VerdictState::busy:
             break;
     }

@@ -64,7 +64,7 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         }
         return;
     }
-    if (auto reason = objection(*answer)) {
+    if (auto reason = objection(*answer, read_site(arguments_.conf_path))) {
         const auto* const verdict = std::get_if<Verdict>(&*answer);
         const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
         fail(handle,

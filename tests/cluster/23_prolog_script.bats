@@ -48,6 +48,14 @@ teardown() {
   lab on n1 grep -qx 'rc 0' /run/lab/prolog.said
 }
 
+@test "a script that does not call stagecast is named, not the plugin" {
+  input data 1000
+  lab exec sed -i.kept '/stagecast prolog/d' /srv/prolog.sh
+  run ! as_alice srun -N2 --stage-file=data true
+  lab exec mv /srv/prolog.sh.kept /srv/prolog.sh
+  [[ $output == *"knows nothing of this job"*"as StageFrom=prolog-script wants"* ]]
+}
+
 @test "a job without the option costs nothing, and by hand it says what it is for" {
   as_alice srun -N2 true
   [ "$(lab on n1 cat /run/lab/prolog.said)" = $'staged before: 0\nrc 0' ]

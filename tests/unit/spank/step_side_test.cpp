@@ -1,5 +1,6 @@
 #include "spank/step_side.h"
 
+#include "spank/daemon_talk.h"
 #include "spank/names.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"
@@ -158,6 +159,16 @@ TEST_CASE("what only this node knows is told from this node, with its name") {
     REQUIRE(host.errors.size() == 1);
     CHECK_THAT(host.errors[0],
                Catch::StartsWith("stagecast: node n3: ") && Catch::Contains(part));
+}
+
+TEST_CASE("where a script announces jobs, the script is suspected, and not the plugin") {
+    const Answer unknown{Verdict{}};
+    Site site;
+    CHECK_THAT(objection(unknown, site).value_or(""), Catch::Contains("could the plugin not"));
+    site.is_script_first = true;
+    const std::string sentence = objection(unknown, site).value_or("");
+    CHECK_THAT(sentence, Catch::Contains("StageFrom=prolog-script"));
+    CHECK_THAT(sentence, Catch::Contains("`stagecast prolog`") && !Catch::Contains("plugin"));
 }
 
 TEST_CASE("a job made inside a job that stages does not look for its files") {
