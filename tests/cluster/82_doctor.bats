@@ -132,3 +132,24 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   run -2 lab on n1 /srv/stagecast/bin/stagecast cache ls
   [[ $output == *'there is no cache'* ]]
 }
+
+@test "bash completes what there is" {
+  # shellcheck source=/dev/null
+  . "$BATS_TEST_DIRNAME/../../etc/bash-completion/stagecast"
+  # completed WORD...: what can stand for the last one.
+  completed() {
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _stagecast
+    echo "${COMPREPLY[*]}"
+  }
+  [ "$(completed stagecast do)" = doctor ]
+  [ "$(completed stagecast push --no)" = --nodes= ]
+  [ "$(completed stagecast push --launcher =)" = 'srun ssh pdsh clush' ]
+  [ "$(completed stagecast push --launcher = s)" = 'srun ssh' ]
+  [ "$(completed stagecast cache l)" = ls ]
+  [ "$(completed stagecast cache rm --a)" = --all ]
+  [ "$(completed stagecast cache ls --a)" = '' ]
+  cd "$WORK"
+  touch own.conf
+  [ "$(completed stagecast doctor -c own)" = own.conf ]
+}
