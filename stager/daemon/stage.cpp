@@ -64,7 +64,7 @@ void Stage::push(const StageRequest& request, const StagePlan& plan, OnVerdict o
     await_verdict(std::move(on_verdict));
     take_request(request);
     apply(StageEvent::announce);
-    make_group(plan, Rank{0}, *times_.announced + time_limit() - cushion());
+    make_group(plan, Rank{0}, *times_.announced + limits().verdict);
     follow_group();
     apply(StageEvent::plan);
 }
@@ -189,8 +189,8 @@ void Stage::start() {
         return;
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
-    const Instant deadline =
-        std::min(*times_.announced + time_limit() - 2 * cushion(), group_deadline_ - cushion());
+    const Instant deadline = std::min(*times_.announced + limits().work,
+                                      group_deadline_ - (limits().verdict - limits().work));
     wait_alarm_.set(deadline);
     counted_running_ = true;
     ++services_.stages_running;

@@ -12,6 +12,7 @@
 #include "stager/daemon/node_run.h"
 #include "stager/daemon/planner.h"
 #include "stager/daemon/stage_links.h"
+#include "stager/daemon/time_limits.h"
 #include "stager/daemon/time_line.h"
 #include "stager/daemon/watch.h"
 
@@ -121,8 +122,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
     [[nodiscard]] Duration most_time() const;
     [[nodiscard]] Duration time_limit() const;
+    [[nodiscard]] TimeLimits limits() const;
     [[nodiscard]] std::string time_limit_text() const;
-    [[nodiscard]] Duration cushion() const;
     [[nodiscard]] std::string name_of_self() const;
 
     Services& services_;

@@ -68,7 +68,7 @@ void Stage::await_plan() {
             fail(plan.error().blame(), plan.error().sentence());
             return;
         }
-        make_group(*plan, Rank{0}, *times_.announced + time_limit() - cushion());
+        make_group(*plan, Rank{0}, *times_.announced + limits().verdict);
         follow_group();  // The others begin now, however long the worker here takes.
         apply(StageEvent::plan);
         watch_.start();
@@ -102,7 +102,7 @@ void Stage::ask_first_node() {
         return;
     }
     // What is left must do: the answer, or none.
-    wait_alarm_.set(*times_.announced + time_limit() - cushion());
+    wait_alarm_.set(*times_.announced + limits().verdict);
     const std::string first = names->front();
     inquiry_.ask(key_, first, [this, first](Inquiry::Said said, const std::string& why) {
         if (state_ == StageState::announced) {
@@ -176,23 +176,24 @@ Duration Stage::time_limit() const {
                : std::min<Duration>(site, std::chrono::seconds{wishes_.timeout_s});
 }
 
-std::string Stage::time_limit_text() const {
-    const Duration limit = time_limit();
-    if (is_push()) {
-        return "--timeout=" + seconds_of(limit);
-    }
-    if (limit < most_time()) {
-        return "--stage-timeout=" + seconds_of(limit);
-    }
-    return limit < services_.config.stage_timeout
-               ? "the " + seconds_of(limit) +
-                     " that srun leaves a step with a container to begin"
-               : "StageTimeout=" + seconds_of(limit);
+TimeLimits Stage::limits() const {
+    constexpr Duration kSlack = std::chrono::hours{1};  // Nothing else ends while a push waits.
+    return is_push() ? time_limits(time_limit(), time_limit() + kSlack)
+                     : time_limits(time_limit(), most_time());
 }
 
-/// Between this node's last word and the root's, and between the root's and StageTimeout.
-Duration Stage::cushion() const {
-    return std::min<Duration>(std::chrono::seconds{2}, time_limit() / 8);
+std::string Stage::time_limit_text() const {
+    if (is_push()) {
+        return "--timeout=" + seconds_of(time_limit());
+    }
+    const Duration most = most_time();
+    const bool is_sites = most == services_.config.stage_timeout;
+    return time_limit_words(
+        time_limit(),
+        most,
+        is_sites
+            ? "StageTimeout=" + seconds_of(most)
+            : "the " + seconds_of(most) + " that srun leaves a step with a container to begin");
 }
 
 }  // namespace stage

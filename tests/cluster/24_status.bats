@@ -59,6 +59,16 @@ submit_moving() {
   run -64 ask n0 bob explain
 }
 
+@test "a job has all of the time that it wants, and the sentence says which" {
+  input data 40000000
+  script 'true'
+  submit -N3 --stage-timeout=4 --stage-file=data job.sh
+  wait_job "$JOB" FAILED
+  grep -Eq 'not done within --stage-timeout=4 s: [0-9.]+ [KM]?B of 40.0 MB were here' "$OUT" || { cat "$OUT"; false; }
+  ask n0 root explain "$JOB" --json > "$WORK/said"
+  jq -e '.ended[0].seconds.total >= 4' "$WORK/said"
+}
+
 @test "a stage of one node is counted like any other" {
   input data 4000000
   script 'true'

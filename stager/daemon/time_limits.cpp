@@ -1,0 +1,31 @@
+#include "stager/daemon/time_limits.h"
+
+#include "stager/config/value.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+bool is_less(Duration wanted, Duration most) {
+    return wanted > Duration::zero() && wanted < most;
+}
+
+}  // namespace
+
+TimeLimits time_limits(Duration wanted, Duration most) {
+    constexpr Duration kCushion = std::chrono::seconds{2};
+    const Duration time = is_less(wanted, most) ? wanted : most;
+    const Duration cushion = std::min<Duration>(kCushion, time / 8);
+    return {.work = std::min<Duration>(time, most - 2 * cushion),
+            .verdict = std::min<Duration>(time + cushion, most - cushion)};
+}
+
+std::string time_limit_words(Duration wanted, Duration most, const std::string& name) {
+    const Duration work = time_limits(wanted, most).work;
+    return is_less(wanted, most) && work == wanted
+               ? "--stage-timeout=" + write_seconds(wanted) + " s"
+               : name + ", less " + write_seconds(most - work) + " s for the nodes to agree";
+}
+
+}  // namespace stage

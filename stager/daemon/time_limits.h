@@ -1,0 +1,30 @@
+// When must a stage be done, and when is that said to all?
+//
+// Before its own end each node says what it lacks, and a moment later the root draws the
+// verdict, which all have to hear before their prologs stop waiting. Where a job wants less
+// than the site allows it has all of what it wants.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <string>
+
+namespace stage {
+
+struct TimeLimits {
+    Duration work{};     ///< From the announcement until a node gives up.
+    Duration verdict{};  ///< Until the root does.
+
+    bool operator==(const TimeLimits&) const = default;
+};
+
+/// `wanted`: 0 if the job leaves it to the site. `most`: the site's, when all must have heard.
+[[nodiscard]] TimeLimits time_limits(Duration wanted, Duration most);
+
+/// Of what the work was not done within: "--stage-timeout=5 s", or "StageTimeout=600 s, less 4
+/// s for the nodes to agree". `name`: of the site's limit, as "StageTimeout=600 s".
+[[nodiscard]] std::string time_limit_words(Duration wanted,
+                                           Duration most,
+                                           const std::string& name);
+
+}  // namespace stage
