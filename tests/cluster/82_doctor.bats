@@ -142,7 +142,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
     _stagecast
     echo "${COMPREPLY[*]}"
   }
-  [ "$(completed stagecast do)" = doctor ]
+  [ "$(completed stagecast doc)" = doctor ]
   [ "$(completed stagecast push --no)" = --nodes= ]
   [ "$(completed stagecast push --launcher =)" = 'srun ssh pdsh clush' ]
   [ "$(completed stagecast push --launcher = s)" = 'srun ssh' ]
