@@ -57,6 +57,12 @@ void Endings::when_clear(std::uint32_t job_id, std::uint32_t step_id, Task task)
     parked_.push_back({{job_id, step_id}, std::move(task)});
 }
 
+bool Endings::is_awaited(std::uint32_t job_id, std::uint32_t step_id) const {
+    return std::ranges::any_of(parked_, [&](const Parked& one) {
+        return one.name == std::pair{job_id, step_id};
+    });
+}
+
 void Endings::unpark() {
     for (Parked& one : std::exchange(parked_, {})) {
         if (is_in_the_way(one.name.first, one.name.second)) {

@@ -32,6 +32,8 @@ class Endings {
     [[nodiscard]] bool is_in_the_way(std::uint32_t job_id, std::uint32_t step_id) const;
     /// `task` comes once nothing is in the way any more; later, from the loop.
     void when_clear(std::uint32_t job_id, std::uint32_t step_id, Task task);
+    /// Some task waits for that.
+    [[nodiscard]] bool is_awaited(std::uint32_t job_id, std::uint32_t step_id) const;
 
   private:
     using Name = std::pair<std::uint32_t, std::uint32_t>;  ///< Job, step.

@@ -1,7 +1,6 @@
 #include "stager/daemon/job_directory.h"
 
-#include "stager/files/empty_directory.h"
-#include "stager/files/open_unmounted.h"
+#include "transport/base/open_unmounted.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -61,6 +61,8 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     }
     const auto [job_id, step_id, restart] = request.key;
     if (endings_.is_in_the_way(job_id, step_id)) {
+        services_.log.info("a stage waits until the files of the job's last run are removed",
+                           {{"job", job_id}, {"restart", restart}});
         endings_.when_clear(
             job_id, step_id, [this, request, answer] { on_stage(request, answer); });
         return;
@@ -239,8 +241,11 @@ Stage& Registry::stage_of(const StageKey& key) {
 
 bool Registry::is_announced(const StageKey& key) const {
     const auto found = stages_.find(key);
-    return found != stages_.end() ? found->second->is_announced()
-                                  : services_.verdicts.load(key).has_value();
+    if (found != stages_.end()) {
+        return found->second->is_announced();
+    }
+    return endings_.is_awaited(key.job_id, key.step_id) ||
+           services_.verdicts.load(key).has_value();
 }
 
 void Registry::on_change(StageKey key) {

@@ -1,6 +1,6 @@
 #include "stager/files/empty_directory.h"
 
-#include "stager/files/open_unmounted.h"
+#include "transport/base/open_unmounted.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -212,10 +212,6 @@ std::optional<DirectoryPlace> place_of(int fd) {
         .mount = known ? status.stx_mnt_id : 0,
         .owner = status.stx_uid,
         .mode = status.stx_mode};
-}
-
-Error mount_point(const std::string& path) {
-    return Error{Blame::user, path + " is a mount point; unmount it", EXDEV};
 }
 
 UniqueFd open_to_empty(int parent, const char* name) {

@@ -34,8 +34,6 @@ struct DirectoryPlace {
 
 /// For reading, no link; one of our own that forbids it is opened up by chmod.
 [[nodiscard]] UniqueFd open_to_empty(int parent, const char* name);
-/// "PATH is a mount point; unmount it", with cause() EXDEV.
-[[nodiscard]] Error mount_point(const std::string& path);
 
 /// Removes all that is in the open directory `top`, as whoever we are; directories of our own
 /// that forbid it are opened up by chmod. Goes on after a failure; the first one is the error.

@@ -1,7 +1,7 @@
 #include "stager/spawn/kept_lists.h"
 
-#include "stager/files/open_unmounted.h"
 #include "stager/files/stage_lists.h"
+#include "transport/base/open_unmounted.h"
 
 #include <dirent.h>
 #include <fcntl.h>

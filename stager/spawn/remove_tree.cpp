@@ -4,6 +4,7 @@
 #include "stager/files/stage_lists.h"
 #include "stager/spawn/child.h"
 #include "stager/spawn/kept_lists.h"
+#include "transport/base/open_unmounted.h"
 #include "transport/base/unique_fd.h"
 
 #include <fcntl.h>

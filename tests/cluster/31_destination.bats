@@ -155,7 +155,10 @@ no_job_directory() {
     wait_for 10 gone_everywhere || { echo "a temporary file stayed"; false; }
   done
 }
-directory_gone() { lab on n0 test ! -e "/var/spool/stagecast/$1" && lab on n1 test ! -e "/var/spool/stagecast/$1" && lab on n2 test ! -e "/var/spool/stagecast/$1"; }
+directory_gone() {
+  local node
+  for node in "${NODES[@]}"; do lab on "$node" test ! -e "/var/spool/stagecast/$1" || return 1; done
+}
 
 @test "temp goes, though the job has emptied its directory" {
   input data 100000

@@ -239,4 +239,17 @@ TEST_CASE("a stage that is only held is let go when its job ends") {
     world.world.run_until([&] { return world.registry.find(kKey) == nullptr; });
 }
 
+TEST_CASE("a stage that waits for the files of the job's last run to go is announced") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    const EndRequest end{.job_id = kKey.job_id, .step_id = kWholeJob};
+    world.registry.on_request(end, [](const auto&) {});
+    CHECK_FALSE(world.registry.is_announced(kKey));
+    world.registry.on_request(RegistryWorld::announcement(), [](const auto&) {});
+    CHECK(world.registry.find(kKey) == nullptr);
+    CHECK(world.registry.is_announced(kKey));
+}
+
 }  // namespace stage

@@ -5,12 +5,18 @@
 // for ever (fuse(4)). So who serves others, too, does not enter it.
 #pragma once
 
+#include "transport/base/result.h"
 #include "transport/base/unique_fd.h"
+
+#include <string>
 
 namespace stage {
 
 /// `name`, one component, in the open directory `above`: no link (errno ELOOP, ENOTDIR with
 /// O_DIRECTORY), and no mount point (EXDEV). `flags` as open(2)'s; O_CLOEXEC is added.
 [[nodiscard]] UniqueFd open_unmounted(int above, const char* name, int flags);
+
+/// "PATH is a mount point; unmount it", with cause() EXDEV.
+[[nodiscard]] Error mount_point(const std::string& path);
 
 }  // namespace stage

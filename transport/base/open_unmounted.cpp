@@ -1,4 +1,4 @@
-#include "stager/files/open_unmounted.h"
+#include "transport/base/open_unmounted.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -19,6 +19,10 @@ UniqueFd open_unmounted(int above, const char* name, int flags) {
         return UniqueFd{::openat(above, name, flags)};
     }
     return UniqueFd{static_cast<int>(fd)};
+}
+
+Error mount_point(const std::string& path) {
+    return Error{Blame::user, path + " is a mount point; unmount it", EXDEV};
 }
 
 }  // namespace stage

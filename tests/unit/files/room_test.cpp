@@ -1,0 +1,86 @@
+// Who has not enough room for what comes, and when is it told?
+#include "stager/files/file_sink.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage {
+
+using Catch::Matchers::Contains;
+using test::said;
+using test::Scratch;
+using test::Wish;
+
+TEST_CASE("a disk that is too small says so before data, by name and need") {
+    const Scratch from;
+    const std::string source = from.write("a", test::noise(3 * kBlockBytes));
+    const Scratch to;
+    const std::string answer = test::in_child([&]() -> std::string {
+        if (!test::mount_small(to.path("small"), 2U << 20U)) {
+            return "no mounts";
+        }
+        auto opened = FileSource::open(
+            test::source_orders({{.source = source, .root = {}, .below = {}}}), 0);
+        std::vector<std::byte> room(kBlockBytes);
+        const auto manifest = (*opened)->read(BlockIndex{0}, room);
+        FileSink sink{
+            test::sink_config({{.source = source, .root = to.path("small"), .below = "x"}})};
+        const auto placing = test::put(sink, 0, Bytes{room}.first(manifest->length));
+        return placing ? "placed" : placing.error().sentence();
+    });
+    if (answer == "no mounts") {
+        WARN("needs root for a small file system");
+        return;
+    }
+    CHECK_THAT(answer, Contains(to.path("small/x") + ": No space left on device"));
+    CHECK_THAT(answer, Contains("3.0 MiB are needed"));
+}
+
+TEST_CASE("two files that only fit alone are refused together") {
+    const Scratch from;
+    const Scratch to;
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string small = to.path("small");
+        if (!test::mount_small(small, 3U << 20U)) {
+            return "no mounts";
+        }
+        const std::string one = from.write("a", test::noise(2U << 20U));
+        return said(test::stage_all({{.source = one, .root = small, .below = "x"},
+                                     {.source = one, .root = small, .below = "y"}}));
+    });
+    if (answer != "no mounts") {
+        CHECK_THAT(answer, Contains("y: No space left on device"));
+    }
+}
+
+TEST_CASE("optional files get the room that the others leave, whatever their order") {
+    const Scratch from;
+    const Scratch to;
+    const std::string answer = test::in_child([&]() -> std::string {
+        const std::string small = to.path("small");
+        if (!test::mount_small(small, 3U << 20U)) {
+            return "no mounts";
+        }
+        const std::string large = from.write("a", test::noise(2U << 20U));
+        const std::vector<Wish> wishes{
+            {.source = large, .root = small, .below = "x", .is_optional = true},
+            {.source = large, .root = small, .below = "y"},
+            {.source = from.write("b", "b"), .root = small, .below = "z", .is_optional = true}};
+        FileSink sink{test::sink_config(wishes)};
+        const std::string said_of_all = said(test::deliver(test::object_of(wishes), sink, 1));
+        if (sink.troubles().size() != 1) {
+            return said_of_all;
+        }
+        return said_of_all + ' ' + sink.path(0) + ' ' + sink.path(1) + ' ' + sink.path(2) +
+               ' ' + sink.troubles()[0].sentence();
+    });
+    if (answer == "no mounts") {
+        WARN("needs root for a small file system");
+        return;
+    }
+    const std::string small = to.path("small");
+    CHECK_THAT(answer,
+               Contains("ok  " + small + "/y " + small + "/z " + small + "/x: No space"));
+}
+
+}  // namespace stage
