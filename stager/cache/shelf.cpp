@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace stage {
 
@@ -13,6 +14,11 @@ std::uint64_t least_taken(std::uint64_t bytes) {
     // A length that a worker made up may be any number.
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 4;
     return std::min(blocks, kMost / kBlock) * kBlock + kNameTakes;
+}
+
+bool Shelf::Older::operator()(const Node* one, const Node* other) const {
+    return std::tie(one->second.used_at, one->first) <
+           std::tie(other->second.used_at, other->first);
 }
 
 std::uint64_t Shelf::all_of(const Entry& entry) {
@@ -31,20 +37,13 @@ std::optional<std::vector<ShelfKey>> Shelf::room_for(std::uint64_t taken) const 
     if (all + taken <= quota_) {
         return std::vector<ShelfKey>{};
     }
-    std::vector<std::pair<std::int64_t, ShelfKey>> idle;
-    for (const auto& [key, entry] : entries_) {
-        if (entry.users == 0) {
-            idle.emplace_back(entry.used_at, key);
-        }
-    }
-    std::ranges::sort(idle);
     std::vector<ShelfKey> gone;
-    for (const auto& [used_at, key] : idle) {
+    for (const Node* node : idle_) {
         if (all + taken <= quota_) {
             break;
         }
-        all -= all_of(entries_.at(key));
-        gone.push_back(key);
+        all -= all_of(node->second);
+        gone.push_back(node->first);
     }
     return all + taken <= quota_ ? std::optional{std::move(gone)} : std::nullopt;
 }
@@ -52,7 +51,8 @@ std::optional<std::vector<ShelfKey>> Shelf::room_for(std::uint64_t taken) const 
 void Shelf::put(const ShelfKey& key, const Size& size, std::int64_t used_at) {
     remove(key);
     const std::uint64_t taken = std::max(least_taken(size.bytes), size.on_disk + kNameTakes);
-    entries_[key] = {.bytes = size.bytes, .taken = taken, .used_at = used_at};
+    const Entry entry{.bytes = size.bytes, .taken = taken, .used_at = used_at};
+    idle_.insert(&*entries_.emplace(key, entry).first);
     taken_ += taken;
 }
 
@@ -71,20 +71,26 @@ void Shelf::remove(const ShelfKey& key) {
     for (const SourceStamp& stamp : found->second.stamps) {
         stamps_.erase({key.uid, stamp});
     }
+    idle_.erase(&*found);
     entries_.erase(found);
 }
 
 void Shelf::use(const ShelfKey& key, std::int64_t now) {
     const auto found = entries_.find(key);
     invariant(found != entries_.end(), "what is used is here");
+    idle_.erase(&*found);
     in_use_ += found->second.users++ == 0 ? found->second.taken : 0;
     found->second.used_at = now;
 }
 
 void Shelf::leave(const ShelfKey& key) {
     const auto found = entries_.find(key);
-    if (found != entries_.end() && found->second.users > 0) {
-        in_use_ -= --found->second.users == 0 ? found->second.taken : 0;
+    if (found == entries_.end() || found->second.users == 0) {
+        return;
+    }
+    if (--found->second.users == 0) {
+        in_use_ -= found->second.taken;
+        idle_.insert(&*found);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,10 @@ struct ShelfKey {
 
 class Shelf {
   public:
+    Shelf() = default;
+    Shelf(const Shelf&) = delete;
+    Shelf& operator=(const Shelf&) = delete;
+
     struct Entry {
         std::uint64_t bytes = 0;            ///< Its length.
         std::uint64_t taken = 0;            ///< Of the disk, without what its stamps take.
@@ -93,9 +98,15 @@ class Shelf {
                                               const SourceStamp& stamp) const;
 
   private:
+    using Node = std::map<ShelfKey, Entry>::value_type;
+    struct Older {
+        bool operator()(const Node* one, const Node* other) const;
+    };
+
     [[nodiscard]] static std::uint64_t all_of(const Entry& entry);
 
     std::map<ShelfKey, Entry> entries_;
+    std::set<const Node*, Older> idle_;  ///< Those that nobody uses.
     std::map<std::pair<std::uint32_t, SourceStamp>, Content> stamps_;
     std::uint64_t quota_ = 0;
     std::uint64_t taken_ = 0;
