@@ -54,7 +54,8 @@ teardown() {
   run ! as_alice sbatch --stage-timeout=21 --stage-file=data --wrap true
   [[ $output == *--stage-timeout=21*20* ]]
   run ! as_alice sbatch --stage-timeout=soon --stage-file=data --wrap true
-  [[ $output == *--stage-timeout=soon* && $output != *'--stage-file: --stage-timeout'* ]]
+  [[ $output == *--stage-timeout=soon* ]]
+  [[ $output != *'--stage-file: --stage-timeout'* ]]
   unreachable n1
   sbatch_fails --stage-timeout=6 --stage-file=data
   grep -q 'stagecast' "$OUT"
