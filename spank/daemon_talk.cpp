@@ -47,7 +47,7 @@ bool is_unknown(const Answer& answer) {
     return verdict != nullptr && verdict->state == VerdictState::unknown;
 }
 
-std::optional<std::string> objection(const Answer& answer, const Site& site) {
+std::optional<std::string> objection(const Answer& answer, bool is_script_first) {
     if (const auto* const refused = std::get_if<Refused>(&answer)) {
         return "stagecastd refuses: " + refused->sentence;
     }
@@ -63,7 +63,7 @@ std::optional<std::string> objection(const Answer& answer, const Site& site) {
             return verdict->sentence.empty() ? "staging failed" : verdict->sentence;
         case VerdictState::unknown:
             return std::string{"stagecastd knows nothing of this job's files; "} +
-                   (site.is_script_first
+                   (is_script_first
                         ? "was it stopped, or did the site's Prolog script not call `stagecast "
                           "prolog`, as StageFrom=prolog-script wants?"
                         : "was it stopped, or could the plugin not run in the prolog?") +

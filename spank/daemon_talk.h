@@ -46,6 +46,7 @@ inline constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
 [[nodiscard]] bool is_unknown(const Answer& answer);
 
 /// The sentence of an answer that lets no task start, or nothing.
-[[nodiscard]] std::optional<std::string> objection(const Answer& answer, const Site& site);
+/// `is_script_first`: as the site says (StageFrom), where the answer is_unknown().
+[[nodiscard]] std::optional<std::string> objection(const Answer& answer, bool is_script_first);
 
 }  // namespace stage

@@ -57,7 +57,7 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     if (!answer) {
         return answer.error().within("job " + std::to_string(*job));
     }
-    if (const auto reason = objection(*answer, site)) {
+    if (const auto reason = objection(*answer, site.is_script_first)) {
         return Error{Blame::node, one_line(*reason)}.within("job " + std::to_string(*job));
     }
     return {};

@@ -64,7 +64,9 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         }
         return;
     }
-    if (auto reason = objection(*answer, read_site(arguments_.conf_path))) {
+    const bool is_script_first =
+        is_unknown(*answer) && read_site(arguments_.conf_path).is_script_first;
+    if (auto reason = objection(*answer, is_script_first)) {
         const auto* const verdict = std::get_if<Verdict>(&*answer);
         const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
         fail(handle,

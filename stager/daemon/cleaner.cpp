@@ -1,6 +1,6 @@
 #include "stager/daemon/cleaner.h"
 
-#include "stager/spawn/kept_lists.h"
+#include "stager/daemon/heirs.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,20 +10,6 @@
 
 namespace stage {
 namespace {
-
-/// Bytes, as a request has room for: what is beyond that is removed though it is used.
-constexpr std::size_t kUsedMax = kSpawnRequestMax / 2;
-
-/// Of the paths, those that lie outside of the stage's directory.
-std::vector<std::string> outside(const Verdict& verdict) {
-    std::vector<std::string> paths;
-    for (const std::string& path : verdict.paths) {
-        if (!path.empty() && !path.starts_with(verdict.stage_dir + '/')) {
-            paths.push_back(path);
-        }
-    }
-    return paths;
-}
 
 void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
     log.warn("a job's files can't be removed; remove them by hand",
@@ -59,7 +45,7 @@ void Cleaner::remove_directory(std::uint32_t job_id,
     }
     RemoveRequest what{.path = directory_names(job_id, step_id),
                        .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
-    find_heirs(*root, job_id, step_id, what);
+    find_heirs(services_.verdicts, *root, {job_id, step_id}, what);
     const auto started = services_.children.remove_tree(
         *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
             if (event.kind == SpawnEvent::Kind::started) {
@@ -76,34 +62,6 @@ void Cleaner::remove_directory(std::uint32_t job_id,
     if (!started) {
         services_.log.warn("a job's directory is not removed",
                            {{"job", job_id}, {"why", started.error().sentence()}});
-    }
-}
-
-/// Who of the user's uses files that lie outside of the stages' directories.
-void Cleaner::find_heirs(int root,
-                         std::uint32_t job_id,
-                         std::uint32_t step_id,
-                         RemoveRequest& what) {
-    std::size_t bytes = 0;
-    for (const StageKey& key : services_.verdicts.all()) {
-        const bool is_itself =
-            key.job_id == job_id && (step_id == kWholeJob || key.step_id == step_id);
-        const auto verdict = is_itself ? std::nullopt : services_.verdicts.load(key);
-        const auto owner = owner_of(root, key.job_id);
-        const bool has_files = verdict && verdict->state <= VerdictState::partial;
-        if (!has_files || !owner || owner->uid != what.user.uid) {
-            continue;
-        }
-        const std::vector<std::string> paths = outside(*verdict);
-        for (const std::string& path : paths) {
-            bytes += path.size() + sizeof(std::uint32_t);
-            if (bytes <= kUsedMax) {
-                what.used.push_back(path);
-            }
-        }
-        if (!paths.empty()) {
-            what.heirs.push_back(kept_name(directory_names(key.job_id, key.step_id)));
-        }
     }
 }
 

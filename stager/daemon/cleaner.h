@@ -32,7 +32,6 @@ class Cleaner {
     void remove_directory(std::uint32_t job_id,
                           std::uint32_t step_id,
                           const std::shared_ptr<void>& done);
-    void find_heirs(int root, std::uint32_t job_id, std::uint32_t step_id, RemoveRequest& what);
     void remove_empty_job(std::uint32_t job_id);
     void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 

@@ -6,6 +6,31 @@
 #include <algorithm>
 
 namespace stage::sim {
+namespace {
+
+/// Eight receivers at 100 Mbit/s, a rate that nobody told; the last one's link has a quarter.
+Plan quarter_plan() {
+    Plan plan = calm_plan(9, 64 * kMiB);
+    plan.link_bytes_per_s = 12'500'000;
+    plan.told_bytes_per_s = 0;
+    plan.stall_timeout = plan.linger = seconds{30};
+    plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
+    return plan;
+}
+
+/// All receivers' disks take so much, but one operation of 16 is late.
+Plan late_plan(std::uint16_t members, std::uint64_t bytes, std::uint64_t disk, Duration late) {
+    Plan plan = calm_plan(members, bytes);
+    plan.resident_blocks = 24;
+    plan.socket_buffer_bytes = 8U << 20U;
+    plan.told_bytes_per_s = 0;
+    plan.disk_bytes_per_s = disk;
+    plan.disk_late_max = late;
+    plan.member[0].disk_bytes_per_s = 10'000'000'000;
+    return plan;
+}
+
+}  // namespace
 
 TEST_CASE("a member that drops half finishes later, the others don't wait", "[scenario]") {
     Plan plan = calm_plan(12, 16 * kMiB);
@@ -48,11 +73,7 @@ TEST_CASE("a member with a slow link uses all of it, though nobody told its rate
 // took no more: 3 s without the network cost half a minute.
 TEST_CASE("a member whose link stands still for a while pulls as fast again afterwards",
           "[scenario]") {
-    Plan plan = calm_plan(9, 64 * kMiB);
-    plan.link_bytes_per_s = 12'500'000;
-    plan.told_bytes_per_s = 0;
-    plan.stall_timeout = plan.linger = seconds{30};
-    plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
+    Plan plan = quarter_plan();
     plan.partitions.push_back({.members = {8}, .begin = seconds{8}, .end = seconds{11}});
     plan.heals_at = seconds{11};
     const Ran ran{plan};
@@ -62,13 +83,9 @@ TEST_CASE("a member whose link stands still for a while pulls as fast again afte
 
 // Each bad streak lowered the rate, and too little was got back between them: 50 times.
 TEST_CASE("loss by chance does not slow a slow link's member down for good", "[scenario]") {
-    Plan plan = calm_plan(9, 64 * kMiB);
-    plan.link_bytes_per_s = 12'500'000;
-    plan.told_bytes_per_s = 0;
-    plan.stall_timeout = plan.linger = seconds{30};
+    Plan plan = quarter_plan();
     plan.loss.independent_ppm = 100'000;
     plan.heals_at = std::chrono::hours{1};
-    plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
     const Ran ran{plan};
     ran.all_released();
     CHECK(ran.times_wire(8) < 12);
@@ -88,13 +105,7 @@ TEST_CASE("where most disks are slow, the source goes with them", "[scenario]") 
 }
 
 TEST_CASE("where disks are late now and then, the stream waits for room", "[scenario]") {
-    Plan plan = calm_plan(9, 128 * kMiB);
-    plan.resident_blocks = 24;
-    plan.socket_buffer_bytes = 8U << 20U;
-    plan.told_bytes_per_s = 0;
-    plan.disk_bytes_per_s = 110'000'000;
-    plan.disk_late_max = milliseconds{40};
-    plan.member[0].disk_bytes_per_s = 10'000'000'000;
+    Plan plan = late_plan(9, 128 * kMiB, 110'000'000, milliseconds{40});
     const auto repaired = [&plan](std::optional<Duration> stream_wait) {
         plan.stream_wait = stream_wait;
         std::uint64_t all = 0;
@@ -117,14 +128,8 @@ TEST_CASE("where disks are late now and then, the stream waits for room", "[scen
 // One window in which a receiver took nothing, because it waited for room, lowered the rate to
 // a thousandth: 15 times the link's time.
 TEST_CASE("a receiver that stood for a moment does not stop the source", "[scenario]") {
-    Plan plan = calm_plan(3, 256 * kMiB);
+    Plan plan = late_plan(3, 256 * kMiB, 500'000'000, milliseconds{30});
     plan.link_bytes_per_s = 1'250'000'000;
-    plan.resident_blocks = 24;
-    plan.socket_buffer_bytes = 8U << 20U;
-    plan.told_bytes_per_s = 0;
-    plan.disk_bytes_per_s = 500'000'000;
-    plan.disk_late_max = milliseconds{30};
-    plan.member[0].disk_bytes_per_s = 10'000'000'000;
     plan.events_max = 2'000'000'000;
     plan.seed = GENERATE(1U, 2U, 3U);
     const Ran ran{plan};

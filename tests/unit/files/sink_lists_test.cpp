@@ -18,9 +18,9 @@ using test::Scratch;
 using test::Wish;
 using Names = std::vector<std::string>;
 
-std::size_t remove_what_is_listed(const Scratch& stage) {
+std::size_t remove_what_is_listed(const Scratch& stage, const UsedPaths& used = {}) {
     const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    return remove_listed(directory.get());
+    return remove_listed(directory.get(), used);
 }
 
 }  // namespace
@@ -65,14 +65,13 @@ TEST_CASE("what took a file's place later, or what others use, is not removed wi
                               removal_of(used),
                               removal_of(outside.path("tree/")),
                               removal_of(outside.path("libs/a"))}));
-    const UniqueFd directory{::open(stage.path().c_str(), O_RDONLY | O_DIRECTORY)};
     // Renamed over it, as a stage with overwrite does, so that it is another from the start.
     outside.write("file.new", "another job's");
     REQUIRE(::rename(outside.path("file.new").c_str(), file.c_str()) == 0);
-    CHECK(remove_listed(directory.get(), {used, outside.path("tree"), outside.path("libs/")}) ==
+    CHECK(remove_what_is_listed(stage, {used, outside.path("tree"), outside.path("libs/")}) ==
           0);
     CHECK(outside.names() == Names{"file", "libs/a", "tree/a", "used"});
-    CHECK(remove_listed(directory.get(), {used}) == 2);
+    CHECK(remove_what_is_listed(stage, {used}) == 2);
     CHECK(outside.names() == Names{"file", "used"});
 }
 

@@ -163,10 +163,8 @@ TEST_CASE("what only this node knows is told from this node, with its name") {
 
 TEST_CASE("where a script announces jobs, the script is suspected, and not the plugin") {
     const Answer unknown{Verdict{}};
-    Site site;
-    CHECK_THAT(objection(unknown, site).value_or(""), Catch::Contains("could the plugin not"));
-    site.is_script_first = true;
-    const std::string sentence = objection(unknown, site).value_or("");
+    CHECK_THAT(objection(unknown, false).value_or(""), Catch::Contains("could the plugin not"));
+    const std::string sentence = objection(unknown, true).value_or("");
     CHECK_THAT(sentence, Catch::Contains("StageFrom=prolog-script"));
     CHECK_THAT(sentence, Catch::Contains("`stagecast prolog`") && !Catch::Contains("plugin"));
 }
