@@ -5,22 +5,35 @@
 
 namespace stage {
 
-std::string amount_text(std::uint64_t bytes) {
-    constexpr std::array<const char*, 5> kUnits{"KB", "MB", "GB", "TB", "PB"};
-    constexpr double kNext = 999.95;  // What would be rounded to 1000.0.
-    if (bytes < 1000) {
+namespace {
+
+using Units = std::array<const char*, 5>;
+
+std::string scaled_text(std::uint64_t bytes, unsigned step, const Units& units) {
+    const double next = step - 0.05;  // What would be rounded to a whole step.
+    if (bytes < step) {
         return count_text(bytes, "byte");
     }
-    double amount = static_cast<double>(bytes) / 1000.0;
+    double amount = static_cast<double>(bytes) / step;
     std::size_t unit = 0;
-    while (amount >= kNext && unit + 1 < kUnits.size()) {
-        amount /= 1000.0;
+    while (amount >= next && unit + 1 < units.size()) {
+        amount /= step;
         ++unit;
     }
     std::array<char, 32> text{};
     static_cast<void>(
-        std::snprintf(text.data(), text.size(), "%.1f %s", amount, kUnits.at(unit)));
+        std::snprintf(text.data(), text.size(), "%.1f %s", amount, units.at(unit)));
     return text.data();
+}
+
+}  // namespace
+
+std::string amount_text(std::uint64_t bytes) {
+    return scaled_text(bytes, 1000, {"KB", "MB", "GB", "TB", "PB"});
+}
+
+std::string binary_amount_text(std::uint64_t bytes) {
+    return scaled_text(bytes, 1024, {"KiB", "MiB", "GiB", "TiB", "PiB"});
 }
 
 std::string count_text(std::uint64_t number, std::string_view what) {

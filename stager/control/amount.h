@@ -9,6 +9,8 @@ namespace stage {
 
 /// "512 bytes", "3.1 KB", "40.0 MB", "1.5 GB": units are powers of 1000.
 [[nodiscard]] std::string amount_text(std::uint64_t bytes);
+/// "512 bytes", "1.5 GiB": powers of 1024, for what a disk has room for.
+[[nodiscard]] std::string binary_amount_text(std::uint64_t bytes);
 
 /// "1 node", "3 nodes".
 [[nodiscard]] std::string count_text(std::uint64_t number, std::string_view what);

@@ -1,11 +1,12 @@
 #include "stager/files/disk_error.h"
 
+#include "stager/control/amount.h"
+
 #include <pwd.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <string_view>
 #include <vector>
 
@@ -88,25 +89,9 @@ Error target_error(const std::string& path, int cause) {
 
 Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
     return Error{Blame::user,
-                 "the files to stage have " + in_words(bytes) + ", this node allows " +
-                     in_words(bytes_max)}
+                 "the files to stage have " + binary_amount_text(bytes) +
+                     ", this node allows " + binary_amount_text(bytes_max)}
         .remedy("stage less, or ask for a larger MaxBytes");
-}
-
-std::string in_words(std::uint64_t bytes) {
-    constexpr std::array<const char*, 5> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB"};
-    if (bytes < 1024) {
-        return std::to_string(bytes) + " bytes";
-    }
-    double amount = static_cast<double>(bytes) / 1024.0;
-    std::size_t unit = 0;
-    while (amount >= 1024.0 && unit + 1 < kUnits.size()) {
-        amount /= 1024.0;
-        ++unit;
-    }
-    std::array<char, 32> text{};
-    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f %s", amount, kUnits[unit]));
-    return text.data();
 }
 
 }  // namespace stage

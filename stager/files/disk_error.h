@@ -21,7 +21,4 @@ namespace stage {
 /// More than MaxBytes of this node's stagecast.conf.
 [[nodiscard]] Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max);
 
-/// "1.5 GiB", "512 bytes".
-[[nodiscard]] std::string in_words(std::uint64_t bytes);
-
 }  // namespace stage

@@ -1,5 +1,6 @@
 #include "stager/files/file_sink.h"
 
+#include "stager/control/amount.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/target_archive.h"
 #include "stager/files/target_file.h"
@@ -220,8 +221,8 @@ Status FileSink::add_needs(const Target& target, std::map<std::uint64_t, TargetN
     with.inodes += sum.inodes;
     if (with.bytes > disk.free_bytes) {
         return target_error(target.path(), ENOSPC)
-            .remedy(in_words(with.bytes) + " are needed and " + in_words(disk.free_bytes) +
-                    " free");
+            .remedy(binary_amount_text(with.bytes) + " are needed and " +
+                    binary_amount_text(disk.free_bytes) + " free");
     }
     if (with.inodes > disk.free_inodes) {
         return target_error(target.path(), ENOSPC)

@@ -1,5 +1,6 @@
 #include "stager/files/unpack_tree.h"
 
+#include "stager/control/amount.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 
@@ -61,7 +62,7 @@ Status UnpackTree::take(std::uint64_t bytes, std::uint64_t inodes) {
     inodes_ += inodes;
     if (limits_.bytes_max != 0 && bytes_ > limits_.bytes_max) {
         return Error{Blame::user,
-                     "it unpacks to more than the " + in_words(limits_.bytes_max) +
+                     "it unpacks to more than the " + binary_amount_text(limits_.bytes_max) +
                          " that this site allows"}
             .remedy("stage less, or ask for a larger MaxBytes");
     }
@@ -69,7 +70,7 @@ Status UnpackTree::take(std::uint64_t bytes, std::uint64_t inodes) {
         const bool is_bytes = room_ > limits_.bytes_free;
         return target_error(path_, ENOSPC)
             .remedy("the archive unpacks to more than the " +
-                    (is_bytes ? in_words(limits_.bytes_free)
+                    (is_bytes ? binary_amount_text(limits_.bytes_free)
                               : std::to_string(limits_.inodes_free) + " inodes") +
                     " that were free");
     }

@@ -17,11 +17,4 @@ TEST_CASE("each usual errno has its remedy and its blame") {
     CHECK(target_error("/tmp/x", ENOTTY).sentence().starts_with("/tmp/x: "));
 }
 
-TEST_CASE("amounts are in words") {
-    CHECK(in_words(0) == "0 bytes");
-    CHECK(in_words(1023) == "1023 bytes");
-    CHECK(in_words(1536) == "1.5 KiB");
-    CHECK(in_words(5ULL << 40U) == "5.0 TiB");
-}
-
 }  // namespace stage
