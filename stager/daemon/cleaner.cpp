@@ -1,7 +1,5 @@
 #include "stager/daemon/cleaner.h"
 
-#include "stager/daemon/heirs.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -45,7 +43,7 @@ void Cleaner::remove_directory(std::uint32_t job_id,
     }
     RemoveRequest what{.path = directory_names(job_id, step_id),
                        .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
-    find_heirs(services_.verdicts, *root, {job_id, step_id}, what);
+    find_heirs(services_.verdicts, open_(), *root, {job_id, step_id}, what);
     const auto started = services_.children.remove_tree(
         *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
             if (event.kind == SpawnEvent::Kind::started) {

@@ -7,12 +7,14 @@
 // nothing of it is remembered.
 #pragma once
 
+#include "stager/daemon/heirs.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/job_roots.h"
 #include "stager/daemon/services.h"
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace stage {
 
@@ -20,8 +22,12 @@ class Cleaner {
   public:
     using OnDone = std::function<void()>;
 
+    /// The stages of now (heirs.h).
+    using Open = std::function<OpenStages()>;
+
     /// Both outlive it.
-    Cleaner(Services& services, JobRoots& roots) : services_{services}, roots_{roots} {}
+    Cleaner(Services& services, JobRoots& roots, Open open)
+        : services_{services}, roots_{roots}, open_{std::move(open)} {}
 
     /// Removes the job's directory (kWholeJob) or the step's, temporary files and stored
     /// verdicts, in the background; `on_done` comes from the loop, whether all went or not.
@@ -37,6 +43,7 @@ class Cleaner {
 
     Services& services_;
     JobRoots& roots_;
+    Open open_;
 };
 
 }  // namespace stage

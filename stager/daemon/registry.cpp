@@ -29,7 +29,7 @@ bool covers(std::uint32_t asked_step, std::uint32_t step) {
 Registry::Registry(Services& services)
     : services_{services},
       roots_{services.config, services.verdicts},
-      cleaner_{services, roots_},
+      cleaner_{services, roots_, [this] { return open_stages(); }},
       endings_{services,
                cleaner_,
                [this](std::uint32_t job_id, std::uint32_t step_id) {
@@ -218,6 +218,17 @@ std::vector<const Stage*> Registry::all() const {
         all.push_back(stage.get());
     }
     return all;
+}
+
+/// Those that may find files which somebody else's end would take.
+OpenStages Registry::open_stages() const {
+    OpenStages open;
+    for (const auto& [key, stage] : stages_) {
+        if (stage->may_find_files()) {
+            open.push_back(key);
+        }
+    }
+    return open;
 }
 
 /// Nobody will say that it has ended here, so it says so itself.

@@ -67,8 +67,10 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] Failures failures() const;
     [[nodiscard]] bool is_quiet() const;
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
-    [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
+    [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
+    /// And asks for files that may be here already, outside of its directory.
+    [[nodiscard]] bool may_find_files() const { return is_open() && asks_outside_; }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
 
@@ -134,6 +136,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     std::optional<StageRequest> request_;
     StageWishes wishes_;
+    bool asks_outside_ = false;
     std::optional<StagePlan> plan_;
     std::optional<Failure>
         reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.

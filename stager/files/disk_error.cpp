@@ -87,6 +87,11 @@ Error target_error(const std::string& path, int cause) {
     return with_remedy(kTargetRemedies, path, cause);
 }
 
+Error was_taken_away(const std::string& path) {
+    return Error{Blame::user, path + ": was removed or replaced while it was staged"}.remedy(
+        "submit the job again");
+}
+
 Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
     return Error{Blame::user,
                  "the files to stage have " + binary_amount_text(bytes) +

@@ -18,6 +18,9 @@ namespace stage {
 /// Making, writing or renaming the destination `path` failed.
 [[nodiscard]] Error target_error(const std::string& path, int cause);
 
+/// What was found at its destination, and was to stay, is there no more.
+[[nodiscard]] Error was_taken_away(const std::string& path);
+
 /// More than MaxBytes of this node's stagecast.conf.
 [[nodiscard]] Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max);
 

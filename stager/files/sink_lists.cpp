@@ -41,10 +41,17 @@ Status FileSink::give_names() {
 
 Status FileSink::list_named(std::size_t index) {
     const Place& place = places_[index];
-    if (!place.is_outside || !place.is_temporary || config_.list_directory.empty()) {
+    if (!place.is_outside || config_.list_directory.empty()) {
         return {};
     }
-    to_remove_.push_back(removal_of(path(index) + list_mark(index)));
+    const std::string removal = removal_of(path(index) + list_mark(index));
+    if (!place.is_temporary) {
+        if (place.target->is_new()) {
+            made_.push_back(removal);
+        }
+        return {};
+    }
+    to_remove_.push_back(removal);
     return add_to_stage_list(config_.list_directory, kRemoveList, to_remove_.back());
 }
 
@@ -59,6 +66,10 @@ Status FileSink::write_lists() const {
     Status written = write_stage_list(config_.list_directory, kRemoveList, to_remove_);
     return written ? write_stage_list(config_.list_directory, kFilesList, files)
                    : std::move(written);
+}
+
+Status FileSink::list_undone() const {
+    return write_stage_list(config_.list_directory, kUndoneList, made_);
 }
 
 /// A directory's name in the remove list ends in a slash.

@@ -40,10 +40,15 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
     return lists;
 }
 
-UniqueFd open_list(int directory) {
+std::size_t remove_by_lists(int directory, const UsedPaths& used) {
     const UniqueFd lists{::openat(directory, kListDirectory, kPlaceHere)};
-    return UniqueFd{
-        ::openat(lists.get(), kRemoveList, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    std::size_t count = 0;
+    for (const char* name : {kRemoveList, kUndoneList}) {
+        const UniqueFd list{
+            ::openat(lists.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+        count += remove_by_list(list.get(), used);
+    }
+    return count;
 }
 
 std::string read_list(int list) {
@@ -231,10 +236,10 @@ std::size_t remove_by_list(int list, const UsedPaths& used) {
 }
 
 std::size_t remove_listed(int directory, const UsedPaths& used) {
-    std::size_t count = remove_by_list(open_list(directory).get(), used);
+    std::size_t count = remove_by_lists(directory, used);
     for (const std::string& name : step_directories(directory)) {
         const UniqueFd step{::openat(directory, name.c_str(), kPlaceHere)};
-        count += step ? remove_by_list(open_list(step.get()).get(), used) : 0;
+        count += step ? remove_by_lists(step.get(), used) : 0;
     }
     return count;
 }

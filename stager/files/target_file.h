@@ -41,6 +41,7 @@ class TargetFile final : public Target {
     [[nodiscard]] bool is_named() const override {
         return way_ == Way::write && fd_ && !has_temporary_;
     }
+    [[nodiscard]] bool is_new() const override { return is_new_; }
 
     [[nodiscard]] UniqueFd reading() const override;
     [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }
@@ -85,6 +86,7 @@ class TargetFile final : public Target {
     [[nodiscard]] Status compare_holes() const;
     [[nodiscard]] Status rename_if_free();
     [[nodiscard]] Status meet_newcomer();
+    [[nodiscard]] Status still_there() const;
     [[nodiscard]] Error differs() const;
     [[nodiscard]] Error failed(int cause) const;
 
@@ -94,6 +96,7 @@ class TargetFile final : public Target {
     std::string name_;
     std::string temporary_;  ///< Its name; meaningful while has_temporary_.
     bool has_temporary_ = false;
+    bool is_new_ = false;
     bool may_replace_ = false;  ///< Whatever has the final name when we are done.
     Way way_ = Way::write;
     UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.

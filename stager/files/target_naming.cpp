@@ -1,4 +1,5 @@
 // How does a file that is whole get its name, where somebody may have taken it meanwhile?
+#include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/target_file.h"
 
@@ -36,7 +37,7 @@ bool same_content(int one, int other, std::uint64_t size) {
 
 Status TargetFile::appear() {
     if (way_ != Way::write) {
-        return {};
+        return still_there();
     }
     if (may_replace_) {
         if (::renameat(
@@ -81,6 +82,19 @@ Status TargetFile::rename_if_free() {
     }
     has_temporary_ = false;
     return {};
+}
+
+/// What had the name from the beginning may be another job's to remove.
+Status TargetFile::still_there() const {
+    struct stat there {};
+    struct stat ours {};
+    const bool is_there =
+        ::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there && (way_ == Way::leave || (::fstat(fd_.get(), &ours) == 0 &&
+                                            identity_of(ours) == identity_of(there)))) {
+        return {};
+    }
+    return was_taken_away(path());
 }
 
 /// Somebody took the name while we wrote. Its being there is judged as it would have been.

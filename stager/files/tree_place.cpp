@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -60,7 +61,8 @@ std::string TreePlace::temporary_path() const {
 Status TreePlace::look() {
     struct stat there {};
     if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
-        return errno == ENOENT ? Status{} : Status{failed(errno)};
+        is_new_ = errno == ENOENT;
+        return is_new_ ? Status{} : Status{failed(errno)};
     }
     return look_at(there);
 }
@@ -157,10 +159,12 @@ Status TreePlace::sync() const {
 }
 
 Status TreePlace::appear() {
-    if (is_left_) {
-        return {};
-    }
     const int at = directory_.fd.get();
+    if (is_left_) {
+        return ::faccessat(at, name_.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0
+                   ? Status{}
+                   : Status{was_taken_away(path())};
+    }
     int cause = 0;
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) != 0) {
         cause = errno;

@@ -8,6 +8,7 @@
 #include "stager/worker/handed_over.h"
 #include "stager/worker/looking.h"
 #include "stager/worker/orders.h"
+#include "stager/worker/setup_broadcast.h"
 #include "stager/worker/statistics.h"
 #include "stager/worker/wiring.h"
 
@@ -25,11 +26,8 @@ using std::chrono::seconds;
 
 constexpr milliseconds kSetupPatience = seconds{60};
 constexpr milliseconds kDefaultPatience = seconds{600};
+constexpr milliseconds kVerdictPatience = seconds{10};
 constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
-
-milliseconds or_default(milliseconds time, milliseconds instead) {
-    return time.count() > 0 ? time : instead;
-}
 
 std::string job_name(const StageKey& key) {
     std::string name = std::to_string(key.job_id);
@@ -68,6 +66,7 @@ class Stage final : public Watcher {
     [[nodiscard]] Writer writer() const;
     void tell_held(const core::Outcome& held);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
+    void undo();
     [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
 
     const Logger& log_;
@@ -199,26 +198,13 @@ Result<BroadcastConfig> Stage::connect() {
     }
     offer_ = wired->cards[setup_.source.index()].offer;
     Result<BroadcastConfig> config = broadcast_among(wired->cards, setup_.rank, setup_.source);
-    const Result<Address> group = Address::parse(setup_.group_address, setup_.group_port);
-    if (!config || !group) {
-        return config ? group.error() : std::move(config).error();
+    Status followed = config ? follow(setup_, *config) : Status{};
+    if (!config || !followed) {
+        return config ? std::move(followed).error() : std::move(config).error();
     }
-    config->group = *group;
-    config->protection = static_cast<seal::Protection>(setup_.protection);
-    config->group_key = setup_.group_key;
-    config->session = setup_.session;
-    config->rate_bits_per_s = setup_.rate_max;
-    config->is_rate_told = setup_.rate_told;
-    config->may_compress = setup_.may_compress;
-    follow(setup_.policies, *config);
     rails_ = config->rails;
-    if (Status used = use_rails(sockets_, *group, rails_); !used) {
-        return std::move(used).error();
-    }
-    config->ready_timeout = or_default(setup_.connect_timeout, seconds{5});
-    config->stall_timeout = or_default(setup_.stall_timeout, seconds{30});
-    config->linger = or_default(setup_.linger, seconds{60});
-    return config;
+    Status used = use_rails(sockets_, config->group, rails_);
+    return used ? std::move(config) : std::move(used).error();
 }
 
 Status Stage::run() {
@@ -291,12 +277,28 @@ Status Stage::tell_end(const BroadcastReport& report) {
             Error{Blame::internal, "the broadcast ended without saying why"});
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
+        undo();
     }
     Status said = control_.say(FromWorker{WorkerReleased{statistics(report)}});
     if (is_here_ && setup_.may_cache && work_->sink() != nullptr) {
         keep_trees_for_later(*work_->sink(), control_, interrupts_);
     }
     return said;
+}
+
+/// A job that fails leaves nothing. Who has said that all is here waits to be told of failure:
+/// the others may well be good. But a push's next round finds here what it needs.
+void Stage::undo() {
+    if (work_->sink() == nullptr || !work_->sink()->has_made() ||
+        setup_.key.job_id == kPushJob) {
+        return;
+    }
+    if (is_here_ && !control_.waits_for_abort(kVerdictPatience)) {
+        return;
+    }
+    if (Status listed = work_->sink()->list_undone(); !listed) {
+        log_.warn("files of a stage that failed stay", {{"why", listed.error().sentence()}});
+    }
 }
 
 void Stage::on_progress(const core::Outcome& outcome) {

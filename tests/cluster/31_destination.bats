@@ -10,16 +10,7 @@ teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { no_place /tmp/d; test_ends; }
 
-# What a healthy node holds after a job that never ran is the whole file or none, and none if it was temporary.
-whole_or_absent() {
-  local node path want
-  want=$(sha256sum < "$WORK/data" | cut -c 1-64)
-  for node in "${NODES[@]}"; do
-    for path in $(lab on "$node" find /tmp/d -type f); do
-      [ "$path $(lab on "$node" sha256sum "$path" | cut -c 1-64)" = "/tmp/d/data $want" ] || { echo "$node: $path"; return 1; }
-    done
-  done
-}
+# A job that never ran leaves nothing on the healthy nodes.
 gone_everywhere() {
   local node
   for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp/d -type f)" ] || return 1; done
@@ -82,7 +73,7 @@ gone_everywhere() {
   sentence "$OUT" n1 /tmp/d/data '(exists|differ)'
   [ "$(lab on n1 cat /tmp/d/data)" = mine ]
   lab on n1 rm /tmp/d/data
-  whole_or_absent
+  wait_for 10 gone_everywhere
   OUT=$WORK/out
   as_alice srun -N3 --stage-file=data:/tmp/d/data /srv/rank.sh > "$OUT"
   staged_everywhere "$OUT" data
@@ -190,7 +181,41 @@ directory_gone() {
   sbatch_fails --stage-file=data:/tmp/d/data
   no_fault n1
   sentence "$OUT" n1 /tmp/d/data 'Disk quota exceeded'
-  whole_or_absent
+  wait_for 10 gone_everywhere
+}
+
+# staging_fails_late ARGS...: n0 and n1 have /tmp/d/data when the worker of n2 is killed.
+staging_fails_late() {
+  script 'echo SCRIPT'
+  submit -N3 "$@" job.sh
+  wait_for 40 has_worker n2
+  lab on n2 pkill -STOP -u alice -x stagecast-worke
+  wait_for 20 lab on n0 test -e /tmp/d/data
+  wait_for 20 lab on n1 test -e /tmp/d/data
+  lab on n2 pkill -KILL -u alice -x stagecast-worke
+  wait_job "$JOB" FAILED
+  no_rank_ran "$OUT"
+  node_sentence "$OUT" n2 '(killed|signal|ended|died)'
+}
+has_worker() { lab on "$1" pgrep -u alice -x stagecast-worke; }
+slow_source() { fault n0 'read 200 /home/alice/'; }
+
+@test "the staging fails once others are done: what it made goes there, what it replaced or found stays" {
+  input data 5000000
+  as_alice mkdir "$T/tree"
+  as_alice cp "$T/data" "$T/tree/member"
+  place /tmp/d
+  slow_source
+  staging_fails_late --stage-file=tree:/tmp/d/tree --stage-file=data:/tmp/d/data
+  wait_for 10 gone_everywhere
+  lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
+  staging_fails_late --stage-file=data:/tmp/d/data:keep
+  [ "$(lab on n1 cat /tmp/d/data)" = mine ]
+  lab on n1 test ! -e /tmp/d/tree
+  no_fault n0
+  lab on n1 rm /tmp/d/data
+  as_alice srun -N3 --stage-file=tree:/tmp/d/tree --stage-file=data:/tmp/d/data /srv/rank.sh > "$WORK/out"
+  staged_everywhere "$WORK/out" data
 }
 
 @test "the disk fails (EIO), below StageRoot too" {

@@ -1,6 +1,7 @@
 // Is it known who else uses what a stage left outside of its directory?
 #include "stager/daemon/heirs.h"
 
+#include "stager/control/spec_list.h"
 #include "stager/daemon/job_directory.h"
 #include "tests/unit/scratch.h"
 
@@ -25,10 +26,10 @@ class Node {
         verdict.paths = std::move(paths);
         REQUIRE(verdicts_->save(key, verdict));
     }
-    RemoveRequest find(const EndingStage& ending) {
+    RemoveRequest find(const EndingStage& ending, const OpenStages& open = {}) {
         RemoveRequest what{.path = directory_names(ending.job_id, ending.step_id),
                            .user = {.uid = kUser.uid, .gid = kUser.gid, .name = {}}};
-        find_heirs(*verdicts_, root_->get(), ending, what);
+        find_heirs(*verdicts_, open, root_->get(), ending, what);
         return what;
     }
     std::string own_path(const std::string& job) { return root_place_.path() + '/' + job; }
@@ -61,6 +62,39 @@ TEST_CASE("who of the user's was told of files elsewhere inherits what a job lef
     CHECK_THAT(step.heirs, Catch::Matchers::UnorderedEquals(Texts{"42", "43"}));
 }
 
+TEST_CASE("while a stage of the user's may find files nothing goes, and it inherits all") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    using Texts = std::vector<std::string>;
+    Node node;
+    node.add({.job_id = 42, .step_id = kWholeJob, .restart = 0}, {"/tmp/a"});
+    node.add({.job_id = 43, .step_id = kWholeJob, .restart = 0}, {"/tmp/a"});
+    node.add({.job_id = 44, .step_id = kWholeJob, .restart = 0}, {}, {2002, 2002});
+    const StageKey own{.job_id = 42, .step_id = 3, .restart = 0};
+    const StageKey others{.job_id = 44, .step_id = kWholeJob, .restart = 0};
+    CHECK(node.find(kJob42, {own, others}).used == Texts{"/tmp/a"});
+    const StageKey open{.job_id = 43, .step_id = 1, .restart = 0};
+    const RemoveRequest what = node.find(kJob42, {open});
+    CHECK(what.used == Texts{"/"});
+    CHECK(what.heirs == Texts{"43.step.1", "43"});
+}
+
+TEST_CASE("what may lie outside of its directory is seen in what a stage asks for") {
+    StageSpec spec;
+    spec.source = "/home/a/x";
+    const auto is_outside = [&] { return may_lie_outside(*serialize(std::span{&spec, 1})); };
+    CHECK_FALSE(is_outside());
+    spec.destination = "below/x";
+    CHECK_FALSE(is_outside());
+    spec.destination = "/tmp/x";
+    CHECK(is_outside());
+    spec.destination.clear();
+    spec.is_list = true;
+    CHECK(is_outside());
+    CHECK(may_lie_outside("no specs"));
+}
+
 TEST_CASE("however many files others use, the request to remove one's own can be read") {
     if (::geteuid() != 0) {
         return;
@@ -73,7 +107,8 @@ TEST_CASE("however many files others use, the request to remove one's own can be
         node.add({.job_id = job_id, .step_id = kWholeJob, .restart = 0}, paths);
     }
     const RemoveRequest what = node.find(kJob42);
-    CHECK(what.used.size() > 250);
+    CHECK(what.used == std::vector<std::string>{"/"});
+    CHECK(what.heirs.size() == 50);
     const auto message = encode_spawn_request(1, what);
     CHECK(message.size() <= kSpawnRequestMax);
     CHECK(decode_spawn_request(message));

@@ -159,6 +159,34 @@ TEST_CASE("of two temporary files one has its name and the other fails: the one 
     CHECK(outside.names() == Names{"b"});
 }
 
+TEST_CASE(
+    "what a stage made for good goes once it has failed elsewhere, what it replaced stays") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    outside.write("same", "same");
+    outside.write("over", "old");
+    ::mkdir((from.path() + "/tree").c_str(), 0700);
+    from.write("tree/a", "x");
+    const std::string root = outside.path();
+    const std::vector<Wish> wishes{
+        {.source = from.write("new", "new"), .root = root, .below = "new"},
+        {.source = from.path("tree"), .root = root, .below = "tree"},
+        {.source = from.write("same", "same"),
+         .root = root,
+         .below = "same",
+         .existing = Existing::refuse},
+        {.source = from.write("over", "over"), .root = root, .below = "over"},
+        {.source = from.write("used", "used"), .root = root, .below = "used"}};
+    FileSink sink{test::sink_config(wishes, stage.path())};
+    REQUIRE(said(test::deliver(object_of(wishes), sink, 1)) == "ok");
+    CHECK(remove_what_is_listed(stage) == 0);
+    REQUIRE(sink.list_undone());
+    CHECK(remove_what_is_listed(stage, {outside.path("used")}) == 2);
+    CHECK(outside.names() == Names{"over", "same", "used"});
+    CHECK(content_of(outside.path("over")) == "over");
+}
+
 TEST_CASE("what was added to a list counts, and a name that broke off does not") {
     const Scratch stage;
     const Scratch outside;

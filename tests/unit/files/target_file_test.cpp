@@ -205,6 +205,25 @@ TEST_CASE("a name taken while we wrote is judged like one that was there") {
     CHECK(to.names() == Names{"x"});
 }
 
+TEST_CASE("what was found in its place and is taken away while the stage runs is missed") {
+    const Scratch from;
+    const Scratch to;
+    const auto existing = GENERATE(Existing::refuse, Existing::keep);
+    const std::vector<Wish> wishes{{.source = from.write("a", "content"),
+                                    .root = to.path(),
+                                    .below = "x",
+                                    .existing = existing}};
+    const auto blocks = test::object_of(wishes);
+    to.write("x", "content");
+    FileSink sink{test::sink_config(wishes)};
+    REQUIRE(test::put(sink, 0, blocks[0]));
+    REQUIRE(test::put(sink, 1, blocks[1]));
+    REQUIRE(::unlink(to.path("x").c_str()) == 0);
+    CHECK_THAT(sink.finish().error().sentence(),
+               Contains("/x: was removed or replaced while it was staged"));
+    CHECK(to.names().empty());
+}
+
 TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
     if (!test::is_root()) {
         WARN("needs root to give a file away");
