@@ -1,12 +1,12 @@
 // Was this packet number seen before?
 //
-// A sliding window of 1024 numbers per sender (RFC 6479's method): what is older than the
+// A sliding window of the last numbers of one sender (RFC 6479's method): what is older than the
 // window counts as seen. Control packets pass through it; data replays are idempotent and need
 // not.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 namespace stage::seal {
 
@@ -14,11 +14,14 @@ class ReplayWindow {
   public:
     static constexpr std::uint64_t kSize = 1024;
 
+    /// Of so many numbers, a multiple of 64: an eighth of that in bytes.
+    explicit ReplayWindow(std::uint64_t size = kSize) : words_(size / 64) {}
+
     /// True once for each number that is not too old. Call only for packets that opened.
     [[nodiscard]] bool admit(std::uint64_t number) {
         if (!any_ || number > highest_) {
             forget_up_to(number);
-        } else if (highest_ - number >= kSize || is_marked(number)) {
+        } else if (highest_ - number >= size() || is_marked(number)) {
             return false;
         }
         mark(number);
@@ -29,10 +32,11 @@ class ReplayWindow {
     [[nodiscard]] std::uint64_t highest() const { return highest_; }
 
   private:
+    [[nodiscard]] std::uint64_t size() const { return 64 * words_.size(); }
     void forget_up_to(std::uint64_t number) {
-        const std::uint64_t fresh = any_ ? number - highest_ : kSize;
-        if (fresh >= kSize) {
-            words_.fill(0);
+        const std::uint64_t fresh = any_ ? number - highest_ : size();
+        if (fresh >= size()) {
+            words_.assign(words_.size(), 0);
         } else {
             // Counted, not compared: behind the largest number of all there is none.
             for (std::uint64_t count = fresh; count > 0; --count) {
@@ -50,7 +54,7 @@ class ReplayWindow {
         words_[(number / 64) % words_.size()] |= std::uint64_t{1} << (number % 64);
     }
 
-    std::array<std::uint64_t, kSize / 64> words_{};
+    std::vector<std::uint64_t> words_;
     std::uint64_t highest_ = 0;
     bool any_ = false;
 };

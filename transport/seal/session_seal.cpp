@@ -6,6 +6,13 @@
 #include <utility>
 
 namespace stage::seal {
+namespace {
+
+/// What comes to the group may wait in its socket, data and all, while later packets of the
+/// same sender come to the own one: as many numbers as 64 MiB of small packets.
+constexpr std::uint64_t kStreamWindow = 1U << 16U;
+
+}  // namespace
 
 SessionSeal::SessionSeal(SessionKeys keys)
     : keys_{std::move(keys)}, demux_{seal::demux(keys_.session)} {
@@ -20,7 +27,11 @@ PacketKey SessionSeal::key_of(Rank rank, std::uint32_t epoch) const {
 
 void SessionSeal::prepare(Rank sender) {
     own_cipher_.emplace(keys_.protection, key_of(keys_.own, 0), PacketCipher::Direction::seal);
-    if (sender != keys_.own && keys_.protection != Protection::none) {
+    if (sender == keys_.own) {
+        return;
+    }
+    senders_[sender].control = ReplayWindow{kStreamWindow};
+    if (keys_.protection != Protection::none) {
         senders_[sender].opening.prepare(
             PacketCipher{keys_.protection, key_of(sender, 0), PacketCipher::Direction::open},
             0);

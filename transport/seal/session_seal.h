@@ -37,7 +37,7 @@ class SessionSeal {
     explicit SessionSeal(SessionKeys keys);
 
     /// Makes the own key and that of `sender`, from whom most will come, before a packet waits
-    /// for them.
+    /// for them. Its packets may overtake each other by 65,536 numbers.
     void prepare(Rank sender);
 
     /// The next packet number: each is given once.

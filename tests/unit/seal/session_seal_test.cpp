@@ -176,6 +176,28 @@ TEST_CASE("a control packet is opened once, a DATA packet as often as it comes")
     CHECK(receiver.counters().replayed == 2);
 }
 
+TEST_CASE(
+    "what waits in the group's socket may be overtaken by far more numbers at the source's") {
+    const auto protection = GENERATE(Protection::none, Protection::encrypt);
+    SessionSeal sender{keys_of(7, protection)};
+    SessionSeal receiver{keys_of(1, protection)};
+    const std::uint64_t late = GENERATE(5U, 4465U, 4464U);
+    const auto is_opened = [&](std::uint64_t number) {
+        auto packet = packet_of(sender, header_of(PacketType::ready, 7, number), kReady);
+        return receiver.open(packet).has_value();
+    };
+    SECTION("the source's") {
+        receiver.prepare(Rank{7});
+        CHECK(is_opened(70'000));
+        CHECK(is_opened(late) == (late == 4465));
+        CHECK_FALSE(is_opened(late));
+    }
+    SECTION("another's") {
+        CHECK(is_opened(70'000));
+        CHECK_FALSE(is_opened(late));
+    }
+}
+
 TEST_CASE("DATA numbers expand across their wraps and across epochs") {
     SessionSeal sender{keys_of(7, Protection::encrypt)};
     SessionSeal receiver{keys_of(1, Protection::encrypt)};
