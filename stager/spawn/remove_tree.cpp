@@ -30,12 +30,21 @@ namespace {
 constexpr int kRetries = 40;
 constexpr std::chrono::milliseconds kRetryAfter{250};
 
+/// Who acts, and for how long at most.
+struct Acting {
+    const UserIdentity& user;
+    std::chrono::seconds longest;
+    bool was_late = false;
+};
+
 /// In a child of its own, because becoming the user is for good. Whatever the user does to that
-/// child (it can be stopped or killed), root goes on afterwards.
-void do_as(const UserIdentity& user, const std::function<bool()>& work) {
+/// child (it can be stopped or killed), and whatever hangs, root goes on afterwards.
+void do_as(Acting& acting, const std::function<bool()>& work) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-        ::_exit(become_user(user) && work() ? 0 : 1);
+        // Kills it where only that ends a call: in a file system that does not answer.
+        static_cast<void>(::alarm(static_cast<unsigned>(acting.longest.count())));
+        ::_exit(become_user(acting.user) && work() ? 0 : 1);
     }
     for (int status = 0; pid > 0;) {
         const pid_t got = ::waitpid(pid, &status, WUNTRACED);
@@ -43,13 +52,14 @@ void do_as(const UserIdentity& user, const std::function<bool()>& work) {
             continue;
         }
         if (got != pid || !WIFSTOPPED(status)) {
+            acting.was_late |= got == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
             return;
         }
         static_cast<void>(::kill(pid, SIGKILL));
     }
 }
 
-void empty_as_user(int top, const RemoveRequest& what) {
+void empty_as_user(int top, const RemoveRequest& what, Acting& acting) {
     if (::geteuid() != 0) {
         return;
     }
@@ -57,7 +67,7 @@ void empty_as_user(int top, const RemoveRequest& what) {
         static_cast<void>(remove_listed(top, what.used));
         return;
     }
-    do_as(what.user, [top, &what] {
+    do_as(acting, [top, &what] {
         // First what the stage left elsewhere: the list of it lies in here.
         static_cast<void>(remove_listed(top, what.used));
         return empty_directory(top).ok();
@@ -65,7 +75,7 @@ void empty_as_user(int top, const RemoveRequest& what) {
 }
 
 /// What the stage left elsewhere, though the job may have removed the list of it.
-void follow_kept_lists(int root, const RemoveRequest& what) {
+void follow_kept_lists(int root, const RemoveRequest& what, Acting& acting) {
     if (::geteuid() != 0) {
         return;
     }
@@ -83,7 +93,7 @@ void follow_kept_lists(int root, const RemoveRequest& what) {
     if (what.user.uid == 0) {
         follow();
     } else if (!lists.empty()) {
-        do_as(what.user, follow);
+        do_as(acting, follow);
     }
     forget_kept_lists(root, what.path);
 }
@@ -96,10 +106,8 @@ std::string text_of(const std::vector<std::string>& path) {
     return text;
 }
 
-}  // namespace
-
-Status remove_tree(int root, const RemoveRequest& what) {
-    follow_kept_lists(root, what);
+/// With what other users left in it, and its name.
+Status remove_directory(int root, const RemoveRequest& what, Acting& acting) {
     const std::string path = text_of(what.path);
     UniqueFd parent{::fcntl(root, F_DUPFD_CLOEXEC, 3)};
     UniqueFd top;
@@ -120,7 +128,7 @@ Status remove_tree(int root, const RemoveRequest& what) {
         }
     }
     for (int left = kRetries;; --left) {
-        empty_as_user(top.get(), what);
+        empty_as_user(top.get(), what, acting);
         const Status emptied = empty_directory(top.get());
         if (::unlinkat(parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
             errno == ENOENT) {
@@ -134,6 +142,20 @@ Status remove_tree(int root, const RemoveRequest& what) {
         // A process of the job's that outlives it still makes files here.
         std::this_thread::sleep_for(kRetryAfter);
     }
+}
+
+}  // namespace
+
+Status remove_tree(int root, const RemoveRequest& what, std::chrono::seconds longest) {
+    Acting acting{.user = what.user, .longest = longest};
+    follow_kept_lists(root, what, acting);
+    Status removed = remove_directory(root, what, acting);
+    if (removed && acting.was_late) {
+        return Error{Blame::user,
+                     "what was staged elsewhere is not all removed: a file system there did "
+                     "not answer"};
+    }
+    return removed;
 }
 
 }  // namespace stage

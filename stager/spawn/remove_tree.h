@@ -8,10 +8,18 @@
 #include "stager/spawn/request.h"
 #include "transport/base/result.h"
 
+#include <chrono>
+
 namespace stage {
 
+/// Longer than any tree takes; without an end a path of the user's that hangs would hold up all
+/// that waits for the job's end.
+inline constexpr std::chrono::seconds kRemoveAsUserMax{600};
+
 /// Removes `what` below the open directory `root`. What is not there is fine. The error names
-/// what could not be removed first.
-Status remove_tree(int root, const RemoveRequest& what);
+/// what could not be removed first. `longest`: for each of its turns as the user.
+Status remove_tree(int root,
+                   const RemoveRequest& what,
+                   std::chrono::seconds longest = kRemoveAsUserMax);
 
 }  // namespace stage
