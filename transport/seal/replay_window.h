@@ -1,8 +1,8 @@
 // Was this packet number seen before?
 //
-// A sliding window of the last numbers of one sender (RFC 6479's method): what is older than the
-// window counts as seen. Control packets pass through it; data replays are idempotent and need
-// not.
+// A sliding window of the last numbers of one sender (RFC 6479's method): what is older than
+// the window counts as seen. Control packets pass through it; data replays are idempotent and
+// need not.
 #pragma once
 
 #include <cstdint>

@@ -263,28 +263,20 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     const std::string mount = world.outside() + "/hangs";
     REQUIRE(::mkdir(mount.c_str(), 0755) == 0);
     REQUIRE(::chown(mount.c_str(), kSomebody, kSomebody) == 0);
-    const std::string serve = "bindfs -f -o allow_other " + mount + ' ' + mount;
-    ProgramRequest server = SpawnWorld::shell("exec " + serve);
-    SpawnWorld servers;
-    REQUIRE(servers.spawner().start(server, {}));
-    const SpawnEvent began = servers.next(Kind::started);
-    const auto is_mounted = [&] {
-        struct stat here {};
-        struct stat above {};
-        return ::stat(mount.c_str(), &here) == 0 &&
-               ::stat(world.outside().c_str(), &above) == 0 && here.st_dev != above.st_dev;
-    };
-    for (int i = 0; i < 500 && !is_mounted(); ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
-    REQUIRE(is_mounted());
+    const std::string script =
+        "cd " + world.outside() + "; bindfs -f -o allow_other hangs hangs & echo $! >server; " +
+        "for i in $(seq 500); do mountpoint -q hangs && exit; sleep 0.02; done; exit 1";
+    REQUIRE(std::system(script.c_str()) == 0);
+    pid_t server = 0;
+    std::ifstream{world.outside() + "/server"} >> server;
+    REQUIRE(server > 1);
     world.as_user("mkdir -p .stagecast; touch file; printf '" + mount +
                   "/x\\0' >.stagecast/remove");
-    REQUIRE(::kill(began.pid, SIGSTOP) == 0);
+    REQUIRE(::kill(server, SIGSTOP) == 0);
     const Status removed =
         remove_tree(world.fd(), {.path = {"42"}, .user = kUser}, std::chrono::seconds{1});
     CHECK(::umount2(mount.c_str(), MNT_FORCE | MNT_DETACH) == 0);
-    REQUIRE(::kill(began.pid, SIGKILL) == 0);
+    REQUIRE(::kill(server, SIGKILL) == 0);
     CHECK_THAT(sentence_of(removed), Catch::Matchers::Contains("did not answer"));
     CHECK_FALSE(exists(world.job()));
 }
