@@ -34,18 +34,15 @@ std::optional<std::vector<ShelfKey>> Shelf::room_for(std::uint64_t taken) const 
         return std::nullopt;
     }
     std::uint64_t all = taken_ + reserved_;
-    if (all + taken <= quota_) {
-        return std::vector<ShelfKey>{};
-    }
     std::vector<ShelfKey> gone;
-    for (const Node* node : idle_) {
-        if (all + taken <= quota_) {
-            break;
-        }
-        all -= all_of(node->second);
-        gone.push_back(node->first);
+    const auto is_enough = [&] {
+        return all + taken <= quota_ && entries_.size() - gone.size() < kEntriesMax;
+    };
+    for (auto node = idle_.begin(); !is_enough() && node != idle_.end(); ++node) {
+        all -= all_of((*node)->second);
+        gone.push_back((*node)->first);
     }
-    return all + taken <= quota_ ? std::optional{std::move(gone)} : std::nullopt;
+    return is_enough() ? std::optional{std::move(gone)} : std::nullopt;
 }
 
 void Shelf::put(const ShelfKey& key, const Size& size, std::int64_t used_at) {

@@ -2,8 +2,8 @@
 //
 // The index alone, no disk: entries of users by content, and parts of files by the file's
 // stamp; how long each is and what it takes of the disk, when it was used last, how many stages
-// use it now; and which file of a user had which content. Never more than its quota: what was
-// not used for the longest time goes first, what is in use stays.
+// use it now; and which file of a user had which content. Never more than its quota, nor than
+// kEntriesMax: what was not used for the longest time goes first, what is in use stays.
 #pragma once
 
 #include "stager/cache/content.h"
@@ -22,6 +22,9 @@ namespace stage {
 /// Files that are known to have one content; the one that was learnt first is forgotten first.
 /// (Whoever keeps the same bytes under ever new names fills no directory.)
 inline constexpr std::size_t kStampsOfEntryMax = 64;
+
+/// Of small files a large quota has room for more than a daemon should remember.
+inline constexpr std::size_t kEntriesMax = 1U << 17U;
 
 /// What of a disk a name takes, beside the bytes: an inode, and a link's text its own block. So
 /// a million files of a byte each are not a million bytes.

@@ -50,6 +50,21 @@ TEST_CASE("what was not used for the longest time goes first, what is in use sta
     CHECK(shelf.could_take(100'000));
 }
 
+TEST_CASE(
+    "of small files no more are remembered than a daemon should, whatever room there is") {
+    Shelf shelf;
+    shelf.set_quota(1ULL << 50U);
+    for (std::uint32_t uid = 0; uid < kEntriesMax; ++uid) {
+        shelf.put(entry(1, uid), disk(10'000), uid);
+        if (uid + 2 == kEntriesMax) {
+            CHECK(shelf.room_for(10'000) == std::vector<ShelfKey>{});
+        }
+    }
+    CHECK(shelf.room_for(10'000) == std::vector<ShelfKey>{entry(1, 0)});
+    shelf.use(entry(1, 0), kEntriesMax);
+    CHECK(shelf.room_for(10'000) == std::vector<ShelfKey>{entry(1, 1)});
+}
+
 TEST_CASE("room that somebody fills is taken") {
     Shelf shelf;
     shelf.set_quota(100);
