@@ -1,5 +1,7 @@
 #include "stager/daemon/cleaner.h"
 
+#include "stager/spawn/kept_lists.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,7 +18,9 @@ void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
 
 }  // namespace
 
-void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done) {
+std::optional<std::uint32_t> Cleaner::remove(std::uint32_t job_id,
+                                             std::uint32_t step_id,
+                                             OnDone on_done) {
     // Whoever holds it last is the end of it.
     const std::shared_ptr<void> done{
         nullptr,
@@ -26,12 +30,12 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done
             services_.verdicts.forget(key);
         }
     }
-    remove_directory(job_id, step_id, done);
+    return remove_directory(job_id, step_id, done);
 }
 
-void Cleaner::remove_directory(std::uint32_t job_id,
-                               std::uint32_t step_id,
-                               const std::shared_ptr<void>& done) {
+std::optional<std::uint32_t> Cleaner::remove_directory(std::uint32_t job_id,
+                                                       std::uint32_t step_id,
+                                                       const std::shared_ptr<void>& done) {
     const auto root = roots_.to_remove(job_id);
     const Result<Owner> owner = root ? owner_of(*root, job_id) : root.error();
     if (!owner) {
@@ -39,11 +43,16 @@ void Cleaner::remove_directory(std::uint32_t job_id,
             warn_of(services_.log, job_id, owner.error().sentence());
         }
         forget_root_if_gone(root, job_id);
-        return;
+        return std::nullopt;
     }
     RemoveRequest what{.path = directory_names(job_id, step_id),
                        .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
     find_heirs(services_.verdicts, open_(), *root, {job_id, step_id}, what);
+    if (!what.heirs.empty()) {  // Now, for one of them may be next to end.
+        keep_remove_list(*root, what.path);
+        bequeath_kept_lists(*root, what.path, what.heirs);
+    }
+    const bool is_elsewhere = !open_kept_lists(*root, what.path, owner->uid).empty();
     const auto started = services_.children.remove_tree(
         *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
             if (event.kind == SpawnEvent::Kind::started) {
@@ -61,6 +70,7 @@ void Cleaner::remove_directory(std::uint32_t job_id,
         services_.log.warn("a job's directory is not removed",
                            {{"job", job_id}, {"why", started.error().sentence()}});
     }
+    return started && is_elsewhere ? std::optional{owner->uid} : std::nullopt;
 }
 
 /// While there is something left below a StageRoot of before only this tells the next sweep.

@@ -1,10 +1,10 @@
 #include "stager/daemon/heirs.h"
 
+#include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/spawn/kept_lists.h"
 
-#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -17,19 +17,18 @@ constexpr std::size_t kBytesMax = kSpawnRequestMax / 2;
 constexpr std::size_t kEach = 16;
 constexpr const char* kAllPaths = "/";
 
-bool is_user_of(const Result<Owner>& owner, const RemoveRequest& what) {
-    return owner && owner->uid == what.user.uid;
-}
-
 /// Of the paths, those that lie outside of the stage's directory.
-std::vector<std::string> outside(const Verdict& verdict) {
-    std::vector<std::string> paths;
+Outside outside_of(const Verdict& verdict) {
+    Outside outside;
     for (const std::string& path : verdict.paths) {
-        if (!path.empty() && !path.starts_with(verdict.stage_dir + '/')) {
-            paths.push_back(path);
+        if (path == verdict.stage_dir) {  // All that a list named.
+            outside.is_any = true;
+        } else if (!path.empty() && !path.starts_with(verdict.stage_dir + '/')) {
+            outside.paths.push_back(path);
         }
     }
-    return paths;
+    outside.is_any |= !outside.paths.empty();
+    return outside;
 }
 
 void add_used(std::vector<std::string>& used, std::vector<std::string> paths) {
@@ -50,15 +49,26 @@ void add_used(std::vector<std::string>& used, std::vector<std::string> paths) {
 
 }  // namespace
 
-bool may_lie_outside(std::string_view specs) {
+Outside outside_of(std::string_view specs) {
+    Outside outside;
     const Result<std::vector<StageSpec>> parsed = parse_serialized(specs);
-    return !parsed || std::ranges::any_of(*parsed, [](const StageSpec& spec) {
-        return spec.is_list || spec.destination.starts_with('/');
-    });
+    for (const StageSpec& spec : parsed ? *parsed : std::vector<StageSpec>{}) {
+        const Result<Destination> destination = destination_of(spec);
+        if (spec.is_list) {
+            outside.is_any = true;
+        } else if (destination && destination->is_absolute) {
+            outside.paths.push_back(destination->path);
+            if (spec.is_with_libraries) {
+                outside.paths.push_back(destination->path + std::string{kLibrariesSuffix});
+            }
+        }
+    }
+    outside.is_any |= !outside.paths.empty();
+    return outside;
 }
 
 void find_heirs(const VerdictStore& verdicts,
-                const OpenStages& open,
+                const std::vector<OpenStage>& open,
                 int root,
                 const EndingStage& ending,
                 RemoveRequest& what) {
@@ -66,13 +76,13 @@ void find_heirs(const VerdictStore& verdicts,
         return key.job_id == ending.job_id &&
                (ending.step_id == kWholeJob || key.step_id == ending.step_id);
     };
-    const auto is_heir = [&](const StageKey& key) {
-        return !ends_too(key) && is_user_of(owner_of(root, key.job_id), what);
+    const auto add = [&](const StageKey& key, std::vector<std::string> paths) {
+        what.heirs.push_back(kept_name(directory_names(key.job_id, key.step_id)));
+        add_used(what.used, std::move(paths));
     };
-    for (const StageKey& key : open) {
-        if (is_heir(key)) {
-            what.heirs.push_back(kept_name(directory_names(key.job_id, key.step_id)));
-            what.used = {kAllPaths};
+    for (const OpenStage& one : open) {
+        if (!ends_too(one.key) && one.uid == what.user.uid) {
+            add(one.key, one.paths);
         }
     }
     for (const StageKey& key : verdicts.all()) {
@@ -80,10 +90,13 @@ void find_heirs(const VerdictStore& verdicts,
         if (!verdict || verdict->state > VerdictState::partial) {
             continue;
         }
-        std::vector<std::string> paths = outside(*verdict);
-        if (!paths.empty() && is_heir(key)) {
-            what.heirs.push_back(kept_name(directory_names(key.job_id, key.step_id)));
-            add_used(what.used, std::move(paths));
+        Outside outside = outside_of(*verdict);
+        if (!outside.is_any) {
+            continue;
+        }
+        const auto owner = owner_of(root, key.job_id);
+        if (owner && owner->uid == what.user.uid) {
+            add(key, std::move(outside.paths));
         }
     }
 }

@@ -1,15 +1,16 @@
 // Who else of the user's uses what a stage left elsewhere?
 //
 // A job that found a file in its place has it until its own end, whoever put it there: what
-// outlives the first job is what others were told they have, and the lists of it become theirs
-// (spawn/kept_lists.h). A stage that is still at work may have found any file: while there is
-// one of the user's, nothing goes.
+// outlives the first job is what others were told they have, or ask for, and the lists of it
+// become theirs (spawn/kept_lists.h). A list of files (@LIST) only their own lists tell
+// (files/stage_lists.h).
 #pragma once
 
 #include "stager/daemon/verdict_store.h"
 #include "stager/spawn/request.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,16 +22,27 @@ struct EndingStage {
     std::uint32_t step_id = 0;
 };
 
-/// Stages of this node without a verdict yet, that may find files outside of their directories.
-using OpenStages = std::vector<StageKey>;
+/// What of what a stage asks for lies outside of its directory.
+struct Outside {
+    std::vector<std::string> paths{};
+    bool is_any = false;  ///< Perhaps without a path: of a list.
 
-/// What a stage asks for may lie outside of its directory. `specs`: spec_list.h.
-[[nodiscard]] bool may_lie_outside(std::string_view specs);
+    bool operator==(const Outside&) const = default;
+};
+/// `specs`: spec_list.h. Of what is malformed nothing does: no such stage begins.
+[[nodiscard]] Outside outside_of(std::string_view specs);
 
-/// Says in `what`, whose user is known, which paths others use and whose they become. `root`:
-/// the open StageRoot. Where they are too many for a request (64 KiB), it is all paths.
+/// A stage of this node without a verdict yet.
+struct OpenStage {
+    StageKey key;
+    std::uint32_t uid = 0;
+    std::vector<std::string> paths;  ///< Outside of its directory.
+};
+
+/// Says in `what`, whose user is known, which paths others use and who inherits. `root`: the
+/// open StageRoot. Where they are too many for a request (64 KiB), it is all paths.
 void find_heirs(const VerdictStore& verdicts,
-                const OpenStages& open,
+                const std::vector<OpenStage>& open,
                 int root,
                 const EndingStage& ending,
                 RemoveRequest& what);

@@ -60,7 +60,7 @@ class Registry {
     [[nodiscard]] bool may_push(const SetupMessage& setup,
                                 const StagePlan& plan,
                                 const std::string& node) const;
-    [[nodiscard]] OpenStages open_stages() const;
+    [[nodiscard]] std::vector<OpenStage> open_stages() const;
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
     [[nodiscard]] std::size_t held() const;

@@ -1,7 +1,6 @@
 #include "stager/daemon/stage.h"
 
 #include "stager/control/spec_list.h"
-#include "stager/daemon/heirs.h"
 #include "stager/daemon/outcome.h"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
 void Stage::take_request(const StageRequest& request) {
     request_ = request;
     wishes_ = wishes_of(request.specs);
-    asks_outside_ = may_lie_outside(request.specs);
+    outside_ = outside_of(request.specs);
     times_.announced = services_.loop.now();
     // If this daemon dies now, this is what the next one finds.
     const Verdict broken{

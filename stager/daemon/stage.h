@@ -7,6 +7,7 @@
 
 #include "stager/control/spec_list.h"
 #include "stager/daemon/group.h"
+#include "stager/daemon/heirs.h"
 #include "stager/daemon/inquiry.h"
 #include "stager/daemon/lifecycle.h"
 #include "stager/daemon/node_run.h"
@@ -69,8 +70,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
-    /// And asks for files that may be here already, outside of its directory.
-    [[nodiscard]] bool may_find_files() const { return is_open() && asks_outside_; }
+    /// And what it asks for may be here already, put there by others.
+    [[nodiscard]] const Outside& outside() const { return outside_; }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
 
@@ -136,7 +137,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     std::optional<StageRequest> request_;
     StageWishes wishes_;
-    bool asks_outside_ = false;
+    Outside outside_;
     std::optional<StagePlan> plan_;
     std::optional<Failure>
         reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.

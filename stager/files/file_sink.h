@@ -143,10 +143,6 @@ class FileSink final : public BlockSink {
     [[nodiscard]] std::string path(std::size_t index) const;
     /// Of `optional` files, why they are not here: each one sentence.
     [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
-    /// The stage has failed elsewhere: what it made at absolute destinations that nobody had is
-    /// listed, to go with the stage. What it replaced stays. After finish().
-    [[nodiscard]] Status list_undone() const;
-    [[nodiscard]] bool has_made() const { return !made_.empty(); }
     /// Of all file blocks. After finish().
     [[nodiscard]] std::string digest() const { return digest_of(leaves_); }
     /// Bytes of files that are held so far.
@@ -180,6 +176,7 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status give_names();
     [[nodiscard]] Status list_named(std::size_t index);
     [[nodiscard]] Status write_lists() const;
+    [[nodiscard]] Status list_files() const;
     [[nodiscard]] std::string list_mark(std::size_t index) const;
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
@@ -225,7 +222,6 @@ class FileSink final : public BlockSink {
     std::set<std::string> paths_;  ///< Of all targets: no two have one.
     std::vector<Error> troubles_;
     std::vector<std::string> to_remove_;  ///< With the stage, though outside: as listed.
-    std::vector<std::string> made_;       ///< Outside, under free names, to stay: likewise.
     std::uint32_t first_file_block_ = 0;
     std::vector<Digest128> leaves_;  ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> held_;         ///< Likewise.

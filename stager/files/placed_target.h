@@ -18,7 +18,7 @@ class PlacedTarget : public Target {
     [[nodiscard]] std::string temporary_path() const final { return place_->temporary_path(); }
     [[nodiscard]] bool is_left() const final { return place_->is_left(); }
     [[nodiscard]] bool is_named() const final { return place_->is_named(); }
-    [[nodiscard]] bool is_new() const final { return place_->is_new(); }
+    [[nodiscard]] int descriptor() const final { return place_->top(); }
     [[nodiscard]] bool is_directory() const final { return true; }
 
     [[nodiscard]] Status begin() override { return place_->begin(); }

@@ -2,11 +2,18 @@
 #include "stager/files/file_sink.h"
 #include "stager/files/stage_lists.h"
 
+#include <algorithm>
+
 namespace stage {
 
 Status FileSink::list_unfinished() const {
     if (config_.list_directory.empty()) {
         return {};
+    }
+    // First where the files will be: who ends now must not take what was found there.
+    const bool is_any_outside = std::ranges::any_of(places_, &Place::is_outside);
+    if (Status listed = is_any_outside ? list_files() : Status{}; !listed) {
+        return listed;
     }
     std::vector<std::string> paths;
     for (std::size_t index = 0; index < places_.size(); ++index) {
@@ -41,17 +48,11 @@ Status FileSink::give_names() {
 
 Status FileSink::list_named(std::size_t index) {
     const Place& place = places_[index];
-    if (!place.is_outside || config_.list_directory.empty()) {
+    if (!place.is_outside || !place.is_temporary || config_.list_directory.empty()) {
         return {};
     }
-    const std::string removal = removal_of(path(index) + list_mark(index));
-    if (!place.is_temporary) {
-        if (place.target->is_new()) {
-            made_.push_back(removal);
-        }
-        return {};
-    }
-    to_remove_.push_back(removal);
+    to_remove_.push_back(
+        removal_of(path(index) + list_mark(index), place.target->descriptor()));
     return add_to_stage_list(config_.list_directory, kRemoveList, to_remove_.back());
 }
 
@@ -59,17 +60,16 @@ Status FileSink::write_lists() const {
     if (config_.list_directory.empty()) {
         return {};
     }
+    Status written = write_stage_list(config_.list_directory, kRemoveList, to_remove_);
+    return written ? list_files() : std::move(written);
+}
+
+Status FileSink::list_files() const {
     std::vector<std::string> files;
     for (std::size_t index = 0; index < places_.size(); ++index) {
         files.push_back(path(index));
     }
-    Status written = write_stage_list(config_.list_directory, kRemoveList, to_remove_);
-    return written ? write_stage_list(config_.list_directory, kFilesList, files)
-                   : std::move(written);
-}
-
-Status FileSink::list_undone() const {
-    return write_stage_list(config_.list_directory, kUndoneList, made_);
+    return write_stage_list(config_.list_directory, kFilesList, files);
 }
 
 /// A directory's name in the remove list ends in a slash.

@@ -6,6 +6,7 @@
 #include "stager/files/empty_directory.h"
 #include "stager/files/manifest.h"
 #include "stager/files/planted_links.h"
+#include "stager/files/target.h"
 #include "transport/base/codec.h"
 #include "transport/base/unique_fd.h"
 
@@ -14,7 +15,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
+#include <string_view>
 
 namespace stage {
 namespace {
@@ -40,15 +43,10 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
     return lists;
 }
 
-std::size_t remove_by_lists(int directory, const UsedPaths& used) {
+UniqueFd open_list(int directory) {
     const UniqueFd lists{::openat(directory, kListDirectory, kPlaceHere)};
-    std::size_t count = 0;
-    for (const char* name : {kRemoveList, kUndoneList}) {
-        const UniqueFd list{
-            ::openat(lists.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-        count += remove_by_list(list.get(), used);
-    }
-    return count;
+    return UniqueFd{
+        ::openat(lists.get(), kRemoveList, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
 }
 
 std::string read_list(int list) {
@@ -78,11 +76,12 @@ void remove_if_libraries(const std::string& directory) {
 }
 
 /// Which file has the name, for as long as its file system lives; empty: none, or it can't be
-/// told.
-std::string identity_at(int directory, const std::string& name) {
+/// told. Without a name: which one is open as `at`.
+std::string identity_at(int at, const std::string& name) {
     struct statx facts {};
     constexpr unsigned kWanted = STATX_INO | STATX_BTIME;
-    if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &facts) != 0) {
+    const int flags = AT_SYMLINK_NOFOLLOW | (name.empty() ? AT_EMPTY_PATH : 0);
+    if (::statx(at, name.c_str(), flags, kWanted, &facts) != 0) {
         return {};
     }
     // Numbers of files are given anew: where their birth is known, that tells them apart.
@@ -111,33 +110,56 @@ Removal removal_in(const std::string& entry) {
     return removal;
 }
 
+bool is_in(std::string_view path, std::string_view directory) {
+    if (directory.ends_with('/')) {
+        directory.remove_suffix(1);
+    }
+    return path.starts_with(directory) &&
+           (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+/// Or something in it, or what it lies in.
 bool is_used(const std::string& path, const UsedPaths& used) {
-    return std::ranges::any_of(used, [&](const std::string& one) {
-        return one == path || (one.ends_with('/') && path.starts_with(one));
-    });
+    return std::ranges::any_of(
+        used, [&](const std::string& one) { return is_in(path, one) || is_in(one, path); });
+}
+
+/// Whoever finds a directory finds all of it: it loses its name first.
+bool remove_directory(int parent, const std::string& name, const std::string& identity) {
+    struct stat there {};
+    if (identity.empty()) {  // Has no name that anybody would look for.
+        return ::fstatat(parent, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+               S_ISDIR(there.st_mode) && remove_entry(parent, name).ok();
+    }
+    const std::string going = hidden_name(name, ".stagecast.going");
+    if (identity_at(parent, name) == identity &&
+        ::renameat2(parent, name.c_str(), parent, going.c_str(), RENAME_NOREPLACE) != 0) {
+        return remove_entry(parent, name).ok();
+    }
+    return identity_at(parent, going) == identity && remove_entry(parent, going).ok();
 }
 
 /// A file, or, where the name ends in a slash, a directory with all that is in it.
-bool remove_one(const std::string& entry, const UsedPaths& used) {
+void remove_one(const std::string& entry, const UsedPaths& used, Removed& removed) {
     const auto [identity, path, is_directory] = removal_in(entry);
     const std::size_t slash = path.rfind('/');
-    if (!path.starts_with('/') || !is_plain_name(path.substr(slash + 1)) ||
-        is_used(path, used)) {
-        return false;
+    if (!path.starts_with('/') || !is_plain_name(path.substr(slash + 1))) {
+        return;
     }
     const std::string name = path.substr(slash + 1);
     const UniqueFd parent = open_past_planted_links(path.substr(0, slash + 1));
-    if (!parent || (!identity.empty() && identity_at(parent.get(), name) != identity)) {
-        return false;
+    const std::string there = parent ? identity_at(parent.get(), name) : "";
+    const bool is_it = !there.empty() && (identity.empty() || there == identity);
+    if (is_it && is_used(path, used)) {
+        ++removed.withheld;
+    } else if (parent && is_directory) {
+        removed.count += remove_directory(parent.get(), name, identity) ? 1U : 0U;
+    } else if (is_it) {
+        removed.count += ::unlinkat(parent.get(), name.c_str(), 0) == 0 ? 1U : 0U;
     }
-    if (!is_directory) {
-        const bool is_removed = ::unlinkat(parent.get(), name.c_str(), 0) == 0;
+    if (parent && !is_directory && !is_used(path, used)) {
         remove_if_libraries(path.substr(0, slash));  // (Perhaps it never came.)
-        return is_removed;
     }
-    struct stat there {};
-    return ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(there.st_mode) && remove_entry(parent.get(), name).ok();
 }
 
 struct CloseDirectory {
@@ -218,30 +240,39 @@ Status add_to_stage_list(const std::string& directory,
     return target_error(directory + '/' + kListDirectory + '/' + list, cause);
 }
 
-std::string removal_of(const std::string& path) {
-    const std::string identity =
-        identity_at(AT_FDCWD, path.substr(0, path.size() - (path.ends_with('/') ? 1 : 0)));
+std::string removal_of(const std::string& path, int own) {
+    const std::string identity = identity_at(own, "");
     return identity.empty() ? path : identity + ':' + path;
 }
 
-std::size_t remove_by_list(int list, const UsedPaths& used) {
+std::vector<std::string> read_stage_list(int list) {
     const std::string text = read_list(list);
-    std::size_t count = 0;
+    std::vector<std::string> entries;
     // What no NUL ends is the beginning of a name, and may be another's.
     for (std::size_t at = 0, end = text.find('\0'); end != std::string::npos;
          at = end + 1, end = text.find('\0', at)) {
-        count += remove_one(text.substr(at, end - at), used) ? 1U : 0U;
+        entries.push_back(text.substr(at, end - at));
     }
-    return count;
+    return entries;
 }
 
-std::size_t remove_listed(int directory, const UsedPaths& used) {
-    std::size_t count = remove_by_lists(directory, used);
+Removed remove_by_list(int list, const UsedPaths& used) {
+    Removed removed;
+    for (const std::string& entry : read_stage_list(list)) {
+        remove_one(entry, used, removed);
+    }
+    return removed;
+}
+
+Removed remove_listed(int directory, const UsedPaths& used) {
+    Removed removed = remove_by_list(open_list(directory).get(), used);
     for (const std::string& name : step_directories(directory)) {
         const UniqueFd step{::openat(directory, name.c_str(), kPlaceHere)};
-        count += step ? remove_by_lists(step.get(), used) : 0;
+        const Removed of_step = remove_by_list(open_list(step.get()).get(), used);
+        removed.count += of_step.count;
+        removed.withheld += of_step.withheld;
     }
-    return count;
+    return removed;
 }
 
 }  // namespace stage

@@ -85,8 +85,8 @@ class Target {
     [[nodiscard]] virtual bool is_left() const = 0;
     /// What came has the final name.
     [[nodiscard]] virtual bool is_named() const = 0;
-    /// Nobody had that name when this was decided upon.
-    [[nodiscard]] virtual bool is_new() const = 0;
+    /// Of what came, once begun; -1: of nothing.
+    [[nodiscard]] virtual int descriptor() const = 0;
     /// What comes is a directory with all that is in it.
     [[nodiscard]] virtual bool is_directory() const { return false; }
 

@@ -52,7 +52,6 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
       name_{std::move(other.name_)},
       temporary_{std::move(other.temporary_)},
       has_temporary_{std::exchange(other.has_temporary_, false)},
-      is_new_{other.is_new_},
       may_replace_{other.may_replace_},
       way_{other.way_},
       fd_{std::move(other.fd_)},
@@ -88,8 +87,7 @@ Status TargetFile::look() {
     room_before_ = is_taken_up() ? room_of_part() : 0;
     struct stat there {};
     if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
-        is_new_ = errno == ENOENT;
-        return is_new_ ? Status{} : Status{failed(errno)};
+        return errno == ENOENT ? Status{} : Status{failed(errno)};
     }
     if (S_ISDIR(there.st_mode)) {
         return failed(EISDIR);

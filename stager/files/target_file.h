@@ -41,7 +41,8 @@ class TargetFile final : public Target {
     [[nodiscard]] bool is_named() const override {
         return way_ == Way::write && fd_ && !has_temporary_;
     }
-    [[nodiscard]] bool is_new() const override { return is_new_; }
+
+    [[nodiscard]] int descriptor() const override { return fd_.get(); }
 
     [[nodiscard]] UniqueFd reading() const override;
     [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }
@@ -96,7 +97,6 @@ class TargetFile final : public Target {
     std::string name_;
     std::string temporary_;  ///< Its name; meaningful while has_temporary_.
     bool has_temporary_ = false;
-    bool is_new_ = false;
     bool may_replace_ = false;  ///< Whatever has the final name when we are done.
     Way way_ = Way::write;
     UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.

@@ -61,8 +61,7 @@ std::string TreePlace::temporary_path() const {
 Status TreePlace::look() {
     struct stat there {};
     if (::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
-        is_new_ = errno == ENOENT;
-        return is_new_ ? Status{} : Status{failed(errno)};
+        return errno == ENOENT ? Status{} : Status{failed(errno)};
     }
     return look_at(there);
 }

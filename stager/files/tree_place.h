@@ -32,8 +32,6 @@ class TreePlace {
     [[nodiscard]] bool is_left() const { return is_left_; }
     [[nodiscard]] bool is_named() const { return top_ && !has_temporary_ && !is_left_; }
 
-    [[nodiscard]] bool is_new() const { return is_new_; }
-
     /// Makes the temporary directory, of mode 0700, if one is wanted.
     [[nodiscard]] Status begin();
     /// It, open and locked; after begin().
@@ -61,7 +59,6 @@ class TreePlace {
     std::string name_;
     std::string temporary_;  ///< Its name; meaningful while has_temporary_.
     bool has_temporary_ = false;
-    bool is_new_ = false;  ///< Nobody had the final name when this was decided upon.
     bool is_left_ = false;
     UniqueFd top_;  ///< Holds the lock.
 };

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <string_view>
@@ -47,6 +48,34 @@ std::vector<std::string> kept_names(int directory, const std::vector<std::string
     return names;
 }
 
+/// Whatever else has such a name is not opened.
+void add_list_of(uid_t owner, int at, const char* name, std::vector<UniqueFd>& lists) {
+    UniqueFd list{::openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    struct stat status {};
+    if (list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_uid == owner) {
+        lists.push_back(std::move(list));
+    }
+}
+
+/// `act` on each list of `path` with the name that it has as each heir's.
+template <class Act>
+void for_each_inheritance(int root,
+                          const std::vector<std::string>& path,
+                          const std::vector<std::string>& heirs,
+                          Act act) {
+    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
+    for (const std::string& name :
+         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
+        // From heir to heir its name would grow: the first owner's is the last part.
+        const std::size_t of = name.rfind(kOf);
+        const std::string first = of == std::string::npos ? name : name.substr(of + kOf.size());
+        for (const std::string& heir : heirs) {
+            act(kept.get(), name, heir + std::string{kOf} + first);
+        }
+    }
+}
+
 }  // namespace
 
 std::string kept_name(const std::vector<std::string>& path) {
@@ -84,13 +113,7 @@ std::vector<UniqueFd> open_kept_lists(int root,
     const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
     for (const std::string& name :
          kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
-        UniqueFd list{
-            ::openat(kept.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-        struct stat status {};
-        if (list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-            status.st_uid == owner) {
-            lists.push_back(std::move(list));
-        }
+        add_list_of(owner, kept.get(), name.c_str(), lists);
     }
     return lists;
 }
@@ -98,18 +121,34 @@ std::vector<UniqueFd> open_kept_lists(int root,
 void bequeath_kept_lists(int root,
                          const std::vector<std::string>& path,
                          const std::vector<std::string>& heirs) {
-    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
-    for (const std::string& name :
-         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
-        for (const std::string& heir : heirs) {
-            // From heir to heir its name would grow: the first owner's is the last part.
-            const std::size_t of = name.rfind(kOf);
-            const std::string first =
-                of == std::string::npos ? name : name.substr(of + kOf.size());
-            const std::string next = heir + std::string{kOf} + first;
-            static_cast<void>(!::linkat(kept.get(), name.c_str(), kept.get(), next.c_str(), 0));
+    for_each_inheritance(
+        root, path, heirs, [](int kept, const std::string& name, const std::string& next) {
+            static_cast<void>(!::linkat(kept, name.c_str(), kept, next.c_str(), 0));
+        });
+}
+
+void disinherit_kept_lists(int root,
+                           const std::vector<std::string>& path,
+                           const std::vector<std::string>& heirs) {
+    for_each_inheritance(
+        root, path, heirs, [](int kept, const std::string&, const std::string& next) {
+            static_cast<void>(::unlinkat(kept, next.c_str(), 0));
+        });
+}
+
+std::vector<UniqueFd> open_files_lists(int root,
+                                       const std::vector<std::string>& heirs,
+                                       uid_t owner) {
+    std::vector<UniqueFd> lists;
+    for (const std::string& heir : heirs) {
+        const std::size_t dot = std::min(heir.find('.'), heir.size());
+        std::vector<std::string> path{heir.substr(0, dot)};
+        if (dot < heir.size()) {
+            path.push_back(heir.substr(dot + 1));
         }
+        add_list_of(owner, place_of_list(root, path).get(), kFilesList, lists);
     }
+    return lists;
 }
 
 void forget_kept_lists(int root, const std::vector<std::string>& path) {

@@ -40,7 +40,18 @@ void bequeath_kept_lists(int root,
                          const std::vector<std::string>& path,
                          const std::vector<std::string>& heirs);
 
-/// The same lists have done their duty.
+/// Nothing of them was in use: the heirs have them no more.
+void disinherit_kept_lists(int root,
+                           const std::vector<std::string>& path,
+                           const std::vector<std::string>& heirs);
+
+/// Where the heirs' files are, by their own lists (kFilesList), open for reading: those that
+/// are there, and of `owner`.
+[[nodiscard]] std::vector<UniqueFd> open_files_lists(int root,
+                                                     const std::vector<std::string>& heirs,
+                                                     uid_t owner);
+
+/// The lists of that stage have done their duty.
 void forget_kept_lists(int root, const std::vector<std::string>& path);
 
 }  // namespace stage

@@ -30,21 +30,37 @@ namespace {
 constexpr int kRetries = 40;
 constexpr std::chrono::milliseconds kRetryAfter{250};
 
-/// Who acts, and for how long at most.
+/// Who acts, for how long at most, and what must stay.
 struct Acting {
-    const UserIdentity& user;
+    const RemoveRequest& what;
     std::chrono::seconds longest;
+    std::vector<UniqueFd> files_of_heirs;
     bool was_late = false;
 };
 
+/// What others use: as the daemon was told, and as their own lists say. As the user.
+UsedPaths used_by_others(const Acting& acting) {
+    UsedPaths used = acting.what.used;
+    for (const UniqueFd& list : acting.files_of_heirs) {
+        for (std::string& path : read_stage_list(list.get())) {
+            if (!path.empty()) {
+                used.push_back(std::move(path));
+            }
+        }
+    }
+    return used;
+}
+
 /// In a child of its own, because becoming the user is for good. Whatever the user does to that
-/// child (it can be stopped or killed), and whatever hangs, root goes on afterwards.
-void do_as(Acting& acting, const std::function<bool()>& work) {
+/// child (it can be stopped or killed), and whatever hangs, root goes on afterwards. True if
+/// `work` came to its end and was.
+bool do_as_user(Acting& acting, const std::function<bool()>& work) {
     const pid_t pid = ::fork();
     if (pid == 0) {
         // Kills it where only that ends a call: in a file system that does not answer.
         static_cast<void>(::alarm(static_cast<unsigned>(acting.longest.count())));
-        ::_exit(become_user(acting.user) && work() ? 0 : 1);
+        const UserIdentity& user = acting.what.user;  // Root's is a push.
+        ::_exit((user.uid == 0 || become_user(user)) && work() ? 0 : 1);
     }
     for (int status = 0; pid > 0;) {
         const pid_t got = ::waitpid(pid, &status, WUNTRACED);
@@ -53,47 +69,38 @@ void do_as(Acting& acting, const std::function<bool()>& work) {
         }
         if (got != pid || !WIFSTOPPED(status)) {
             acting.was_late |= got == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-            return;
+            return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
         }
         static_cast<void>(::kill(pid, SIGKILL));
     }
+    return false;
 }
 
-void empty_as_user(int top, const RemoveRequest& what, Acting& acting) {
+void empty_as_user(int top, Acting& acting) {
     if (::geteuid() != 0) {
         return;
     }
-    if (what.user.uid == 0) {  // A push: root's own list, of what lies below PushRoots.
-        static_cast<void>(remove_listed(top, what.used));
-        return;
-    }
-    do_as(acting, [top, &what] {
+    do_as_user(acting, [top, &acting] {
         // First what the stage left elsewhere: the list of it lies in here.
-        static_cast<void>(remove_listed(top, what.used));
-        return empty_directory(top).ok();
+        static_cast<void>(remove_listed(top, used_by_others(acting)));
+        return acting.what.user.uid == 0 || empty_directory(top).ok();
     });
 }
 
 /// What the stage left elsewhere, though the job may have removed the list of it.
-void follow_kept_lists(int root, const RemoveRequest& what, Acting& acting) {
-    if (::geteuid() != 0) {
-        return;
-    }
-    if (!what.heirs.empty()) {
-        keep_remove_list(root, what.path);
-        bequeath_kept_lists(root, what.path, what.heirs);
-    }
+void follow_kept_lists(int root, Acting& acting) {
+    const RemoveRequest& what = acting.what;
     const std::vector<UniqueFd> lists = open_kept_lists(root, what.path, what.user.uid);
-    const auto follow = [&] {
-        for (const UniqueFd& list : lists) {
-            static_cast<void>(remove_by_list(list.get(), what.used));
-        }
-        return true;
-    };
-    if (what.user.uid == 0) {
-        follow();
-    } else if (!lists.empty()) {
-        do_as(acting, follow);
+    const bool is_all_gone = ::geteuid() == 0 && !lists.empty() && do_as_user(acting, [&] {
+                                 const UsedPaths used = used_by_others(acting);
+                                 std::size_t withheld = 0;
+                                 for (const UniqueFd& list : lists) {
+                                     withheld += remove_by_list(list.get(), used).withheld;
+                                 }
+                                 return withheld == 0;
+                             });
+    if (is_all_gone) {
+        disinherit_kept_lists(root, what.path, what.heirs);
     }
     forget_kept_lists(root, what.path);
 }
@@ -107,7 +114,8 @@ std::string text_of(const std::vector<std::string>& path) {
 }
 
 /// With what other users left in it, and its name.
-Status remove_directory(int root, const RemoveRequest& what, Acting& acting) {
+Status remove_directory(int root, Acting& acting) {
+    const RemoveRequest& what = acting.what;
     const std::string path = text_of(what.path);
     UniqueFd parent{::fcntl(root, F_DUPFD_CLOEXEC, 3)};
     UniqueFd top;
@@ -128,7 +136,7 @@ Status remove_directory(int root, const RemoveRequest& what, Acting& acting) {
         }
     }
     for (int left = kRetries;; --left) {
-        empty_as_user(top.get(), what, acting);
+        empty_as_user(top.get(), acting);
         const Status emptied = empty_directory(top.get());
         if (::unlinkat(parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
             errno == ENOENT) {
@@ -147,9 +155,11 @@ Status remove_directory(int root, const RemoveRequest& what, Acting& acting) {
 }  // namespace
 
 Status remove_tree(int root, const RemoveRequest& what, std::chrono::seconds longest) {
-    Acting acting{.user = what.user, .longest = longest};
-    follow_kept_lists(root, what, acting);
-    Status removed = remove_directory(root, what, acting);
+    Acting acting{.what = what,
+                  .longest = longest,
+                  .files_of_heirs = open_files_lists(root, what.heirs, what.user.uid)};
+    follow_kept_lists(root, acting);
+    Status removed = remove_directory(root, acting);
     if (removed && acting.was_late) {
         return Error{Blame::user,
                      "what was staged elsewhere is not all removed: a file system there did "

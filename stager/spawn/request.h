@@ -44,11 +44,11 @@ struct ProgramRequest {
 
 /// A directory to remove, as names below an open directory: {"42"} or {"42", "step.0"}. What
 /// its lists name elsewhere goes, too, but for what other stages of the user have in use:
-/// these, by the names of theirs ("43", "43.step.1"), inherit the lists.
+/// `used`, and what the lists of these name that have inherited ("43", "43.step.1").
 struct RemoveRequest {
     std::vector<std::string> path;
     UserIdentity user;
-    std::vector<std::string> used{};  ///< Absolute; one that ends in a slash: all below.
+    std::vector<std::string> used{};  ///< Absolute: each with all below.
     std::vector<std::string> heirs{};
     bool operator==(const RemoveRequest&) const = default;
 };

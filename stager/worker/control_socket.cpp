@@ -41,7 +41,6 @@ Status ControlSocket::read() {
         return std::move(message).error();
     }
     if (const auto* abort = std::get_if<WorkerAbort>(&*message)) {
-        is_aborted_ = true;
         return Error{abort->blame, abort->sentence, ECANCELED};
     }
     if (std::holds_alternative<WorkerRelease>(*message)) {
@@ -91,19 +90,6 @@ Result<WorkerSetup> ControlSocket::setup(std::chrono::milliseconds longest) {
         return std::move(waited).error();
     }
     return *setup_;
-}
-
-bool ControlSocket::waits_for_abort(std::chrono::milliseconds longest) {
-    const auto end = std::chrono::steady_clock::now() + longest;
-    for (Status read_on; read_on && !is_released_ && !is_aborted_; read_on = read()) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            end - std::chrono::steady_clock::now());
-        pollfd one{socket_.get(), POLLIN, 0};
-        if (left.count() <= 0 || ::poll(&one, 1, static_cast<int>(left.count())) != 1) {
-            break;
-        }
-    }
-    return is_aborted_ && !is_released_;
 }
 
 Result<ControlSocket::Told> ControlSocket::ask(Bytes about, std::chrono::milliseconds longest) {

@@ -45,9 +45,6 @@ class ControlSocket final : public CardCarrier {
 
     /// The daemon said that the group has its verdict.
     [[nodiscard]] bool is_released() const { return is_released_; }
-    /// Whatever else was to end the work: true if the daemon says that the stage has failed, or
-    /// is not wanted any more.
-    [[nodiscard]] bool waits_for_abort(std::chrono::milliseconds longest);
     /// And that all of it take packets.
     [[nodiscard]] bool do_all_listen() const { return do_all_listen_; }
 
@@ -68,7 +65,6 @@ class ControlSocket final : public CardCarrier {
     std::vector<std::byte> asked_;  ///< What is waited for; empty: nothing.
     std::optional<Told> told_;
     bool is_released_ = false;
-    bool is_aborted_ = false;
     bool do_all_listen_ = false;
 };
 

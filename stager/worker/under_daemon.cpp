@@ -26,7 +26,6 @@ using std::chrono::seconds;
 
 constexpr milliseconds kSetupPatience = seconds{60};
 constexpr milliseconds kDefaultPatience = seconds{600};
-constexpr milliseconds kVerdictPatience = seconds{10};
 constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
 
 std::string job_name(const StageKey& key) {
@@ -66,7 +65,6 @@ class Stage final : public Watcher {
     [[nodiscard]] Writer writer() const;
     void tell_held(const core::Outcome& held);
     [[nodiscard]] Status tell_end(const BroadcastReport& report);
-    void undo();
     [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
 
     const Logger& log_;
@@ -277,28 +275,12 @@ Status Stage::tell_end(const BroadcastReport& report) {
             Error{Blame::internal, "the broadcast ended without saying why"});
         tell_failure(why, report.outcome.culprit);
         log_.info("the broadcast failed", {{"why", why.sentence()}});
-        undo();
     }
     Status said = control_.say(FromWorker{WorkerReleased{statistics(report)}});
     if (is_here_ && setup_.may_cache && work_->sink() != nullptr) {
         keep_trees_for_later(*work_->sink(), control_, interrupts_);
     }
     return said;
-}
-
-/// A job that fails leaves nothing. Who has said that all is here waits to be told of failure:
-/// the others may well be good. But a push's next round finds here what it needs.
-void Stage::undo() {
-    if (work_->sink() == nullptr || !work_->sink()->has_made() ||
-        setup_.key.job_id == kPushJob) {
-        return;
-    }
-    if (is_here_ && !control_.waits_for_abort(kVerdictPatience)) {
-        return;
-    }
-    if (Status listed = work_->sink()->list_undone(); !listed) {
-        log_.warn("files of a stage that failed stay", {{"why", listed.error().sentence()}});
-    }
 }
 
 void Stage::on_progress(const core::Outcome& outcome) {

@@ -10,7 +10,16 @@ teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { no_place /tmp/d; test_ends; }
 
-# A job that never ran leaves nothing on the healthy nodes.
+# What a healthy node holds after a job that never ran is the whole file or none, and none if it was temporary.
+whole_or_absent() {
+  local node path want
+  want=$(sha256sum < "$WORK/data" | cut -c 1-64)
+  for node in "${NODES[@]}"; do
+    for path in $(lab on "$node" find /tmp/d -type f); do
+      [ "$path $(lab on "$node" sha256sum "$path" | cut -c 1-64)" = "/tmp/d/data $want" ] || { echo "$node: $path"; return 1; }
+    done
+  done
+}
 gone_everywhere() {
   local node
   for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp/d -type f)" ] || return 1; done
@@ -73,7 +82,7 @@ gone_everywhere() {
   sentence "$OUT" n1 /tmp/d/data '(exists|differ)'
   [ "$(lab on n1 cat /tmp/d/data)" = mine ]
   lab on n1 rm /tmp/d/data
-  wait_for 10 gone_everywhere
+  whole_or_absent
   OUT=$WORK/out
   as_alice srun -N3 --stage-file=data:/tmp/d/data /srv/rank.sh > "$OUT"
   staged_everywhere "$OUT" data
@@ -181,41 +190,58 @@ directory_gone() {
   sbatch_fails --stage-file=data:/tmp/d/data
   no_fault n1
   sentence "$OUT" n1 /tmp/d/data 'Disk quota exceeded'
-  wait_for 10 gone_everywhere
+  whole_or_absent
 }
 
-# staging_fails_late ARGS...: n0 and n1 have /tmp/d/data when the worker of n2 is killed.
-staging_fails_late() {
-  script 'echo SCRIPT'
+# stops_late ARGS...: n0 and n1 have /tmp/d/data, and the worker of n2 stands.
+stops_late() {
+  script 'cat /tmp/d/data | wc -c'
   submit -N3 "$@" job.sh
   wait_for 40 has_worker n2
   lab on n2 pkill -STOP -u alice -x stagecast-worke
   wait_for 20 lab on n0 test -e /tmp/d/data
   wait_for 20 lab on n1 test -e /tmp/d/data
-  lab on n2 pkill -KILL -u alice -x stagecast-worke
-  wait_job "$JOB" FAILED
-  no_rank_ran "$OUT"
-  node_sentence "$OUT" n2 '(killed|signal|ended|died)'
 }
 has_worker() { lab on "$1" pgrep -u alice -x stagecast-worke; }
 slow_source() { fault n0 'read 200 /home/alice/'; }
 
-@test "the staging fails once others are done: what it made goes there, what it replaced or found stays" {
+@test "the staging fails once others are done: what they have is whole, and the next job finds it" {
   input data 5000000
-  as_alice mkdir "$T/tree"
-  as_alice cp "$T/data" "$T/tree/member"
   place /tmp/d
   slow_source
-  staging_fails_late --stage-file=tree:/tmp/d/tree --stage-file=data:/tmp/d/data
-  wait_for 10 gone_everywhere
-  lab on n1 -u alice bash -c 'echo mine > /tmp/d/data'
-  staging_fails_late --stage-file=data:/tmp/d/data:keep
-  [ "$(lab on n1 cat /tmp/d/data)" = mine ]
-  lab on n1 test ! -e /tmp/d/tree
+  stops_late --stage-file=data:/tmp/d/data
+  lab on n2 pkill -KILL -u alice -x stagecast-worke
+  wait_job "$JOB" FAILED
+  no_rank_ran "$OUT"
+  node_sentence "$OUT" n2 '(killed|signal|ended|died)'
   no_fault n0
-  lab on n1 rm /tmp/d/data
-  as_alice srun -N3 --stage-file=tree:/tmp/d/tree --stage-file=data:/tmp/d/data /srv/rank.sh > "$WORK/out"
+  whole_or_absent
+  as_alice srun -N3 --stage-file=data:/tmp/d/data /srv/rank.sh > "$WORK/out"
   staged_everywhere "$WORK/out" data
+}
+
+@test "a job ends while another's staging has found its temporary file, by name or by a list: it stays for that one" {
+  input data 5000000
+  place /tmp/d
+  local first spec
+  as_alice bash -c 'echo "$0/data:/tmp/d/data:temp" > "$0/list"' "$T"
+  for spec in data:/tmp/d/data:temp @list; do
+    rm -f "$WORK/go"
+    script 'while [ ! -e go ]; do sleep 0.1; done'
+    submit -N2 -w n0,n1 --stage-file=data:/tmp/d/data:temp job.sh
+    first=$JOB
+    wait_for 20 lab on n1 test -e /tmp/d/data
+    slow_source
+    stops_late "--stage-file=$spec"
+    touch "$WORK/go"
+    wait_job "$first" COMPLETED
+    wait_for 10 directory_gone "$first"
+    lab on n2 pkill -CONT -u alice -x stagecast-worke
+    wait_job "$JOB" COMPLETED
+    no_fault n0
+    [ "$(cat "$OUT")" = 5000000 ]
+    wait_for 20 gone_everywhere || { echo "a temporary file stayed"; false; }
+  done
 }
 
 @test "the disk fails (EIO), below StageRoot too" {

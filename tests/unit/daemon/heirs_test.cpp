@@ -26,7 +26,7 @@ class Node {
         verdict.paths = std::move(paths);
         REQUIRE(verdicts_->save(key, verdict));
     }
-    RemoveRequest find(const EndingStage& ending, const OpenStages& open = {}) {
+    RemoveRequest find(const EndingStage& ending, const std::vector<OpenStage>& open = {}) {
         RemoveRequest what{.path = directory_names(ending.job_id, ending.step_id),
                            .user = {.uid = kUser.uid, .gid = kUser.gid, .name = {}}};
         find_heirs(*verdicts_, open, root_->get(), ending, what);
@@ -62,37 +62,51 @@ TEST_CASE("who of the user's was told of files elsewhere inherits what a job lef
     CHECK_THAT(step.heirs, Catch::Matchers::UnorderedEquals(Texts{"42", "43"}));
 }
 
-TEST_CASE("while a stage of the user's may find files nothing goes, and it inherits all") {
+TEST_CASE("a stage at work inherits, too, and uses what it asks for") {
     if (::geteuid() != 0) {
         return;
     }
     using Texts = std::vector<std::string>;
     Node node;
     node.add({.job_id = 42, .step_id = kWholeJob, .restart = 0}, {"/tmp/a"});
-    node.add({.job_id = 43, .step_id = kWholeJob, .restart = 0}, {"/tmp/a"});
-    node.add({.job_id = 44, .step_id = kWholeJob, .restart = 0}, {}, {2002, 2002});
-    const StageKey own{.job_id = 42, .step_id = 3, .restart = 0};
-    const StageKey others{.job_id = 44, .step_id = kWholeJob, .restart = 0};
-    CHECK(node.find(kJob42, {own, others}).used == Texts{"/tmp/a"});
-    const StageKey open{.job_id = 43, .step_id = 1, .restart = 0};
-    const RemoveRequest what = node.find(kJob42, {open});
-    CHECK(what.used == Texts{"/"});
+    node.add({.job_id = 43, .step_id = kWholeJob, .restart = 0}, {"/tmp/b"});
+    const auto open = [](std::uint32_t job_id, std::uint32_t step_id, std::uint32_t uid) {
+        return OpenStage{.key = {.job_id = job_id, .step_id = step_id, .restart = 0},
+                         .uid = uid,
+                         .paths = {"/tmp/" + std::to_string(job_id)}};
+    };
+    const RemoveRequest what = node.find(
+        kJob42,
+        {open(42, 3, kUser.uid), open(43, 1, kUser.uid), open(44, kWholeJob, kUser.uid + 1)});
+    CHECK(what.used == Texts{"/tmp/43", "/tmp/b"});
     CHECK(what.heirs == Texts{"43.step.1", "43"});
 }
 
-TEST_CASE("what may lie outside of its directory is seen in what a stage asks for") {
+TEST_CASE("who had a list of files staged inherits, and says itself what it has") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    Node node;
+    node.add({.job_id = 42, .step_id = kWholeJob, .restart = 0}, {"/tmp/a"});
+    node.add({.job_id = 43, .step_id = kWholeJob, .restart = 0}, {node.own_path("43")});
+    const RemoveRequest what = node.find(kJob42);
+    CHECK(what.used.empty());
+    CHECK(what.heirs == std::vector<std::string>{"43"});
+}
+
+TEST_CASE("what a stage asks for outside of its directory is seen in its specs") {
     StageSpec spec;
     spec.source = "/home/a/x";
-    const auto is_outside = [&] { return may_lie_outside(*serialize(std::span{&spec, 1})); };
-    CHECK_FALSE(is_outside());
+    const auto outside = [&] { return outside_of(*serialize(std::span{&spec, 1})); };
+    CHECK(outside() == Outside{});
     spec.destination = "below/x";
-    CHECK_FALSE(is_outside());
-    spec.destination = "/tmp/x";
-    CHECK(is_outside());
-    spec.destination.clear();
-    spec.is_list = true;
-    CHECK(is_outside());
-    CHECK(may_lie_outside("no specs"));
+    CHECK(outside() == Outside{});
+    spec.destination = "/tmp//d/";
+    spec.is_with_libraries = true;
+    CHECK(outside() == Outside{.paths = {"/tmp/d/x", "/tmp/d/x_libs"}, .is_any = true});
+    spec = StageSpec{.source = "/home/a/list", .is_list = true};
+    CHECK(outside() == Outside{.paths = {}, .is_any = true});
+    CHECK(outside_of("no specs") == Outside{});
 }
 
 TEST_CASE("however many files others use, the request to remove one's own can be read") {

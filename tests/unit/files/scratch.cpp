@@ -1,6 +1,7 @@
 #include "tests/unit/files/scratch.h"
 
 #include "stager/files/disk_io.h"
+#include "stager/files/stage_lists.h"
 #include "transport/base/prng.h"
 
 #include <boost/filesystem.hpp>
@@ -65,6 +66,12 @@ struct stat status_of(const std::string& path) {
     struct stat status {};
     REQUIRE(::lstat(path.c_str(), &status) == 0);
     return status;
+}
+
+std::string removal_there(const std::string& path) {
+    const UniqueFd own{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    REQUIRE(own);
+    return removal_of(path, own.get());
 }
 
 std::string content_of(const std::string& path) {

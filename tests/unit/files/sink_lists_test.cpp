@@ -20,7 +20,7 @@ using Names = std::vector<std::string>;
 
 std::size_t remove_what_is_listed(const Scratch& stage, const UsedPaths& used = {}) {
     const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    return remove_listed(directory.get(), used);
+    return remove_listed(directory.get(), used).count;
 }
 
 }  // namespace
@@ -43,11 +43,14 @@ TEST_CASE("the lists say where the files are and what must go with them") {
     // A worker that is killed now leaves what the list names.
     CHECK(content_of(remove) ==
           outside.path(".b.stagecast.42.0") + '\0' + outside.path(".c.stagecast.42.0") + '\0');
+    // And who ends now must leave what stands at these.
+    CHECK(content_of(stage.path(".stagecast/files")) ==
+          stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     CHECK(content_of(stage.path(".stagecast/files")) ==
           stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
-    CHECK(content_of(remove) == removal_of(outside.path("b")) + '\0');
-    CHECK(removal_of(outside.path("b")) != outside.path("b"));
+    CHECK(content_of(remove) == test::removal_there(outside.path("b")) + '\0');
+    CHECK(test::removal_there(outside.path("b")) != outside.path("b"));
     CHECK(remove_what_is_listed(stage) == 1);
     CHECK(outside.names() == Names{"c"});
 }
@@ -61,18 +64,36 @@ TEST_CASE("what took a file's place later, or what others use, is not removed wi
     outside.write("libs/a", "x");
     REQUIRE(write_stage_list(stage.path(),
                              kRemoveList,
-                             {removal_of(file),
-                              removal_of(used),
-                              removal_of(outside.path("tree/")),
-                              removal_of(outside.path("libs/a"))}));
+                             {test::removal_there(file),
+                              test::removal_there(used),
+                              test::removal_there(outside.path("tree/")),
+                              test::removal_there(outside.path("libs/a"))}));
     // Renamed over it, as a stage with overwrite does, so that it is another from the start.
     outside.write("file.new", "another job's");
     REQUIRE(::rename(outside.path("file.new").c_str(), file.c_str()) == 0);
     CHECK(remove_what_is_listed(stage, {used, outside.path("tree"), outside.path("libs/")}) ==
           0);
     CHECK(outside.names() == Names{"file", "libs/a", "tree/a", "used"});
-    CHECK(remove_what_is_listed(stage, {used}) == 2);
+    // What somebody has in a tree keeps the tree.
+    CHECK(remove_what_is_listed(stage, {used, outside.path("tree/a")}) == 1);
+    CHECK(outside.names() == Names{"file", "tree/a", "used"});
+    CHECK(remove_what_is_listed(stage, {"/"}) == 0);
+    CHECK(remove_what_is_listed(stage, {used}) == 1);
     CHECK(outside.names() == Names{"file", "used"});
+}
+
+TEST_CASE("a tree loses its name before it is emptied, and one that broke off there is found") {
+    const Scratch stage;
+    const Scratch outside;
+    outside.write("tree/a", "x");
+    outside.write("tree/b", "x");
+    REQUIRE(write_stage_list(
+        stage.path(), kRemoveList, {test::removal_there(outside.path("tree/"))}));
+    REQUIRE(::rename(outside.path("tree").c_str(),
+                     outside.path(".tree.stagecast.going").c_str()) == 0);
+    outside.write("tree/c", "another job's");
+    CHECK(remove_what_is_listed(stage) == 1);
+    CHECK(outside.names() == Names{"tree/c"});
 }
 
 TEST_CASE(
@@ -157,34 +178,6 @@ TEST_CASE("of two temporary files one has its name and the other fails: the one 
     }
     CHECK(remove_what_is_listed(stage) == 1);
     CHECK(outside.names() == Names{"b"});
-}
-
-TEST_CASE(
-    "what a stage made for good goes once it has failed elsewhere, what it replaced stays") {
-    const Scratch from;
-    const Scratch stage;
-    const Scratch outside;
-    outside.write("same", "same");
-    outside.write("over", "old");
-    ::mkdir((from.path() + "/tree").c_str(), 0700);
-    from.write("tree/a", "x");
-    const std::string root = outside.path();
-    const std::vector<Wish> wishes{
-        {.source = from.write("new", "new"), .root = root, .below = "new"},
-        {.source = from.path("tree"), .root = root, .below = "tree"},
-        {.source = from.write("same", "same"),
-         .root = root,
-         .below = "same",
-         .existing = Existing::refuse},
-        {.source = from.write("over", "over"), .root = root, .below = "over"},
-        {.source = from.write("used", "used"), .root = root, .below = "used"}};
-    FileSink sink{test::sink_config(wishes, stage.path())};
-    REQUIRE(said(test::deliver(object_of(wishes), sink, 1)) == "ok");
-    CHECK(remove_what_is_listed(stage) == 0);
-    REQUIRE(sink.list_undone());
-    CHECK(remove_what_is_listed(stage, {outside.path("used")}) == 2);
-    CHECK(outside.names() == Names{"over", "same", "used"});
-    CHECK(content_of(outside.path("over")) == "over");
 }
 
 TEST_CASE("what was added to a list counts, and a name that broke off does not") {

@@ -56,10 +56,10 @@ TEST_CASE("lists name a tree by its top, and lead to it at the end") {
         CHECK(content_of(list) == outside.path(".t.stagecast.42.0/") + '\0');
         REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     }
-    CHECK(content_of(list) == removal_of(outside.path("t/")) + '\0');
+    CHECK(content_of(list) == test::removal_there(outside.path("t/")) + '\0');
     CHECK(content_of(stage.path(".stagecast/files")) == outside.path("t") + '\0');
     const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    CHECK(remove_listed(directory.get()) == 1);
+    CHECK(remove_listed(directory.get()).count == 1);
     CHECK(::access(outside.path("t").c_str(), F_OK) != 0);
 
     outside.write("t/mine", "x");

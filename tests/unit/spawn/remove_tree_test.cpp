@@ -255,6 +255,53 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
+TEST_CASE("what an heir has, by its own list too, stays until it ends") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot world;
+    const std::string there = world.outside() + "/file";
+    const std::string heir = world.root() + "/43";
+    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    world.as_user("mkdir .stagecast; echo x >" + there + "; printf '" + there +
+                  "\\0' >.stagecast/remove");
+    REQUIRE(::mkdir(heir.c_str(), 0700) == 0);
+    REQUIRE(::chown(heir.c_str(), kSomebody, kSomebody) == 0);
+    const std::vector<std::string> heirs{"43", "43.step.1"};
+    const auto with_list = [&](const std::string& below, const std::string& path) {
+        const std::string lists = heir + below + "/.stagecast";
+        world.as_user("mkdir -p " + lists + "; printf '" + path + "\\0' >" + lists + "/files");
+    };
+    const auto remove = [&](const std::string& job, std::vector<std::string> of) {
+        keep_remove_list(world.fd(), {job});
+        bequeath_kept_lists(world.fd(), {job}, of);
+        return remove_tree(world.fd(),
+                           {.path = {job}, .user = kUser, .used = {}, .heirs = std::move(of)});
+    };
+    const auto inherited = [&] {
+        return open_kept_lists(world.fd(), {"43"}, kSomebody).size();
+    };
+    SECTION("a job's") {
+        with_list("", there);
+    }
+    SECTION("a step's") {
+        with_list("/step.1", there);
+    }
+    SECTION("nobody's") {
+        with_list("", there + "2");
+        REQUIRE(remove("42", heirs));
+        CHECK_FALSE(exists(there));
+        CHECK(inherited() == 0);  // There is nothing left to inherit.
+        return;
+    }
+    REQUIRE(remove("42", heirs));
+    CHECK(exists(there));
+    CHECK(inherited() == 2);
+    REQUIRE(remove("43", {}));
+    CHECK_FALSE(exists(there));
+    CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
 TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     if (!is_root()) {
         return;
