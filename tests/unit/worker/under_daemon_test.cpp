@@ -223,7 +223,8 @@ TEST_CASE("a stage of one node puts its files in place and says where") {
     CHECK(worker.exit_code() == 0);
     CHECK(content_of(stage.path("a")) == content);
     CHECK(content_of(outside.path("b")) == "bbb");
-    CHECK(content_of(stage.path(".stagecast/remove")) == test::removal_there(outside.path("b")) + '\0');
+    CHECK(content_of(stage.path(".stagecast/remove")) ==
+          test::removal_there(outside.path("b")) + '\0');
 }
 
 TEST_CASE("a stage of one node tells its bytes, all of them before the outcome") {
