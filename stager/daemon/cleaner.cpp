@@ -16,11 +16,21 @@ void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
              {{"job", job_id}, {"why", why}});
 }
 
+/// Of a stage that has inherited before it had a directory the lists tell.
+Result<Owner> owner_of_all(int root, const EndingStage& ending) {
+    Result<Owner> owner = owner_of(root, ending.job_id);
+    if (!owner && is_gone(owner)) {
+        const auto of_lists =
+            owner_of_kept_lists(root, directory_names(ending.job_id, ending.step_id));
+        return of_lists ? Result<Owner>{Owner{.uid = of_lists->uid, .gid = of_lists->gid}}
+                        : std::move(owner);
+    }
+    return owner;
+}
+
 }  // namespace
 
-std::optional<std::uint32_t> Cleaner::remove(std::uint32_t job_id,
-                                             std::uint32_t step_id,
-                                             OnDone on_done) {
+void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done) {
     // Whoever holds it last is the end of it.
     const std::shared_ptr<void> done{
         nullptr,
@@ -30,29 +40,26 @@ std::optional<std::uint32_t> Cleaner::remove(std::uint32_t job_id,
             services_.verdicts.forget(key);
         }
     }
-    return remove_directory(job_id, step_id, done);
+    remove_directory(job_id, step_id, done);
 }
 
-std::optional<std::uint32_t> Cleaner::remove_directory(std::uint32_t job_id,
-                                                       std::uint32_t step_id,
-                                                       const std::shared_ptr<void>& done) {
+void Cleaner::remove_directory(std::uint32_t job_id,
+                               std::uint32_t step_id,
+                               const std::shared_ptr<void>& done) {
     const auto root = roots_.to_remove(job_id);
-    const Result<Owner> owner = root ? owner_of(*root, job_id) : root.error();
+    const Result<Owner> owner = root ? owner_of_all(*root, {job_id, step_id}) : root.error();
     if (!owner) {
         if (root && !is_gone(owner)) {  // The next sweep tries again.
             warn_of(services_.log, job_id, owner.error().sentence());
         }
         forget_root_if_gone(root, job_id);
-        return std::nullopt;
+        return;
     }
     RemoveRequest what{.path = directory_names(job_id, step_id),
                        .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
     find_heirs(services_.verdicts, open_(), *root, {job_id, step_id}, what);
-    if (!what.heirs.empty()) {  // Now, for one of them may be next to end.
-        keep_remove_list(*root, what.path);
-        bequeath_kept_lists(*root, what.path, what.heirs);
-    }
-    const bool is_elsewhere = !open_kept_lists(*root, what.path, owner->uid).empty();
+    keep_remove_list(*root, what.path);
+    bequeath_kept_lists(*root, what.path, what.heirs);  // Now: one of them may end next.
     const auto started = services_.children.remove_tree(
         *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
             if (event.kind == SpawnEvent::Kind::started) {
@@ -70,7 +77,6 @@ std::optional<std::uint32_t> Cleaner::remove_directory(std::uint32_t job_id,
         services_.log.warn("a job's directory is not removed",
                            {{"job", job_id}, {"why", started.error().sentence()}});
     }
-    return started && is_elsewhere ? std::optional{owner->uid} : std::nullopt;
 }
 
 /// While there is something left below a StageRoot of before only this tells the next sweep.

@@ -14,7 +14,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,16 +32,13 @@ class Cleaner {
 
     /// Removes the job's directory (kWholeJob) or the step's, temporary files and stored
     /// verdicts, in the background; `on_done` comes from the loop, whether all went or not.
-    /// Requires that no process of the job is at work in it. Whose files go elsewhere, if any
-    /// are to.
-    std::optional<std::uint32_t> remove(std::uint32_t job_id,
-                                        std::uint32_t step_id,
-                                        OnDone on_done);
+    /// Requires that no process of the job is at work in it.
+    void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
 
   private:
-    std::optional<std::uint32_t> remove_directory(std::uint32_t job_id,
-                                                  std::uint32_t step_id,
-                                                  const std::shared_ptr<void>& done);
+    void remove_directory(std::uint32_t job_id,
+                          std::uint32_t step_id,
+                          const std::shared_ptr<void>& done);
     void remove_empty_job(std::uint32_t job_id);
     void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 

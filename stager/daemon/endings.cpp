@@ -26,8 +26,7 @@ void Endings::look(std::uint32_t job_id) {
         }
     }
     for (const Name& name : ready) {
-        endings_[name].uid =
-            cleaner_.remove(name.first, name.second, [this, name] { on_removed(name); });
+        cleaner_.remove(name.first, name.second, [this, name] { on_removed(name); });
     }
 }
 
@@ -52,11 +51,6 @@ bool Endings::is_in_the_way(std::uint32_t job_id, std::uint32_t step_id) const {
         const auto [job, step] = one.first;
         return job == job_id && (step == kWholeJob || step == step_id);
     });
-}
-
-bool Endings::takes_files_of(std::uint32_t uid) const {
-    return std::ranges::any_of(endings_,
-                               [&](const auto& one) { return one.second.uid == uid; });
 }
 
 void Endings::when_clear(std::uint32_t job_id, std::uint32_t step_id, Task task) {

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,11 +30,8 @@ class Endings {
 
     /// Something that such a stage would trip over is about to go.
     [[nodiscard]] bool is_in_the_way(std::uint32_t job_id, std::uint32_t step_id) const;
-    /// `task` comes once nothing is in the way any more; later, from the loop. Or sooner, when
-    /// anything is gone: it is to ask again.
+    /// `task` comes once nothing is in the way any more; later, from the loop.
     void when_clear(std::uint32_t job_id, std::uint32_t step_id, Task task);
-    /// Files of this user's go that are no job's alone, for one that has ended.
-    [[nodiscard]] bool takes_files_of(std::uint32_t uid) const;
     /// Some task waits for that.
     [[nodiscard]] bool is_awaited(std::uint32_t job_id, std::uint32_t step_id) const;
 
@@ -43,7 +39,6 @@ class Endings {
     using Name = std::pair<std::uint32_t, std::uint32_t>;  ///< Job, step.
     struct Ending {
         bool is_removing = false;
-        std::optional<std::uint32_t> uid{};  ///< Whose files elsewhere it removes.
         std::vector<Task> answers;
     };
     struct Parked {

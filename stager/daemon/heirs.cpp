@@ -5,9 +5,7 @@
 #include "stager/daemon/job_directory.h"
 #include "stager/spawn/kept_lists.h"
 
-#include <iterator>
 #include <string>
-#include <utility>
 
 namespace stage {
 namespace {
@@ -18,52 +16,56 @@ constexpr std::size_t kEach = 16;
 constexpr const char* kAllPaths = "/";
 
 /// Of the paths, those that lie outside of the stage's directory.
-Outside outside_of(const Verdict& verdict) {
-    Outside outside;
+std::vector<std::string> outside_of(const Verdict& verdict) {
+    std::vector<std::string> outside;
     for (const std::string& path : verdict.paths) {
-        if (path == verdict.stage_dir) {  // All that a list named.
-            outside.is_any = true;
+        if (path == verdict.stage_dir) {  // For all that a list named.
+            outside.emplace_back(kAllPaths);
         } else if (!path.empty() && !path.starts_with(verdict.stage_dir + '/')) {
-            outside.paths.push_back(path);
+            outside.push_back(path);
         }
     }
-    outside.is_any |= !outside.paths.empty();
     return outside;
 }
 
-void add_used(std::vector<std::string>& used, std::vector<std::string> paths) {
+bool has_room(const RemoveRequest& what, const std::vector<std::string>& more) {
     std::size_t bytes = 0;
-    for (const std::vector<std::string>* some : {&used, &paths}) {
-        for (const std::string& path : *some) {
-            bytes += path.size() + kEach;
+    for (const auto* some : {&what.used, &what.heirs, &more}) {
+        for (const std::string& text : *some) {
+            bytes += text.size() + kEach;
         }
     }
-    if (bytes > kBytesMax) {
-        used = {kAllPaths};
-    } else if (used != std::vector<std::string>{kAllPaths}) {
-        used.insert(used.end(),
-                    std::make_move_iterator(paths.begin()),
-                    std::make_move_iterator(paths.end()));
+    return bytes <= kBytesMax;
+}
+
+void add_heir(RemoveRequest& what, const StageKey& key, const std::vector<std::string>& paths) {
+    const std::string name = kept_name(directory_names(key.job_id, key.step_id));
+    if (!has_room(what, paths) || what.used == std::vector<std::string>{kAllPaths}) {
+        what.used = {kAllPaths};
+    } else {
+        what.used.insert(what.used.end(), paths.begin(), paths.end());
+    }
+    if (has_room(what, {name})) {  // Else others inherit, and ask again when they end.
+        what.heirs.push_back(name);
     }
 }
 
 }  // namespace
 
-Outside outside_of(std::string_view specs) {
-    Outside outside;
+std::vector<std::string> outside_of(std::string_view specs) {
+    std::vector<std::string> outside;
     const Result<std::vector<StageSpec>> parsed = parse_serialized(specs);
     for (const StageSpec& spec : parsed ? *parsed : std::vector<StageSpec>{}) {
         const Result<Destination> destination = destination_of(spec);
         if (spec.is_list) {
-            outside.is_any = true;
+            outside.emplace_back(kAllPaths);
         } else if (destination && destination->is_absolute) {
-            outside.paths.push_back(destination->path);
+            outside.push_back(destination->path);
             if (spec.is_with_libraries) {
-                outside.paths.push_back(destination->path + std::string{kLibrariesSuffix});
+                outside.push_back(destination->path + std::string{kLibrariesSuffix});
             }
         }
     }
-    outside.is_any |= !outside.paths.empty();
     return outside;
 }
 
@@ -76,13 +78,9 @@ void find_heirs(const VerdictStore& verdicts,
         return key.job_id == ending.job_id &&
                (ending.step_id == kWholeJob || key.step_id == ending.step_id);
     };
-    const auto add = [&](const StageKey& key, std::vector<std::string> paths) {
-        what.heirs.push_back(kept_name(directory_names(key.job_id, key.step_id)));
-        add_used(what.used, std::move(paths));
-    };
     for (const OpenStage& one : open) {
-        if (!ends_too(one.key) && one.uid == what.user.uid) {
-            add(one.key, one.paths);
+        if (!ends_too(one.key) && one.uid == what.user.uid && !one.paths.empty()) {
+            add_heir(what, one.key, one.paths);
         }
     }
     for (const StageKey& key : verdicts.all()) {
@@ -90,13 +88,13 @@ void find_heirs(const VerdictStore& verdicts,
         if (!verdict || verdict->state > VerdictState::partial) {
             continue;
         }
-        Outside outside = outside_of(*verdict);
-        if (!outside.is_any) {
+        const std::vector<std::string> paths = outside_of(*verdict);
+        if (paths.empty()) {
             continue;
         }
         const auto owner = owner_of(root, key.job_id);
         if (owner && owner->uid == what.user.uid) {
-            add(key, std::move(outside.paths));
+            add_heir(what, key, paths);
         }
     }
 }

@@ -2,8 +2,8 @@
 //
 // A job that found a file in its place has it until its own end, whoever put it there: what
 // outlives the first job is what others were told they have, or ask for, and the lists of it
-// become theirs (spawn/kept_lists.h). A list of files (@LIST) only their own lists tell
-// (files/stage_lists.h).
+// become theirs (spawn/kept_lists.h). What a list of files (@LIST) names is not known here: who
+// has one may use anything.
 #pragma once
 
 #include "stager/daemon/verdict_store.h"
@@ -22,15 +22,9 @@ struct EndingStage {
     std::uint32_t step_id = 0;
 };
 
-/// What of what a stage asks for lies outside of its directory.
-struct Outside {
-    std::vector<std::string> paths{};
-    bool is_any = false;  ///< Perhaps without a path: of a list.
-
-    bool operator==(const Outside&) const = default;
-};
-/// `specs`: spec_list.h. Of what is malformed nothing does: no such stage begins.
-[[nodiscard]] Outside outside_of(std::string_view specs);
+/// What a stage asks for outside of its directory; "/" with a list. `specs`: spec_list.h. Of
+/// what is malformed nothing does: no such stage begins.
+[[nodiscard]] std::vector<std::string> outside_of(std::string_view specs);
 
 /// A stage of this node without a verdict yet.
 struct OpenStage {

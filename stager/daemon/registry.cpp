@@ -60,10 +60,8 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
         services_.links.node_name = request.node_name;
     }
     const auto [job_id, step_id, restart] = request.key;
-    const bool may_lose_files =
-        endings_.takes_files_of(request.uid) && outside_of(request.specs).is_any;
-    if (endings_.is_in_the_way(job_id, step_id) || may_lose_files) {
-        services_.log.info("a stage waits until the files of an earlier one are removed",
+    if (endings_.is_in_the_way(job_id, step_id)) {
+        services_.log.info("a stage waits until the files of the job's last run are removed",
                            {{"job", job_id}, {"restart", restart}});
         endings_.when_clear(
             job_id, step_id, [this, request, answer] { on_stage(request, answer); });
@@ -227,8 +225,8 @@ std::vector<OpenStage> Registry::open_stages() const {
     std::vector<OpenStage> open;
     for (const auto& [key, stage] : stages_) {
         const auto uid = stage->uid();
-        if (uid && stage->is_open() && stage->outside().is_any) {
-            open.push_back({.key = key, .uid = *uid, .paths = stage->outside().paths});
+        if (uid && stage->is_open()) {
+            open.push_back({.key = key, .uid = *uid, .paths = stage->outside()});
         }
     }
     return open;

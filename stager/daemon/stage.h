@@ -71,7 +71,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
     /// And what it asks for may be here already, put there by others.
-    [[nodiscard]] const Outside& outside() const { return outside_; }
+    [[nodiscard]] const std::vector<std::string>& outside() const { return outside_; }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
 
@@ -137,7 +137,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     std::optional<StageRequest> request_;
     StageWishes wishes_;
-    Outside outside_;
+    std::vector<std::string> outside_;
     std::optional<StagePlan> plan_;
     std::optional<Failure>
         reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.

@@ -1,5 +1,7 @@
 #include "stager/daemon/sweep.h"
 
+#include "stager/spawn/kept_lists.h"
+
 #include <cstdlib>
 #include <set>
 
@@ -26,6 +28,9 @@ void Sweep::begin() {
     for (const std::string& name :
          root ? numbered_directories(*root) : std::vector<std::string>{}) {
         jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
+    }
+    if (root) {
+        jobs.merge(jobs_with_kept_lists(*root));
     }
     for (const StageKey& key : services_.verdicts.all()) {
         jobs.insert(key.job_id);

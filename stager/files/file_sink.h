@@ -176,7 +176,6 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status give_names();
     [[nodiscard]] Status list_named(std::size_t index);
     [[nodiscard]] Status write_lists() const;
-    [[nodiscard]] Status list_files() const;
     [[nodiscard]] std::string list_mark(std::size_t index) const;
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());

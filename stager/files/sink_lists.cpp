@@ -1,19 +1,13 @@
 // What of a sink's files lies outside of the stage's directory, and must go with it?
 #include "stager/files/file_sink.h"
+#include "stager/files/removal.h"
 #include "stager/files/stage_lists.h"
-
-#include <algorithm>
 
 namespace stage {
 
 Status FileSink::list_unfinished() const {
     if (config_.list_directory.empty()) {
         return {};
-    }
-    // First where the files will be: who ends now must not take what was found there.
-    const bool is_any_outside = std::ranges::any_of(places_, &Place::is_outside);
-    if (Status listed = is_any_outside ? list_files() : Status{}; !listed) {
-        return listed;
     }
     std::vector<std::string> paths;
     for (std::size_t index = 0; index < places_.size(); ++index) {
@@ -60,16 +54,13 @@ Status FileSink::write_lists() const {
     if (config_.list_directory.empty()) {
         return {};
     }
-    Status written = write_stage_list(config_.list_directory, kRemoveList, to_remove_);
-    return written ? list_files() : std::move(written);
-}
-
-Status FileSink::list_files() const {
     std::vector<std::string> files;
     for (std::size_t index = 0; index < places_.size(); ++index) {
         files.push_back(path(index));
     }
-    return write_stage_list(config_.list_directory, kFilesList, files);
+    Status written = write_stage_list(config_.list_directory, kRemoveList, to_remove_);
+    return written ? write_stage_list(config_.list_directory, kFilesList, files)
+                   : std::move(written);
 }
 
 /// A directory's name in the remove list ends in a slash.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 
@@ -20,60 +21,49 @@ constexpr const char* kKeptDirectory = ".stagecast";
 constexpr std::string_view kOf = ".of.";
 constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Where the worker put it; whatever the user made of the way there is not followed.
-UniqueFd place_of_list(int root, const std::vector<std::string>& path) {
+/// Where the worker put it; whatever the user made of the way there, and of the list, is
+/// neither followed nor entered.
+UniqueFd list_in_place(int root, const std::vector<std::string>& path) {
     UniqueFd at{::openat(root, ".", kPlaceHere)};
     for (const std::string& name : path) {
         at = open_unmounted(at.get(), name.c_str(), kPlaceHere);
     }
-    return open_unmounted(at.get(), kListDirectory, kPlaceHere);
+    at = open_unmounted(at.get(), kListDirectory, kPlaceHere);
+    UniqueFd list = open_unmounted(at.get(), kRemoveList, O_PATH | O_NOFOLLOW);
+    struct stat status {};
+    const bool is_list = list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode);
+    return is_list ? std::move(list) : UniqueFd{};
 }
 
-std::vector<std::string> kept_names(int directory, const std::vector<std::string>& path) {
+std::vector<std::string> names_in(const UniqueFd& kept) {
     std::vector<std::string> names;
-    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int copy = kept ? ::openat(kept.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
                                                    ::closedir};
     if (!list) {
         UniqueFd{copy}.reset();
         return names;
     }
-    const std::string own = kept_name(path);
     while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
-        std::string name{&entry->d_name[0]};
-        if (name == own || name.starts_with(own + ".")) {
-            names.push_back(std::move(name));
-        }
+        names.emplace_back(&entry->d_name[0]);
     }
     return names;
 }
 
-/// Whatever else has such a name is not opened.
-void add_list_of(uid_t owner, int at, const char* name, std::vector<UniqueFd>& lists) {
-    UniqueFd list{::openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-    struct stat status {};
-    if (list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_uid == owner) {
-        lists.push_back(std::move(list));
-    }
+UniqueFd kept_directory(int root) {
+    return UniqueFd{::openat(root, kKeptDirectory, kPlaceHere)};
 }
 
-/// `act` on each list of `path` with the name that it has as each heir's.
-template <class Act>
-void for_each_inheritance(int root,
-                          const std::vector<std::string>& path,
-                          const std::vector<std::string>& heirs,
-                          Act act) {
-    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
-    for (const std::string& name :
-         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
-        // From heir to heir its name would grow: the first owner's is the last part.
-        const std::size_t of = name.rfind(kOf);
-        const std::string first = of == std::string::npos ? name : name.substr(of + kOf.size());
-        for (const std::string& heir : heirs) {
-            act(kept.get(), name, heir + std::string{kOf} + first);
-        }
+/// From heir to heir its name would grow: the first owner's, and which of its lists, is the
+/// last part.
+std::string first_of(int kept, const std::string& name) {
+    const std::size_t of = name.rfind(kOf);
+    if (of != std::string::npos) {
+        return name.substr(of + kOf.size());
     }
+    struct stat status {};
+    static_cast<void>(::fstatat(kept, name.c_str(), &status, AT_SYMLINK_NOFOLLOW));
+    return name + '.' + std::to_string(status.st_ino);
 }
 
 }  // namespace
@@ -87,76 +77,92 @@ std::string kept_name(const std::vector<std::string>& path) {
 }
 
 void keep_remove_list(int root, const std::vector<std::string>& path) {
-    const UniqueFd from = place_of_list(root, path);
-    struct stat status {};
-    if (!from || ::fstatat(from.get(), kRemoveList, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(status.st_mode)) {
+    const UniqueFd list = list_in_place(root, path);
+    if (!list) {
         return;
     }
     const std::string name = kept_name(path);
+    const std::string self = "/proc/self/fd/" + std::to_string(list.get());
     // Another job's end may take the directory away in between.
     for (int tries = 0; tries < 3; ++tries) {
         static_cast<void>(::mkdirat(root, kKeptDirectory, 0700));
-        const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
+        const UniqueFd kept = kept_directory(root);
         static_cast<void>(::unlinkat(kept.get(), name.c_str(), 0));
-        if (::linkat(from.get(), kRemoveList, kept.get(), name.c_str(), 0) == 0 ||
+        if (::linkat(AT_FDCWD, self.c_str(), kept.get(), name.c_str(), AT_SYMLINK_FOLLOW) ==
+                0 ||
             errno != ENOENT) {
             return;
         }
     }
 }
 
-std::vector<UniqueFd> open_kept_lists(int root,
-                                      const std::vector<std::string>& path,
-                                      uid_t owner) {
-    std::vector<UniqueFd> lists;
-    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
-    for (const std::string& name :
-         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
-        add_list_of(owner, kept.get(), name.c_str(), lists);
+std::vector<std::string> kept_lists(int root, const std::vector<std::string>& path) {
+    std::vector<std::string> names = names_in(kept_directory(root));
+    const std::string own = kept_name(path);
+    std::erase_if(names, [&](const std::string& name) {
+        return name != own && !name.starts_with(own + ".");
+    });
+    return names;
+}
+
+UniqueFd open_kept_list(int root, const std::string& name, uid_t owner) {
+    UniqueFd list{::openat(kept_directory(root).get(),
+                           name.c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    struct stat status {};
+    const bool is_it = list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                       status.st_uid == owner;
+    return is_it ? std::move(list) : UniqueFd{};
+}
+
+std::optional<ListOwner> owner_of_kept_lists(int root, const std::vector<std::string>& path) {
+    const UniqueFd kept = kept_directory(root);
+    for (const std::string& name : kept_lists(root, path)) {
+        struct stat status {};
+        if (::fstatat(kept.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            return ListOwner{.uid = status.st_uid, .gid = status.st_gid};
+        }
     }
-    return lists;
+    return std::nullopt;
+}
+
+std::set<std::uint32_t> jobs_with_kept_lists(int root) {
+    std::set<std::uint32_t> jobs;
+    for (const std::string& name : names_in(kept_directory(root))) {
+        char* end = nullptr;
+        const unsigned long job = std::strtoul(name.c_str(), &end, 10);
+        if (end != name.c_str() && job <= UINT32_MAX) {
+            jobs.insert(static_cast<std::uint32_t>(job));
+        }
+    }
+    return jobs;
 }
 
 void bequeath_kept_lists(int root,
                          const std::vector<std::string>& path,
                          const std::vector<std::string>& heirs) {
-    for_each_inheritance(
-        root, path, heirs, [](int kept, const std::string& name, const std::string& next) {
-            static_cast<void>(!::linkat(kept, name.c_str(), kept, next.c_str(), 0));
-        });
-}
-
-void disinherit_kept_lists(int root,
-                           const std::vector<std::string>& path,
-                           const std::vector<std::string>& heirs) {
-    for_each_inheritance(
-        root, path, heirs, [](int kept, const std::string&, const std::string& next) {
-            static_cast<void>(::unlinkat(kept, next.c_str(), 0));
-        });
-}
-
-std::vector<UniqueFd> open_files_lists(int root,
-                                       const std::vector<std::string>& heirs,
-                                       uid_t owner) {
-    std::vector<UniqueFd> lists;
-    for (const std::string& heir : heirs) {
-        const std::size_t dot = std::min(heir.find('.'), heir.size());
-        std::vector<std::string> path{heir.substr(0, dot)};
-        if (dot < heir.size()) {
-            path.push_back(heir.substr(dot + 1));
+    const UniqueFd kept = kept_directory(root);
+    for (const std::string& name : kept_lists(root, path)) {
+        const std::string first = first_of(kept.get(), name);
+        for (const std::string& heir : heirs) {
+            const std::string next = heir + std::string{kOf} + first;
+            static_cast<void>(!::linkat(kept.get(), name.c_str(), kept.get(), next.c_str(), 0));
         }
-        add_list_of(owner, place_of_list(root, path).get(), kFilesList, lists);
     }
-    return lists;
 }
 
-void forget_kept_lists(int root, const std::vector<std::string>& path) {
-    const UniqueFd kept{::openat(root, kKeptDirectory, kPlaceHere)};
-    for (const std::string& name :
-         kept ? kept_names(kept.get(), path) : std::vector<std::string>{}) {
-        static_cast<void>(::unlinkat(kept.get(), name.c_str(), 0));
+void disinherit_kept_list(int root,
+                          const std::string& name,
+                          const std::vector<std::string>& heirs) {
+    const UniqueFd kept = kept_directory(root);
+    const std::string first = first_of(kept.get(), name);
+    for (const std::string& heir : heirs) {
+        static_cast<void>(::unlinkat(kept.get(), (heir + std::string{kOf} + first).c_str(), 0));
     }
+}
+
+void forget_kept_list(int root, const std::string& name) {
+    static_cast<void>(::unlinkat(kept_directory(root).get(), name.c_str(), 0));
     static_cast<void>(::unlinkat(root, kKeptDirectory, AT_REMOVEDIR));
 }
 

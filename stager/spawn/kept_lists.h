@@ -6,7 +6,8 @@
 //
 //     StageRoot/.stagecast/JOB            of the job
 //     StageRoot/.stagecast/JOB.step.N     of a step
-//     StageRoot/.stagecast/X.of.Y         of Y, which is over, while X uses what it lists
+//     StageRoot/.stagecast/X.of.Y.N       of Y, which is over, while X may use what it lists;
+//                                         N is the list's inode: Y may have had several lives
 //
 // Root gives and removes names and opens the file; it is read by a process of the user's rights
 // only, as its content is the user's word still. The directory is there while a list is.
@@ -16,7 +17,9 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,11 +29,21 @@ namespace stage {
 /// Where there is no list nothing happens; nor where the file system has no second names.
 void keep_remove_list(int root, const std::vector<std::string>& path);
 
-/// The list of that stage, and of a job those of its steps, open for reading. Files of `owner`
-/// only: whatever else has such a name is not opened.
-[[nodiscard]] std::vector<UniqueFd> open_kept_lists(int root,
-                                                    const std::vector<std::string>& path,
-                                                    uid_t owner);
+/// Names of the lists of that stage, and of a job those of its steps, here.
+[[nodiscard]] std::vector<std::string> kept_lists(int root,
+                                                  const std::vector<std::string>& path);
+/// Of one of these, for reading. Nothing if it is not a file of `owner`'s.
+[[nodiscard]] UniqueFd open_kept_list(int root, const std::string& name, uid_t owner);
+
+struct ListOwner {
+    uid_t uid = 0;
+    gid_t gid = 0;
+};
+/// Whose lists of that stage there are, if any are.
+[[nodiscard]] std::optional<ListOwner> owner_of_kept_lists(
+    int root, const std::vector<std::string>& path);
+/// Jobs that have lists here.
+[[nodiscard]] std::set<std::uint32_t> jobs_with_kept_lists(int root);
 
 /// A stage's name here: "42.step.3".
 [[nodiscard]] std::string kept_name(const std::vector<std::string>& path);
@@ -39,19 +52,11 @@ void keep_remove_list(int root, const std::vector<std::string>& path);
 void bequeath_kept_lists(int root,
                          const std::vector<std::string>& path,
                          const std::vector<std::string>& heirs);
-
-/// Nothing of them was in use: the heirs have them no more.
-void disinherit_kept_lists(int root,
-                           const std::vector<std::string>& path,
-                           const std::vector<std::string>& heirs);
-
-/// Where the heirs' files are, by their own lists (kFilesList), open for reading: those that
-/// are there, and of `owner`.
-[[nodiscard]] std::vector<UniqueFd> open_files_lists(int root,
-                                                     const std::vector<std::string>& heirs,
-                                                     uid_t owner);
-
-/// The lists of that stage have done their duty.
-void forget_kept_lists(int root, const std::vector<std::string>& path);
+/// Nothing of this one was in use: the heirs have it no more.
+void disinherit_kept_list(int root,
+                          const std::string& name,
+                          const std::vector<std::string>& heirs);
+/// It has done its duty.
+void forget_kept_list(int root, const std::string& name);
 
 }  // namespace stage

@@ -1,14 +1,16 @@
 #include "stager/spawn/remove_tree.h"
 
 #include "stager/files/empty_directory.h"
-#include "stager/files/stage_lists.h"
+#include "stager/files/removal.h"
 #include "stager/spawn/child.h"
 #include "stager/spawn/kept_lists.h"
 #include "transport/base/open_unmounted.h"
 #include "transport/base/unique_fd.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,50 +32,53 @@ namespace {
 constexpr int kRetries = 40;
 constexpr std::chrono::milliseconds kRetryAfter{250};
 
-/// Who acts, for how long at most, and what must stay.
+/// For whom, and for how long at most.
 struct Acting {
     const RemoveRequest& what;
     std::chrono::seconds longest;
-    std::vector<UniqueFd> files_of_heirs;
-    bool was_late = false;
+    bool is_broken_off = false;  ///< Once: then lists are left for another time.
 };
 
-/// What others use: as the daemon was told, and as their own lists say. As the user.
-UsedPaths used_by_others(const Acting& acting) {
-    UsedPaths used = acting.what.used;
-    for (const UniqueFd& list : acting.files_of_heirs) {
-        for (std::string& path : read_stage_list(list.get())) {
-            if (!path.empty()) {
-                used.push_back(std::move(path));
-            }
-        }
+enum class End : int { all = 0, not_all = 1, broken_off = 2 };
+
+/// As the user who has the rest of a turn; a root's is a push's.
+[[noreturn]] void act(const Acting& acting, const std::function<bool()>& work) {
+    // Kills it where only that ends a call: in a file system that does not answer.
+    static_cast<void>(::alarm(static_cast<unsigned>(acting.longest.count())));
+    const UserIdentity& user = acting.what.user;
+    if (user.uid != 0 && !become_user(user)) {
+        ::_exit(static_cast<int>(End::broken_off));
     }
-    return used;
+    ::_exit(static_cast<int>(work() ? End::all : End::not_all));
 }
 
 /// In a child of its own, because becoming the user is for good. Whatever the user does to that
-/// child (it can be stopped or killed), and whatever hangs, root goes on afterwards. True if
-/// `work` came to its end and was.
-bool do_as_user(Acting& acting, const std::function<bool()>& work) {
+/// child (it can be stopped or killed), and whatever hangs, root goes on afterwards: without
+/// the child, where not even a signal ends it.
+End do_as_user(Acting& acting, const std::function<bool()>& work) {
+    constexpr int kLookEvery = 200;  // ms; its end is seen at once.
+    const auto give_up =
+        std::chrono::steady_clock::now() + acting.longest + std::chrono::seconds{2};
     const pid_t pid = ::fork();
     if (pid == 0) {
-        // Kills it where only that ends a call: in a file system that does not answer.
-        static_cast<void>(::alarm(static_cast<unsigned>(acting.longest.count())));
-        const UserIdentity& user = acting.what.user;  // Root's is a push.
-        ::_exit((user.uid == 0 || become_user(user)) && work() ? 0 : 1);
+        act(acting, work);
     }
-    for (int status = 0; pid > 0;) {
-        const pid_t got = ::waitpid(pid, &status, WUNTRACED);
-        if (got < 0 && errno == EINTR) {
-            continue;
+    const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+    int status = 0;
+    pid_t got = pid > 0 ? 0 : -1;
+    while ((got == 0 || (got == pid && WIFSTOPPED(status))) &&
+           std::chrono::steady_clock::now() < give_up) {
+        if (got == pid) {
+            static_cast<void>(::kill(pid, SIGKILL));
         }
-        if (got != pid || !WIFSTOPPED(status)) {
-            acting.was_late |= got == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-            return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        }
-        static_cast<void>(::kill(pid, SIGKILL));
+        pollfd one{process.get(), POLLIN, 0};
+        static_cast<void>(::poll(&one, 1, kLookEvery));
+        got = ::waitpid(pid, &status, WUNTRACED | WNOHANG);
     }
-    return false;
+    const bool is_exit = got == pid && WIFEXITED(status);
+    const End end = is_exit ? static_cast<End>(WEXITSTATUS(status)) : End::broken_off;
+    acting.is_broken_off |= end == End::broken_off;
+    return end;
 }
 
 void empty_as_user(int top, Acting& acting) {
@@ -82,27 +87,36 @@ void empty_as_user(int top, Acting& acting) {
     }
     do_as_user(acting, [top, &acting] {
         // First what the stage left elsewhere: the list of it lies in here.
-        static_cast<void>(remove_listed(top, used_by_others(acting)));
+        if (!acting.is_broken_off) {
+            static_cast<void>(remove_listed(top, acting.what.used));
+        }
         return acting.what.user.uid == 0 || empty_directory(top).ok();
     });
 }
 
-/// What the stage left elsewhere, though the job may have removed the list of it.
+/// What the stage left elsewhere, though the job may have removed the list of it. A list that
+/// was not followed to its end is for the next sweep.
 void follow_kept_lists(int root, Acting& acting) {
     const RemoveRequest& what = acting.what;
-    const std::vector<UniqueFd> lists = open_kept_lists(root, what.path, what.user.uid);
-    const bool is_all_gone = ::geteuid() == 0 && !lists.empty() && do_as_user(acting, [&] {
-                                 const UsedPaths used = used_by_others(acting);
-                                 std::size_t withheld = 0;
-                                 for (const UniqueFd& list : lists) {
-                                     withheld += remove_by_list(list.get(), used).withheld;
-                                 }
-                                 return withheld == 0;
-                             });
-    if (is_all_gone) {
-        disinherit_kept_lists(root, what.path, what.heirs);
+    for (const std::string& name : kept_lists(root, what.path)) {
+        const UniqueFd list = open_kept_list(root, name, what.user.uid);
+        const bool is_to_follow = list && ::geteuid() == 0;
+        if (is_to_follow && acting.is_broken_off) {
+            continue;
+        }
+        const End end =
+            is_to_follow
+                ? do_as_user(
+                      acting,
+                      [&] { return remove_by_list(list.get(), what.used).withheld == 0; })
+                : End::not_all;
+        if (end == End::all) {
+            disinherit_kept_list(root, name, what.heirs);
+        }
+        if (end != End::broken_off) {
+            forget_kept_list(root, name);
+        }
     }
-    forget_kept_lists(root, what.path);
 }
 
 std::string text_of(const std::vector<std::string>& path) {
@@ -155,12 +169,11 @@ Status remove_directory(int root, Acting& acting) {
 }  // namespace
 
 Status remove_tree(int root, const RemoveRequest& what, std::chrono::seconds longest) {
-    Acting acting{.what = what,
-                  .longest = longest,
-                  .files_of_heirs = open_files_lists(root, what.heirs, what.user.uid)};
+    Acting acting{.what = what, .longest = longest};
     follow_kept_lists(root, acting);
+    const bool is_left = acting.is_broken_off;
     Status removed = remove_directory(root, acting);
-    if (removed && acting.was_late) {
+    if (removed && is_left) {
         return Error{Blame::user,
                      "what was staged elsewhere is not all removed: a file system there did "
                      "not answer"};

@@ -44,7 +44,7 @@ struct ProgramRequest {
 
 /// A directory to remove, as names below an open directory: {"42"} or {"42", "step.0"}. What
 /// its lists name elsewhere goes, too, but for what other stages of the user have in use:
-/// `used`, and what the lists of these name that have inherited ("43", "43.step.1").
+/// `used`. These have inherited the lists ("43", "43.step.1").
 struct RemoveRequest {
     std::vector<std::string> path;
     UserIdentity user;

@@ -1,7 +1,7 @@
 #include "tests/unit/files/scratch.h"
 
 #include "stager/files/disk_io.h"
-#include "stager/files/stage_lists.h"
+#include "stager/files/removal.h"
 #include "transport/base/prng.h"
 
 #include <boost/filesystem.hpp>

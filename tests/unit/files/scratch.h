@@ -38,7 +38,7 @@ class Scratch {
 /// What lstat says, which must succeed.
 [[nodiscard]] struct stat status_of(const std::string& path);
 [[nodiscard]] std::string content_of(const std::string& path);
-/// The entry of a list for what stands there (stage_lists.h).
+/// The entry of a list for what stands there (removal.h).
 [[nodiscard]] std::string removal_there(const std::string& path);
 /// `size` bytes that a seed determines.
 [[nodiscard]] std::string noise(std::size_t size, std::uint64_t seed = 1);

@@ -1,4 +1,5 @@
 // Is what a stage put outside of its directory found again to be removed, and nothing else?
+#include "stager/files/removal.h"
 #include "stager/files/stage_lists.h"
 #include "tests/unit/files/scratch.h"
 
@@ -43,9 +44,6 @@ TEST_CASE("the lists say where the files are and what must go with them") {
     // A worker that is killed now leaves what the list names.
     CHECK(content_of(remove) ==
           outside.path(".b.stagecast.42.0") + '\0' + outside.path(".c.stagecast.42.0") + '\0');
-    // And who ends now must leave what stands at these.
-    CHECK(content_of(stage.path(".stagecast/files")) ==
-          stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     CHECK(content_of(stage.path(".stagecast/files")) ==
           stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');

@@ -1,4 +1,5 @@
 // Where is a staged tree among a stage's other places, and is it found again to be removed?
+#include "stager/files/removal.h"
 #include "stager/files/stage_lists.h"
 #include "tests/unit/files/scratch.h"
 

@@ -2,7 +2,7 @@
 #include "stager/spawn/remove_tree.h"
 
 #include "stager/files/empty_directory.h"
-#include "stager/files/stage_lists.h"
+#include "stager/files/removal.h"
 #include "stager/spawn/kept_lists.h"
 #include "tests/unit/spawn/spawn_world.h"
 
@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <thread>
 
 using namespace stage;
@@ -255,51 +256,80 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("what an heir has, by its own list too, stays until it ends") {
+namespace {
+
+/// Job 42 has staged "x" and "y" for its time, below outside().
+class TwoFiles : public StageRoot {
+  public:
+    TwoFiles() {
+        REQUIRE(::chown(outside().c_str(), kSomebody, kSomebody) == 0);
+        stage({"x", "y"});
+    }
+    void stage(const std::vector<std::string>& names) const {
+        std::string script = "mkdir -p .stagecast; rm -f .stagecast/remove";
+        for (const std::string& name : names) {
+            const std::string path = outside() + '/' + name;
+            script += "; echo x >" + path + "; printf '" + path + "\\0' >>.stagecast/remove";
+        }
+        as_user(script);
+    }
+    /// As the daemon does it (daemon/cleaner.h).
+    void end(const std::string& job, UsedPaths used, std::vector<std::string> heirs) const {
+        keep_remove_list(fd(), {job});
+        bequeath_kept_lists(fd(), {job}, heirs);
+        REQUIRE(remove_tree(
+            fd(), {.path = {job}, .user = kUser, .used = std::move(used), .heirs = heirs}));
+    }
+    [[nodiscard]] bool has(const std::string& name) const {
+        return exists(outside() + '/' + name);
+    }
+    [[nodiscard]] std::string x() const { return outside() + "/x"; }
+};
+
+}  // namespace
+
+TEST_CASE("what an heir uses stays until the last of them ends, and no list longer") {
     if (!is_root()) {
         return;
     }
-    const StageRoot world;
-    const std::string there = world.outside() + "/file";
-    const std::string heir = world.root() + "/43";
-    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
-    world.as_user("mkdir .stagecast; echo x >" + there + "; printf '" + there +
-                  "\\0' >.stagecast/remove");
-    REQUIRE(::mkdir(heir.c_str(), 0700) == 0);
-    REQUIRE(::chown(heir.c_str(), kSomebody, kSomebody) == 0);
-    const std::vector<std::string> heirs{"43", "43.step.1"};
-    const auto with_list = [&](const std::string& below, const std::string& path) {
-        const std::string lists = heir + below + "/.stagecast";
-        world.as_user("mkdir -p " + lists + "; printf '" + path + "\\0' >" + lists + "/files");
-    };
-    const auto remove = [&](const std::string& job, std::vector<std::string> of) {
-        keep_remove_list(world.fd(), {job});
-        bequeath_kept_lists(world.fd(), {job}, of);
-        return remove_tree(world.fd(),
-                           {.path = {job}, .user = kUser, .used = {}, .heirs = std::move(of)});
-    };
-    const auto inherited = [&] {
-        return open_kept_lists(world.fd(), {"43"}, kSomebody).size();
-    };
-    SECTION("a job's") {
-        with_list("", there);
-    }
-    SECTION("a step's") {
-        with_list("/step.1", there);
-    }
-    SECTION("nobody's") {
-        with_list("", there + "2");
-        REQUIRE(remove("42", heirs));
-        CHECK_FALSE(exists(there));
-        CHECK(inherited() == 0);  // There is nothing left to inherit.
+    const TwoFiles world;
+    world.end("42", {world.x()}, {"43", "44.step.1"});
+    CHECK(world.has("x"));
+    CHECK_FALSE(world.has("y"));
+    CHECK(jobs_with_kept_lists(world.fd()) == std::set<std::uint32_t>{43, 44});
+    CHECK(owner_of_kept_lists(world.fd(), {"43"})->uid == kSomebody);
+    world.end("43", {world.x()}, {"44.step.1"});
+    CHECK(kept_lists(world.fd(), {"44"}).size() == 1);
+    CHECK(world.has("x"));
+    world.end("44", {}, {});
+    CHECK_FALSE(world.has("x"));
+    CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
+TEST_CASE("where nothing is in use there is nothing to inherit") {
+    if (!is_root()) {
         return;
     }
-    REQUIRE(remove("42", heirs));
-    CHECK(exists(there));
-    CHECK(inherited() == 2);
-    REQUIRE(remove("43", {}));
-    CHECK_FALSE(exists(there));
+    const TwoFiles world;
+    world.end("42", {"/elsewhere"}, {"43"});
+    CHECK_FALSE(world.has("x"));
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
+TEST_CASE("the lists of a job's lives are told apart") {
+    if (!is_root()) {
+        return;
+    }
+    const TwoFiles world;
+    world.end("42", {world.x()}, {"43"});
+    REQUIRE(::mkdir(world.job().c_str(), 0755) == 0);
+    REQUIRE(::chown(world.job().c_str(), kSomebody, kSomebody) == 0);
+    world.stage({"y"});
+    world.end("42", {world.x()}, {"43"});
+    CHECK_FALSE(world.has("y"));
+    CHECK(world.has("x"));
+    world.end("43", {}, {});
+    CHECK_FALSE(world.has("x"));
 }
 
 TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
@@ -319,6 +349,7 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     REQUIRE(server > 1);
     world.as_user("mkdir -p .stagecast; touch file; printf '" + mount +
                   "/x\\0' >.stagecast/remove");
+    keep_remove_list(world.fd(), {"42"});
     REQUIRE(::kill(server, SIGSTOP) == 0);
     const Status removed =
         remove_tree(world.fd(), {.path = {"42"}, .user = kUser}, std::chrono::seconds{1});
@@ -326,6 +357,9 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     REQUIRE(::kill(server, SIGKILL) == 0);
     CHECK_THAT(sentence_of(removed), Catch::Matchers::Contains("did not answer"));
     CHECK_FALSE(exists(world.job()));
+    CHECK(jobs_with_kept_lists(world.fd()) == std::set<std::uint32_t>{42});
+    CHECK(world.remove());  // What the next sweep does.
+    CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
 TEST_CASE("only a list of the job's user is followed, and no link to one") {
@@ -349,7 +383,7 @@ TEST_CASE("only a list of the job's user is followed, and no link to one") {
     }
     keep_remove_list(world.fd(), {"42"});
     world.as_user("rm -rf .stagecast");
-    CHECK(open_kept_lists(world.fd(), {"42"}, kSomebody).empty());
+    CHECK_FALSE(open_kept_list(world.fd(), "42", kSomebody));
     REQUIRE(world.remove());
     CHECK(exists(world.outside() + "/stays"));
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
