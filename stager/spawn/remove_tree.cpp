@@ -41,7 +41,7 @@ struct Acting {
 
 enum class End : int { all = 0, not_all = 1, broken_off = 2 };
 
-/// As the user who has the rest of a turn; a root's is a push's.
+/// In the child, for good: as the user. (Root's is a push's.)
 [[noreturn]] void act(const Acting& acting, const std::function<bool()>& work) {
     // Kills it where only that ends a call: in a file system that does not answer.
     static_cast<void>(::alarm(static_cast<unsigned>(acting.longest.count())));
@@ -52,9 +52,8 @@ enum class End : int { all = 0, not_all = 1, broken_off = 2 };
     ::_exit(static_cast<int>(work() ? End::all : End::not_all));
 }
 
-/// In a child of its own, because becoming the user is for good. Whatever the user does to that
-/// child (it can be stopped or killed), and whatever hangs, root goes on afterwards: without
-/// the child, where not even a signal ends it.
+/// Whatever the user does to the child (it can be stopped or killed), and whatever hangs, root
+/// goes on afterwards: without the child, where not even a signal ends it.
 End do_as_user(Acting& acting, const std::function<bool()>& work) {
     constexpr int kLookEvery = 200;  // ms; its end is seen at once.
     const auto give_up =
@@ -100,16 +99,15 @@ void follow_kept_lists(int root, Acting& acting) {
     const RemoveRequest& what = acting.what;
     for (const std::string& name : kept_lists(root, what.path)) {
         const UniqueFd list = open_kept_list(root, name, what.user.uid);
-        const bool is_to_follow = list && ::geteuid() == 0;
-        if (is_to_follow && acting.is_broken_off) {
+        if (!list || ::geteuid() != 0) {
+            forget_kept_list(root, name);
             continue;
         }
-        const End end =
-            is_to_follow
-                ? do_as_user(
-                      acting,
-                      [&] { return remove_by_list(list.get(), what.used).withheld == 0; })
-                : End::not_all;
+        if (acting.is_broken_off) {
+            continue;
+        }
+        const End end = do_as_user(
+            acting, [&] { return remove_by_list(list.get(), what.used).withheld == 0; });
         if (end == End::all) {
             disinherit_kept_list(root, name, what.heirs);
         }
