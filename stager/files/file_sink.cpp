@@ -149,6 +149,7 @@ Status FileSink::decide(std::size_t index) {
     Place& place = places_[index];
     place.is_optional = order->is_optional;
     place.is_temporary = order->is_temporary;
+    place.is_library = order->is_library;
     place.is_outside = order->target.place.root != config_.list_directory &&
                        !order->target.place.root.starts_with(config_.list_directory + '/');
     if (!entry.trouble.empty()) {

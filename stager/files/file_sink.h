@@ -33,6 +33,7 @@ struct SinkOrder {
     TargetOrder target;
     bool is_optional = false;
     bool is_temporary = false;  ///< Outside the stage directory, but to be removed with it.
+    bool is_library = false;    ///< In a directory that is made for a program's libraries.
 };
 
 struct SinkConfig {
@@ -155,6 +156,7 @@ class FileSink final : public BlockSink {
         std::unique_ptr<Target> target;  ///< Nothing for an entry in trouble.
         bool is_optional = false;
         bool is_temporary = false;
+        bool is_library = false;
         bool is_outside = false;  ///< Of the list directory.
         bool is_filled = false;   ///< By fill(), whole.
     };
@@ -177,6 +179,7 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status list_named(std::size_t index);
     [[nodiscard]] Status write_lists() const;
     [[nodiscard]] std::string list_mark(std::size_t index) const;
+    [[nodiscard]] std::string entry_of(std::size_t index, const std::string& removal) const;
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);

@@ -46,8 +46,11 @@ std::string read_list(int list) {
     return text;
 }
 
-/// A directory of libraries is the stage's, and goes with the last of them.
-void remove_if_libraries(const std::string& directory) {
+/// In front of an entry: "L12.34:/path", "L:/path".
+constexpr char kLibraryMark = 'L';
+
+/// Unless something else is in it.
+void remove_libraries(const std::string& directory) {
     const std::size_t slash = directory.rfind('/');
     if (slash == std::string::npos || !directory.ends_with(kLibrariesSuffix)) {
         return;
@@ -80,6 +83,7 @@ struct Removal {
     std::string identity;  ///< Empty: whatever has the name.
     std::string path;
     bool is_directory = false;
+    bool is_library = false;
 };
 
 Removal removal_in(const std::string& entry) {
@@ -87,7 +91,11 @@ Removal removal_in(const std::string& entry) {
     const bool has_identity = slash > 0 && entry[slash - 1] == ':';
     Removal removal{.identity = has_identity ? entry.substr(0, slash - 1) : "",
                     .path = has_identity ? entry.substr(slash) : entry,
-                    .is_directory = entry.ends_with('/')};
+                    .is_directory = entry.ends_with('/'),
+                    .is_library = entry.starts_with(kLibraryMark)};
+    if (removal.is_library && has_identity) {
+        removal.identity.erase(0, 1);
+    }
     if (removal.is_directory) {
         removal.path.pop_back();
     }
@@ -162,8 +170,8 @@ class Remover {
         } else if (is_it) {
             removed_.count += ::unlinkat(parent.get(), name.c_str(), 0) == 0 ? 1U : 0U;
         }
-        if (!removal.is_directory && !is_used) {
-            remove_if_libraries(removal.path.substr(0, slash));  // (Perhaps it never came.)
+        if (removal.is_library && !is_used) {
+            remove_libraries(removal.path.substr(0, slash));  // (Perhaps it never came.)
         }
     }
     Removed finish() {
@@ -225,6 +233,10 @@ std::vector<std::string> step_directories(int directory) {
 std::string removal_of(const std::string& path, int own) {
     const std::string identity = identity_at(own, "");
     return identity.empty() ? path : identity + ':' + path;
+}
+
+std::string library_removal(const std::string& entry) {
+    return std::string{kLibraryMark} + (entry.starts_with('/') ? ":" : "") + entry;
 }
 
 Removed remove_by_list(int list, const UsedPaths& used) {

@@ -15,6 +15,9 @@ namespace stage {
 /// slash.
 [[nodiscard]] std::string removal_of(const std::string& path, int own);
 
+/// The entry of a library: the directory that was made for them goes with the last.
+[[nodiscard]] std::string library_removal(const std::string& entry);
+
 /// Absolute paths: each is used, with all that is below it.
 using UsedPaths = std::vector<std::string>;
 

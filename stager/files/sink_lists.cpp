@@ -14,7 +14,7 @@ Status FileSink::list_unfinished() const {
         const Place& place = places_[index];
         const bool is_kept = place.target && place.target->is_kept();
         if (place.target && place.is_outside && !place.target->is_left() && !is_kept) {
-            paths.push_back(place.target->temporary_path() + list_mark(index));
+            paths.push_back(entry_of(index, place.target->temporary_path() + list_mark(index)));
         }
     }
     return write_stage_list(config_.list_directory, kRemoveList, paths);
@@ -45,8 +45,8 @@ Status FileSink::list_named(std::size_t index) {
     if (!place.is_outside || !place.is_temporary || config_.list_directory.empty()) {
         return {};
     }
-    to_remove_.push_back(
-        removal_of(path(index) + list_mark(index), place.target->descriptor()));
+    to_remove_.push_back(entry_of(
+        index, removal_of(path(index) + list_mark(index), place.target->descriptor())));
     return add_to_stage_list(config_.list_directory, kRemoveList, to_remove_.back());
 }
 
@@ -66,6 +66,10 @@ Status FileSink::write_lists() const {
 /// A directory's name in the remove list ends in a slash.
 std::string FileSink::list_mark(std::size_t index) const {
     return places_[index].target->is_directory() ? "/" : "";
+}
+
+std::string FileSink::entry_of(std::size_t index, const std::string& removal) const {
+    return places_[index].is_library ? library_removal(removal) : removal;
 }
 
 }  // namespace stage

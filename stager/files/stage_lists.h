@@ -7,7 +7,8 @@
 //              with `temp`, and while a worker is at work its temporary files, so that even one
 //              that was killed leaves nothing behind; a directory's name ends in a slash.
 //              Before what has its final name stands which file that is, "INODE.TIME:/path":
-//              another that takes the name later, of another job perhaps, is not this stage's
+//              another that takes the name later, of another job perhaps, is not this stage's.
+//              (All of it is in removal.h.)
 //
 // A list `remove` is followed (removal.h) though the job has emptied its directory
 // (spawn/kept_lists.h). The directory is the user's, so both lists are hints of the user's:

@@ -247,6 +247,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.archive = spec.is_unpacked ? spec.source : "";
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
+    order.is_library = is_library;
     return order;
 }
 

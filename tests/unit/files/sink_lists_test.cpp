@@ -80,6 +80,22 @@ TEST_CASE("what took a file's place later, or what others use, is not removed wi
     CHECK(outside.names() == Names{"file", "used"});
 }
 
+TEST_CASE("a directory of libraries goes with the last of them, one of that name is nobody's") {
+    const Scratch stage;
+    const Scratch outside;
+    const std::string library = outside.write("prog_libs/liba.so", "x");
+    const std::string begun = outside.write("prog_libs/.libb.so.stagecast.42.0", "x");
+    const std::string own = outside.write("my_libs/file", "x");
+    REQUIRE(write_stage_list(stage.path(),
+                             kRemoveList,
+                             {library_removal(test::removal_there(library)),
+                              library_removal(begun),
+                              test::removal_there(own)}));
+    CHECK(remove_what_is_listed(stage) == 3);
+    CHECK(::access(outside.path("prog_libs").c_str(), F_OK) != 0);
+    CHECK(::access(outside.path("my_libs").c_str(), F_OK) == 0);
+}
+
 TEST_CASE("a tree loses its name before it is emptied, and one that broke off there is found") {
     const Scratch stage;
     const Scratch outside;
