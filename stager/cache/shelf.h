@@ -51,6 +51,7 @@ class Shelf {
     Shelf() = default;
     Shelf(const Shelf&) = delete;
     Shelf& operator=(const Shelf&) = delete;
+    ~Shelf() = default;
 
     struct Entry {
         std::uint64_t bytes = 0;            ///< Its length.

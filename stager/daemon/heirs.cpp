@@ -28,6 +28,20 @@ std::vector<std::string> outside_of(const Verdict& verdict) {
     return outside;
 }
 
+void add_outside(const StageSpec& spec, std::vector<std::string>& outside) {
+    if (spec.is_list) {
+        outside.emplace_back(kAllPaths);
+        return;
+    }
+    const Result<Destination> destination = destination_of(spec);
+    if (destination && destination->is_absolute) {
+        outside.push_back(destination->path);
+        if (spec.is_with_libraries) {
+            outside.push_back(destination->path + std::string{kLibrariesSuffix});
+        }
+    }
+}
+
 bool has_room(const RemoveRequest& what, const std::vector<std::string>& more) {
     std::size_t bytes = 0;
     for (const auto* some : {&what.used, &what.heirs, &more}) {
@@ -56,15 +70,7 @@ std::vector<std::string> outside_of(std::string_view specs) {
     std::vector<std::string> outside;
     const Result<std::vector<StageSpec>> parsed = parse_serialized(specs);
     for (const StageSpec& spec : parsed ? *parsed : std::vector<StageSpec>{}) {
-        const Result<Destination> destination = destination_of(spec);
-        if (spec.is_list) {
-            outside.emplace_back(kAllPaths);
-        } else if (destination && destination->is_absolute) {
-            outside.push_back(destination->path);
-            if (spec.is_with_libraries) {
-                outside.push_back(destination->path + std::string{kLibrariesSuffix});
-            }
-        }
+        add_outside(spec, outside);
     }
     return outside;
 }

@@ -66,6 +66,10 @@ std::string first_of(int kept, const std::string& name) {
     return name + '.' + std::to_string(status.st_ino);
 }
 
+std::string inherited_name(std::string heir, const std::string& first) {
+    return heir.append(kOf).append(first);
+}
+
 }  // namespace
 
 std::string kept_name(const std::vector<std::string>& path) {
@@ -145,7 +149,7 @@ void bequeath_kept_lists(int root,
     for (const std::string& name : kept_lists(root, path)) {
         const std::string first = first_of(kept.get(), name);
         for (const std::string& heir : heirs) {
-            const std::string next = heir + std::string{kOf} + first;
+            const std::string next = inherited_name(heir, first);
             static_cast<void>(!::linkat(kept.get(), name.c_str(), kept.get(), next.c_str(), 0));
         }
     }
@@ -157,7 +161,7 @@ void disinherit_kept_list(int root,
     const UniqueFd kept = kept_directory(root);
     const std::string first = first_of(kept.get(), name);
     for (const std::string& heir : heirs) {
-        static_cast<void>(::unlinkat(kept.get(), (heir + std::string{kOf} + first).c_str(), 0));
+        static_cast<void>(::unlinkat(kept.get(), inherited_name(heir, first).c_str(), 0));
     }
 }
 

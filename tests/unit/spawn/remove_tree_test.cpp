@@ -269,16 +269,19 @@ class TwoFiles : public StageRoot {
         std::string script = "mkdir -p .stagecast; rm -f .stagecast/remove";
         for (const std::string& name : names) {
             const std::string path = outside() + '/' + name;
-            script += "; echo x >" + path + "; printf '" + path + "\\0' >>.stagecast/remove";
+            script.append("; echo x >").append(path).append("; printf '").append(path);
+            script.append("\\0' >>.stagecast/remove");
         }
         as_user(script);
     }
     /// As the daemon does it (daemon/cleaner.h).
-    void end(const std::string& job, UsedPaths used, std::vector<std::string> heirs) const {
+    void end(const std::string& job,
+             const UsedPaths& used,
+             const std::vector<std::string>& heirs) const {
         keep_remove_list(fd(), {job});
         bequeath_kept_lists(fd(), {job}, heirs);
-        REQUIRE(remove_tree(
-            fd(), {.path = {job}, .user = kUser, .used = std::move(used), .heirs = heirs}));
+        REQUIRE(
+            remove_tree(fd(), {.path = {job}, .user = kUser, .used = used, .heirs = heirs}));
     }
     [[nodiscard]] bool has(const std::string& name) const {
         return exists(outside() + '/' + name);
@@ -343,7 +346,7 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     const std::string script =
         "cd " + world.outside() + "; bindfs -f -o allow_other hangs hangs & echo $! >server; " +
         "for i in $(seq 500); do mountpoint -q hangs && exit; sleep 0.02; done; exit 1";
-    REQUIRE(std::system(script.c_str()) == 0);
+    REQUIRE(std::system(script.c_str()) == 0);  // NOLINT(concurrency-mt-unsafe)
     pid_t server = 0;
     std::ifstream{world.outside() + "/server"} >> server;
     REQUIRE(server > 1);
