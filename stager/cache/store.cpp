@@ -1,8 +1,8 @@
 #include "stager/cache/store.h"
 
 #include "transport/base/hex.h"
+#include "transport/base/names_in.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <memory>
 
 namespace stage {
 namespace {
@@ -19,27 +18,6 @@ constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::string_view kDraft = "new.";
 constexpr std::string_view kStamp = "s.";
 constexpr std::string_view kPart = "p.";
-
-struct DirClose {
-    void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
-};
-
-std::vector<std::string> names_in(int directory) {
-    std::vector<std::string> names;
-    UniqueFd again{::openat(directory, ".", kDirectory)};
-    const std::unique_ptr<DIR, DirClose> dir{again ? ::fdopendir(again.get()) : nullptr};
-    if (dir == nullptr) {
-        return names;
-    }
-    static_cast<void>(again.release());
-    while (const dirent* entry = ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe)
-        const std::string name{&entry->d_name[0]};
-        if (name != "." && name != "..") {
-            names.push_back(name);
-        }
-    }
-    return names;
-}
 
 std::optional<std::uint32_t> uid_of(const std::string& name) {
     std::uint32_t uid = 0;

@@ -5,12 +5,15 @@
 #include "stager/daemon/job_directory.h"
 #include "stager/spawn/kept_lists.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace stage {
 namespace {
 
-constexpr std::size_t kBytesMax = kSpawnRequestMax / 2;
+/// Of paths and of heirs, each.
+constexpr std::size_t kBytesMax = kSpawnRequestMax / 8 * 3;
 /// Each counts at least so much, so that there are no more than a request may list.
 constexpr std::size_t kEach = 16;
 constexpr const char* kAllPaths = "/";
@@ -42,27 +45,36 @@ void add_outside(const StageSpec& spec, std::vector<std::string>& outside) {
     }
 }
 
-bool has_room(const RemoveRequest& what, const std::vector<std::string>& more) {
-    std::size_t bytes = 0;
-    for (const auto* some : {&what.used, &what.heirs, &more}) {
-        for (const std::string& text : *some) {
-            bytes += text.size() + kEach;
+/// Fills a request, as far as it has room.
+class Heirs {
+  public:
+    explicit Heirs(RemoveRequest& what) : what_{what} {}
+
+    void add(const StageKey& key, const std::vector<std::string>& paths) {
+        for (const std::string& path : paths) {
+            if (has_room(path, used_bytes_)) {
+                what_.used.push_back(path);
+            } else {
+                what_.used = {kAllPaths};
+            }
+        }
+        std::string name = kept_name(directory_names(key.job_id, key.step_id));
+        if (has_room(name, heirs_bytes_)) {  // Else others inherit, and ask when they end.
+            what_.heirs.push_back(std::move(name));
         }
     }
-    return bytes <= kBytesMax;
-}
 
-void add_heir(RemoveRequest& what, const StageKey& key, const std::vector<std::string>& paths) {
-    const std::string name = kept_name(directory_names(key.job_id, key.step_id));
-    if (!has_room(what, paths) || what.used == std::vector<std::string>{kAllPaths}) {
-        what.used = {kAllPaths};
-    } else {
-        what.used.insert(what.used.end(), paths.begin(), paths.end());
+  private:
+    /// Once there is none, there is none for shorter ones.
+    [[nodiscard]] static bool has_room(const std::string& text, std::size_t& bytes) {
+        bytes = std::min(bytes + text.size() + kEach, kBytesMax + 1);
+        return bytes <= kBytesMax;
     }
-    if (has_room(what, {name})) {  // Else others inherit, and ask again when they end.
-        what.heirs.push_back(name);
-    }
-}
+
+    RemoveRequest& what_;
+    std::size_t used_bytes_ = 0;
+    std::size_t heirs_bytes_ = 0;
+};
 
 }  // namespace
 
@@ -80,13 +92,14 @@ void find_heirs(const VerdictStore& verdicts,
                 int root,
                 const EndingStage& ending,
                 RemoveRequest& what) {
+    Heirs heirs{what};
     const auto ends_too = [&](const StageKey& key) {
         return key.job_id == ending.job_id &&
                (ending.step_id == kWholeJob || key.step_id == ending.step_id);
     };
     for (const OpenStage& one : open) {
         if (!ends_too(one.key) && one.uid == what.user.uid && !one.paths.empty()) {
-            add_heir(what, one.key, one.paths);
+            heirs.add(one.key, one.paths);
         }
     }
     for (const StageKey& key : verdicts.all()) {
@@ -100,7 +113,7 @@ void find_heirs(const VerdictStore& verdicts,
         }
         const auto owner = owner_of(root, key.job_id);
         if (owner && owner->uid == what.user.uid) {
-            add_heir(what, key, paths);
+            heirs.add(key, paths);
         }
     }
 }

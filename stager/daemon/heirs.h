@@ -34,7 +34,7 @@ struct OpenStage {
 };
 
 /// Says in `what`, whose user is known, which paths others use and who inherits. `root`: the
-/// open StageRoot. Where they are too many for a request (64 KiB), it is all paths.
+/// open StageRoot. Where they are too many for a request (48 KiB), it is all paths.
 void find_heirs(const VerdictStore& verdicts,
                 const std::vector<OpenStage>& open,
                 int root,

@@ -1,8 +1,8 @@
 #include "stager/daemon/job_directory.h"
 
+#include "transport/base/names_in.h"
 #include "transport/base/open_unmounted.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/fsuid.h>
@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 namespace stage {
 namespace {
@@ -236,23 +235,11 @@ bool is_gone(const Result<Owner>& owner) {
 }
 
 std::vector<std::string> numbered_directories(int directory) {
-    std::vector<std::string> names;
-    const int copy = ::openat(directory, ".", kDirectory);
-    const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
-                                                   ::closedir};
-    if (!list) {
-        UniqueFd{copy}.reset();
-        return names;
-    }
-    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
-        const std::string name{&entry->d_name[0]};
-        if (name.find_first_not_of("0123456789") != std::string::npos) {
-            continue;
-        }
-        if (!is_gone(owner_of(directory, name))) {
-            names.push_back(name);
-        }
-    }
+    std::vector<std::string> names = names_in(directory);
+    std::erase_if(names, [directory](const std::string& name) {
+        return name.find_first_not_of("0123456789") != std::string::npos ||
+               is_gone(owner_of(directory, name));
+    });
     return names;
 }
 

@@ -1,8 +1,8 @@
 #include "stager/daemon/verdict_store.h"
 
 #include "transport/base/codec.h"
+#include "transport/base/names_in.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 
 namespace stage {
 namespace {
@@ -159,7 +158,7 @@ void VerdictStore::forget_root(std::uint32_t job_id) {
 
 std::vector<std::uint32_t> VerdictStore::rooted() const {
     std::vector<std::uint32_t> jobs;
-    for (const std::string& name : names()) {
+    for (const std::string& name : names_in(directory_.get())) {
         const auto job_id = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
         if (name == root_name(job_id)) {
             jobs.push_back(job_id);
@@ -170,27 +169,12 @@ std::vector<std::uint32_t> VerdictStore::rooted() const {
 
 std::vector<StageKey> VerdictStore::all() const {
     std::vector<StageKey> keys;
-    for (const std::string& name : names()) {
+    for (const std::string& name : names_in(directory_.get())) {
         if (const auto key = key_of(name)) {
             keys.push_back(*key);
         }
     }
     return keys;
-}
-
-std::vector<std::string> VerdictStore::names() const {
-    std::vector<std::string> names;
-    const int copy = ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
-                                                   ::closedir};
-    if (!list) {
-        UniqueFd{copy}.reset();
-        return names;
-    }
-    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
-        names.emplace_back(&entry->d_name[0]);
-    }
-    return names;
 }
 
 }  // namespace stage

@@ -45,7 +45,6 @@ class VerdictStore {
     explicit VerdictStore(UniqueFd directory) : directory_{std::move(directory)} {}
     [[nodiscard]] Status replace(const std::string& name, Bytes bytes);
     [[nodiscard]] std::vector<std::byte> read(const std::string& name) const;
-    [[nodiscard]] std::vector<std::string> names() const;
 
     UniqueFd directory_;
 };

@@ -8,15 +8,14 @@
 #include "stager/files/stage_lists.h"
 #include "stager/files/target.h"
 #include "transport/base/codec.h"
+#include "transport/base/names_in.h"
 #include "transport/base/unique_fd.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -206,25 +205,11 @@ class Remover {
     Removed removed_;
 };
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { static_cast<void>(::closedir(directory)); }
-};
-
 /// "step.3": what a step staged for itself has lists of its own.
 std::vector<std::string> step_directories(int directory) {
-    std::vector<std::string> names;
-    UniqueFd fd{::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    const std::unique_ptr<DIR, CloseDirectory> list{fd ? ::fdopendir(fd.get()) : nullptr};
-    if (!list) {
-        return names;
-    }
-    static_cast<void>(fd.release());                       // The DIR closes it now.
-    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
-        const std::string name{entry->d_name};
-        if (name.starts_with(kStepPrefix)) {
-            names.push_back(name);
-        }
-    }
+    std::vector<std::string> names = names_in(directory);
+    std::erase_if(names,
+                  [](const std::string& name) { return !name.starts_with(kStepPrefix); });
     return names;
 }
 

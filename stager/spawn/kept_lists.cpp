@@ -1,17 +1,15 @@
 #include "stager/spawn/kept_lists.h"
 
 #include "stager/files/stage_lists.h"
+#include "transport/base/names_in.h"
 #include "transport/base/open_unmounted.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <memory>
 #include <string_view>
 
 namespace stage {
@@ -33,21 +31,6 @@ UniqueFd list_in_place(int root, const std::vector<std::string>& path) {
     struct stat status {};
     const bool is_list = list && ::fstat(list.get(), &status) == 0 && S_ISREG(status.st_mode);
     return is_list ? std::move(list) : UniqueFd{};
-}
-
-std::vector<std::string> names_in(const UniqueFd& kept) {
-    std::vector<std::string> names;
-    const int copy = kept ? ::openat(kept.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    const std::unique_ptr<DIR, int (*)(DIR*)> list{copy >= 0 ? ::fdopendir(copy) : nullptr,
-                                                   ::closedir};
-    if (!list) {
-        UniqueFd{copy}.reset();
-        return names;
-    }
-    while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
-        names.emplace_back(&entry->d_name[0]);
-    }
-    return names;
 }
 
 UniqueFd kept_directory(int root) {
@@ -101,7 +84,7 @@ void keep_remove_list(int root, const std::vector<std::string>& path) {
 }
 
 std::vector<std::string> kept_lists(int root, const std::vector<std::string>& path) {
-    std::vector<std::string> names = names_in(kept_directory(root));
+    std::vector<std::string> names = names_in(kept_directory(root).get());
     const std::string own = kept_name(path);
     std::erase_if(names, [&](const std::string& name) {
         return name != own && !name.starts_with(own + ".");
@@ -132,7 +115,7 @@ std::optional<ListOwner> owner_of_kept_lists(int root, const std::vector<std::st
 
 std::set<std::uint32_t> jobs_with_kept_lists(int root) {
     std::set<std::uint32_t> jobs;
-    for (const std::string& name : names_in(kept_directory(root))) {
+    for (const std::string& name : names_in(kept_directory(root).get())) {
         char* end = nullptr;
         const unsigned long job = std::strtoul(name.c_str(), &end, 10);
         if (end != name.c_str() && job <= UINT32_MAX) {

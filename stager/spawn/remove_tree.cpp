@@ -173,8 +173,9 @@ Status remove_tree(int root, const RemoveRequest& what, std::chrono::seconds lon
     Status removed = remove_directory(root, acting);
     if (removed && is_left) {
         return Error{Blame::user,
-                     "what was staged elsewhere is not all removed: a file system there did "
-                     "not answer"};
+                     "what was staged elsewhere is not all removed, for a file system there "
+                     "did not answer, or who removes it was killed"}
+            .remedy("the next sweep tries again");
     }
     return removed;
 }

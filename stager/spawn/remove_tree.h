@@ -12,8 +12,8 @@
 
 namespace stage {
 
-/// Longer than any tree takes; without an end a path of the user's that hangs would hold up all
-/// that waits for the job's end.
+/// Large trees take their time; but without an end a path of the user's that hangs would hold
+/// up all that waits for the job's end.
 inline constexpr std::chrono::seconds kRemoveAsUserMax{3600};
 
 /// Removes `what` below the open directory `root`. What is not there is fine. The error names

@@ -175,6 +175,20 @@ directory_gone() {
   for node in "${NODES[@]}"; do lab on "$node" test ! -e /tmp/d/step; done
 }
 
+@test "a list that was not followed to its end is followed by a sweep" {
+  input data 1000
+  place /tmp/d
+  script true
+  submit -N3 --stage-file=data:/tmp/d/data:temp job.sh
+  wait_job "$JOB" COMPLETED
+  wait_for 20 no_job_directory
+  lab on n1 -u alice bash -c 'echo x > /tmp/d/left; printf "/tmp/d/left\0" > /tmp/d/list'
+  lab on n1 bash -c 'mkdir -m 700 /var/spool/stagecast/.stagecast; mv /tmp/d/list "/var/spool/stagecast/.stagecast/$0"' "$JOB"
+  restart_daemon n1
+  wait_for 20 lab on n1 test ! -e /tmp/d/left
+  wait_for 10 lab on n1 test ! -e /var/spool/stagecast/.stagecast
+}
+
 @test "a directory of that name" {
   input data 100000
   place /tmp/d

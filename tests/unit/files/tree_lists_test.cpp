@@ -73,4 +73,25 @@ TEST_CASE("lists name a tree by its top, and lead to it at the end") {
     CHECK(outside.names() == Names{"t/mine"});
 }
 
+TEST_CASE("a directory that was found in its place and is taken away meanwhile is missed") {
+    const Scratch from;
+    const Scratch stage;
+    const Scratch outside;
+    write_some(from);
+    const std::vector<Wish> wishes{{.source = from.path("t"),
+                                    .root = outside.path(),
+                                    .below = "t",
+                                    .existing = Existing::keep}};
+    const auto blocks = object_of(wishes);
+    const std::string mine = outside.write("t/mine", "x");
+    FileSink sink{test::sink_config(wishes, stage.path())};
+    for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+        REQUIRE(test::put(sink, block, blocks[block]));
+    }
+    REQUIRE(::unlink(mine.c_str()) == 0);
+    REQUIRE(::rmdir(outside.path("t").c_str()) == 0);
+    CHECK_THAT(sink.finish().error().sentence(),
+               Catch::Matchers::Contains("/t: was removed or replaced while it was staged"));
+}
+
 }  // namespace stage

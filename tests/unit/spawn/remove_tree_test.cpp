@@ -4,7 +4,7 @@
 #include "stager/files/empty_directory.h"
 #include "stager/files/removal.h"
 #include "stager/spawn/kept_lists.h"
-#include "tests/unit/spawn/spawn_world.h"
+#include "tests/unit/spawn/stage_root.h"
 
 #include <catch2/catch.hpp>
 
@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -20,69 +21,10 @@
 #include <thread>
 
 using namespace stage;
+using namespace stage::test;
 using Kind = SpawnEvent::Kind;
 
 namespace {
-
-const UserIdentity kUser{.uid = kSomebody, .gid = kSomebody, .name = {}};
-
-bool exists(const std::string& path) {
-    struct stat status {};
-    return ::lstat(path.c_str(), &status) == 0;
-}
-
-void write_file(const std::string& path) {
-    std::ofstream{path} << "content";
-    REQUIRE(exists(path));
-}
-
-/// StageRoot with a job's directory 42 in it, and a place outside.
-class StageRoot {
-  public:
-    StageRoot() {
-        REQUIRE(::mkdtemp(base_.data()) != nullptr);
-        REQUIRE(::chmod(base_.c_str(), 0755) == 0);
-        for (const std::string& path : {root(), job(), outside()}) {
-            REQUIRE(::mkdir(path.c_str(), 0755) == 0);
-        }
-        if (::geteuid() == 0) {
-            REQUIRE(::chown(job().c_str(), kSomebody, kSomebody) == 0);
-        }
-        fd_.reset(::open(root().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        REQUIRE(fd_);
-    }
-    StageRoot(const StageRoot&) = delete;
-    StageRoot& operator=(const StageRoot&) = delete;
-    ~StageRoot() {
-        const UniqueFd base{::open(base_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-        static_cast<void>(empty_directory(base.get()));
-        ::rmdir(base_.c_str());
-    }
-    [[nodiscard]] std::string root() const { return base_ + "/root"; }
-    [[nodiscard]] std::string job() const { return base_ + "/root/42"; }
-    [[nodiscard]] std::string outside() const { return base_ + "/outside"; }
-    [[nodiscard]] int fd() const { return fd_.get(); }
-
-    /// Runs `script` in the job's directory as its user.
-    void as_user(const std::string& script) const {
-        SpawnWorld world;
-        ProgramRequest program = SpawnWorld::shell("set -e; cd " + job() + "; " + script);
-        if (::geteuid() == 0) {
-            program.user = kUser;
-        }
-        REQUIRE(world.spawner().start(program, {}));
-        world.next(Kind::started);
-        REQUIRE(world.next(Kind::ended).status_text() == "exit status 0");
-    }
-    Status remove(std::vector<std::string> path = {"42"}) const {
-        return remove_tree(fd_.get(), {.path = std::move(path), .user = kUser});
-    }
-
-  private:
-    std::string base_ =
-        (exists("/dev/shm") ? "/dev/shm" : "/tmp") + std::string{"/stagecast-remove-XXXXXX"};
-    UniqueFd fd_;
-};
 
 std::string sentence_of(const Status& status) {
     return status ? std::string{"(removed)"} : status.error().sentence();
@@ -256,109 +198,43 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-namespace {
-
-/// Job 42 has staged "x" and "y" for its time, below outside().
-class TwoFiles : public StageRoot {
-  public:
-    TwoFiles() {
-        REQUIRE(::chown(outside().c_str(), kSomebody, kSomebody) == 0);
-        stage({"x", "y"});
-    }
-    void stage(const std::vector<std::string>& names) const {
-        std::string script = "mkdir -p .stagecast; rm -f .stagecast/remove";
-        for (const std::string& name : names) {
-            const std::string path = outside() + '/' + name;
-            script.append("; echo x >").append(path).append("; printf '").append(path);
-            script.append("\\0' >>.stagecast/remove");
-        }
-        as_user(script);
-    }
-    /// As the daemon does it (daemon/cleaner.h).
-    void end(const std::string& job,
-             const UsedPaths& used,
-             const std::vector<std::string>& heirs) const {
-        keep_remove_list(fd(), {job});
-        bequeath_kept_lists(fd(), {job}, heirs);
-        REQUIRE(
-            remove_tree(fd(), {.path = {job}, .user = kUser, .used = used, .heirs = heirs}));
-    }
-    [[nodiscard]] bool has(const std::string& name) const {
-        return exists(outside() + '/' + name);
-    }
-    [[nodiscard]] std::string x() const { return outside() + "/x"; }
-};
-
-}  // namespace
-
-TEST_CASE("what an heir uses stays until the last of them ends, and no list longer") {
-    if (!is_root()) {
-        return;
-    }
-    const TwoFiles world;
-    world.end("42", {world.x()}, {"43", "44.step.1"});
-    CHECK(world.has("x"));
-    CHECK_FALSE(world.has("y"));
-    CHECK(jobs_with_kept_lists(world.fd()) == std::set<std::uint32_t>{43, 44});
-    CHECK(owner_of_kept_lists(world.fd(), {"43"})->uid == kSomebody);
-    world.end("43", {world.x()}, {"44.step.1"});
-    CHECK(kept_lists(world.fd(), {"44"}).size() == 1);
-    CHECK(world.has("x"));
-    world.end("44", {}, {});
-    CHECK_FALSE(world.has("x"));
-    CHECK_FALSE(exists(world.root() + "/.stagecast"));
-}
-
-TEST_CASE("where nothing is in use there is nothing to inherit") {
-    if (!is_root()) {
-        return;
-    }
-    const TwoFiles world;
-    world.end("42", {"/elsewhere"}, {"43"});
-    CHECK_FALSE(world.has("x"));
-    CHECK_FALSE(exists(world.root() + "/.stagecast"));
-}
-
-TEST_CASE("the lists of a job's lives are told apart") {
-    if (!is_root()) {
-        return;
-    }
-    const TwoFiles world;
-    world.end("42", {world.x()}, {"43"});
-    REQUIRE(::mkdir(world.job().c_str(), 0755) == 0);
-    REQUIRE(::chown(world.job().c_str(), kSomebody, kSomebody) == 0);
-    world.stage({"y"});
-    world.end("42", {world.x()}, {"43"});
-    CHECK_FALSE(world.has("y"));
-    CHECK(world.has("x"));
-    world.end("43", {}, {});
-    CHECK_FALSE(world.has("x"));
-}
-
+// Through a second server, which waits for the first, no signal ends a call: it has been read.
 TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     if (!is_root()) {
         return;
     }
     const StageRoot world;
-    const std::string mount = world.outside() + "/hangs";
-    REQUIRE(::mkdir(mount.c_str(), 0755) == 0);
-    REQUIRE(::chown(mount.c_str(), kSomebody, kSomebody) == 0);
-    const std::string script =
-        "cd " + world.outside() + "; bindfs -f -o allow_other hangs hangs & echo $! >server; " +
-        "for i in $(seq 500); do mountpoint -q hangs && exit; sleep 0.02; done; exit 1";
+    const std::string place = GENERATE("hangs", "through");
+    for (const char* name : {"/hangs", "/through"}) {
+        REQUIRE(::mkdir((world.outside() + name).c_str(), 0755) == 0);
+        REQUIRE(::chown((world.outside() + name).c_str(), kSomebody, kSomebody) == 0);
+    }
+    const std::string script = "cd " + world.outside() + R"(
+        for place in hangs through; do
+            bindfs -f -o allow_other hangs $place & echo $! >>servers
+            for i in $(seq 500); do mountpoint -q $place && continue 2; sleep 0.02; done
+            exit 1
+        done)";
     REQUIRE(std::system(script.c_str()) == 0);  // NOLINT(concurrency-mt-unsafe)
-    pid_t server = 0;
-    std::ifstream{world.outside() + "/server"} >> server;
-    REQUIRE(server > 1);
-    world.as_user("mkdir -p .stagecast; touch file; printf '" + mount +
+    std::array<pid_t, 2> servers{};
+    std::ifstream list{world.outside() + "/servers"};
+    list >> servers[0] >> servers[1];
+    REQUIRE(servers[1] > 1);
+    world.as_user("mkdir -p .stagecast; touch file; printf '" + world.outside() + '/' + place +
                   "/x\\0' >.stagecast/remove");
     keep_remove_list(world.fd(), {"42"});
-    REQUIRE(::kill(server, SIGSTOP) == 0);
+    REQUIRE(::kill(servers[0], SIGSTOP) == 0);
     const Status removed =
         remove_tree(world.fd(), {.path = {"42"}, .user = kUser}, std::chrono::seconds{1});
-    CHECK(::umount2(mount.c_str(), MNT_FORCE | MNT_DETACH) == 0);
-    REQUIRE(::kill(server, SIGKILL) == 0);
-    CHECK_THAT(sentence_of(removed), Catch::Matchers::Contains("did not answer"));
+    for (const char* name : {"/through", "/hangs"}) {
+        CHECK(::umount2((world.outside() + name).c_str(), MNT_FORCE | MNT_DETACH) == 0);
+    }
+    for (const pid_t server : servers) {
+        static_cast<void>(::kill(server, SIGKILL));
+    }
+    CHECK_THAT(sentence_of(removed),
+               Catch::Matchers::Contains("did not answer") &&
+                   Catch::Matchers::Contains("the next sweep tries again"));
     CHECK_FALSE(exists(world.job()));
     CHECK(jobs_with_kept_lists(world.fd()) == std::set<std::uint32_t>{42});
     CHECK(world.remove());  // What the next sweep does.
