@@ -1,6 +1,6 @@
 #include "stager/daemon/cleaner.h"
 
-#include "stager/spawn/kept_lists.h"
+#include "stager/spawn/cleanup_lists.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,27 +11,17 @@
 namespace stage {
 namespace {
 
+/// From one removal of a user's to the next: stages that waited for the first come in between.
+constexpr Duration kNextAfter = std::chrono::milliseconds{1};
+
 void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
     log.warn("a job's files can't be removed; remove them by hand",
              {{"job", job_id}, {"why", why}});
 }
 
-/// Of a stage that has inherited before it had a directory the lists tell.
-Result<Owner> owner_of_all(int root, const EndingStage& ending) {
-    Result<Owner> owner = owner_of(root, ending.job_id);
-    if (!owner && is_gone(owner)) {
-        const auto of_lists =
-            owner_of_kept_lists(root, directory_names(ending.job_id, ending.step_id));
-        return of_lists ? Result<Owner>{Owner{.uid = of_lists->uid, .gid = of_lists->gid}}
-                        : std::move(owner);
-    }
-    return owner;
-}
-
 }  // namespace
 
 void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done) {
-    // Whoever holds it last is the end of it.
     const std::shared_ptr<void> done{
         nullptr,
         [&loop = services_.loop, call = std::move(on_done)](auto) { loop.defer(call); }};
@@ -40,48 +30,105 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done
             services_.verdicts.forget(key);
         }
     }
-    remove_directory(job_id, step_id, done);
+    enqueue(job_id, step_id, done);
+    go_on();
 }
 
-void Cleaner::remove_directory(std::uint32_t job_id,
-                               std::uint32_t step_id,
-                               const std::shared_ptr<void>& done) {
+/// The directory's owner is whom root made it for, in a directory that only root can change; a
+/// list's name says whose it is. Mostly that is one user.
+void Cleaner::enqueue(std::uint32_t job_id,
+                      std::uint32_t step_id,
+                      const std::shared_ptr<void>& done) {
     const auto root = roots_.to_remove(job_id);
-    const Result<Owner> owner = root ? owner_of_all(*root, {job_id, step_id}) : root.error();
-    if (!owner) {
-        if (root && !is_gone(owner)) {  // The next sweep tries again.
-            warn_of(services_.log, job_id, owner.error().sentence());
+    const Result<Owner> owner = root ? owner_of(*root, job_id) : root.error();
+    if (root && !owner && !is_gone(owner)) {  // The next sweep tries again.
+        warn_of(services_.log, job_id, owner.error().sentence());
+    }
+    const std::vector<std::string> path = directory_names(job_id, step_id);
+    std::map<std::uint32_t, RemoveRequest> of_user;
+    if (owner) {
+        of_user[owner->uid] = {.path = path,
+                               .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
+    }
+    for (const CleanupListName& list :
+         root ? cleanup_lists(*root) : std::vector<CleanupListName>{}) {
+        if (list.is_of(path)) {
+            const bool has_directory = owner && owner->uid == list.uid;
+            of_user[list.uid] = {.path = path,
+                                 .user = {.uid = list.uid, .gid = list.gid, .name = {}},
+                                 .has_directory = has_directory};
         }
+    }
+    for (auto& [uid, what] : of_user) {
+        queues_[uid].push_back(
+            {.job_id = job_id, .step_id = step_id, .what = std::move(what), .done = done});
+    }
+    if (of_user.empty()) {
         forget_root_if_gone(root, job_id);
+    }
+}
+
+/// Begins the removals that wait for no other.
+void Cleaner::go_on() {
+    for (auto& [uid, queue] : queues_) {
+        while (!queue.empty() && !queue.front().is_running) {
+            start(queue.front());
+            if (!queue.front().is_running) {
+                queue.pop_front();
+            }
+        }
+    }
+    std::erase_if(queues_, [](const auto& one) { return one.second.empty(); });
+}
+
+void Cleaner::start(Removal& removal) {
+    const auto root = roots_.to_remove(removal.job_id);
+    if (!root) {
         return;
     }
-    RemoveRequest what{.path = directory_names(job_id, step_id),
-                       .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
-    find_heirs(services_.verdicts, open_(), *root, {job_id, step_id}, what);
-    keep_remove_list(*root, what.path);
-    bequeath_kept_lists(*root, what.path, what.heirs);  // Now: one of them may end next.
+    const auto lists = cleanup_lists(*root);
+    const std::uint32_t uid = removal.what.user.uid;
+    removal.has_lists = std::ranges::any_of(lists, [&](const CleanupListName& list) {
+        return list.uid == uid && list.is_of(removal.what.path);
+    });
     const auto started = services_.children.remove_tree(
-        *root, what, [this, job_id, step_id, done](const SpawnEvent& event) {
-            if (event.kind == SpawnEvent::Kind::started) {
-                return;
+        *root, removal.what, [this, uid](const SpawnEvent& event) {
+            if (event.kind != SpawnEvent::Kind::started) {
+                on_ended(uid, event);
             }
-            if (!event.sentence.empty()) {
-                warn_of(services_.log, job_id, event.sentence);
-            }
-            if (step_id != kWholeJob) {
-                remove_empty_job(job_id);
-            }
-            forget_root_if_gone(roots_.to_remove(job_id), job_id);
         });
+    removal.is_running = started.ok();
     if (!started) {
         services_.log.warn("a job's directory is not removed",
-                           {{"job", job_id}, {"why", started.error().sentence()}});
+                           {{"job", removal.job_id}, {"why", started.error().sentence()}});
     }
+}
+
+void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
+    const Removal ended = std::move(queues_.at(uid).front());
+    queues_.at(uid).pop_front();
+    services_.loop.after(kNextAfter, [this] { go_on(); });
+    if (!event.sentence.empty()) {
+        warn_of(services_.log, ended.job_id, event.sentence);
+    }
+    if (ended.step_id != kWholeJob) {
+        remove_empty_job(ended.job_id);
+    }
+    forget_root_if_gone(roots_.to_remove(ended.job_id), ended.job_id);
+}
+
+bool Cleaner::is_following_lists(std::uint32_t uid) const {
+    const auto queue = queues_.find(uid);
+    return queue != queues_.end() && !queue->second.empty() &&
+           queue->second.front().is_running && queue->second.front().has_lists;
 }
 
 /// While there is something left below a StageRoot of before only this tells the next sweep.
 void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id) {
-    if (root ? is_gone(owner_of(*root, job_id)) : root.error().cause() == ENOENT) {
+    const bool is_left = root ? !is_gone(owner_of(*root, job_id)) ||
+                                    jobs_with_cleanup_lists(*root).contains(job_id)
+                              : root.error().cause() != ENOENT;
+    if (!is_left) {
         services_.verdicts.forget_root(job_id);
     }
 }

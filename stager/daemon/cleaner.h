@@ -1,18 +1,19 @@
-// What becomes of a job's files?
+// Removes the files of jobs and steps that have ended, one removal per user at a time.
 //
-// At its end the job's directory is removed, by a child that acts as the user; so is what was
-// staged elsewhere for the time of the job only, of which the workers left a list in there
-// (files/stage_lists.h) and the stage another name of it (spawn/kept_lists.h). Other jobs of
-// the user that found such a file in its place have it until the last of them ends. Then
-// nothing of it is remembered.
+// At its end a stage's directory is removed, and what the stage staged elsewhere for its time
+// only (spawn/remove_tree.h), by a child that acts as the user. Then nothing of it is
+// remembered. The removals of one user follow each other: whether a path is still in use is
+// read from the user's other cleanup lists, and what hangs, as a FUSE file system may, occupies
+// one process, not one per job.
 #pragma once
 
-#include "stager/daemon/heirs.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/job_roots.h"
 #include "stager/daemon/services.h"
 
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,28 +24,40 @@ class Cleaner {
   public:
     using OnDone = std::function<void()>;
 
-    /// The stages of now (heirs.h).
-    using Open = std::function<std::vector<OpenStage>()>;
-
     /// Both outlive it.
-    Cleaner(Services& services, JobRoots& roots, Open open)
-        : services_{services}, roots_{roots}, open_{std::move(open)} {}
+    Cleaner(Services& services, JobRoots& roots) : services_{services}, roots_{roots} {}
 
-    /// Removes the job's directory (kWholeJob) or the step's, temporary files and stored
-    /// verdicts, in the background; `on_done` comes from the loop, whether all went or not.
-    /// Requires that no process of the job is at work in it.
+    /// Removes the job's directory (kWholeJob) or the step's, what its cleanup lists name, and
+    /// stored verdicts, in the background; `on_done` comes from the loop, whether all went or
+    /// not. Requires that no process of the job is at work in it.
     void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
 
+    /// A removal that reads this user's cleanup lists is under way: a list that is made now may
+    /// be missed.
+    [[nodiscard]] bool is_following_lists(std::uint32_t uid) const;
+
   private:
-    void remove_directory(std::uint32_t job_id,
-                          std::uint32_t step_id,
-                          const std::shared_ptr<void>& done);
+    struct Removal {
+        std::uint32_t job_id = 0;
+        std::uint32_t step_id = 0;
+        RemoveRequest what;
+        std::shared_ptr<void> done;  ///< The last that is dropped calls on_done.
+        bool is_running = false;
+        bool has_lists = false;
+    };
+
+    void enqueue(std::uint32_t job_id,
+                 std::uint32_t step_id,
+                 const std::shared_ptr<void>& done);
+    void go_on();
+    void start(Removal& removal);
+    void on_ended(std::uint32_t uid, const SpawnEvent& event);
     void remove_empty_job(std::uint32_t job_id);
     void forget_root_if_gone(const Result<int>& root, std::uint32_t job_id);
 
     Services& services_;
     JobRoots& roots_;
-    Open open_;
+    std::map<std::uint32_t, std::deque<Removal>> queues_;  ///< By uid; the first is next.
 };
 
 }  // namespace stage

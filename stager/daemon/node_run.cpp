@@ -61,6 +61,7 @@ void NodeRun::make_directory(int root) {
     if (made && key.step_id != kWholeJob) {
         made = make_step_directory(root, key.job_id, key.step_id, owner);
     }
+    made = made ? outside_.begin(root, order_.request) : made;
     if (!made) {
         fail(made.error().blame(), made.error().sentence());
     }
@@ -83,8 +84,6 @@ void NodeRun::open_sockets() {
     }
     sockets_ = *std::move(sockets);
 }
-
-// ---- host
 
 void NodeRun::take_host() {
     waits_for_host_ = true;
@@ -225,8 +224,6 @@ void NodeRun::drop_host() {
     tell_if_gone();
 }
 
-// ---- worker
-
 void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
         .program = worker_program(services_.config, order_.request, std::move(environment)),
@@ -303,6 +300,9 @@ void NodeRun::on_worker_ended(const std::string& why) {
 }
 
 void NodeRun::on_worker_message(FromWorker message) {
+    if (const Status noted = outside_.on_message(message); !noted) {
+        fail(noted.error().blame(), noted.error().sentence());
+    }
     if (const auto* progress = std::get_if<WorkerProgress>(&message)) {
         progress_ = *progress;
         if (!restarting_ && !std::exchange(listens_, true)) {

@@ -9,6 +9,7 @@
 
 #include "stager/daemon/cache_link.h"
 #include "stager/daemon/data_sockets.h"
+#include "stager/daemon/outside.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/worker_order.h"
 #include "stager/daemon/worker_process.h"
@@ -93,6 +94,7 @@ class NodeRun {
     NodeRunOwner& owner_;
     RunOrder order_;
     CacheLink cache_link_;
+    OutsideFiles outside_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
     DataSockets sockets_;  ///< Until the worker has them; then its interfaces only.

@@ -1,5 +1,6 @@
 #include "stager/daemon/registry.h"
 
+#include "stager/daemon/outside.h"
 #include "stager/daemon/push_rules.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ bool covers(std::uint32_t asked_step, std::uint32_t step) {
 Registry::Registry(Services& services)
     : services_{services},
       roots_{services.config, services.verdicts},
-      cleaner_{services, roots_, [this] { return open_stages(); }},
+      cleaner_{services, roots_},
       endings_{services,
                cleaner_,
                [this](std::uint32_t job_id, std::uint32_t step_id) {
@@ -60,9 +61,12 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
         services_.links.node_name = request.node_name;
     }
     const auto [job_id, step_id, restart] = request.key;
-    if (endings_.is_in_the_way(job_id, step_id)) {
-        services_.log.info("a stage waits until the files of the job's last run are removed",
-                           {{"job", job_id}, {"restart", restart}});
+    const bool is_repeated = endings_.is_in_the_way(job_id, step_id);
+    if (is_repeated || may_lose_files(request)) {
+        services_.log.info(
+            is_repeated ? "a stage waits until the files of the job's last run are removed"
+                        : "a stage waits until temporary files of the user are removed",
+            {{"job", job_id}, {"restart", restart}});
         endings_.when_clear(
             job_id, step_id, [this, request, answer] { on_stage(request, answer); });
         return;
@@ -78,6 +82,11 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     stage_of(request.key).announce(request, [call = std::move(answer)](const Verdict& verdict) {
         call(verdict);
     });
+}
+
+/// A removal that is under way does not know of this stage, and could take what it finds.
+bool Registry::may_lose_files(const StageRequest& request) const {
+    return cleaner_.is_following_lists(request.uid) && !outside_of(request.specs).empty();
 }
 
 /// The newest life of this job or step that is live or has a verdict; `asked` if none is.
@@ -218,18 +227,6 @@ std::vector<const Stage*> Registry::all() const {
         all.push_back(stage.get());
     }
     return all;
-}
-
-/// Those that may find files which somebody else's end would take.
-std::vector<OpenStage> Registry::open_stages() const {
-    std::vector<OpenStage> open;
-    for (const auto& [key, stage] : stages_) {
-        const auto uid = stage->uid();
-        if (uid && stage->is_open()) {
-            open.push_back({.key = key, .uid = *uid, .paths = stage->outside()});
-        }
-    }
-    return open;
 }
 
 /// Nobody will say that it has ended here, so it says so itself.

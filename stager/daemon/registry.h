@@ -46,6 +46,7 @@ class Registry {
 
   private:
     void on_stage(const StageRequest& request, Answer answer);
+    [[nodiscard]] bool may_lose_files(const StageRequest& request) const;
     void on_query(const StageKey& asked, const Answer& answer);
     [[nodiscard]] StageKey latest(const StageKey& asked) const;
     void on_end(const EndRequest& request, Answer answer);
@@ -60,7 +61,6 @@ class Registry {
     [[nodiscard]] bool may_push(const SetupMessage& setup,
                                 const StagePlan& plan,
                                 const std::string& node) const;
-    [[nodiscard]] std::vector<OpenStage> open_stages() const;
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
     [[nodiscard]] std::size_t held() const;

@@ -46,8 +46,12 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
 void Stage::take_request(const StageRequest& request) {
     request_ = request;
     wishes_ = wishes_of(request.specs);
-    outside_ = outside_of(request.specs);
     times_.announced = services_.loop.now();
+    // From now on no other stage's end removes what this one may find in its place. (A
+    // StageRoot that is unfit is told when the run begins.)
+    if (const auto root = stage_root_()) {
+        static_cast<void>(OutsideFiles{}.begin(*root, request).ok());
+    }
     // If this daemon dies now, this is what the next one finds.
     const Verdict broken{
         .state = VerdictState::failed,

@@ -7,7 +7,6 @@
 
 #include "stager/control/spec_list.h"
 #include "stager/daemon/group.h"
-#include "stager/daemon/heirs.h"
 #include "stager/daemon/inquiry.h"
 #include "stager/daemon/lifecycle.h"
 #include "stager/daemon/node_run.h"
@@ -70,8 +69,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
-    /// And what it asks for may be here already, put there by others.
-    [[nodiscard]] const std::vector<std::string>& outside() const { return outside_; }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
 
@@ -104,7 +101,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void log_failure() const;
     void settle(const GroupVerdict& verdict, std::optional<Rank> culprit);
     void store(const Verdict& verdict, std::optional<Rank> culprit);
-    void keep_list();
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);
@@ -137,7 +133,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
 
     std::optional<StageRequest> request_;
     StageWishes wishes_;
-    std::vector<std::string> outside_;
     std::optional<StagePlan> plan_;
     std::optional<Failure>
         reason_;  ///< Of StageEvent::failed; its rank is this node's, or another.

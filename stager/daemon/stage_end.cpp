@@ -4,7 +4,6 @@
 #include "stager/daemon/job_roots.h"
 #include "stager/daemon/library_directories.h"
 #include "stager/daemon/stage.h"
-#include "stager/spawn/kept_lists.h"
 
 #include <utility>
 
@@ -45,9 +44,6 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     }
     const bool failed = own.state == VerdictState::failed;
     culprit_ = failed ? culprit : std::nullopt;
-    if (!failed && run_) {
-        keep_list();
-    }
     count_settled(services_.counters, facts, times_);
     if (request_) {
         store(own, culprit_);
@@ -65,13 +61,6 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     remember();
     for (const OnVerdict& answer : std::exchange(waiting_, {})) {
         answer(*verdict_);
-    }
-}
-
-/// The job is about to run, and may empty its directory.
-void Stage::keep_list() {
-    if (const auto root = stage_root_()) {
-        keep_remove_list(*root, directory_names(key_.job_id, key_.step_id));
     }
 }
 

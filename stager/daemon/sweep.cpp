@@ -1,6 +1,6 @@
 #include "stager/daemon/sweep.h"
 
-#include "stager/spawn/kept_lists.h"
+#include "stager/spawn/cleanup_lists.h"
 
 #include <cstdlib>
 #include <set>
@@ -30,7 +30,7 @@ void Sweep::begin() {
         jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
     }
     if (root) {
-        jobs.merge(jobs_with_kept_lists(*root));
+        jobs.merge(jobs_with_cleanup_lists(*root));
     }
     for (const StageKey& key : services_.verdicts.all()) {
         jobs.insert(key.job_id);

@@ -29,13 +29,17 @@ struct DirClose {
 /// One walk. Holds one descriptor at a time, however deep the tree is.
 class Walk {
   public:
-    explicit Walk(int top) : top_{top} {}
+    Walk(int top, std::optional<uid_t> only_of) : top_{top}, only_of_{only_of} {}
 
     /// False if the tree changed under it in a way that asks for another attempt.
     bool run() {
         const auto place = place_of(top_);
         if (!place) {
             note("", errno);
+            return true;
+        }
+        if (is_anothers(*place)) {
+            note_owner("", place->owner);
             return true;
         }
         current_.reset(::fcntl(top_, F_DUPFD_CLOEXEC, 3));
@@ -134,6 +138,10 @@ class Walk {
             note(name, EXDEV);
             return;
         }
+        if (is_anothers(*place)) {
+            note_owner(name, place->owner);
+            return;
+        }
         current_ = std::move(fd);
         levels_.push_back(
             {.place = *place, .name = name, .todo = {}, .read_all = false, .gone = 0});
@@ -174,16 +182,32 @@ class Walk {
         }
     }
 
-    void note(const std::string& name, int cause) {
-        if (error_) {
-            return;
-        }
+    [[nodiscard]] bool is_anothers(const DirectoryPlace& place) const {
+        return only_of_ && place.owner != *only_of_;
+    }
+
+    [[nodiscard]] std::string path_of(const std::string& name) const {
         constexpr std::size_t kShown = 1024;
         std::string path;
         for (const Level& level : levels_) {
             path += level.name.empty() || path.size() > kShown ? "" : level.name + "/";
         }
-        path = (path + name).substr(0, kShown);
+        return (path + name).substr(0, kShown);
+    }
+
+    void note_owner(const std::string& name, uid_t owner) {
+        if (!error_) {
+            error_ = Error{Blame::user,
+                           path_of(name) + " is a directory of uid " + std::to_string(owner),
+                           EPERM};
+        }
+    }
+
+    void note(const std::string& name, int cause) {
+        if (error_) {
+            return;
+        }
+        const std::string path = path_of(name);
         if (cause == EXDEV || cause == EBUSY) {
             error_ = Error{Blame::user, path + " is a mount point; unmount it", cause};
         } else {
@@ -192,6 +216,7 @@ class Walk {
     }
 
     int top_;
+    std::optional<uid_t> only_of_;
     UniqueFd current_;
     std::vector<Level> levels_;  ///< The top first; the last is current_.
     std::optional<Error> error_;
@@ -231,9 +256,9 @@ UniqueFd open_to_empty(int parent, const char* name) {
     return open_unmounted(parent, name, kFlags);
 }
 
-Status empty_directory(int top) {
+Status empty_directory(int top, std::optional<uid_t> only_of) {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        Walk walk{top};
+        Walk walk{top, only_of};
         if (walk.run()) {
             return walk.error() ? Status{*walk.error()} : Status{};
         }

@@ -1,8 +1,9 @@
-// How is a directory emptied when its owner may have filled it with traps?
+// Empties a directory whose owner may have filled it with traps.
 //
 // By descriptors: a name is looked up only in an open directory, links are unlinked and never
 // followed, a mount is never entered, and the way back up is taken only if it leads to the very
-// directory that one came from. (Whoever moves a foreign directory in here gives it away.)
+// directory that one came from. Root enters only directories of the user for whom it acts: a
+// directory of another user may have been moved here by someone who could not have emptied it.
 #pragma once
 
 #include "transport/base/result.h"
@@ -10,6 +11,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace stage {
@@ -37,7 +40,9 @@ struct DirectoryPlace {
 
 /// Removes all that is in the open directory `top`, as whoever we are; directories of our own
 /// that forbid it are opened up by chmod. Goes on after a failure; the first one is the error.
-Status empty_directory(int top);
+/// `only_of`: no directory of another user is entered, `top` included; the error's cause() is
+/// EPERM then.
+Status empty_directory(int top, std::optional<uid_t> only_of = std::nullopt);
 
 /// Removes `name` in the open directory, whatever it is, with all that is in it. What is not
 /// there is fine.

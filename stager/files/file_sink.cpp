@@ -235,10 +235,8 @@ Status FileSink::add_needs(const Target& target, std::map<std::uint64_t, TargetN
 }
 
 Status FileSink::begin_all() {
-    if (Status listed = list_unfinished(); !listed) {
-        return listed;
-    }
-    return each(&Target::begin);
+    Status told = tell_begun();
+    return told ? each(&Target::begin) : told;
 }
 
 Result<Placing> FileSink::write_file_block(BlockIndex block,
@@ -307,10 +305,11 @@ Status FileSink::finish() {
     if (Status settled = each(&Target::settle); !settled) {
         return settled;
     }
-    if (Status named = give_names(); !named) {
-        return named;
+    if (Status told = tell_named(); !told) {
+        return told;
     }
-    return write_lists();
+    Status named = give_names();
+    return named ? list_files() : named;
 }
 
 std::string FileSink::path(std::size_t index) const {

@@ -44,7 +44,9 @@ struct SinkConfig {
     std::function<std::optional<FileIdentity>(std::size_t)> identity_of;
     /// And which directories that lies in.
     std::function<std::vector<FileIdentity>(std::size_t)> above;
-    std::string list_directory;  ///< Where ".stagecast" is; empty: no lists are written.
+    std::string list_directory;  ///< Where ".stagecast" is; empty: no list of files is written.
+    /// Extends the stage's cleanup list (cleanup_entry.h); empty: there is none.
+    std::function<Status(const std::vector<std::string>& entries)> tell_left;
     /// Bytes of all files together, and that an archive may become; 0: no limit.
     std::uint64_t bytes_max = 0;
     std::uint64_t page_room = kAllPages;  ///< Of all files, what may stay in memory.
@@ -174,10 +176,11 @@ class FileSink final : public BlockSink {
     [[nodiscard]] static Status add_needs(const Target& target,
                                           std::map<std::uint64_t, TargetNeeds>& sums);
     [[nodiscard]] Status begin_all();
-    [[nodiscard]] Status list_unfinished() const;
+    [[nodiscard]] Status tell_begun() const;
+    [[nodiscard]] Status tell_named() const;
+    [[nodiscard]] Status tell(std::vector<std::string> entries) const;
     [[nodiscard]] Status give_names();
-    [[nodiscard]] Status list_named(std::size_t index);
-    [[nodiscard]] Status write_lists() const;
+    [[nodiscard]] Status list_files() const;
     [[nodiscard]] std::string list_mark(std::size_t index) const;
     [[nodiscard]] std::string entry_of(std::size_t index, const std::string& removal) const;
     /// Does `step` with every file; one that is optional may fail.
@@ -223,7 +226,6 @@ class FileSink final : public BlockSink {
     std::vector<Place> places_;    ///< By manifest entry.
     std::set<std::string> paths_;  ///< Of all targets: no two have one.
     std::vector<Error> troubles_;
-    std::vector<std::string> to_remove_;  ///< With the stage, though outside: as listed.
     std::uint32_t first_file_block_ = 0;
     std::vector<Digest128> leaves_;  ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> held_;         ///< Likewise.

@@ -1,38 +1,28 @@
-// What goes with a stage though it lies elsewhere, and what stays because others use it?
+// Removes what ended stages left outside their directories, except what other stages use.
 //
-// By the list `remove` (stage_lists.h). Several jobs of a user may have found the same file in
-// its place: what others use is withheld, and the list of it has become theirs, too
-// (spawn/kept_lists.h).
+// By cleanup lists (cleanup_entry.h). The lists of one user are the reference counts of the
+// user's paths: a path that the list of another stage has is in use. What is in use is not
+// removed; its entry passes on to that list, and so to the end of that stage.
 #pragma once
 
+#include "transport/base/unique_fd.h"
+
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace stage {
 
-/// The entry for what stands at `path` and is open as `own`; a directory's path ends in a
-/// slash.
-[[nodiscard]] std::string removal_of(const std::string& path, int own);
-
-/// The entry of a library: the directory that was made for them goes with the last.
-[[nodiscard]] std::string library_removal(const std::string& entry);
-
-/// Absolute paths: each is used, with all that is below it.
-using UsedPaths = std::vector<std::string>;
-
-/// What came of a list.
+/// What came of some lists.
 struct Removed {
-    std::size_t count = 0;     ///< That were removed.
-    std::size_t withheld = 0;  ///< That are there, but used.
+    std::size_t count = 0;      ///< Files and directories that were removed.
+    std::size_t passed_on = 0;  ///< In use: other lists have their entries now.
+    std::size_t failed = 0;     ///< In use, and the other list could not take the entry.
 };
 
-/// Removes what the list `remove` below `directory` (a descriptor) names, and those of its
-/// steps' directories: files, and what is said to be a directory with all that is in it, by
-/// absolute paths. To be called as the user.
-Removed remove_listed(int directory, const UsedPaths& used = {});
-
-/// What one such list names, open as `list`. As the user, too.
-Removed remove_by_list(int list, const UsedPaths& used = {});
+/// Follows the lists of what has ended, `own`, open for reading. `others`: those of the same
+/// user's other stages, open for reading and appending. To be called as that user: the entries
+/// are the user's word. Nothing else may follow lists of the same user meanwhile.
+Removed follow_cleanup_lists(const std::vector<UniqueFd>& own,
+                             const std::vector<UniqueFd>& others);
 
 }  // namespace stage

@@ -1,35 +1,53 @@
-// What of a sink's files lies outside of the stage's directory, and must go with it?
+// What of a sink's files lies outside of the stage's directory, and what the node's daemon is
+// to know of it.
+#include "stager/files/cleanup_entry.h"
 #include "stager/files/file_sink.h"
-#include "stager/files/removal.h"
 #include "stager/files/stage_lists.h"
 
 namespace stage {
 
-Status FileSink::list_unfinished() const {
-    if (config_.list_directory.empty()) {
-        return {};
-    }
-    std::vector<std::string> paths;
+/// Before anything is made: the names that it has until it is whole, and what stands in its
+/// place already and is used.
+Status FileSink::tell_begun() const {
+    std::vector<std::string> entries;
     for (std::size_t index = 0; index < places_.size(); ++index) {
         const Place& place = places_[index];
-        const bool is_kept = place.target && place.target->is_kept();
-        if (place.target && place.is_outside && !place.target->is_left() && !is_kept) {
-            paths.push_back(entry_of(index, place.target->temporary_path() + list_mark(index)));
+        if (!place.target || !place.is_outside) {
+            continue;
+        }
+        entries.push_back(use_entry(path(index)));
+        if (!place.target->is_left() && !place.target->is_kept()) {
+            entries.push_back(
+                entry_of(index, place.target->temporary_path() + list_mark(index)));
         }
     }
-    return write_stage_list(config_.list_directory, kRemoveList, paths);
+    return tell(std::move(entries));
 }
 
-/// Each that is to go with the stage is listed the moment it has its name, and not before: what
-/// has that name until then is somebody else's. Whatever ends this, then, leaves none behind.
+/// Before it has its name: until then another file has it, or none, and the entry means
+/// neither.
+Status FileSink::tell_named() const {
+    std::vector<std::string> entries;
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+        const Place& place = places_[index];
+        if (place.target && place.is_outside && place.is_temporary &&
+            !place.target->is_left()) {
+            entries.push_back(entry_of(
+                index,
+                removal_entry(path(index) + list_mark(index), place.target->descriptor())));
+        }
+    }
+    return tell(std::move(entries));
+}
+
+Status FileSink::tell(std::vector<std::string> entries) const {
+    return entries.empty() || !config_.tell_left ? Status{} : config_.tell_left(entries);
+}
+
 Status FileSink::give_names() {
     for (std::size_t index = 0; index < places_.size(); ++index) {
         Target* target = places_[index].target.get();
         Status named = target != nullptr ? target->appear() : Status{};
-        if (target != nullptr && target->is_named()) {  // And one that failed after that.
-            Status listed = list_named(index);
-            named = named ? std::move(listed) : std::move(named);
-        }
         if (!named) {
             named = give_up(index, std::move(named).error());
         }
@@ -40,17 +58,7 @@ Status FileSink::give_names() {
     return {};
 }
 
-Status FileSink::list_named(std::size_t index) {
-    const Place& place = places_[index];
-    if (!place.is_outside || !place.is_temporary || config_.list_directory.empty()) {
-        return {};
-    }
-    to_remove_.push_back(entry_of(
-        index, removal_of(path(index) + list_mark(index), place.target->descriptor())));
-    return add_to_stage_list(config_.list_directory, kRemoveList, to_remove_.back());
-}
-
-Status FileSink::write_lists() const {
+Status FileSink::list_files() const {
     if (config_.list_directory.empty()) {
         return {};
     }
@@ -58,18 +66,16 @@ Status FileSink::write_lists() const {
     for (std::size_t index = 0; index < places_.size(); ++index) {
         files.push_back(path(index));
     }
-    Status written = write_stage_list(config_.list_directory, kRemoveList, to_remove_);
-    return written ? write_stage_list(config_.list_directory, kFilesList, files)
-                   : std::move(written);
+    return write_files_list(config_.list_directory, files);
 }
 
-/// A directory's name in the remove list ends in a slash.
+/// A directory's entry ends in a slash.
 std::string FileSink::list_mark(std::size_t index) const {
     return places_[index].target->is_directory() ? "/" : "";
 }
 
 std::string FileSink::entry_of(std::size_t index, const std::string& removal) const {
-    return places_[index].is_library ? library_removal(removal) : removal;
+    return places_[index].is_library ? library_entry(removal) : removal;
 }
 
 }  // namespace stage

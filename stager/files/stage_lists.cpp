@@ -34,58 +34,31 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
 
 }  // namespace
 
-Status write_stage_list(const std::string& directory,
-                        const std::string& list,
-                        const std::vector<std::string>& paths) {
+Status write_files_list(const std::string& directory, const std::vector<std::string>& paths) {
     const Result<UniqueFd> lists = open_list_directory(directory);
     if (!lists) {
         return lists.error();
     }
-    const std::string path = directory + '/' + kListDirectory + '/' + list;
+    const std::string path = directory + '/' + kListDirectory + '/' + kFilesList;
     if (paths.empty()) {
-        const bool is_gone = ::unlinkat(lists->get(), list.c_str(), 0) == 0 || errno == ENOENT;
+        const bool is_gone = ::unlinkat(lists->get(), kFilesList, 0) == 0 || errno == ENOENT;
         return is_gone ? Status{} : Status{target_error(path, errno)};
     }
     std::string text;
     for (const std::string& one : paths) {
         text.append(one).push_back('\0');
     }
-    const std::string next = list + ".new";
+    const std::string next = std::string{kFilesList} + ".new";
     static_cast<void>(::unlinkat(lists->get(), next.c_str(), 0));
     const UniqueFd file{::openat(lists->get(),
                                  next.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                  0600)};
     if (!file || !write_fully(file.get(), as_bytes(text), 0) ||
-        ::renameat(lists->get(), next.c_str(), lists->get(), list.c_str()) != 0) {
+        ::renameat(lists->get(), next.c_str(), lists->get(), kFilesList) != 0) {
         return target_error(path, errno);
     }
     return {};
-}
-
-Status add_to_stage_list(const std::string& directory,
-                         const std::string& list,
-                         const std::string& path) {
-    const Result<UniqueFd> lists = open_list_directory(directory);
-    if (!lists) {
-        return lists.error();
-    }
-    const UniqueFd file{::openat(lists->get(),
-                                 list.c_str(),
-                                 O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-                                 0600)};
-    struct stat status {};
-    const std::string text = path + '\0';
-    const bool is_there = file && ::fstat(file.get(), &status) == 0;
-    if (is_there &&
-        write_fully(file.get(), as_bytes(text), static_cast<std::uint64_t>(status.st_size))) {
-        return {};
-    }
-    const int cause = errno;
-    if (is_there) {
-        static_cast<void>(!::ftruncate(file.get(), status.st_size));
-    }
-    return target_error(directory + '/' + kListDirectory + '/' + list, cause);
 }
 
 }  // namespace stage

@@ -3,7 +3,7 @@
 #include "stager/files/empty_directory.h"
 #include "stager/files/removal.h"
 #include "stager/spawn/child.h"
-#include "stager/spawn/kept_lists.h"
+#include "stager/spawn/cleanup_lists.h"
 #include "transport/base/open_unmounted.h"
 #include "transport/base/unique_fd.h"
 
@@ -17,9 +17,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
+#include <cstdio>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -31,21 +30,16 @@ namespace {
 
 constexpr int kRetries = 40;
 constexpr std::chrono::milliseconds kRetryAfter{250};
-
-/// For whom, and for how long at most.
-struct Acting {
-    const RemoveRequest& what;
-    std::chrono::seconds longest;
-    bool is_broken_off = false;  ///< Once: then lists are left for another time.
-};
+constexpr const char* kLeftName = "left.";
 
 enum class End : int { all = 0, not_all = 1, broken_off = 2 };
 
 /// In the child, for good: as the user. (Root's is a push's.)
-[[noreturn]] void act(const Acting& acting, const std::function<bool()>& work) {
+[[noreturn]] void act(const UserIdentity& user,
+                      std::chrono::seconds longest,
+                      const std::function<bool()>& work) {
     // Kills it where only that ends a call: in a file system that does not answer.
-    static_cast<void>(::alarm(static_cast<unsigned>(acting.longest.count())));
-    const UserIdentity& user = acting.what.user;
+    static_cast<void>(::alarm(static_cast<unsigned>(longest.count())));
     if (user.uid != 0 && !become_user(user)) {
         ::_exit(static_cast<int>(End::broken_off));
     }
@@ -54,13 +48,14 @@ enum class End : int { all = 0, not_all = 1, broken_off = 2 };
 
 /// Whatever the user does to the child (it can be stopped or killed), and whatever hangs, root
 /// goes on afterwards: without the child, where not even a signal ends it.
-End do_as_user(Acting& acting, const std::function<bool()>& work) {
+End do_as_user(const UserIdentity& user,
+               std::chrono::seconds longest,
+               const std::function<bool()>& work) {
     constexpr int kLookEvery = 200;  // ms; its end is seen at once.
-    const auto give_up =
-        std::chrono::steady_clock::now() + acting.longest + std::chrono::seconds{2};
+    const auto give_up = std::chrono::steady_clock::now() + longest + std::chrono::seconds{2};
     const pid_t pid = ::fork();
     if (pid == 0) {
-        act(acting, work);
+        act(user, longest, work);
     }
     const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
     int status = 0;
@@ -75,46 +70,41 @@ End do_as_user(Acting& acting, const std::function<bool()>& work) {
         got = ::waitpid(pid, &status, WUNTRACED | WNOHANG);
     }
     const bool is_exit = got == pid && WIFEXITED(status);
-    const End end = is_exit ? static_cast<End>(WEXITSTATUS(status)) : End::broken_off;
-    acting.is_broken_off |= end == End::broken_off;
-    return end;
+    return is_exit ? static_cast<End>(WEXITSTATUS(status)) : End::broken_off;
 }
 
-void empty_as_user(int top, Acting& acting) {
-    if (::geteuid() != 0) {
-        return;
-    }
-    do_as_user(acting, [top, &acting] {
-        // First what the stage left elsewhere: the list of it lies in here.
-        if (!acting.is_broken_off) {
-            static_cast<void>(remove_listed(top, acting.what.used));
-        }
-        return acting.what.user.uid == 0 || empty_directory(top).ok();
-    });
-}
-
-/// What the stage left elsewhere, though the job may have removed the list of it. A list that
-/// was not followed to its end is for the next sweep.
-void follow_kept_lists(int root, Acting& acting) {
-    const RemoveRequest& what = acting.what;
-    for (const std::string& name : kept_lists(root, what.path)) {
-        const UniqueFd list = open_kept_list(root, name, what.user.uid);
-        if (!list || ::geteuid() != 0) {
-            forget_kept_list(root, name);
-            continue;
-        }
-        if (acting.is_broken_off) {
-            continue;
-        }
-        const End end = do_as_user(
-            acting, [&] { return remove_by_list(list.get(), what.used).withheld == 0; });
-        if (end == End::all) {
-            disinherit_kept_list(root, name, what.heirs);
-        }
-        if (end != End::broken_off) {
-            forget_kept_list(root, name);
+/// What the stage left elsewhere. Lists that were not followed to their end stay for the next
+/// sweep.
+Status follow_lists(int root, const RemoveRequest& what, std::chrono::seconds longest) {
+    std::vector<CleanupListName> names;
+    std::vector<UniqueFd> own;
+    std::vector<UniqueFd> others;
+    for (const CleanupListName& name : cleanup_lists(root)) {
+        UniqueFd list = name.uid == what.user.uid ? open_cleanup_list(root, name) : UniqueFd{};
+        if (list && name.is_of(what.path)) {
+            names.push_back(name);
+            own.push_back(std::move(list));
+        } else if (list) {
+            others.push_back(std::move(list));
         }
     }
+    if (own.empty() || ::geteuid() != 0) {
+        return {};
+    }
+    const End end = do_as_user(
+        what.user, longest, [&] { return follow_cleanup_lists(own, others).failed == 0; });
+    if (end != End::all) {
+        return Error{
+            Blame::user,
+            "what was staged elsewhere is not all removed: a file system there did not "
+            "answer, the disk of StageRoot is full, or the process that removes it was "
+            "killed"}
+            .remedy("the next sweep tries again");
+    }
+    for (const CleanupListName& name : names) {
+        remove_cleanup_list(root, name);
+    }
+    return {};
 }
 
 std::string text_of(const std::vector<std::string>& path) {
@@ -125,39 +115,80 @@ std::string text_of(const std::vector<std::string>& path) {
     return text;
 }
 
-/// With what other users left in it, and its name.
-Status remove_directory(int root, Acting& acting) {
-    const RemoveRequest& what = acting.what;
-    const std::string path = text_of(what.path);
-    UniqueFd parent{::fcntl(root, F_DUPFD_CLOEXEC, 3)};
-    UniqueFd top;
-    for (const std::string& name : what.path) {
-        if (top) {
-            parent = std::move(top);
+/// Root may empty what the job's user owns; a push's directory is root's own.
+std::optional<uid_t> only_of(const UserIdentity& user) {
+    return user.uid == 0 ? std::nullopt : std::optional{user.uid};
+}
+
+/// What other users have in the job's directory is theirs still, and nobody's to reach: the
+/// user who moved it here has no right to remove it.
+Status set_aside(int root, const std::string& job, const Error& why) {
+    const UniqueFd place = open_cleanup_directory(root);
+    for (int number = 0; number < kRetries; ++number) {
+        const std::string name =
+            kLeftName + job + (number == 0 ? "" : '.' + std::to_string(number));
+        if (::renameat2(root, job.c_str(), place.get(), name.c_str(), RENAME_NOREPLACE) == 0) {
+            return Error{Blame::user, why.sentence()}.remedy(
+                "it is in StageRoot/.stagecast/" + name + " now: give it back, or remove it");
         }
-        top = open_to_empty(parent.get(), name.c_str());
-        if (!top) {
-            return errno == ENOENT  ? Status{}
-                   : errno == EXDEV ? Status{mount_point(path)}
-                                    : Status{Error::from_errno(Blame::user, path)};
-        }
-        const auto above = place_of(parent.get());
-        const auto here = place_of(top.get());
-        if (!above || !here || !above->same_mount(*here)) {
-            return mount_point(path);
+        if (errno != EEXIST) {
+            break;
         }
     }
+    return why;
+}
+
+/// The open directory of the last name in `path`, and that of the one before.
+struct Found {
+    UniqueFd parent;
+    UniqueFd top;
+};
+
+/// Fails with cause() ENOENT if there is none.
+Result<Found> find(int root, const std::vector<std::string>& path) {
+    const std::string text = text_of(path);
+    Found found;
+    found.parent.reset(::fcntl(root, F_DUPFD_CLOEXEC, 3));
+    for (const std::string& name : path) {
+        if (found.top) {
+            found.parent = std::move(found.top);
+        }
+        found.top = open_to_empty(found.parent.get(), name.c_str());
+        if (!found.top) {
+            return errno == EXDEV ? mount_point(text) : Error::from_errno(Blame::user, text);
+        }
+        const auto above = place_of(found.parent.get());
+        const auto here = place_of(found.top.get());
+        if (!above || !here || !above->same_mount(*here)) {
+            return mount_point(text);
+        }
+    }
+    return found;
+}
+
+Status remove_directory(int root, const RemoveRequest& what, std::chrono::seconds longest) {
+    const std::string text = text_of(what.path);
+    const Result<Found> found = find(root, what.path);
+    if (!found) {
+        return found.error().cause() == ENOENT ? Status{} : Status{found.error()};
+    }
+    const int top = found->top.get();
     for (int left = kRetries;; --left) {
-        empty_as_user(top.get(), acting);
-        const Status emptied = empty_directory(top.get());
-        if (::unlinkat(parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
+        if (what.user.uid != 0 && ::geteuid() == 0) {
+            do_as_user(what.user, longest, [top] { return empty_directory(top).ok(); });
+        }
+        const Status emptied = empty_directory(top, only_of(what.user));
+        if (::unlinkat(found->parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
             errno == ENOENT) {
             return {};
         }
         const bool is_refilled = emptied && (errno == ENOTEMPTY || errno == EEXIST);
         if (!is_refilled || left == 0) {
-            const Error stays = Error::from_errno(Blame::user, path);
-            return emptied ? stays : emptied.error().within(path);
+            const Error stays = Error::from_errno(Blame::user, text);
+            const Error why = emptied ? stays : emptied.error().within(text);
+            const bool is_anothers = !emptied && why.cause() == EPERM;
+            return is_anothers && what.path.size() == 1 ? set_aside(root, text, why)
+                                                        : Status{why};
         }
         // A process of the job's that outlives it still makes files here.
         std::this_thread::sleep_for(kRetryAfter);
@@ -166,18 +197,11 @@ Status remove_directory(int root, Acting& acting) {
 
 }  // namespace
 
-Status remove_tree(int root, const RemoveRequest& what, std::chrono::seconds longest) {
-    Acting acting{.what = what, .longest = longest};
-    follow_kept_lists(root, acting);
-    const bool is_left = acting.is_broken_off;
-    Status removed = remove_directory(root, acting);
-    if (removed && is_left) {
-        return Error{Blame::user,
-                     "what was staged elsewhere is not all removed, for a file system there "
-                     "did not answer, or who removes it was killed"}
-            .remedy("the next sweep tries again");
-    }
-    return removed;
+Status remove_tree(int root, const RemoveRequest& what, RemovalLimits limits) {
+    Status followed = follow_lists(root, what, limits.lists);
+    Status removed =
+        what.has_directory ? remove_directory(root, what, limits.directory) : Status{};
+    return removed ? followed : removed;
 }
 
 }  // namespace stage

@@ -1,8 +1,9 @@
-// How is a job's directory removed when its owner may have filled it with traps?
+// Removes the files of a stage that has ended, though its owner may have set traps for root.
 //
-// First as the user, who can remove nothing that a shell of the user's could not; then, for
-// what other users left in it and for the entry itself, as root. Both walk by descriptors
-// (files/empty_directory.h). Runs in a child of the spawner.
+// First what the stage left elsewhere, by root's cleanup lists (cleanup_lists.h), as the user.
+// Then the stage's directory: as the user, who can remove nothing that a shell of the user's
+// could not, and as root only what lies in directories of the user's. All of it walks by
+// descriptors (files/empty_directory.h). Runs in a child of the spawner.
 #pragma once
 
 #include "stager/spawn/request.h"
@@ -12,14 +13,16 @@
 
 namespace stage {
 
-/// Large trees take their time; but without an end a path of the user's that hangs would hold
-/// up all that waits for the job's end.
-inline constexpr std::chrono::seconds kRemoveAsUserMax{3600};
+/// How long a process that acts as the user may take. Without an end a path that hangs, as a
+/// FUSE file system's does, would hold up whatever waits for the job's end.
+struct RemovalLimits {
+    std::chrono::seconds lists{60};       ///< Then the next sweep follows the lists again.
+    std::chrono::seconds directory{600};  ///< Then root removes the rest.
+};
 
-/// Removes `what` below the open directory `root`. What is not there is fine. The error names
-/// what could not be removed first. `longest`: for each of its turns as the user.
-Status remove_tree(int root,
-                   const RemoveRequest& what,
-                   std::chrono::seconds longest = kRemoveAsUserMax);
+/// Removes `what` below the open directory StageRoot. What is not there is fine. The error
+/// names what could not be removed first. Of a job's directory a part that belongs to another
+/// user is not removed: it moves to StageRoot/.stagecast/left.JOB, which only root can enter.
+Status remove_tree(int root, const RemoveRequest& what, RemovalLimits limits = {});
 
 }  // namespace stage

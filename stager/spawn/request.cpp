@@ -86,8 +86,7 @@ void write_body(ByteWriter& out, const RemoveRequest& remove) {
     out.u8(static_cast<std::uint8_t>(Ask::remove));
     write_texts(out, remove.path);
     write_user(out, remove.user);
-    write_texts(out, remove.used);
-    write_texts(out, remove.heirs);
+    out.u8(remove.has_directory ? 1 : 0);
 }
 
 void write_body(ByteWriter& out, const KillRequest& kill) {
@@ -124,14 +123,10 @@ RemoveRequest read_remove(ByteReader& reader) {
     RemoveRequest remove;
     remove.path = read_texts(reader);
     remove.user = read_user(reader);
-    remove.used = read_texts(reader);
-    remove.heirs = read_texts(reader);
+    remove.has_directory = reader.u8() != 0;
     bool good = !remove.path.empty() && remove.path.size() <= kPathPartsMax;
     for (const std::string& name : remove.path) {
         good = good && is_entry(name);
-    }
-    for (const std::string& heir : remove.heirs) {
-        good = good && is_entry(heir);
     }
     if (!good) {
         reader.fail();

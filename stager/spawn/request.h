@@ -42,14 +42,12 @@ struct ProgramRequest {
     bool operator==(const ProgramRequest&) const = default;
 };
 
-/// A directory to remove, as names below an open directory: {"42"} or {"42", "step.0"}. What
-/// its lists name elsewhere goes, too, but for what other stages of the user have in use:
-/// `used`. These have inherited the lists ("43", "43.step.1").
+/// The end of a stage's files: the stage's directory, as names below an open StageRoot, {"42"}
+/// or {"42", "step.0"}, and what the cleanup lists of `user` for it name (cleanup_lists.h).
 struct RemoveRequest {
     std::vector<std::string> path;
     UserIdentity user;
-    std::vector<std::string> used{};  ///< Absolute: each with all below.
-    std::vector<std::string> heirs{};
+    bool has_directory = true;  ///< Else only the lists are followed.
     bool operator==(const RemoveRequest&) const = default;
 };
 

@@ -31,7 +31,6 @@ struct Child {
     std::string sentence;                            ///< What came through it.
     std::string group;                               ///< Its sub-cgroup.
     bool announced = false;                          ///< The daemon knows that it runs.
-    bool is_removal = false;                         ///< Goes on when the daemon dies.
     std::chrono::steady_clock::time_point start_by;  ///< When it must have been executed.
 };
 
@@ -66,7 +65,6 @@ class SpawnerProcess {
     void leave_group(const Child& child);
     void end_children();
     void signal_children(int signal) const;
-    [[nodiscard]] bool is_busy() const;
     void fail(SpawnId id, const std::string& sentence);
     void tell(const SpawnEvent& event);
 
@@ -219,7 +217,6 @@ void SpawnerProcess::act(SpawnId id,
     Child child;
     child.id = id;
     child.announced = true;
-    child.is_removal = true;
     fork_child(std::move(child), [&](int report) {
         return do_removal(remove, fds, {setup_.cgroup, self, report});
     });
@@ -299,13 +296,15 @@ void SpawnerProcess::leave_group(const Child& child) {
     }
 }
 
-/// The daemon is gone. Children with a control socket notice by themselves; the rest is told.
+/// The daemon is gone. Children with a control socket notice by themselves; the rest is told. A
+/// removal ends, too: the next daemon's sweep removes what is left, and two removals at a time
+/// could not tell what the other's list has in use.
 void SpawnerProcess::end_children() {
     daemon_.reset();
     constexpr int kSlice = 50;
     signal_children(SIGTERM);
     for (int left = static_cast<int>(std::chrono::milliseconds{kSpawnerGrace}.count());
-         left > 0 && is_busy();
+         left > 0 && !children_.empty();
          left -= kSlice) {
         wait_and_serve(kSlice);
     }
@@ -314,16 +313,8 @@ void SpawnerProcess::end_children() {
 
 void SpawnerProcess::signal_children(int signal) const {
     for (const auto& [pid, child] : children_) {
-        if (!child.is_removal) {
-            static_cast<void>(::kill(-pid, signal));
-        }
+        static_cast<void>(::kill(-pid, signal));
     }
-}
-
-bool SpawnerProcess::is_busy() const {
-    return std::any_of(children_.begin(), children_.end(), [](const auto& entry) {
-        return !entry.second.is_removal;
-    });
 }
 
 void SpawnerProcess::fail(SpawnId id, const std::string& sentence) {

@@ -24,6 +24,7 @@ enum class Type : std::uint8_t {
     spoilt = 72,
     seek = 73,
     begun = 74,
+    left = 75,
 };
 
 ByteWriter begin(Type type) {
@@ -183,6 +184,10 @@ void put(ByteWriter& writer, const WorkerBegun& begun) {
     writer.raw(begun.stamp).u64(begun.bytes);
 }
 
+void put(ByteWriter& writer, const WorkerLeft& left) {
+    put_names(writer, left.entries, kMaxEntryBytes);
+}
+
 template <class Message>
 constexpr Type kType = Type::setup;
 template <>
@@ -215,6 +220,8 @@ template <>
 constexpr Type kType<WorkerSeek> = Type::seek;
 template <>
 constexpr Type kType<WorkerBegun> = Type::begun;
+template <>
+constexpr Type kType<WorkerLeft> = Type::left;
 
 template <class Message>
 std::vector<std::byte> encode_any(const Message& message) {
@@ -284,10 +291,7 @@ WorkerOutcome take_outcome(ByteReader& reader) {
 std::optional<Type> take_head(ByteReader& reader) {
     const bool is_ours = reader.u8() == kWorkerVersion;
     const auto type = static_cast<Type>(reader.u8());
-    if (!reader.ok() || !is_ours) {
-        return std::nullopt;
-    }
-    return type;
+    return reader.ok() && is_ours ? std::optional{type} : std::nullopt;
 }
 
 std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
@@ -352,6 +356,8 @@ std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
             const auto stamp = take_stamp(reader);
             return WorkerBegun{stamp, reader.u64()};
         }
+        case Type::left:
+            return WorkerLeft{take_names(reader, kMaxEntries, kMaxEntryBytes)};
         default:
             return std::nullopt;
     }

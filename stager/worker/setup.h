@@ -5,8 +5,8 @@
 //     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK
 //                        and SEEK), LISTENING (once), ABORT, RELEASE
 //     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
-//                        BEGUN, SPOILT, KEEP (only if may_cache), LOOK (only if that is all it
-//                        is for), OUTCOME (once), RELEASED (once, last)
+//                        BEGUN, SPOILT, KEEP (only if may_cache), LEFT, LOOK (only if that is
+//                        all it is for), OUTCOME (once), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
@@ -57,6 +57,10 @@ inline constexpr std::size_t kMaxKept = 1024;
 inline constexpr std::size_t kMaxTreesKept = 16;
 /// BEGUNs, likewise.
 inline constexpr std::size_t kMaxBegun = 16;
+/// An entry of a cleanup list: a path, and which file it is, bytes.
+inline constexpr std::size_t kMaxEntryBytes = kMaxPathBytes + 128;
+/// Entries of one LEFT: at least one byte and a length each, in a datagram.
+inline constexpr std::size_t kMaxEntries = kMaxDatagram / 5;
 /// The manifest of what is to be looked for, bytes.
 inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
 
@@ -234,6 +238,14 @@ struct WorkerSpoilt {
     bool operator==(const WorkerSpoilt&) const = default;
 };
 
+/// Entries for the stage's cleanup list (files/cleanup_entry.h). What is to be removed is told
+/// before it has its name, so that a worker that is killed leaves nothing behind.
+struct WorkerLeft {
+    std::vector<std::string> entries{};
+
+    bool operator==(const WorkerLeft&) const = default;
+};
+
 using FromWorker = std::variant<WorkerProgress,
                                 WorkerCard,
                                 WorkerOutcome,
@@ -243,7 +255,8 @@ using FromWorker = std::variant<WorkerProgress,
                                 WorkerKeep,
                                 WorkerSpoilt,
                                 WorkerSeek,
-                                WorkerBegun>;
+                                WorkerBegun,
+                                WorkerLeft>;
 
 /// Requires every field within its limit (nodes, roots and texts as in message.h); the sentence
 /// and the statistics are cut, the rest is an invariant.

@@ -1,7 +1,6 @@
 #include "stager/worker/under_daemon.h"
 
 #include "stager/files/claim.h"
-#include "stager/files/stage_lists.h"
 #include "stager/worker/absent.h"
 #include "stager/worker/cache_talk.h"
 #include "stager/worker/control_socket.h"
@@ -31,6 +30,26 @@ constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
 std::string job_name(const StageKey& key) {
     std::string name = std::to_string(key.job_id);
     return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
+}
+
+/// In messages that are one datagram each. May be called from any thread.
+Status tell_left(ControlSocket& control, const std::vector<std::string>& entries) {
+    constexpr std::size_t kBytesMax = kMaxDatagram / 2;
+    static_assert(kMaxEntryBytes + kBytesMax < kMaxDatagram);
+    std::size_t bytes = 0;
+    WorkerLeft left;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        bytes += entries[i].size() + sizeof(std::uint32_t);
+        left.entries.push_back(entries[i]);
+        if (bytes < kBytesMax && i + 1 < entries.size()) {
+            continue;
+        }
+        if (Status said = control.say(FromWorker{std::exchange(left, {})}); !said) {
+            return said;
+        }
+        bytes = 0;
+    }
+    return {};
 }
 
 /// One stage of one member, from SETUP to RELEASED.
@@ -137,6 +156,9 @@ SinkConfig Stage::sink_config() const {
     config.writer = writer();
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
     config.list_directory = orders_->base();
+    config.tell_left = [this](const std::vector<std::string>& entries) {
+        return tell_left(control_, entries);
+    };
     config.bytes_max = setup_.max_bytes;
     config.page_room = page_room();
     return config;
@@ -218,9 +240,8 @@ Status Stage::run() {
             claims.claim(place, writer());
         }
     }
-    if (Status listed = write_stage_list(orders_->base(), kRemoveList, claims.paths());
-        !listed) {
-        return listed;
+    if (Status told = tell_left(control_, claims.paths()); !told) {
+        return told;
     }
     Result<BroadcastConfig> config = connect();
     if (!config) {

@@ -182,8 +182,9 @@ directory_gone() {
   submit -N3 --stage-file=data:/tmp/d/data:temp job.sh
   wait_job "$JOB" COMPLETED
   wait_for 20 no_job_directory
-  lab on n1 -u alice bash -c 'echo x > /tmp/d/left; printf "/tmp/d/left\0" > /tmp/d/list'
-  lab on n1 bash -c 'mkdir -m 700 /var/spool/stagecast/.stagecast; mv /tmp/d/list "/var/spool/stagecast/.stagecast/$0"' "$JOB"
+  lab on n1 -u alice bash -c 'echo x > /tmp/d/left'
+  lab on n1 bash -c 'mkdir -m 700 /var/spool/stagecast/.stagecast
+    printf "/tmp/d/left\0" > "/var/spool/stagecast/.stagecast/2001.2001.$0"' "$JOB"
   restart_daemon n1
   wait_for 20 lab on n1 test ! -e /tmp/d/left
   wait_for 10 lab on n1 test ! -e /var/spool/stagecast/.stagecast

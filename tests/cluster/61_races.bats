@@ -86,7 +86,7 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   submit -N2 --stage-file=data job.sh
   wait_for 60 test -e "$WORK/began"
   lab on n1 bash -c 'echo precious > /var/spool/rootfile; chmod 600 /var/spool/rootfile; cd /var/spool/stagecast/[0-9]*
-    install -d -m 000 locked; ln /var/spool/rootfile hard; ln /var/spool/rootfile locked/hard'
+    install -d -m 000 -o alice locked; ln /var/spool/rootfile hard; ln /var/spool/rootfile locked/hard'
   touch "$WORK/go"
   wait_job "$JOB" COMPLETED
   wait_for 20 no_job_directory
@@ -128,11 +128,10 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
     bash -c 'cmp $STAGECAST_DIR/services /etc/services && echo same' > "$WORK/out"
   [ "$(grep -cx same "$WORK/out")" = 2 ]
   wait_for 10 mount_is_told
-  lab on n1 test -e /var/tmp/data
+  wait_for 10 lab on n1 test ! -e /var/tmp/data   # What lies elsewhere does not wait for that.
   lab on n1 bash -c "pkill -KILL -x bindfs; umount -l /var/spool/stagecast/$JOB; rmdir /tmp/below"
   lab stop n1 stagecastd
   lab start n1 stagecastd
   wait_for 30 no_job_directory
-  wait_for 10 lab on n1 test ! -e /var/tmp/data
 }
 mount_is_told() { grep -q "can't be removed.*job=$JOB.*is a mount point; unmount it" "$CLUSTER_DIR/log/stagecastd-n1.log"; }

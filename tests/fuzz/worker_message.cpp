@@ -100,6 +100,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
         {"keep", up(WorkerKeep{.stamp = {std::byte{1}}, .sum = {std::byte{2}}, .bytes = 9})},
         {"spoilt", up(WorkerSpoilt{owned("a content")})},
         {"seek", up(WorkerSeek{.stamp = {std::byte{1}}})},
+        {"left", up(WorkerLeft{{"U/tmp/x", "12.3:/tmp/x", "/tmp/.x.stagecast.42.0"}})},
         {"begun", up(WorkerBegun{.stamp = {std::byte{1}}, .bytes = 9})},
         {"progress", up(progress)},
         {"card", up(WorkerCard{owned("a card")})},

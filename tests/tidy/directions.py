@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "stager/cache": BASE + ["stager/spawn/descriptors."]
     + ["stager/files/disk_io.", "stager/files/drop_behind.", "stager/link/frame_seal."],
     "stager/spawn": BASE + ["stager/control", "stager/config"]
-    + ["stager/files/stage_lists.", "stager/files/removal.", "stager/files/empty_directory."],
+    + ["stager/files/cleanup_entry.", "stager/files/removal.", "stager/files/empty_directory."],
     "stager/link": BASE + ["stager/config", "transport/seal"],
     "stager/files": ENGINE + ["stager/control", "stager/cache"],
     "stager/worker": ENGINE + ["stager/files", "stager/cache", "stager/control", "stager/config", "pmix"]

@@ -1,5 +1,6 @@
 #include "tests/unit/files/scratch.h"
 
+#include "stager/files/cleanup_entry.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/removal.h"
 #include "transport/base/prng.h"
@@ -7,6 +8,7 @@
 #include <boost/filesystem.hpp>
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/magic.h>
 #include <sched.h>
@@ -71,7 +73,36 @@ struct stat status_of(const std::string& path) {
 std::string removal_there(const std::string& path) {
     const UniqueFd own{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     REQUIRE(own);
-    return removal_of(path, own.get());
+    return removal_entry(path, own.get());
+}
+
+std::size_t follow_list(const std::vector<std::string>& own,
+                        const std::vector<std::vector<std::string>>& others,
+                        std::vector<std::string>* passed_on) {
+    const Scratch place;
+    const auto list_of = [&place](const std::vector<std::string>& entries, std::size_t number) {
+        std::string text;
+        for (const std::string& entry : entries) {
+            text += entry + '\0';
+        }
+        const std::string path = place.write(std::to_string(number), text);
+        return UniqueFd{::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC)};
+    };
+    std::vector<UniqueFd> own_lists;
+    own_lists.push_back(list_of(own, 0));
+    std::vector<UniqueFd> other_lists;
+    for (const auto& entries : others) {
+        other_lists.push_back(list_of(entries, other_lists.size() + 1));
+    }
+    const Removed removed = follow_cleanup_lists(own_lists, other_lists);
+    CHECK(removed.failed == 0);
+    if (passed_on != nullptr) {
+        *passed_on = split_cleanup_list(content_of(place.path("1")));
+        const auto before = static_cast<std::ptrdiff_t>(others.at(0).size());
+        passed_on->erase(passed_on->begin(), passed_on->begin() + before);
+        CHECK(removed.passed_on == passed_on->size());
+    }
+    return removed.count;
 }
 
 std::string content_of(const std::string& path) {
@@ -194,6 +225,17 @@ SinkConfig sink_config(const std::vector<Wish>& wishes,
         order.is_optional = wish.is_optional;
         order.is_temporary = wish.is_temporary;
         return order;
+    };
+    return config;
+}
+
+SinkConfig telling_config(const std::vector<Wish>& wishes,
+                          const std::string& lists,
+                          std::vector<std::string>& told) {
+    SinkConfig config = sink_config(wishes, lists);
+    config.tell_left = [&told](const std::vector<std::string>& entries) {
+        told.insert(told.end(), entries.begin(), entries.end());
+        return Status{};
     };
     return config;
 }

@@ -38,8 +38,13 @@ class Scratch {
 /// What lstat says, which must succeed.
 [[nodiscard]] struct stat status_of(const std::string& path);
 [[nodiscard]] std::string content_of(const std::string& path);
-/// The entry of a list for what stands there (removal.h).
+/// The entry of a cleanup list for what stands there (cleanup_entry.h).
 [[nodiscard]] std::string removal_there(const std::string& path);
+/// Follows a cleanup list of these entries, beside others with those. What the first of the
+/// others has then is in `passed_on`, if that is given.
+std::size_t follow_list(const std::vector<std::string>& own,
+                        const std::vector<std::vector<std::string>>& others = {},
+                        std::vector<std::string>* passed_on = nullptr);
 /// `size` bytes that a seed determines.
 [[nodiscard]] std::string noise(std::size_t size, std::uint64_t seed = 1);
 
@@ -77,6 +82,10 @@ struct Wish {
                                      const std::string& lists = "",
                                      std::uint32_t rank = 0,
                                      std::uint32_t size = 2);
+/// The same; what its sink tells for the cleanup list is added to `told`, which outlives it.
+[[nodiscard]] SinkConfig telling_config(const std::vector<Wish>& wishes,
+                                        const std::string& lists,
+                                        std::vector<std::string>& told);
 
 /// All blocks of `source`, read in order.
 [[nodiscard]] Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source);

@@ -1,6 +1,5 @@
 // Where is a staged tree among a stage's other places, and is it found again to be removed?
-#include "stager/files/removal.h"
-#include "stager/files/stage_lists.h"
+#include "stager/files/cleanup_entry.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -50,26 +49,26 @@ TEST_CASE("lists name a tree by its top, and lead to it at the end") {
                                     .existing = Existing::refuse,
                                     .is_temporary = true}};
     const auto blocks = object_of(wishes);
-    const std::string list = stage.path(".stagecast/remove");
+    Names told;
     {
-        FileSink sink{test::sink_config(wishes, stage.path())};
+        FileSink sink{test::telling_config(wishes, stage.path(), told)};
         REQUIRE(test::put(sink, 0, blocks[0]));
-        CHECK(content_of(list) == outside.path(".t.stagecast.42.0/") + '\0');
+        CHECK(told == Names{use_entry(outside.path("t")), outside.path(".t.stagecast.42.0/")});
         REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     }
-    CHECK(content_of(list) == test::removal_there(outside.path("t/")) + '\0');
+    REQUIRE(told.size() == 3);
+    CHECK(told[2] == test::removal_there(outside.path("t/")));
     CHECK(content_of(stage.path(".stagecast/files")) == outside.path("t") + '\0');
-    const UniqueFd directory{::open(stage.path().c_str(), O_PATH | O_DIRECTORY)};
-    CHECK(remove_listed(directory.get()).count == 1);
+    CHECK(test::follow_list(told) == 1);
     CHECK(::access(outside.path("t").c_str(), F_OK) != 0);
 
     outside.write("t/mine", "x");
-    REQUIRE(::unlink(list.c_str()) == 0);
+    told.clear();
     std::vector<Wish> kept = wishes;
     kept[0].existing = Existing::keep;
-    FileSink sink{test::sink_config(kept, stage.path())};
+    FileSink sink{test::telling_config(kept, stage.path(), told)};
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
-    CHECK(::access(list.c_str(), F_OK) != 0);  // It was there before: it stays.
+    CHECK(told == Names{use_entry(outside.path("t"))});  // It was there before: it stays.
     CHECK(outside.names() == Names{"t/mine"});
 }
 

@@ -1,9 +1,9 @@
 // Is a job's directory gone with everything in it, and nothing outside of it touched?
 #include "stager/spawn/remove_tree.h"
 
+#include "stager/files/cleanup_entry.h"
 #include "stager/files/empty_directory.h"
-#include "stager/files/removal.h"
-#include "stager/spawn/kept_lists.h"
+#include "stager/spawn/cleanup_lists.h"
 #include "tests/unit/spawn/stage_root.h"
 
 #include <catch2/catch.hpp>
@@ -81,17 +81,50 @@ TEST_CASE("links lead nowhere") {
     CHECK(exists(stage.outside() + "/precious"));
 }
 
-TEST_CASE("what others left in it is removed by root") {
+TEST_CASE("root removes what lies in the user's own directories, whoever made it") {
     if (!is_root()) {
         return;
     }
     const StageRoot stage;
     stage.as_user("mkdir -p deep/er; ln -s /etc deep/link");
-    REQUIRE(::mkdir((stage.job() + "/deep/roots").c_str(), 0700) == 0);
-    write_file(stage.job() + "/deep/roots/file");
     write_file(stage.job() + "/deep/er/file");
+    REQUIRE(::mkdir((stage.job() + "/deep/empty").c_str(), 0700) == 0);
     CHECK(sentence_of(stage.remove()) == "(removed)");
     CHECK_FALSE(exists(stage.job()));
+}
+
+TEST_CASE("another user's directory that was moved into the job's is set aside, not emptied") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot stage;
+    stage.as_user("mkdir -p T; echo x >own");
+    REQUIRE(::mkdir((stage.job() + "/T/private").c_str(), 0700) == 0);
+    write_file(stage.job() + "/T/private/thesis");
+    SECTION("of a job") {
+        const Status removed = stage.remove();
+        CHECK(sentence_of(removed) ==
+              "42: T/private is a directory of uid 0; it is in StageRoot/.stagecast/left.42 "
+              "now: give it back, or remove it");
+        CHECK_FALSE(exists(stage.job()));
+        const std::string left = stage.root() + "/.stagecast/left.42";
+        CHECK(exists(left + "/T/private/thesis"));
+        CHECK_FALSE(exists(left + "/own"));
+        struct stat status {};
+        REQUIRE(::lstat((stage.root() + "/.stagecast").c_str(), &status) == 0);
+        CHECK((status.st_mode & 07777U) == 0700);
+        CHECK(cleanup_lists(stage.fd()).empty());
+    }
+    SECTION("of a step") {
+        stage.as_user("mkdir step.1; mv T step.1");
+        CHECK_FALSE(stage.remove({"42", "step.1"}));
+        CHECK(exists(stage.job() + "/step.1/T/private/thesis"));
+    }
+    SECTION("the job's directory itself is of another") {
+        REQUIRE(::chown(stage.job().c_str(), 0, 0) == 0);
+        CHECK_FALSE(stage.remove());
+        CHECK(exists(stage.root() + "/.stagecast/left.42/T/private/thesis"));
+    }
 }
 
 TEST_CASE("a tree deeper than descriptors or paths reach is removed") {
@@ -168,25 +201,34 @@ TEST_CASE("a process that fills the directory while it is removed only delays it
     CHECK_FALSE(exists(stage.job()));
 }
 
+namespace {
+
+/// The cleanup list of a stage of kUser's, or another's.
+void add_list(const StageRoot& world,
+              const std::vector<std::string>& path,
+              const std::vector<std::string>& entries,
+              const UserIdentity& user = kUser) {
+    auto list = CleanupList::open(world.fd(), cleanup_list_name(user.uid, user.gid, path));
+    REQUIRE(list);
+    REQUIRE(list->add(entries));
+}
+
+}  // namespace
+
 TEST_CASE("what was staged elsewhere for the job goes though the job emptied its directory") {
     if (!is_root()) {
         return;
     }
     const StageRoot world;
     REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
-    const auto list = [&](const std::string& directory, const std::string& name) {
-        world.as_user("mkdir -p " + directory + "/.stagecast; echo x >" + world.outside() +
-                      "/" + name + "; printf '" + world.outside() + "/" + name + "\\0' >" +
-                      directory + "/.stagecast/remove");
+    const auto list = [&](const std::vector<std::string>& path, const std::string& name) {
+        world.as_user("echo x >" + world.outside() + "/" + name);
+        add_list(world, path, {world.outside() + "/" + name});
     };
-    list(".", "of-job");
-    list("step.1", "of-step");
-    list("step.2", "of-other-step");
-    for (const auto& path :
-         {std::vector<std::string>{"42"}, {"42", "step.1"}, {"42", "step.2"}}) {
-        keep_remove_list(world.fd(), path);
-    }
-    world.as_user("rm -rf step.* .stagecast; touch " + world.outside() + "/own");
+    list({"42"}, "of-job");
+    list({"42", "step.1"}, "of-step");
+    list({"42", "step.2"}, "of-other-step");
+    world.as_user("mkdir step.1; touch " + world.outside() + "/own");
     REQUIRE(world.remove({"42", "step.1"}));
     CHECK_FALSE(exists(world.outside() + "/of-step"));
     CHECK(exists(world.outside() + "/of-job"));
@@ -196,6 +238,26 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
     CHECK_FALSE(exists(world.outside() + "/of-other-step"));
     CHECK(exists(world.outside() + "/own"));
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
+TEST_CASE("what another stage of the user's uses stays until that one ends") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot world;
+    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    world.as_user("touch " + world.outside() + "/shared");
+    const std::string shared = world.outside() + "/shared";
+    add_list(world, {"42"}, {use_entry(shared), shared});
+    add_list(world, {"43"}, {use_entry(shared)});
+    // Another user's list is no reference of this one's.
+    add_list(world, {"44"}, {use_entry("/")}, {.uid = 1, .gid = 1, .name = {}});
+    REQUIRE(world.remove());
+    CHECK(exists(shared));
+    CHECK(cleanup_lists(world.fd()).size() == 2);
+    REQUIRE(world.remove({"43"}));
+    CHECK_FALSE(exists(shared));
+    CHECK(jobs_with_cleanup_lists(world.fd()) == std::set<std::uint32_t>{44});
 }
 
 // Through a second server, which waits for the first, no signal ends a call: it has been read.
@@ -220,12 +282,11 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     std::ifstream list{world.outside() + "/servers"};
     list >> servers[0] >> servers[1];
     REQUIRE(servers[1] > 1);
-    world.as_user("mkdir -p .stagecast; touch file; printf '" + world.outside() + '/' + place +
-                  "/x\\0' >.stagecast/remove");
-    keep_remove_list(world.fd(), {"42"});
+    world.as_user("touch file");
+    add_list(world, {"42"}, {world.outside() + '/' + place + "/x"});
     REQUIRE(::kill(servers[0], SIGSTOP) == 0);
-    const Status removed =
-        remove_tree(world.fd(), {.path = {"42"}, .user = kUser}, std::chrono::seconds{1});
+    const Status removed = remove_tree(
+        world.fd(), {.path = {"42"}, .user = kUser}, {.lists = std::chrono::seconds{1}});
     for (const char* name : {"/through", "/hangs"}) {
         CHECK(::umount2((world.outside() + name).c_str(), MNT_FORCE | MNT_DETACH) == 0);
     }
@@ -236,34 +297,55 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
                Catch::Matchers::Contains("did not answer") &&
                    Catch::Matchers::Contains("the next sweep tries again"));
     CHECK_FALSE(exists(world.job()));
-    CHECK(jobs_with_kept_lists(world.fd()) == std::set<std::uint32_t>{42});
+    CHECK(jobs_with_cleanup_lists(world.fd()) == std::set<std::uint32_t>{42});
     CHECK(world.remove());  // What the next sweep does.
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("only a list of the job's user is followed, and no link to one") {
+TEST_CASE("a list is followed with the rights of the user whom its name tells, and no others") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot world;
+    write_file(world.outside() + "/roots");
+    REQUIRE(::mkdir((world.outside() + "/private").c_str(), 0700) == 0);
+    write_file(world.outside() + "/private/file");
+    const std::vector<std::string> entries{world.outside() + "/roots",
+                                           world.outside() + "/private/",
+                                           world.outside() + "/private"};
+    add_list(world, {"42"}, entries);
+    // Whatever the file's owner became: it is not asked.
+    REQUIRE(::chown((world.root() + "/.stagecast/" +
+                     to_text(cleanup_list_name(kUser.uid, kUser.gid, {"42"})))
+                        .c_str(),
+                    0,
+                    0) == 0);
+    REQUIRE(world.remove());
+    CHECK(exists(world.outside() + "/roots"));
+    CHECK(exists(world.outside() + "/private/file"));
+    CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
+TEST_CASE("what the user makes in the job's directory is no list") {
     if (!is_root()) {
         return;
     }
     const StageRoot world;
     REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
-    world.as_user("mkdir .stagecast; echo x >" + world.outside() + "/stays");
-    const std::string other = world.root() + "/list";
-    std::ofstream{other} << world.outside() << "/stays" << '\0';
-    const std::string planted = world.job() + "/.stagecast/remove";
-    SECTION("another's file") {
-        REQUIRE(::link(other.c_str(), planted.c_str()) == 0);
-    }
-    SECTION("a link") {
-        REQUIRE(::symlink(other.c_str(), planted.c_str()) == 0);
-    }
-    SECTION("a fifo") {
-        REQUIRE(::mkfifo(planted.c_str(), 0600) == 0);
-    }
-    keep_remove_list(world.fd(), {"42"});
-    world.as_user("rm -rf .stagecast");
-    CHECK_FALSE(open_kept_list(world.fd(), "42", kSomebody));
+    world.as_user("touch " + world.outside() + "/stays; mkdir .stagecast; printf '" +
+                  world.outside() + "/stays\\0' >.stagecast/remove");
     REQUIRE(world.remove());
     CHECK(exists(world.outside() + "/stays"));
-    CHECK_FALSE(exists(world.root() + "/.stagecast"));
+}
+
+TEST_CASE("only lists, no directory: the directory is another user's") {
+    if (!is_root()) {
+        return;
+    }
+    const StageRoot world;
+    world.as_user("touch file");
+    add_list(world, {"42"}, {"/nowhere/x"});
+    REQUIRE(remove_tree(world.fd(), {.path = {"42"}, .user = kUser, .has_directory = false}));
+    CHECK(exists(world.job() + "/file"));
+    CHECK(cleanup_lists(world.fd()).empty());
 }

@@ -30,10 +30,8 @@ std::vector<SpawnRequest> samples() {
     return {program(),
             as_root,
             RoleRequest{.role = 3},
-            RemoveRequest{.path = {"42", "step.0"},
-                          .user = kAlice,
-                          .used = {"/tmp/a", "/tmp/libs/"},
-                          .heirs = {"43", "44.step.1"}},
+            RemoveRequest{.path = {"42", "step.0"}, .user = kAlice},
+            RemoveRequest{.path = {"42"}, .user = kAlice, .has_directory = false},
             KillRequest{.pid = 1234, .signal = SIGKILL}};
 }
 

@@ -134,7 +134,8 @@ TEST_CASE("every message of a worker comes back as it went") {
         outcome,
         WorkerReleased{"{\"rank\":1}"},
         WorkerSeek{.stamp = {std::byte{7}}},
-        WorkerBegun{.stamp = {std::byte{7}}, .bytes = 9}};
+        WorkerBegun{.stamp = {std::byte{7}}, .bytes = 9},
+        WorkerLeft{{"U/tmp/x", "/tmp/.x.stagecast.42.0"}}};
     for (const FromWorker& message : messages) {
         const auto back = decode_from_worker(encode_from_worker(message));
         REQUIRE(back);

@@ -6,7 +6,7 @@
 
 #include "stager/cache/content.h"
 #include "stager/control/spec_list.h"
-#include "stager/files/stage_lists.h"
+#include "stager/files/cleanup_entry.h"
 #include "stager/worker/setup.h"
 #include "tests/unit/files/scratch.h"
 
@@ -73,6 +73,9 @@ class WorkerProcess {
             const auto message = decode_from_worker(received->message);
             REQUIRE(message);
             asks += std::holds_alternative<WorkerAsk>(*message) ? 1U : 0U;
+            if (const auto* one = std::get_if<WorkerLeft>(&*message)) {
+                left.insert(left.end(), one->entries.begin(), one->entries.end());
+            }
             if (const auto* wanted = std::get_if<Message>(&*message)) {
                 return *wanted;
             }
@@ -86,7 +89,8 @@ class WorkerProcess {
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
 
-    mutable std::size_t asks = 0;  ///< That next() has seen.
+    mutable std::size_t asks = 0;             ///< That next() has seen.
+    mutable std::vector<std::string> left{};  ///< Entries for the cleanup list, likewise.
 
   private:
     [[noreturn]] static void run(int control) {
@@ -223,8 +227,9 @@ TEST_CASE("a stage of one node puts its files in place and says where") {
     CHECK(worker.exit_code() == 0);
     CHECK(content_of(stage.path("a")) == content);
     CHECK(content_of(outside.path("b")) == "bbb");
-    CHECK(content_of(stage.path(".stagecast/remove")) ==
-          test::removal_there(outside.path("b")) + '\0');
+    CHECK(worker.left == std::vector<std::string>{use_entry(outside.path("b")),
+                                                  outside.path(".b.stagecast.42.0"),
+                                                  test::removal_there(outside.path("b"))});
 }
 
 TEST_CASE("a stage of one node tells its bytes, all of them before the outcome") {
