@@ -44,6 +44,16 @@ InfoList& InfoList::add_flag(const char* key, bool flag) {
     return *this;
 }
 
+InfoList& InfoList::add_process(const char* key, const pmix_proc_t& process) {
+    pmix_proc_t copy = process;  // The array is copied once more.
+    pmix_data_array_t array{};
+    array.type = PMIX_PROC;
+    array.size = 1;
+    array.array = &copy;
+    load(key, &array, PMIX_DATA_ARRAY);
+    return *this;
+}
+
 InfoList& InfoList::add(const char* key, const std::string& text) {
     load(key, text.c_str(), PMIX_STRING);
     return *this;

@@ -22,6 +22,8 @@ class InfoList {
     InfoList& add_size(const char* key, std::size_t number);
     InfoList& add_rank(const char* key, pmix_rank_t rank);
     InfoList& add_flag(const char* key, bool flag);
+    /// An array of this one process; a rank of PMIX_RANK_WILDCARD is its whole namespace.
+    InfoList& add_process(const char* key, const pmix_proc_t& process);
     InfoList& add(const char* key, const std::string& text);
     /// What PMIx_generate_regex() and PMIx_generate_ppn() make; it is copied.
     InfoList& add_regex(const char* key, const char* regex);

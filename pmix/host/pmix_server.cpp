@@ -29,11 +29,16 @@ struct FreedList {
     }
 };
 
-pmix_proc_t proc_of(const HostJob& job) {
+pmix_proc_t proc_of(const HostJob& job, pmix_rank_t rank) {
     pmix_proc_t proc{};
     std::memcpy(proc.nspace, job.name_space.data(), job.name_space.size());
-    proc.rank = job.rank.value();
+    proc.rank = rank;
     return proc;
+}
+
+/// This node's worker.
+pmix_proc_t proc_of(const HostJob& job) {
+    return proc_of(job, job.rank.value());
 }
 
 /// What PMIx reads is in our environment, and nothing that whoever started us had in his.
@@ -243,13 +248,16 @@ void PmixServer::complete_group(Call call, std::uint64_t context_id) {
     if (group == nullptr) {
         return;
     }
-    auto owned = std::make_unique<InfoList>(1);
+    auto owned = std::make_unique<InfoList>(2);
     owned->add_size(PMIX_GROUP_CONTEXT_ID, context_id);
+    // A client of PMIx 5 fails where its server was told no members.
+    owned->add_process(PMIX_GROUP_MEMBERSHIP, proc_of(job_info_->job, PMIX_RANK_WILDCARD));
     pmix_info_t* const infos = owned->data();
+    const std::size_t count = owned->size();
     const auto release = [](void* kept) {
         const std::unique_ptr<InfoList> ended{static_cast<InfoList*>(kept)};
     };
-    group->function(PMIX_SUCCESS, infos, 1, group->data, release, owned.release());
+    group->function(PMIX_SUCCESS, infos, count, group->data, release, owned.release());
 }
 
 void PmixServer::refuse(Call call) {

@@ -21,7 +21,7 @@ def _():
     with hosts(2) as started:
         for _ in range(4):
             got = outcome(worker(started[1], "--wait-ms=3000", uid=BOB))
-            must(got["status"] == 1 and "UNREACHABLE" in got["error"], got)
+            must(got["status"] == 1 and "UNREACH" in got["error"], got)
         must_agree(wire_up(started))
         log = stderr_of(started[1])
         must(f"uid={BOB} count=1" in log and "a stranger was turned away" in log, log)
