@@ -61,8 +61,7 @@ Result<Agreement> agree(const CardTable& cards, std::optional<std::uint64_t> con
     agreement.version = *version;
     std::copy_n(digest.begin(), agreement.session.size(), agreement.session.begin());
     ByteReader rest{Bytes{digest}.subspan(agreement.session.size())};
-    const std::uint64_t drawn = rest.u64();
-    agreement.draw = context_id.value_or(drawn);
+    agreement.draw = rest.u64() ^ context_id.value_or(0);
     return agreement;
 }
 

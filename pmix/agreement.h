@@ -21,8 +21,9 @@ struct Agreement {
     std::uint8_t version = 0;
     /// For sessions that no daemon names. SHA-256 over all cards, its first half.
     std::array<std::byte, 16> session{};
-    /// Draws the group's address where no daemon does: the PMIx group's context id where its
-    /// host gave one, else from the same digest's other half.
+    /// Draws the group's address and port where no daemon does: from the same digest's other
+    /// half, mixed with the PMIx group's context id where the host gave one. Never that id
+    /// alone: Open MPI 5 gives every mpirun the same one.
     std::uint64_t draw = 0;
 };
 

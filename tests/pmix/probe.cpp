@@ -187,17 +187,18 @@ int run(const Options& options) {
         return fail(agreement ? Error{Blame::internal, "own card lost"} : agreement.error());
     }
     const std::string key = options.key ? key_facts(cards->front().key_credential) : "";
-    static_cast<void>(
-        std::printf("{\"rank\":%u,\"size\":%zu,\"context\":%s,\"session\":\"%s\",\"uid\":%u,"
-                    "\"open_ms\":%.2f,\"collect_ms\":%.2f%s}\n",
-                    static_cast<unsigned>(own.rank.value()),
-                    cards->size(),
-                    context ? std::to_string(*context).c_str() : "null",
-                    hex(agreement->session).c_str(),
-                    ::getuid(),
-                    member->open_ms,
-                    collect_ms,
-                    key.c_str()));
+    static_cast<void>(std::printf(
+        "{\"rank\":%u,\"size\":%zu,\"context\":%s,\"draw\":%ju,\"session\":\"%s\",\"uid\":%u,"
+        "\"open_ms\":%.2f,\"collect_ms\":%.2f%s}\n",
+        static_cast<unsigned>(own.rank.value()),
+        cards->size(),
+        context ? std::to_string(*context).c_str() : "null",
+        static_cast<std::uintmax_t>(agreement->draw),
+        hex(agreement->session).c_str(),
+        ::getuid(),
+        member->open_ms,
+        collect_ms,
+        key.c_str()));
     static_cast<void>(std::fflush(stdout));
     static_cast<void>(::usleep(static_cast<useconds_t>(options.stay_ms) * 1000U));
     return 0;

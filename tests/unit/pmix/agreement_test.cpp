@@ -44,9 +44,18 @@ TEST_CASE("the session is every member's and no earlier run's") {
     }
 }
 
-TEST_CASE("a context id of the host draws the group") {
-    CHECK(agree(cards_of(2), 4711)->draw == 4711);
-    CHECK(agree(cards_of(2), 4711)->session == agree(cards_of(2), std::nullopt)->session);
+TEST_CASE("two groups that were given the same context id draw different groups") {
+    const CardTable cards = cards_of(2);
+    CardTable others = cards;
+    others[1].incarnation[0] ^= std::byte{1};
+    CHECK(agree(cards, 4294967295)->draw != agree(others, 4294967295)->draw);
+    CHECK(agree(cards, 4294967295)->draw == agree(cards, 4294967295)->draw);
+}
+
+TEST_CASE("a context id of the host has its part in the draw, none in the session") {
+    const CardTable cards = cards_of(2);
+    CHECK(agree(cards, 4711)->draw != agree(cards, 4712)->draw);
+    CHECK(agree(cards, 4711)->session == agree(cards, std::nullopt)->session);
 }
 
 }  // namespace
