@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxComponentBytes = 255;  // NAME_MAX
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     return "'" + printable(text) + "'";
 }
 
@@ -56,13 +56,14 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
     std::vector<std::string_view> parts = components(spec.destination);
     if (std::ranges::find(parts, "..") != parts.end()) {
         return Error{Blame::user,
-                     "the destination " + quoted(spec.destination) + " goes up by '..'"}
+                     "the destination " + in_quotes(spec.destination) + " goes up by '..'"}
             .remedy("write it without '..'");
     }
     if (names_a_directory(spec.destination)) {
         const std::vector<std::string_view> source = components(spec.source);
         if (source.empty() || source.back() == "..") {
-            return Error{Blame::user, quoted(spec.source) + " has no name to be staged under"}
+            return Error{Blame::user,
+                         in_quotes(spec.source) + " has no name to be staged under"}
                 .remedy("give it one, as in SRC:DST");
         }
         parts.push_back(spec.is_unpacked ? archive_stem(source.back()) : source.back());
@@ -70,7 +71,7 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
     for (const std::string_view part : parts) {
         if (part.size() > kMaxComponentBytes) {
             return Error{Blame::user,
-                         "the destination's name " + quoted(part.substr(0, 40)) +
+                         "the destination's name " + in_quotes(part.substr(0, 40)) +
                              "... is longer than 255 bytes"}
                 .remedy("choose a shorter one");
         }
@@ -91,8 +92,8 @@ bool lies_below(const Destination& inner, const Destination& outer) {
 
 Error conflict(const Claim& one, const Claim& other, std::string_view how) {
     return Error{Blame::user,
-                 quoted(one.spec->source) + " and " + quoted(other.spec->source) +
-                     std::string{how} + quoted(one.place.path)}
+                 in_quotes(one.spec->source) + " and " + in_quotes(other.spec->source) +
+                     std::string{how} + in_quotes(one.place.path)}
         .remedy("give one of them another destination, as in SRC:DST");
 }
 
@@ -130,7 +131,8 @@ Result<Destination> destination_of(const StageSpec& spec) {
     const bool is_absolute = spec.destination.starts_with('/');
     const std::string_view first = parts->front();
     if (!is_absolute && (first == kReservedName || is_step_directory(first))) {
-        return Error{Blame::user, quoted(first) + " in the stage directory is stagecast's own"}
+        return Error{Blame::user,
+                     in_quotes(first) + " in the stage directory is stagecast's own"}
             .remedy("choose another destination, as in SRC:DST");
     }
     Destination destination{.is_absolute = is_absolute, .path = joined(*parts, is_absolute)};

@@ -17,7 +17,7 @@ void Sender::Parts::decide(Instant now) {
         return;
     }
     ending->why = why_of(Error{blame, ending->why});
-    told = std::move(ending);
+    told.emplace(*std::move(ending));
     if (told->outcome == 0) {
         outcome.phase = Phase::released;
     } else {

@@ -122,12 +122,18 @@ namespace {
 /// Whose answer is awaited, and the blocks' descriptors.
 bool read_lists(ByteReader& in, Offer& body) {
     const std::size_t runs = in.u8();
-    auto awaited = runs <= kMaxAwaitedRuns ? read_ranks(in, runs) : std::nullopt;
-    const std::size_t count = in.u8();
-    if (!awaited || (count != 0 && (count > kMaxOfferedDescriptors || count != body.blocks))) {
+    if (runs > kMaxAwaitedRuns) {
+        return false;
+    }
+    auto awaited = read_ranks(in, runs);
+    if (!awaited) {
         return false;
     }
     body.awaited = *std::move(awaited);
+    const std::size_t count = in.u8();
+    if (count != 0 && (count > kMaxOfferedDescriptors || count != body.blocks)) {
+        return false;
+    }
     for (std::size_t i = 0; i < count; ++i) {
         const auto descriptor = read_descriptor(in);
         if (!descriptor) {

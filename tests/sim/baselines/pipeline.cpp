@@ -19,20 +19,17 @@ constexpr Duration kPatience = milliseconds{5};
 class Schedule {
   public:
     Schedule(std::uint32_t members, std::uint32_t blocks)
-        : dimensions_{static_cast<std::uint32_t>(std::countr_zero(members))} {
+        : dimensions_{static_cast<std::uint32_t>(std::countr_zero(members))},
+          last_block_{blocks - 1} {
         std::vector<std::uint32_t> highest(members, kNone);
         for (std::uint32_t step = 0; step + 1 < blocks + dimensions_; ++step) {
-            std::vector<std::uint32_t> gives = highest;
-            gives[0] = std::min(step, blocks - 1);
-            std::vector<std::uint32_t> after = highest;
+            steps_.push_back(highest);
             for (std::uint32_t node = 1; node < members; ++node) {
-                const std::uint32_t got = gives[neighbour(node, step)];
-                if (got != kNone && (after[node] == kNone || got > after[node])) {
-                    after[node] = got;
+                const std::uint32_t got = gives(step, neighbour(node, step));
+                if (got != kNone && (highest[node] == kNone || got > highest[node])) {
+                    highest[node] = got;
                 }
             }
-            highest = std::move(after);
-            steps_.push_back(std::move(gives));
         }
     }
 
@@ -43,11 +40,12 @@ class Schedule {
         return node ^ (1U << step % dimensions_);
     }
     [[nodiscard]] std::uint32_t gives(std::uint32_t node, std::uint32_t step) const {
-        return steps_[step][node];
+        return node == 0 ? std::min(step, last_block_) : steps_[step][node];
     }
 
   private:
     std::uint32_t dimensions_;
+    std::uint32_t last_block_;
     std::vector<std::vector<std::uint32_t>> steps_;
 };
 
