@@ -84,6 +84,12 @@ else
   $(info no pmix.h, so no pmix/host, and host files only: libpmix-dev, or PMIX_PREFIX=)
 endif
 
+# Debian 12 has Catch2 2, Debian 13 has Catch2 3.
+ifneq (,$(wildcard /usr/include/catch2/catch_all.hpp))
+  CATCH_INC := -Itests/catch3
+  CATCH_LIB := -lCatch2Main -lCatch2
+endif
+
 # ------------------------------------------------------------------------------------- flags
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast \
   -Wnon-virtual-dtor -Woverloaded-virtual -Wnull-dereference -Wcast-qual -Wcast-align \
@@ -102,7 +108,7 @@ RELEASE := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protec
 LDFLAGS := -Wl,-z,relro,-z,now
 endif
 
-INCLUDES := -I. $(SLURM_INC) $(PMIX_INC)
+INCLUDES := -I. $(CATCH_INC) $(SLURM_INC) $(PMIX_INC)
 CXXFLAGS := -std=c++20 -g -pthread $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
@@ -176,6 +182,7 @@ $(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(ever
 $(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(transport))
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
+$(UNIT) $(SIM): LIBS += $(CATCH_LIB)
 $(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
 $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE):
 	@echo "  LINK $@"
