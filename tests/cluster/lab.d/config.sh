@@ -54,7 +54,7 @@ config_slurm() {
   mkdir "$DIR/etc/slurm"
   [ -z "$PACKAGE" ] || cp -r "$DIR/srv/package/etc/slurm/." "$DIR/etc/slurm/"
   printf '%s\n' "${PLUG[@]}" > "$DIR/etc/slurm/plugstack.conf"
-  printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no > "$DIR/etc/slurm/cgroup.conf"
+  echo CgroupPlugin=cgroup/v1 > "$DIR/etc/slurm/cgroup.conf"
   for line in "${FILES[@]}"; do printf '%s\n' "${line#*=}" > "$DIR/etc/slurm/${line%%=*}"; done
   for line in "${CONF[@]}"; do given[${line%%=*}]=yes; done
   {
