@@ -59,6 +59,7 @@ deps_test := $(deps_deb) \
   bindfs fuse3                          $(# a file system that refuses root) \
   zip zstd                              $(# archives) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
+deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_bench := \
   uftp udpcast mpich libmpich-dev socat $(# the peers, and mpirun's way to its hosts)
 
@@ -274,7 +275,7 @@ $(BUILD)/obj/fuzz-parts.a: $(call objects,obj,$(fuzz_parts))
 # goes to tests/fuzz/corpus, named after the bug.
 fuzz:
 ifeq ($(origin TARGET),command line)
-	@$(if $(call missing,clang),tests/deps --ask $(call missing,clang),true)
+	@$(if $(call missing,$(deps_fuzz)),tests/deps --ask $(call missing,$(deps_fuzz)),true)
 	@$(MAKE) fuzz-here BUILD=$(BUILD)/fuzzing CXX=clang++ \
 	    SAN=address,undefined,fuzzer-no-link
 else
