@@ -4,7 +4,8 @@
 #   make deps     installs the Debian packages (root); all, check and demo do it by themselves
 #   make deps-build   only those that the programs and a package of them are built with
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
-#   make check    every suite, the cheap ones first, at the end "N passed, N failed"
+#   make check    every suite, the cheap ones first, at the end "N passed, N failed"; WHAT=
+#   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
 #   make check-long   the same, then 10^5 simulations, 200 kills, sanitizers
 #   make deb      a Debian package of it, into build/deb/
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
@@ -159,7 +160,7 @@ SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
 
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
-.PHONY: bench-selftest
+.PHONY: bench-selftest check-on check-ci
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint install deb deps deps-build clean
 .PHONY: ready-to-build ready-to-package ready-to-bench ready
@@ -220,7 +221,11 @@ $(call objects,obj,$(catch_main)): CXXFLAGS += -w
 
 # ------------------------------------------------------------------------------------- tests
 check: ready
-	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check $(WHAT)
+check-on:
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check-on $(or $(DIST),trixie) $(WHAT)
+check-ci: ready
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check-ci
 check-long: check
 	@$(MAKE) sim RUNS=100000
 	@STAGECAST_KILL_ROUNDS=200 $(MAKE) cluster ARGS=tests/cluster/95_kills.bats
