@@ -22,6 +22,11 @@ extern int slurm_load_ctl_conf(time_t update_time, slurm_conf_t** conf) __attrib
 extern void slurm_free_ctl_conf(slurm_conf_t* conf) __attribute__((weak));
 }
 
+// Slurm has it since 24.05, and its number is part of the protocol of all releases since.
+#ifndef PROLOG_FLAG_RUN_IN_JOB
+#define PROLOG_FLAG_RUN_IN_JOB 0x0080
+#endif
+
 namespace stage {
 namespace {
 
@@ -189,6 +194,7 @@ std::optional<ClusterFacts> SlurmHost::cluster_facts() const {
     facts.prolog_at_allocation =
         (conf->prolog_flags & (PROLOG_FLAG_ALLOC | PROLOG_FLAG_CONTAIN)) != 0;
     facts.prolog_serial = (conf->prolog_flags & PROLOG_FLAG_SERIAL) != 0;
+    facts.prolog_in_job = (conf->prolog_flags & PROLOG_FLAG_RUN_IN_JOB) != 0;
     const std::string container = container_plugin_of(*conf);
     facts.private_tmp = container.ends_with("/tmpfs") || container == "namespace/linux";
     slurm_free_ctl_conf(conf);

@@ -40,6 +40,7 @@ struct ClusterFacts {
     bool prolog_at_allocation =
         false;                   ///< PrologFlags has Alloc (or Contain, which implies it).
     bool prolog_serial = false;  ///< PrologFlags has Serial.
+    bool prolog_in_job = false;  ///< PrologFlags has RunInJob.
     bool private_tmp = false;    ///< Each job has a /tmp and a /dev/shm of its own.
 };
 

@@ -87,6 +87,12 @@ Status check_prolog_flags(const ClusterFacts& facts) {
             "all nodes at once"}
             .remedy("ask its administrator to take Serial out of PrologFlags in slurm.conf");
     }
+    if (facts.prolog_in_job) {
+        return Error{Blame::node,
+                     "this cluster runs prologs inside the job, where Slurm does not call the "
+                     "plugin that stages files"}
+            .remedy("ask its administrator to take RunInJob out of PrologFlags in slurm.conf");
+    }
     return {};
 }
 

@@ -21,6 +21,11 @@ Finding judge_flags(const SlurmSettings& settings) {
         return wrong("PrologFlags",
                      "has Serial, and staging needs all nodes' prologs at once; take it out");
     }
+    if (has_flag(flags, "RunInJob")) {
+        return wrong("PrologFlags",
+                     "has RunInJob, and Slurm then calls no plugin in prolog and epilog, so "
+                     "nothing is staged and nothing removed; take it out");
+    }
     if (!has_flag(flags, "Alloc") && !has_flag(flags, "Contain")) {
         return wrong("PrologFlags",
                      "lacks Alloc, so nothing is staged before a job runs; set "

@@ -29,6 +29,16 @@ submission_says() {
   submission_says Serial
 }
 
+@test "PrologFlags with RunInJob, which Slurm knows since 24.05" {
+  local release
+  release=$(slurmd -V | cut -d ' ' -f 2)
+  [ "$(printf '%s\n' 24.05 "$release" | sort -V | head -n 1)" = 24.05 ] || skip "Slurm $release has no such flag"
+  with_flags Alloc,RunInJob
+  submission_says RunInJob
+  run -1 lab on n0 /srv/stagecast/bin/stagecast doctor
+  [[ $output == *'WRONG  PrologFlags: has RunInJob'* ]]
+}
+
 @test "PrologFlags=Alloc alone works: the group's verdict is the barrier" {
   cluster_up 3 --conf PrologFlags=Alloc
   test_begins

@@ -46,6 +46,7 @@ TEST_CASE("prologs must run at allocation, not one by one, and longer than a sta
     CHECK(health_of(of("(null)", "65534"), "PrologFlags") == Health::wrong);
     CHECK(health_of(of("Alloc,Serial", "65534"), "PrologFlags") == Health::wrong);
     CHECK(health_of(of("DeferBatch", "65534"), "PrologFlags") == Health::wrong);
+    CHECK(health_of(of("Alloc,Contain,RunInJob", "65534"), "PrologFlags") == Health::wrong);
     CHECK(health_of(of("Alloc", "65534"), "time limits") == Health::fine);
     CHECK(health_of(of("Alloc", "630 sec"), "time limits") == Health::fine);
     CHECK(health_of(of("Alloc", "629 sec"), "time limits") == Health::wrong);

@@ -124,6 +124,10 @@ TEST_CASE("prologs must run at allocation, and not one after the other") {
         ClusterFacts{.name = "lab", .prolog_at_allocation = true, .prolog_serial = true};
     CHECK_THAT(refusal(side, host), Catch::Contains("Serial"));
     side.on_option("a", false);
+    host.facts =
+        ClusterFacts{.name = "lab", .prolog_at_allocation = true, .prolog_in_job = true};
+    CHECK_THAT(refusal(side, host), Catch::Contains("RunInJob"));
+    side.on_option("a", false);
     host.facts = std::nullopt;  // slurmctld does not answer: submitting will say so
     CHECK(side.on_options_parsed(host));
 }
