@@ -44,8 +44,11 @@ std::optional<long> seconds_of(const std::string& text) {
 
 Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
     constexpr long kUnlimited = 65533;
-    const auto found = settings.find("PrologEpilogTimeout");
-    const auto limit = found == settings.end() ? std::nullopt : seconds_of(found->second);
+    // Since 25.05 prologs and epilogs have a limit each; where the two differ, the old key is
+    // not printed.
+    const bool is_own_key = !setting(settings, "PrologTimeout").empty();
+    const std::string key = is_own_key ? "PrologTimeout" : "PrologEpilogTimeout";
+    const auto limit = seconds_of(setting(settings, key));
     const auto own =
         std::chrono::duration_cast<std::chrono::seconds>(config.stage_timeout).count();
     if (!limit || *limit >= kUnlimited) {
@@ -56,8 +59,7 @@ Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
     constexpr long kMore = 30;
     if (*limit < own + kMore) {
         return wrong("time limits",
-                     "PrologEpilogTimeout=" + std::to_string(*limit) + " is not " +
-                         std::to_string(kMore) +
+                     key + "=" + std::to_string(*limit) + " is not " + std::to_string(kMore) +
                          " s longer than StageTimeout=" + std::to_string(own) +
                          ": Slurm would kill the prolog and drain the node; lower "
                          "StageTimeout");

@@ -140,11 +140,12 @@ constexpr std::array kKeys{
         "Flows that a staging's multicast is spread over, each on a port of its own and "
         "received by a thread of its own; at least one for each interface that is used. More "
         "is for 25 Gbit/s and faster: one flow is one receive queue and one core."},
-    ConfigKey{
-        "StageTimeout",
-        TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
-        "600",
-        "A staging that takes longer fails. Keep it 30 s below Slurm's PrologEpilogTimeout."},
+    ConfigKey{"StageTimeout",
+              TimeKey{&Config::stage_timeout, seconds{1}, hours{24}},
+              "600",
+              "A staging that takes longer fails. Keep it 30 s below Slurm's PrologTimeout "
+              "(25.05 and "
+              "later) or PrologEpilogTimeout."},
     ConfigKey{"StallTimeout",
               TimeKey{&Config::stall_timeout, seconds{1}, hours{24}},
               "30",

@@ -55,6 +55,23 @@ TEST_CASE("prologs must run at allocation, not one by one, and longer than a sta
     CHECK(health_of(judge_slurm(config, {}), "slurm") == Health::unknown);
 }
 
+TEST_CASE("the prolog's own limit counts, where Slurm has one") {
+    const Config config = default_config();  // StageTimeout=600
+    SlurmSettings settings = printed("Alloc", "65534");
+    settings["PrologTimeout"] = "120";
+    const auto findings = judge_slurm(config, settings);
+    CHECK(health_of(findings, "time limits") == Health::wrong);
+    CHECK(findings[1].sentence.find("PrologTimeout=120") == 0);
+    settings["PrologTimeout"] = "65534";
+    settings["PrologEpilogTimeout"] = "120";
+    CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::fine);
+    settings["PrologTimeout"] = "700 sec";
+    CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::fine);
+    settings.erase("PrologEpilogTimeout");
+    settings["PrologTimeout"] = "120";
+    CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::wrong);
+}
+
 TEST_CASE("StageFrom=prolog-script is nothing without a Prolog") {
     Config config = default_config();
     config.stage_from = StageFrom::prolog_script;
