@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -69,6 +70,47 @@ Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
                     std::to_string(*limit) + " s");
 }
 
+/// Whether a Slurm of this release tells users of prologs that take long. In 22.05 and the
+/// first of 23.02 the timer is there, but never fires.
+bool tells_of_long_prologs(const std::string& release) {
+    constexpr std::array kFirst{23L, 2L, 7L};
+    std::array<long, 3> numbers{};
+    const char* at = release.data();
+    const char* const end = at + release.size();
+    for (long& number : numbers) {
+        const auto [rest, problem] = std::from_chars(at, end, number);
+        if (problem != std::errc{}) {
+            return numbers.front() == 0 || numbers >= kFirst;  // A word: not of those two.
+        }
+        at = rest == end ? end : rest + 1;
+    }
+    return numbers >= kFirst;
+}
+
+/// Slurm says "Prolog hung on node ..." to the user of each prolog that takes longer than its
+/// MessageTimeout, less two seconds: harmless, but a line a node.
+std::optional<Finding> judge_message_timeout(const Config& config,
+                                             const SlurmSettings& settings) {
+    constexpr long kLess = 2;
+    // Slurm itself warns of more than 100 s; 60 s are more than most stagings take.
+    constexpr long kEnough = 60;
+    const auto limit = seconds_of(setting(settings, "MessageTimeout"));
+    const auto longest =
+        std::chrono::duration_cast<std::chrono::seconds>(config.stage_timeout).count();
+    if (!limit || !tells_of_long_prologs(setting(settings, "SLURM_VERSION"))) {
+        return std::nullopt;
+    }
+    const std::string said = "MessageTimeout=" + std::to_string(*limit);
+    if (*limit >= kEnough || *limit - kLess >= longest) {
+        return fine("notices", said);
+    }
+    return doubtful("notices",
+                    said + ": of each staging longer than " + std::to_string(*limit - kLess) +
+                        " s Slurm tells the user \"Prolog hung on node\" once per node, though "
+                        "nothing hangs; set MessageTimeout=" +
+                        std::to_string(kEnough) + " in slurm.conf");
+}
+
 Finding judge_plugstack(const SlurmSettings& settings) {
     const auto found = settings.find("PlugStackConfig");
     if (found == settings.end() || !found->second.starts_with('/')) {
@@ -119,6 +161,9 @@ std::vector<Finding> judge_slurm(const Config& config, const SlurmSettings& sett
     }
     std::vector<Finding> findings{
         judge_flags(settings), judge_timeout(config, settings), judge_plugstack(settings)};
+    if (auto notices = judge_message_timeout(config, settings)) {
+        findings.push_back(*std::move(notices));
+    }
     if (config.stage_from == StageFrom::prolog_script) {
         findings.push_back(judge_stage_from(settings));
     }

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 using namespace stage;
 
 namespace {
@@ -70,6 +72,32 @@ TEST_CASE("the prolog's own limit counts, where Slurm has one") {
     settings.erase("PrologEpilogTimeout");
     settings["PrologTimeout"] = "120";
     CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::wrong);
+}
+
+TEST_CASE("a short MessageTimeout is doubtful where Slurm tells users of long prologs") {
+    Config config = default_config();  // StageTimeout=600
+    const auto of = [&](const std::string& release, const std::string& timeout) {
+        SlurmSettings settings = printed("Alloc", "65534");
+        settings["SLURM_VERSION"] = release;
+        settings["MessageTimeout"] = timeout;
+        return judge_slurm(config, settings);
+    };
+    const auto is_silent = [](const std::vector<Finding>& findings) {
+        return std::ranges::none_of(
+            findings, [](const Finding& one) { return one.subject == "notices"; });
+    };
+    for (const char* const release : {"22.05.8", "23.02.6", "23.02"}) {
+        CHECK(is_silent(of(release, "10 sec")));
+    }
+    for (const char* const release : {"23.02.7", "23.11.0-0rc1", "24.11.5", "25.05", ""}) {
+        CAPTURE(release);
+        CHECK(health_of(of(release, "10 sec"), "notices") == Health::doubtful);
+        CHECK(health_of(of(release, "60 sec"), "notices") == Health::fine);
+    }
+    CHECK(is_silent(of("24.11.5", "(null)")));
+    config.stage_timeout = std::chrono::seconds{8};
+    CHECK(health_of(of("24.11.5", "10 sec"), "notices") == Health::fine);
+    CHECK(health_of(of("24.11.5", "9 sec"), "notices") == Health::doubtful);
 }
 
 TEST_CASE("StageFrom=prolog-script is nothing without a Prolog") {
