@@ -43,13 +43,10 @@ bool has_socket(const Config& config) {
     return ::access((config.run_dir + "/stagecastd.sock").c_str(), F_OK) == 0;
 }
 
-}  // namespace
-
-std::vector<Finding> examine(const std::string& path) {
+Config examine_config(const std::string& path, std::vector<Finding>& findings) {
     auto loaded = load_config(path);
     const bool is_absent = !loaded && loaded.error().cause() == ENOENT;
     const Config config = loaded ? *loaded : default_config();
-    std::vector<Finding> findings;
     if (is_absent) {
         findings.push_back(
             unknown("configuration", path + " is not there: every key has its default"));
@@ -60,10 +57,23 @@ std::vector<Finding> examine(const std::string& path) {
     if (!config.enabled) {
         findings.push_back(wrong("Enabled", "is no: jobs that ask for staging fail"));
     }
+    return config;
+}
+
+}  // namespace
+
+std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
+    std::vector<Finding> findings;
+    const Config config = examine_config(path, findings);
+    if (reach == DoctorReach::local) {
+        findings.push_back(check_munge(config));
+        examine_node(config, {}, findings);
+        return findings;
+    }
     const SlurmSettings settings = settings_of(scontrol_show("config"));
     const std::vector<HostedNode> nodes = nodes_of(scontrol_show("node"));
     const std::string host = own_host();
-    append(findings, judge_slurm(config, settings));
+    append(findings, judge_slurm(config, settings, slurm_confs(settings)));
     findings.push_back(check_munge(config));
     append(findings, judge_node_name(config, nodes, host));
     if (is_no_node(nodes, host) && !has_socket(config)) {

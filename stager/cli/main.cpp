@@ -25,16 +25,24 @@ namespace {
 
 int doctor(std::span<char* const> words) {
     std::string path{kConfigPath};
-    if (words.size() == 2 && std::string_view{words[0]} == "-c") {
-        path = words[1];
-    } else if (!words.empty()) {
-        static_cast<void>(
-            std::fputs("stagecast doctor: takes nothing but -c FILE; it looks at the node that "
-                       "it runs on\n",
-                       stderr));
-        return EX_USAGE;
+    DoctorReach reach = DoctorReach::cluster;
+    while (!words.empty()) {
+        const std::string_view word = words.front();
+        if (word == "--local") {
+            reach = DoctorReach::local;
+        } else if (word == "-c" && words.size() > 1) {
+            words = words.subspan(1);
+            path = words.front();
+        } else {
+            static_cast<void>(
+                std::fputs("stagecast doctor: takes nothing but --local and -c FILE; it looks "
+                           "at the node that it runs on\n",
+                           stderr));
+            return EX_USAGE;
+        }
+        words = words.subspan(1);
     }
-    const std::vector<Finding> findings = examine(path);
+    const std::vector<Finding> findings = examine(path, reach);
     static_cast<void>(std::fputs(report(findings).c_str(), stdout));
     const bool is_well = std::ranges::none_of(
         findings, [](const Finding& one) { return one.health == Health::wrong; });

@@ -1,7 +1,9 @@
 #include "stager/cli/plugstack.h"
 
 #include <glob.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -46,6 +48,18 @@ std::optional<PlugstackLine> find(const std::string& path, int depth) {
 }
 
 }  // namespace
+
+std::string plugstack_path(const std::string& named,
+                           const std::vector<std::string>& slurm_confs) {
+    if (named.starts_with('/')) {
+        return named;
+    }
+    const auto found = std::ranges::find_if(slurm_confs, [](const std::string& path) {
+        return path.starts_with('/') && ::access(path.c_str(), F_OK) == 0;
+    });
+    return found == slurm_confs.end() ? ""
+                                      : found->substr(0, found->rfind('/')) + "/plugstack.conf";
+}
 
 Result<std::optional<PlugstackLine>> find_in_plugstack(const std::string& path) {
     if (!std::ifstream{path}) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stage {
 
@@ -13,6 +14,11 @@ struct PlugstackLine {
     std::string plugin;
     bool is_required = false;
 };
+
+/// Where Slurm looks for plugstack.conf on this host: `named` (PlugStackConfig) if it is a
+/// path, else beside the first of `slurm_confs` that exists. Empty if none of them does.
+[[nodiscard]] std::string plugstack_path(const std::string& named,
+                                         const std::vector<std::string>& slurm_confs);
 
 /// The line that loads a stagecast.so, in plugstack.conf at `path` or what it includes (one
 /// pattern a line, as plugstack.conf(5) has it). Nothing if there is none; fails if `path`

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 namespace stage {
@@ -111,19 +112,22 @@ std::optional<Finding> judge_message_timeout(const Config& config,
                         std::to_string(kEnough) + " in slurm.conf");
 }
 
-Finding judge_plugstack(const SlurmSettings& settings) {
-    const auto found = settings.find("PlugStackConfig");
-    if (found == settings.end() || !found->second.starts_with('/')) {
-        return unknown("plugstack", "scontrol does not tell where it is");
+Finding judge_plugstack(const SlurmSettings& settings,
+                        const std::vector<std::string>& slurm_confs) {
+    const std::string path = plugstack_path(setting(settings, "PlugStackConfig"), slurm_confs);
+    if (path.empty()) {
+        return unknown("plugstack",
+                       "slurm.conf names none, and where Slurm looks for slurm.conf there is "
+                       "none to look beside");
     }
-    const auto line = find_in_plugstack(found->second);
+    const auto line = find_in_plugstack(path);
     if (!line) {
         return wrong("plugstack", line.error().sentence());
     }
     if (!*line) {
-        return wrong("plugstack",
-                     found->second +
-                         " loads no stagecast.so; add: optional /usr/lib/slurm/stagecast.so");
+        return wrong(
+            "plugstack",
+            path + " loads no stagecast.so; add: optional /usr/lib/slurm/stagecast.so");
     }
     const std::string& plugin = (*line)->plugin;
     if (plugin.starts_with('/') && ::access(plugin.c_str(), R_OK) != 0) {
@@ -155,12 +159,23 @@ Finding judge_stage_from(const SlurmSettings& settings) {
 
 }  // namespace
 
-std::vector<Finding> judge_slurm(const Config& config, const SlurmSettings& settings) {
+std::vector<std::string> slurm_confs(const SlurmSettings& settings) {
+    const char* const own = std::getenv("SLURM_CONF");  // NOLINT(concurrency-mt-unsafe)
+    return {own == nullptr ? "" : own,
+            setting(settings, "SLURM_CONF"),
+            "/etc/slurm/slurm.conf",
+            "/run/slurm/conf/slurm.conf"};
+}
+
+std::vector<Finding> judge_slurm(const Config& config,
+                                 const SlurmSettings& settings,
+                                 const std::vector<std::string>& slurm_confs) {
     if (settings.find("ClusterName") == settings.end()) {
         return {unknown("slurm", "slurmctld does not answer (scontrol show config)")};
     }
-    std::vector<Finding> findings{
-        judge_flags(settings), judge_timeout(config, settings), judge_plugstack(settings)};
+    std::vector<Finding> findings{judge_flags(settings),
+                                  judge_timeout(config, settings),
+                                  judge_plugstack(settings, slurm_confs)};
     if (auto notices = judge_message_timeout(config, settings)) {
         findings.push_back(*std::move(notices));
     }

@@ -37,7 +37,8 @@ constexpr std::array kCommands{
     CommandUsage{"prolog",
                  "stagecast prolog [-c FILE]     in Slurm's Prolog script (StageFrom)\n"},
     CommandUsage{"doctor",
-                 "stagecast doctor [-c FILE]     why does staging not work on this node?\n"},
+                 "stagecast doctor [--local] [-c FILE]  what keeps this node from staging?\n"
+                 "         --local       ask only this node, not slurmctld\n"},
     CommandUsage{"--version", "stagecast --version\n"},
 };
 

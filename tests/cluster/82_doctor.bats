@@ -107,6 +107,18 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [[ $output != *interface* ]]
 }
 
+@test "--local looks at the node, and not at Slurm" {
+  lab on n1 /srv/stagecast/bin/stagecast doctor --local -c /etc/stagecast/stagecast.conf > "$WORK/said" || { cat "$WORK/said"; false; }
+  for subject in configuration munge StageRoot CacheDir LibexecDir 'interface eth0' stagecastd 'TCP port 6829'; do
+    grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
+  done
+  run ! grep -q 'PrologFlags\|plugstack\|time limits' "$WORK/said"
+  lab stop n1 stagecastd
+  run -1 lab on n1 /srv/stagecast/bin/stagecast doctor --local
+  start_daemon n1
+  [[ $output == *'WRONG  stagecastd: '* ]]
+}
+
 @test "wrong use says how" {
   run -64 lab on n1 /srv/stagecast/bin/stagecast docter
   [[ $output == *usage:* ]]
@@ -148,6 +160,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [ "$(completed stagecast push --no)" = --nodes= ]
   [ "$(completed stagecast push --launcher =)" = 'srun ssh pdsh clush' ]
   [ "$(completed stagecast push --launcher = s)" = 'srun ssh' ]
+  [ "$(completed stagecast doctor --)" = '--local --help' ]
   [ "$(completed stagecast cache l)" = ls ]
   [ "$(completed stagecast cache rm --a)" = --all ]
   [ "$(completed stagecast cache ls --a)" = '' ]

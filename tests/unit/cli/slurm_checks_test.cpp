@@ -41,7 +41,7 @@ Health health_of(const std::vector<Finding>& findings, const std::string& subjec
 TEST_CASE("prologs must run at allocation, not one by one, and longer than a stage") {
     const Config config = default_config();  // StageTimeout=600
     const auto of = [&](const std::string& flags, const std::string& timeout) {
-        return judge_slurm(config, printed(flags, timeout));
+        return judge_slurm(config, printed(flags, timeout), {});
     };
     CHECK(health_of(of("Alloc,DeferBatch", "65534"), "PrologFlags") == Health::fine);
     CHECK(health_of(of("Contain", "65534"), "PrologFlags") == Health::fine);
@@ -54,24 +54,24 @@ TEST_CASE("prologs must run at allocation, not one by one, and longer than a sta
     CHECK(health_of(of("Alloc", "629 sec"), "time limits") == Health::wrong);
     CHECK(health_of(of("Alloc", "600 sec"), "time limits") == Health::wrong);
     CHECK(health_of(of("Alloc", "65534"), "plugstack") == Health::unknown);
-    CHECK(health_of(judge_slurm(config, {}), "slurm") == Health::unknown);
+    CHECK(health_of(judge_slurm(config, {}, {}), "slurm") == Health::unknown);
 }
 
 TEST_CASE("the prolog's own limit counts, where Slurm has one") {
     const Config config = default_config();  // StageTimeout=600
     SlurmSettings settings = printed("Alloc", "65534");
     settings["PrologTimeout"] = "120";
-    const auto findings = judge_slurm(config, settings);
+    const auto findings = judge_slurm(config, settings, {});
     CHECK(health_of(findings, "time limits") == Health::wrong);
     CHECK(findings[1].sentence.find("PrologTimeout=120") == 0);
     settings["PrologTimeout"] = "65534";
     settings["PrologEpilogTimeout"] = "120";
-    CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::fine);
+    CHECK(health_of(judge_slurm(config, settings, {}), "time limits") == Health::fine);
     settings["PrologTimeout"] = "700 sec";
-    CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::fine);
+    CHECK(health_of(judge_slurm(config, settings, {}), "time limits") == Health::fine);
     settings.erase("PrologEpilogTimeout");
     settings["PrologTimeout"] = "120";
-    CHECK(health_of(judge_slurm(config, settings), "time limits") == Health::wrong);
+    CHECK(health_of(judge_slurm(config, settings, {}), "time limits") == Health::wrong);
 }
 
 TEST_CASE("a short MessageTimeout is doubtful where Slurm tells users of long prologs") {
@@ -80,7 +80,7 @@ TEST_CASE("a short MessageTimeout is doubtful where Slurm tells users of long pr
         SlurmSettings settings = printed("Alloc", "65534");
         settings["SLURM_VERSION"] = release;
         settings["MessageTimeout"] = timeout;
-        return judge_slurm(config, settings);
+        return judge_slurm(config, settings, {});
     };
     const auto is_silent = [](const std::vector<Finding>& findings) {
         return std::ranges::none_of(
@@ -104,12 +104,12 @@ TEST_CASE("StageFrom=prolog-script is nothing without a Prolog") {
     Config config = default_config();
     config.stage_from = StageFrom::prolog_script;
     SlurmSettings settings = printed("Alloc", "65534");
-    CHECK(health_of(judge_slurm(config, settings), "StageFrom") == Health::wrong);
+    CHECK(health_of(judge_slurm(config, settings, {}), "StageFrom") == Health::wrong);
     settings["Prolog"] = "/etc/slurm/prolog.sh";
-    CHECK(health_of(judge_slurm(config, settings), "StageFrom") == Health::fine);
+    CHECK(health_of(judge_slurm(config, settings, {}), "StageFrom") == Health::fine);
     settings["Prolog"] = "(null)";
     settings["Prolog[0]"] = "/etc/slurm/prolog.sh";
-    CHECK(health_of(judge_slurm(config, settings), "StageFrom") == Health::fine);
+    CHECK(health_of(judge_slurm(config, settings, {}), "StageFrom") == Health::fine);
 }
 
 TEST_CASE("a host is one of Slurm's nodes, or it is not, or nobody tells") {
@@ -192,6 +192,24 @@ TEST_CASE("the plugin's line is found through includes, and missed where it is n
     line = find_in_plugstack(loop);
     REQUIRE(line);
     CHECK_FALSE(*line);
+}
+
+TEST_CASE("plugstack.conf is where slurm.conf says, else beside slurm.conf") {
+    const Scratch place;
+    const std::string conf = place.write("slurm.conf", "");
+    const std::string beside = place.path() + "/plugstack.conf";
+    CHECK(plugstack_path("/x/plugs", {conf}) == "/x/plugs");
+    CHECK(plugstack_path("", {"", "/nowhere/slurm.conf", conf}) == beside);
+    CHECK(plugstack_path("(null)", {conf}) == beside);
+    CHECK(plugstack_path("", {"/nowhere/slurm.conf"}).empty());
+    CHECK(slurm_confs({{"SLURM_CONF", "/opt/slurm/etc/slurm.conf"}}).at(1) ==
+          "/opt/slurm/etc/slurm.conf");
+
+    const Config config = default_config();
+    const SlurmSettings settings = printed("Alloc", "65534");  // PlugStackConfig = (null)
+    CHECK(health_of(judge_slurm(config, settings, {conf}), "plugstack") == Health::wrong);
+    place.write("plugstack.conf", "optional stagecast.so\n");
+    CHECK(health_of(judge_slurm(config, settings, {conf}), "plugstack") == Health::fine);
 }
 
 TEST_CASE("a report has a line for each finding") {
