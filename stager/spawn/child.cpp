@@ -222,7 +222,12 @@ Error run_program(const ProgramRequest& program, const std::string& cgroup, pid_
     }
     static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
     const std::vector<char*> arguments = pointers(program.arguments);
-    const std::vector<char*> environment = pointers(program.environment);
+    // The program inherits our stderr, and so the name of what that is (transport/base/log.h).
+    std::vector<std::string> variables = program.environment;
+    if (const char* const stream = std::getenv("JOURNAL_STREAM")) {  // NOLINT: no threads
+        variables.push_back(std::string{"JOURNAL_STREAM="} + stream);
+    }
+    const std::vector<char*> environment = pointers(variables);
     ::execve(program.path.c_str(), arguments.data(), environment.data());
     return Error::from_errno(Blame::node, "executing " + program.path);
 }

@@ -2,14 +2,17 @@
 
 #include "transport/base/hex.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 
 namespace stage {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "error"};
+constexpr std::array<std::string_view, 4> kPriorities{"<7>", "<6>", "<4>", "<3>"};
 
 /// A value with a space, a quote or a control character is quoted, so that a stranger's text
 /// can neither forge a field nor a line.
@@ -34,13 +37,29 @@ std::string quoted(const std::string& value) {
 
 }  // namespace
 
+bool is_journal(std::string_view journal_stream, int fd) {
+    struct stat status {};
+    return !journal_stream.empty() && ::fstat(fd, &status) == 0 &&
+           journal_stream ==
+               std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
+std::string stderr_line(std::string_view program,
+                        LogLevel level,
+                        std::string_view line,
+                        bool for_journal) {
+    const auto at = static_cast<std::size_t>(level);
+    std::string text{for_journal ? kPriorities[at] : ""};
+    text.append(program).append(": ").append(kNames[at]).append(": ").append(line);
+    return text + '\n';
+}
+
 Logger Logger::to_stderr(std::string program, LogLevel least) {
-    const auto sink = [program = std::move(program)](LogLevel level, std::string_view line) {
-        std::string text = program + ": ";
-        text += kNames[static_cast<std::size_t>(level)];
-        text += ": ";
-        text += line;
-        text += '\n';
+    const char* const stream = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
+    const bool for_journal = is_journal(stream == nullptr ? "" : stream, STDERR_FILENO);
+    const auto sink = [program = std::move(program), for_journal](LogLevel level,
+                                                                  std::string_view line) {
+        const std::string text = stderr_line(program, level, line, for_journal);
         // A log that can't be written must not stop the work.
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     };

@@ -28,6 +28,18 @@ struct LogField {
         : key{key_}, value{std::to_string(number)} {}
 };
 
+/// Whether descriptor `fd` is the journal's: systemd names the stream that it gave a service as
+/// "DEVICE:INODE" in JOURNAL_STREAM. A program whose stderr was redirected since has the
+/// variable all the same.
+[[nodiscard]] bool is_journal(std::string_view journal_stream, int fd);
+
+/// "stagecastd: info: sentence\n". For the journal with the priority in front, as sd-daemon(3)
+/// has it, "<6>": so that `journalctl -p warning` finds warnings.
+[[nodiscard]] std::string stderr_line(std::string_view program,
+                                      LogLevel level,
+                                      std::string_view line,
+                                      bool for_journal);
+
 class Logger {
   public:
     using Sink = std::function<void(LogLevel, std::string_view line)>;
@@ -35,7 +47,8 @@ class Logger {
     /// Lines below `least` are dropped. A prefix names the program or the job.
     Logger(Sink sink, LogLevel least) : sink_{std::move(sink)}, least_{least} {}
 
-    /// To stderr, one write per line, "stagecastd: info: sentence key=value".
+    /// To stderr, one write per line, "stagecastd: info: sentence key=value"; see
+    /// stderr_line().
     static Logger to_stderr(std::string program, LogLevel least);
 
     /// From now on.

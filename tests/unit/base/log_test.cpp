@@ -1,6 +1,12 @@
 #include "transport/base/log.h"
 
+#include "tests/unit/scratch.h"
+#include "transport/base/unique_fd.h"
+
 #include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <vector>
 
@@ -51,6 +57,32 @@ TEST_CASE("a value can forge neither a field nor a line") {
     CHECK(log.lines[3].text == R"(refused name="a=b")");
     CHECK(log.lines[4].text == R"(refused name="")");
     CHECK(log.lines[5].text == R"(refused name="\x1b[31m\x7f")");
+}
+
+TEST_CASE("a line for the journal has its priority in front, another one has not") {
+    CHECK(stderr_line("x", LogLevel::warn, "s", false) == "x: warning: s\n");
+    CHECK(stderr_line("x", LogLevel::debug, "s", true) == "<7>x: debug: s\n");
+    CHECK(stderr_line("x", LogLevel::info, "s", true) == "<6>x: info: s\n");
+    CHECK(stderr_line("x", LogLevel::warn, "s", true) == "<4>x: warning: s\n");
+    CHECK(stderr_line("x", LogLevel::error, "s", true) == "<3>x: error: s\n");
+}
+
+TEST_CASE("the journal is known by its device and inode") {
+    const Scratch place;
+    const std::string path = place.write("said", "");
+    const std::string other = place.write("other", "");
+    const UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    struct stat status {};
+    REQUIRE(::fstat(fd.get(), &status) == 0);
+    const std::string device = std::to_string(status.st_dev);
+    const std::string own = device + ":" + std::to_string(status.st_ino);
+    CHECK(is_journal(own, fd.get()));
+    CHECK_FALSE(is_journal("", fd.get()));
+    CHECK_FALSE(is_journal(own + "0", fd.get()));
+    CHECK_FALSE(is_journal(device, fd.get()));
+    CHECK_FALSE(is_journal(own, -1));
+    REQUIRE(::stat(other.c_str(), &status) == 0);
+    CHECK_FALSE(is_journal(device + ":" + std::to_string(status.st_ino), fd.get()));
 }
 
 TEST_CASE("what is below the least level is not written") {
