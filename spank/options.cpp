@@ -1,81 +1,36 @@
 #include "spank/options.h"
 
 #include "transport/base/unique_fd.h"
+#include "transport/base/written_value.h"
 
 #include <fcntl.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
 
 namespace stage {
 namespace {
 
 constexpr std::size_t kMaxConfBytes = 1U << 20U;
-constexpr Duration kLongestTimeout = std::chrono::hours{24};
+// What the daemon allows for StageTimeout; it refuses a file that says otherwise.
+constexpr Duration kShortest = std::chrono::seconds{1};
+constexpr Duration kLongest = std::chrono::hours{24};
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kBlank = " \t\r\"";
-    const std::size_t first = text.find_first_not_of(kBlank);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
-bool same_word(std::string_view one, std::string_view other) {
-    return one.size() == other.size() &&
-           ::strncasecmp(one.data(), other.data(), one.size()) == 0;
-}
-
-void apply_line(Site& site, std::string_view line) {
-    line = line.substr(0, line.find('#'));
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos) {
-        return;
-    }
-    const std::string_view key = trimmed(line.substr(0, equals));
-    const std::string_view value = trimmed(line.substr(equals + 1));
-    if (same_word(key, "Enabled")) {
-        site.is_enabled = !(same_word(value, "no") || same_word(value, "false") ||
-                            value == "0" || same_word(value, "off"));
-    } else if (same_word(key, "StageTimeout")) {
-        site.stage_timeout = seconds_of(value).value_or(site.stage_timeout);
-    } else if (same_word(key, "StageFrom")) {
-        site.is_script_first = same_word(value, "prolog-script");
+void apply(Site& site, const KeyValue& entry) {
+    if (same_word(entry.key, "Enabled")) {
+        site.is_enabled = read_flag(entry.value).value_or(site.is_enabled);
+    } else if (same_word(entry.key, "StageTimeout")) {
+        const auto time = read_seconds(entry.value);
+        if (time && *time >= kShortest && *time <= kLongest) {
+            site.stage_timeout = *time;
+        }
+    } else if (same_word(entry.key, "StageFrom")) {
+        site.is_script_first = same_word(entry.value, "prolog-script");
     }
 }
 
 }  // namespace
-
-std::optional<Duration> seconds_of(std::string_view text) {
-    std::uint32_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, problem] = std::from_chars(text.data(), end, number);
-    if (problem != std::errc{}) {
-        return std::nullopt;
-    }
-    std::string_view unit{rest, static_cast<std::size_t>(end - rest)};
-    Duration duration = std::chrono::seconds{number};
-    if (unit.starts_with('.')) {  // Part of a unit counts as one.
-        unit.remove_prefix(std::min(unit.find_first_not_of("0123456789", 1), unit.size()));
-        duration += std::chrono::seconds{1};
-    }
-    unit = trimmed(unit);
-    if (duration == Duration{}) {
-        return std::nullopt;
-    }
-    if (unit == "m" || unit == "min") {
-        duration *= 60;
-    } else if (unit == "h") {
-        duration *= 3600;
-    } else if (!unit.empty() && unit != "s") {
-        return std::nullopt;
-    }
-    return std::min(duration, kLongestTimeout);
-}
 
 Arguments parse_arguments(std::span<char* const> words) {
     constexpr std::string_view kConf = "conf=";
@@ -95,7 +50,9 @@ Site parse_site(std::string_view text) {
     Site site;
     while (!text.empty()) {
         const std::size_t end = text.find('\n');
-        apply_line(site, text.substr(0, end));
+        if (const auto entry = read_key_value(text.substr(0, end))) {
+            apply(site, *entry);
+        }
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
     return site;

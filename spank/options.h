@@ -18,13 +18,11 @@ struct Arguments {
     std::string socket_path = kControlSocket;
 };
 
-/// "30", "30s", "10m", "1h"; at least a second, at most a day. Nothing if it is none of them.
-[[nodiscard]] std::optional<Duration> seconds_of(std::string_view text);
-
 [[nodiscard]] Arguments parse_arguments(std::span<char* const> words);
 
-/// The keys of stagecast.conf that the plugin needs itself; the daemon reads, checks and
-/// complains of all of them. What is absent or makes no sense here leaves the default.
+/// The keys of stagecast.conf that the plugin needs itself, read as the daemon reads them
+/// (transport/base/written_value.h). The daemon checks and complains of all keys; what is
+/// absent here, or what it would refuse, leaves the default.
 struct Site {
     bool is_enabled = true;                             ///< Enabled
     Duration stage_timeout = std::chrono::minutes{10};  ///< StageTimeout

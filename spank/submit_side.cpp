@@ -7,6 +7,7 @@
 #include "spank/source_check.h"
 #include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
+#include "transport/base/written_value.h"
 
 #include <algorithm>
 
@@ -165,8 +166,8 @@ Result<StageWishes> SubmitSide::wishes(const Site& site) const {
     if (timeout_.empty()) {
         return wishes;
     }
-    const auto wanted = seconds_of(timeout_);
-    if (!wanted) {
+    const auto wanted = read_seconds(timeout_);
+    if (!wanted || *wanted == Duration{}) {
         return Error{Blame::user, "--stage-timeout=" + printable(timeout_) + " is no time"}
             .remedy("write seconds, or a number with s, m or h: 90, 10m");
     }
@@ -176,8 +177,8 @@ Result<StageWishes> SubmitSide::wishes(const Site& site) const {
                      "--stage-timeout=" + timeout_ + " is longer than this site allows"}
             .remedy("ask for at most " + std::to_string(most.count()) + " seconds");
     }
-    wishes.timeout_s = static_cast<std::uint32_t>(
-        std::chrono::duration_cast<std::chrono::seconds>(*wanted).count());
+    wishes.timeout_s =
+        static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(*wanted).count());
     return wishes;
 }
 

@@ -35,18 +35,18 @@ class ConfigParser {
 
     Status on_line(std::string_view line) {
         ++line_;
-        line = trimmed(line.substr(0, line.find('#')));
+        line = without_comment(line);
         if (line.empty()) {
             return {};
         }
         if (line.find('\0') != std::string_view::npos) {
             return wrong("there is a zero byte in it: this is no text file");
         }
-        const std::size_t equals = line.find('=');
-        if (equals == std::string_view::npos) {
+        const auto entry = read_key_value(line);
+        if (!entry) {
             return wrong(std::string{line.substr(0, 64)} + ": a line is Key=Value");
         }
-        return on_value(trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)));
+        return on_value(entry->key, entry->value);
     }
 
     /// What no single line can say.

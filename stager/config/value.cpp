@@ -5,84 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace stage {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n\v\f";
-constexpr std::size_t kDecimalsMax = 6;  ///< More are refused.
 constexpr std::size_t kNameMax = 255;
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-/// A number with up to six decimals, and the text behind it.
-struct Decimal {
-    std::uint64_t whole = 0;
-    std::uint64_t fraction = 0;  ///< In parts of `fraction_of`.
-    std::uint64_t fraction_of = 1;
-    std::string_view unit;
-};
-
-/// Takes the digits at the front of `text` and adds them to `number`, or nothing if 64 bits
-/// don't hold that. The result is how many there were.
-std::optional<std::size_t> take_digits(std::string_view text, std::uint64_t& number) {
-    std::size_t count = 0;
-    for (; count < text.size() && is_digit(text[count]); ++count) {
-        const auto digit = static_cast<std::uint64_t>(text[count] - '0');
-        if (__builtin_mul_overflow(number, 10U, &number) ||
-            __builtin_add_overflow(number, digit, &number)) {
-            return std::nullopt;
-        }
-    }
-    return count;
-}
-
-std::optional<Decimal> read_decimal(std::string_view text) {
-    Decimal number;
-    const auto digits = take_digits(text, number.whole);
-    if (!digits || *digits == 0) {
-        return std::nullopt;
-    }
-    text.remove_prefix(*digits);
-    if (!text.empty() && text.front() == '.') {
-        text.remove_prefix(1);
-        const auto decimals = take_digits(text, number.fraction);
-        if (!decimals || *decimals == 0 || *decimals > kDecimalsMax) {
-            return std::nullopt;
-        }
-        for (std::size_t i = 0; i < *decimals; ++i) {
-            number.fraction_of *= 10;
-        }
-        text.remove_prefix(*decimals);
-    }
-    number.unit = trimmed(text);
-    return number;
-}
-
-/// number × unit ÷ divisor, or nothing if 64 bits don't hold it. unit × 10^6 must fit.
-std::optional<std::uint64_t> scaled(const Decimal& number,
-                                    std::uint64_t unit,
-                                    std::uint64_t divisor) {
-    std::uint64_t whole = 0;
-    if (__builtin_mul_overflow(number.whole, unit, &whole) ||
-        __builtin_add_overflow(whole, number.fraction * unit / number.fraction_of, &whole)) {
-        return std::nullopt;
-    }
-    return whole / divisor;
-}
-
-struct Unit {
-    std::string_view name;
-    std::uint64_t factor;
-    std::uint64_t divisor;
-};
 
 constexpr std::uint64_t kThousand = 1000;
 constexpr std::uint64_t kMillion = kThousand * kThousand;
@@ -115,24 +42,6 @@ constexpr std::array kBitRates{
     Unit{"kbit", kThousand, 8},
     Unit{"bit", 1, 8},
 };
-
-constexpr std::array kTimes{
-    Unit{"", kBillion, 1},
-    Unit{"s", kBillion, 1},
-    Unit{"m", 60 * kBillion, 1},
-    Unit{"min", 60 * kBillion, 1},
-    Unit{"h", 3600 * kBillion, 1},
-};
-
-template <class Units>
-std::optional<std::uint64_t> in_units(const Decimal& number, const Units& units) {
-    for (const Unit& unit : units) {
-        if (same_word(number.unit, unit.name)) {
-            return scaled(number, unit.factor, unit.divisor);
-        }
-    }
-    return std::nullopt;
-}
 
 std::optional<GroupAddress> read_group(std::string_view text) {
     in_addr address{};
@@ -178,32 +87,6 @@ RailNames read_rails(std::string_view text) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(kBlanks);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-bool same_word(std::string_view left, std::string_view right) {
-    return std::ranges::equal(left, right, {}, lower, lower);
-}
-
-std::optional<bool> read_flag(std::string_view text) {
-    for (const std::string_view word : {"yes", "true", "on", "1"}) {
-        if (same_word(text, word)) {
-            return true;
-        }
-    }
-    for (const std::string_view word : {"no", "false", "off", "0"}) {
-        if (same_word(text, word)) {
-            return false;
-        }
-    }
-    return std::nullopt;
-}
-
 std::optional<std::uint64_t> read_count(std::string_view text) {
     const auto number = read_decimal(text);
     if (!number || number->fraction_of != 1 || !number->unit.empty()) {
@@ -238,16 +121,6 @@ std::optional<std::uint64_t> read_rate(std::string_view text) {
         return std::nullopt;
     }
     return in_units(*number, kSizeUnits);
-}
-
-std::optional<Duration> read_seconds(std::string_view text) {
-    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Duration::rep>::max());
-    const auto number = read_decimal(text);
-    const auto nanoseconds = number ? in_units(*number, kTimes) : std::nullopt;
-    if (!nanoseconds || *nanoseconds > kMax) {
-        return std::nullopt;
-    }
-    return Duration{static_cast<Duration::rep>(*nanoseconds)};
 }
 
 std::optional<std::string> read_path(std::string_view text) {

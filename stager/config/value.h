@@ -1,12 +1,14 @@
 // How is one value of stagecast.conf written, and what does it mean?
 //
-// Text to value and back, for each kind that a key can have; config.cpp has the keys. Every
-// reader gives nothing for a text that it does not take whole; limits are the table's business.
-// What write_* gives, read_* takes for the same value.
+// Text to value and back, for each kind that a key can have; config.cpp has the keys. Flags
+// and times are in transport/base/written_value.h, which the plugin knows, too. Every reader
+// gives nothing for a text that it does not take whole; limits are the table's business. What
+// write_* gives, read_* takes for the same value.
 #pragma once
 
 #include "stager/config/config.h"
 #include "transport/base/units.h"
+#include "transport/base/written_value.h"  // IWYU pragma: export
 
 #include <cstdint>
 #include <optional>
@@ -16,12 +18,6 @@
 
 namespace stage {
 
-/// Without blanks at either end.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
-/// ASCII letters alike.
-[[nodiscard]] bool same_word(std::string_view left, std::string_view right);
-
-[[nodiscard]] std::optional<bool> read_flag(std::string_view text);
 [[nodiscard]] std::optional<std::uint64_t> read_count(std::string_view text);
 /// Bytes: "10G", "1.5M", "4096"; K, M, G, T are powers of 1024 (also KiB, ...), KB, ... of
 /// 1000.
@@ -29,8 +25,6 @@ namespace stage {
 /// Bytes per second: "200mbit", "1gbit", "25MB", "25MB/s", "1.5GiB/s". A bare number has no
 /// unit, so it is not taken.
 [[nodiscard]] std::optional<std::uint64_t> read_rate(std::string_view text);
-/// Seconds, decimals allowed: "600", "0.5".
-[[nodiscard]] std::optional<Duration> read_seconds(std::string_view text);
 /// An absolute path without "." or ".." or "//"; a trailing slash is dropped.
 [[nodiscard]] std::optional<std::string> read_path(std::string_view text);
 /// Letters, digits, '-', '_', '.', ':': node and interface names, at most 255 of them.
