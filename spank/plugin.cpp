@@ -188,7 +188,7 @@ void register_options(spank_t slurm) {
     register_option(slurm,
                     "stage-timeout",
                     "TIME",
-                    "give up staging after TIME (90, 10m), sooner than the site would",
+                    "give up staging after TIME (10min, 90s, 1:30), sooner than the site would",
                     on_timeout);
     register_option(slurm,
                     "stage-verbose",

@@ -5,9 +5,9 @@
 #include "spank/names.h"
 #include "spank/private_tmp.h"
 #include "spank/source_check.h"
+#include "spank/stage_timeout.h"
 #include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
-#include "transport/base/written_value.h"
 
 #include <algorithm>
 
@@ -166,16 +166,16 @@ Result<StageWishes> SubmitSide::wishes(const Site& site) const {
     if (timeout_.empty()) {
         return wishes;
     }
-    const auto wanted = read_seconds(timeout_);
-    if (!wanted || *wanted == Duration{}) {
-        return Error{Blame::user, "--stage-timeout=" + printable(timeout_) + " is no time"}
-            .remedy("write seconds, or a number with s, m or h: 90, 10m");
+    const auto wanted = read_stage_timeout(timeout_);
+    if (!wanted) {
+        return wanted.error();
     }
     if (*wanted > site.stage_timeout) {
         const auto most = std::chrono::duration_cast<std::chrono::seconds>(site.stage_timeout);
-        return Error{Blame::user,
-                     "--stage-timeout=" + timeout_ + " is longer than this site allows"}
-            .remedy("ask for at most " + std::to_string(most.count()) + " seconds");
+        return Error{
+            Blame::user,
+            "--stage-timeout=" + printable(timeout_) + " is longer than this site allows"}
+            .remedy("ask for at most " + std::to_string(most.count()) + "s");
     }
     wishes.timeout_s =
         static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(*wanted).count());

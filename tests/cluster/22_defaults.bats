@@ -51,13 +51,15 @@ teardown() {
 
 @test "a job may give up sooner than the site" {
   input data 100000
-  run ! as_alice sbatch --stage-timeout=21 --stage-file=data --wrap true
-  [[ $output == *--stage-timeout=21*20* ]]
+  run ! as_alice sbatch --stage-timeout=0:21 --stage-file=data --wrap true
+  [[ $output == *--stage-timeout=0:21*20s* ]]
+  run ! as_alice sbatch --stage-timeout=6 --stage-file=data --wrap true
+  [[ $output == *'--stage-timeout=6 has no unit; write 6min or 6s'* ]]
   run ! as_alice sbatch --stage-timeout=soon --stage-file=data --wrap true
   [[ $output == *--stage-timeout=soon* ]]
   [[ $output != *'--stage-file: --stage-timeout'* ]]
   unreachable n1
-  sbatch_fails --stage-timeout=6 --stage-file=data
+  sbatch_fails --stage-timeout=6s --stage-file=data
   grep -q 'stagecast' "$OUT"
 }
 

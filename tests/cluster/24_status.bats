@@ -62,7 +62,7 @@ submit_moving() {
 @test "a job has all of the time that it wants, and the sentence says which" {
   input data 40000000
   script 'true'
-  submit -N3 --stage-timeout=4 --stage-file=data job.sh
+  submit -N3 --stage-timeout=4s --stage-file=data job.sh
   wait_job "$JOB" FAILED
   grep -Eq 'not done within --stage-timeout=4 s: [0-9.]+ [KM]?B of 40.0 MB were here' "$OUT" || { cat "$OUT"; false; }
   ask n0 root explain "$JOB" --json > "$WORK/said"

@@ -72,7 +72,7 @@ step_is_gone() {
 }
 
 @test "a step that ends by itself, in time, says why" {
-  begin_step --stage-timeout=5
+  begin_step --stage-timeout=0:05
   step_is_gone
   sentence "$OUT" 'n[0-2]' '' 'stage-timeout' || node_sentence "$OUT" 'n[0-2]' 'stage-timeout=5'
 }

@@ -72,7 +72,11 @@ TEST_CASE("a job may give up sooner than the site, and be told what was staged")
     REQUIRE(side.on_options_parsed(host));
     CHECK(wishes_of(host.handed.at(kHandedName)) ==
           StageWishes{.timeout_s = 60, .is_verbose = true});
-    for (const char* const wrong : {"", "0", "-1", "soon", "1d", "101", "1 000"}) {
+    side.on_option("a", false);
+    side.on_timeout("1:01");
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(wishes_of(host.handed.at(kHandedName)).timeout_s == 61);
+    for (const char* const wrong : {"", "0", "-1", "soon", "1d", "60", "101s", "1 000"}) {
         CAPTURE(wrong);
         FakeHost other = world.host(Context::allocator);
         SubmitSide refused = world.side();

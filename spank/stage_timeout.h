@@ -1,0 +1,17 @@
+// Reads the time of --stage-timeout.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+
+#include <string_view>
+
+namespace stage {
+
+/// Slurm's "minutes:seconds", "hours:minutes:seconds", "days-hours", "days-hours:minutes" and
+/// "days-hours:minutes:seconds", or a number with a unit as in stagecast.conf: "90s", "10min",
+/// "1.5h". More than zero. A bare number fails: Slurm's own options take it for minutes,
+/// stagecast.conf for seconds. Fails with Blame::user.
+[[nodiscard]] Result<Duration> read_stage_timeout(std::string_view text);
+
+}  // namespace stage
