@@ -74,4 +74,13 @@ std::optional<std::string> objection(const Answer& answer, bool is_script_first)
     return "staging has not ended within StageTimeout";
 }
 
+Blame blame_of(const Answer& answer) {
+    if (const auto* const refused = std::get_if<Refused>(&answer)) {
+        return refused->blame;
+    }
+    const auto* const verdict = std::get_if<Verdict>(&answer);
+    const bool is_told = verdict != nullptr && verdict->state == VerdictState::failed;
+    return is_told ? verdict->blame : Blame::node;
+}
+
 }  // namespace stage

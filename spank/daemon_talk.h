@@ -49,4 +49,8 @@ inline constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
 /// `is_script_first`: as the site says (StageFrom), where the answer is_unknown().
 [[nodiscard]] std::optional<std::string> objection(const Answer& answer, bool is_script_first);
 
+/// Who is to blame for an answer that lets no task start. For no answer, or one without sense,
+/// that is the node.
+[[nodiscard]] Blame blame_of(const Answer& answer);
+
 }  // namespace stage

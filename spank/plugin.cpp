@@ -301,11 +301,11 @@ STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
                 // hook earlier, in task_init_privileged, it does as well, but slurmstepd then
                 // adds a "write to unblock task failed: Broken pipe" per task. The task prolog
                 // has not run yet (measured).
-                ::_exit(EXIT_FAILURE);
+                ::_exit(step.exit_status());
             }
             step.tell(host);
         },
-        [] { ::_exit(EXIT_FAILURE); });
+        [] { ::_exit(stage::StepSide::kExitTemporary); });
 }
 
 STAGE_EXPORT int slurm_spank_exit(spank_t slurm, int count, char** words) {

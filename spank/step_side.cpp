@@ -38,23 +38,27 @@ bool is_mixed(const SpankHandle& handle) {
 
 }  // namespace
 
-void StepSide::fail(SpankHandle& handle, std::string sentence, bool is_local) {
+void StepSide::fail(SpankHandle& handle, Failed failed) {
     if (!failure_) {
-        failure_ = Failure{.sentence = std::move(sentence), .is_local = is_local};
+        failure_ = std::move(failed);
         handle.set_job_variable(kJobStatus, "failed");
     }
 }
 
 void StepSide::on_breakdown() {
     if ((is_concerned_ || option_seen_) && !failure_) {
-        failure_ = Failure{.sentence = "stagecast broke on this node, see slurmd's log",
-                           .is_local = true};
+        failure_ = Failed{.sentence = "stagecast broke on this node, see slurmd's log",
+                          .blame = Blame::internal,
+                          .is_local = true};
     }
 }
 
 void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown) {
     if (!answer) {
-        fail(handle, at_node(handle) + ": " + answer.error().sentence(), true);
+        fail(handle,
+             {.sentence = at_node(handle) + ": " + answer.error().sentence(),
+              .blame = answer.error().blame(),
+              .is_local = true});
         return;
     }
     if (may_be_unknown && is_unknown(*answer)) {
@@ -70,8 +74,10 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         const auto* const verdict = std::get_if<Verdict>(&*answer);
         const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
         fail(handle,
-             is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
-             !is_groups);
+             {.sentence =
+                  is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
+              .blame = blame_of(*answer),
+              .is_local = !is_groups});
     }
 }
 
@@ -88,13 +94,18 @@ bool StepSide::concerns_job(const SpankHandle& handle, bool has_step_specs) cons
 void StepSide::ask_for_job(SpankHandle& handle) {
     const auto job = handle.item(Item::job_id);
     if (!job) {
-        fail(handle, "Slurm does not tell which job this is", true);
+        fail(handle,
+             {.sentence = "Slurm does not tell which job this is",
+              .blame = Blame::internal,
+              .is_local = true});
         return;
     }
     if (*job >= kFirstPseudoJob) {
         fail(handle,
-             "srun -Z makes no job to stage files for; leave out -Z or --stage-file",
-             false);
+             {.sentence =
+                  "srun -Z makes no job to stage files for; leave out -Z or --stage-file",
+              .blame = Blame::user,
+              .is_local = false});
         return;
     }
     const bool may_be_unknown = is_mixed(handle);
@@ -116,7 +127,10 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     const auto uid = handle.item(Item::uid);
     const auto gid = handle.item(Item::gid);
     if (!job || !step || !uid || !gid || *step >= kFirstSpecialStep) {
-        fail(handle, "Slurm does not tell which step this is", true);
+        fail(handle,
+             {.sentence = "Slurm does not tell which step this is",
+              .blame = Blame::internal,
+              .is_local = true});
         return;
     }
     // A step over several components runs as one step of each job: the node list is all of
@@ -125,9 +139,11 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     if (handle.job_variable("SLURM_HET_SIZE") &&
         nodes != number_of(handle.job_variable("SLURM_STEP_NUM_NODES"))) {
         fail(handle,
-             "a step over several components of a heterogeneous job cannot stage files of its "
-             "own; give --stage-file to the job, or to a step of one component",
-             false);
+             {.sentence = "a step over several components of a heterogeneous job cannot stage "
+                          "files of its own; give --stage-file to the job, or to a step of one "
+                          "component",
+              .blame = Blame::user,
+              .is_local = false});
         return;
     }
     StageRequest request;
@@ -211,6 +227,12 @@ bool StepSide::may_start(SpankHandle& handle) const {
             signed_sentence(failure_ ? failure_->sentence : at_node(handle) + ": " + *hidden_));
     }
     return false;
+}
+
+int StepSide::exit_status() const {
+    // Files that can't be seen where they were asked for are the user's to place elsewhere.
+    const bool is_users = failure_ ? failure_->blame == Blame::user : hidden_.has_value();
+    return is_users ? kExitUser : kExitTemporary;
 }
 
 void StepSide::tell(SpankHandle& handle) const {

@@ -29,6 +29,11 @@ using BeginAsking = std::function<Result<AwaitAnswer>(const Request&, const Call
 /// What slurmstepd does about a step.
 class StepSide {
   public:
+    /// EX_TEMPFAIL: what failed is the node's or stagecast's own fault, and the same job may
+    /// run elsewhere or later. So a site can have Slurm requeue such jobs (RequeueExit=75).
+    static constexpr int kExitTemporary = 75;
+    static constexpr int kExitUser = 1;
+
     StepSide(Arguments arguments, AskDaemon ask, BeginAsking begin)
         : arguments_{std::move(arguments)}, ask_{std::move(ask)}, begin_{std::move(begin)} {}
 
@@ -50,6 +55,9 @@ class StepSide {
     /// In the forked task, before its program: may it start? If not, says why once per step.
     [[nodiscard]] bool may_start(SpankHandle& handle) const;
 
+    /// What a task that may not start ends with.
+    [[nodiscard]] int exit_status() const;
+
     /// In the forked task that may start: what the user asked to be told (--stage-verbose).
     void tell(SpankHandle& handle) const;
 
@@ -60,8 +68,9 @@ class StepSide {
     void on_breakdown();
 
   private:
-    struct Failure {
+    struct Failed {
         std::string sentence;
+        Blame blame;
         bool is_local;  ///< Known to this node alone; else every node has the same.
     };
 
@@ -69,7 +78,7 @@ class StepSide {
     void ask_for_job(SpankHandle& handle);
     void stage_for_step(SpankHandle& handle, const std::string& specs);
     void judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown);
-    void fail(SpankHandle& handle, std::string sentence, bool is_local);
+    void fail(SpankHandle& handle, Failed failed);
 
     Arguments arguments_;
     AskDaemon ask_;
@@ -78,7 +87,7 @@ class StepSide {
     bool option_seen_ = false;
     bool is_concerned_ = false;
     bool has_staged_ = false;  ///< This step sent a STAGE of its own.
-    std::optional<Failure> failure_;
+    std::optional<Failed> failure_;
     std::optional<Verdict> job_;
     std::optional<Verdict> step_;
     Visibility visibility_;

@@ -88,7 +88,9 @@ void Stage::on_late() {
              kUnannounced + std::string{" (AnnounceTimeout="} +
                  seconds_of(config.announce_timeout) + ")");
     } else {
-        fail(Blame::node,
+        // Of less time than the site allows the user has had the choice.
+        const bool is_users = !is_push() && is_wanted_limit(time_limit(), most_time());
+        fail(is_users ? Blame::user : Blame::node,
              "staging was not done within " + time_limit_text() + ": " +
                  (run_ ? progress_of(run_->progress()) : ""));
     }

@@ -21,9 +21,13 @@ TimeLimits time_limits(Duration wanted, Duration most) {
             .verdict = std::min<Duration>(time + cushion, most - cushion)};
 }
 
+bool is_wanted_limit(Duration wanted, Duration most) {
+    return is_less(wanted, most) && time_limits(wanted, most).work == wanted;
+}
+
 std::string time_limit_words(Duration wanted, Duration most, const std::string& name) {
     const Duration work = time_limits(wanted, most).work;
-    return is_less(wanted, most) && work == wanted
+    return is_wanted_limit(wanted, most)
                ? "--stage-timeout=" + write_seconds(wanted) + " s"
                : name + ", less " + write_seconds(most - work) + " s for the nodes to agree";
 }

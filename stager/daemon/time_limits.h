@@ -21,6 +21,9 @@ struct TimeLimits {
 /// `wanted`: 0 if the job leaves it to the site. `most`: the site's, when all must have heard.
 [[nodiscard]] TimeLimits time_limits(Duration wanted, Duration most);
 
+/// Whether the work ends by what the job wants, and not by the site's limit.
+[[nodiscard]] bool is_wanted_limit(Duration wanted, Duration most);
+
 /// Of what the work was not done within: "--stage-timeout=5 s", or "StageTimeout=600 s, less 4
 /// s for the nodes to agree". `name`: of the site's limit, as "StageTimeout=600 s".
 [[nodiscard]] std::string time_limit_words(Duration wanted,

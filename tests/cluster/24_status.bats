@@ -64,6 +64,7 @@ submit_moving() {
   script 'true'
   submit -N3 --stage-timeout=4s --stage-file=data job.sh
   wait_job "$JOB" FAILED
+  exit_code_is 1   # the user's own limit
   grep -Eq 'not done within --stage-timeout=4 s: [0-9.]+ [KM]?B of 40.0 MB were here' "$OUT" || { cat "$OUT"; false; }
   ask n0 root explain "$JOB" --json > "$WORK/said"
   jq -e '.ended[0].seconds.total >= 4' "$WORK/said"

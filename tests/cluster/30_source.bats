@@ -25,6 +25,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   rm "$WORK/data"
   go
   wait_job "$JOB" FAILED
+  exit_code_is 1
   no_rank_ran "$OUT"
   sentence "$OUT" n0 "$T/data" 'No such file or directory'
 }
@@ -35,6 +36,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   chmod 000 "$WORK/data"
   go
   wait_job "$JOB" FAILED
+  exit_code_is 1
   no_rank_ran "$OUT"
   sentence "$OUT" n0 "$T/data" 'Permission denied'
 }
@@ -56,6 +58,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   rm "$WORK/data"; mkfifo "$WORK/data"; chmod 666 "$WORK/data"
   go
   wait_job "$JOB" FAILED
+  exit_code_is 1
   node_sentence "$OUT" n0 "$T/data: .*pipe.*; .*regular file"
 }
 
@@ -64,7 +67,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   input deep/data 1000
   chown 2001:2001 "$WORK/deep"
   hide n0 "$T/deep/data"
-  srun_fails --stage-file=deep/data
+  CODE=1 srun_fails --stage-file=deep/data
   sentence "$OUT" n0 "$T/deep/data" 'No such file or directory'
   salloc_fails --stage-file=deep/data
   sentence "$OUT" n0 "$T/deep/data" 'No such file or directory'
@@ -85,6 +88,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   wait_for 40 receiving
   truncate -s 5000000 "$WORK/data"
   wait_job "$JOB" FAILED
+  exit_code_is 1
   no_rank_ran "$OUT"
   sentence "$OUT" n0 "$T/data" '(changed|shorter|truncated)'
 }
@@ -96,6 +100,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   wait_for 40 receiving
   head -c 1000000 /dev/urandom | dd of="$WORK/data" conv=notrunc bs=1000000 seek=19 status=none
   wait_job "$JOB" FAILED
+  exit_code_is 1
   no_rank_ran "$OUT"
   sentence "$OUT" n0 "$T/data" 'changed'
 }

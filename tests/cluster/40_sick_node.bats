@@ -23,9 +23,9 @@ begin() {
 @test "stagecastd is stopped on one node: sbatch, srun, salloc" {
   input data 100000
   lab stop n2 stagecastd
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   node_sentence "$OUT" n2 'stagecastd'
-  srun_fails --stage-file=data
+  CODE=75 srun_fails --stage-file=data
   node_sentence "$OUT" n2 'stagecastd'
   salloc_fails --stage-file=data
   node_sentence "$OUT" n2 'stagecastd'
@@ -66,7 +66,7 @@ begin() {
 @test "stagecastd is stopped on the first node" {
   input data 100000
   lab stop n0 stagecastd
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   node_sentence "$OUT" n0 'stagecastd'
   start_daemon n0
 }
@@ -78,7 +78,7 @@ begin() {
     lab stop n1 stagecastd
     lab on n1 bash -c "cp /etc/stagecast/stagecast.conf /run/lab/conf; $what /etc/stagecast/stagecast.conf"
     lab start n1 stagecastd
-    sbatch_fails --stage-file=data
+    CODE=75 sbatch_fails --stage-file=data
     node_sentence "$OUT" n1 'stagecastd'
     as_alice srun -N4 hostname | grep -qx n1
     lab on n1 bash -c 'cp /run/lab/conf /etc/stagecast/stagecast.conf; rm /run/lab/conf'
@@ -90,7 +90,7 @@ begin() {
 @test "stagecast's ports are dropped on one node: TCP and UDP" {
   input data 100000
   unreachable n3
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   reachable n3
   node_sentence "$OUT" n3 ''
 }
@@ -98,16 +98,16 @@ begin() {
 @test "stagecast's UDP ports are dropped: who is behind them is named, nobody else, before StageTimeout" {
   input data 100000
   unreachable n3 udp
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   node_sentence "$OUT" n3 'DataPortRange'
   [ "$(grep -c 'more node' "$OUT")" = 0 ] || { cat "$OUT"; false; }
   unreachable n1 udp
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   reachable n1
   reachable n3
   node_sentence "$OUT" n1 'DataPortRange.*[(]and 1 more node: n3: the same[)]'
   unreachable n0 udp
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   reachable n0
   grep -q 'stagecast: node n1: .*(and 2 more nodes: n2: the same; n3: the same)' "$OUT" || { cat "$OUT"; false; }
   grep -q 'of the source' "$OUT"
@@ -130,6 +130,7 @@ begin() {
   begin
   lab on n2 pkill -KILL -u alice -x stagecast-worke
   wait_job "$JOB" FAILED
+  exit_code_is 75
   no_rank_ran "$OUT"
   node_sentence "$OUT" n2 '(killed|signal|ended|died)'
 }
@@ -138,6 +139,7 @@ begin() {
   begin
   lab on n0 pkill -KILL -u alice -x stagecast-worke
   wait_job "$JOB" FAILED
+  exit_code_is 75
   no_rank_ran "$OUT"
   node_sentence "$OUT" n0 '(killed|signal|ended|died)'
 }
@@ -146,6 +148,7 @@ begin() {
   begin
   lab on n2 pkill -STOP -u alice -x stagecast-worke
   wait_job "$JOB" FAILED
+  exit_code_is 75
   node_sentence "$OUT" n2 ''
 }
 
@@ -153,6 +156,7 @@ begin() {
   begin
   lab on n2 bash -c 'kill -KILL $(cat /run/lab/stagecastd.pid)'
   wait_job "$JOB" FAILED
+  exit_code_is 75
   no_rank_ran "$OUT"
   node_sentence "$OUT" n2 'stagecastd'
   wait_for 10 no_worker n2   # it noticed that its daemon is gone
@@ -164,6 +168,7 @@ no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
   begin
   lab stop n2 stagecastd
   wait_job "$JOB" FAILED
+  exit_code_is 75
   no_rank_ran "$OUT"
   node_sentence "$OUT" n2 'stagecastd'
   start_daemon n2

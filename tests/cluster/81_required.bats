@@ -33,7 +33,7 @@ teardown() { no_place /tmp/d; heal; test_ends; }
 @test "the daemon is stopped: only jobs with the option fail" {
   input data 1000
   lab stop n1 stagecastd
-  sbatch_fails --stage-file=data
+  CODE=75 sbatch_fails --stage-file=data
   node_sentence "$OUT" n1 stagecastd
   as_alice srun -N2 true
 }

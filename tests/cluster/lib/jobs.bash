@@ -88,23 +88,30 @@ node_sentence() {
 
 no_rank_ran() { ! grep -q '^\(RANK\|FILE\|SCRIPT\)' "$1" || { echo "something ran:"; cat "$1"; return 1; }; }
 
-# The rule by launcher. sbatch_fails ARGS...: FAILED 1:0 within the time, nothing ran, OUT has the words.
+# The rule by launcher. sbatch_fails ARGS...: FAILED within the time, nothing ran, OUT has the words.
+# The exit code is 1, the user's fault, or as in: CODE=75 sbatch_fails ..., a node's.
 sbatch_fails() {
   local began=$SECONDS
   script 'echo SCRIPT; srun /srv/rank.sh'
   submit -N "$CLUSTER_SIZE" "$@" job.sh || return 1
   wait_job "$JOB" FAILED || return 1
   [ "$((SECONDS - began))" -le $((STAGE_TIMEOUT + 25)) ] || { echo "failed after $((SECONDS - began)) s"; return 1; }
-  [ "$(job_field "$JOB" ExitCode)" = 1:0 ] || { echo "exit code $(job_field "$JOB" ExitCode)"; return 1; }
+  exit_code_is "${CODE:-1}" || return 1
   no_rank_ran "$OUT"
 }
 
-# srun_fails ARGS...: not 0, nothing ran; the words are in OUT.
+# exit_code_is CODE: of JOB, as Slurm keeps it.
+exit_code_is() {
+  [ "$(job_field "$JOB" ExitCode)" = "$1:0" ] || { echo "exit code $(job_field "$JOB" ExitCode), not $1"; cat "$OUT"; return 1; }
+}
+
+# srun_fails ARGS...: not 0, or CODE, nothing ran; the words are in OUT.
 srun_fails() {
   local rc=0
   OUT=$WORK/srun.out
   as_alice srun -N "$CLUSTER_SIZE" "$@" /srv/rank.sh > "$OUT" 2>&1 || rc=$?
   [ "$rc" != 0 ] && [ "$rc" != 124 ] || { echo "srun: rc $rc"; cat "$OUT"; return 1; }
+  [ -z "${CODE:-}" ] || [ "$rc" = "$CODE" ] || { echo "srun: rc $rc, not $CODE"; cat "$OUT"; return 1; }
   no_rank_ran "$OUT"
 }
 

@@ -20,6 +20,9 @@ TEST_CASE("a job has all of the time that it wants, where the site allows more")
     CHECK(time_limits(seconds{60}, seconds{600}) ==
           TimeLimits{.work = seconds{60}, .verdict = seconds{62}});
     CHECK(words(seconds{4}, seconds{600}) == "--stage-timeout=4 s");
+    CHECK(is_wanted_limit(seconds{4}, seconds{600}));
+    CHECK_FALSE(is_wanted_limit(seconds{0}, seconds{600}));
+    CHECK_FALSE(is_wanted_limit(seconds{599}, seconds{600}));
 }
 
 TEST_CASE("of the site's time some is for the nodes to agree, and the words say how much") {

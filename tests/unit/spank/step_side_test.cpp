@@ -161,6 +161,47 @@ TEST_CASE("what only this node knows is told from this node, with its name") {
                Catch::StartsWith("stagecast: node n3: ") && Catch::Contains(part));
 }
 
+TEST_CASE("a task ends with 1 where the user is to blame, else with 75") {
+    FakeHost host = step_host();
+    FakeDaemon daemon;
+    int expected = 75;
+    const auto failed = [](Blame blame) {
+        return Answer{
+            Verdict{.state = VerdictState::failed, .blame = blame, .sentence = "node n1: no"}};
+    };
+    SECTION("the user") {
+        daemon.answer = failed(Blame::user);
+        expected = 1;
+    }
+    SECTION("a node") {
+        daemon.answer = failed(Blame::node);
+    }
+    SECTION("stagecast itself") {
+        daemon.answer = failed(Blame::internal);
+    }
+    SECTION("no daemon") {
+        daemon.answer = Error{Blame::node, "stagecastd does not answer at /s"};
+    }
+    SECTION("a daemon that knows nothing, whatever stands beside that") {
+        daemon.answer = Answer{Verdict{.state = VerdictState::unknown, .blame = Blame::user}};
+    }
+    SECTION("a daemon that cannot decide") {
+        daemon.answer = Answer{Verdict{.state = VerdictState::busy, .blame = Blame::user}};
+    }
+    SECTION("a daemon that refuses what the user wants") {
+        daemon.answer = Answer{Refused{.blame = Blame::user, .sentence = "no"}};
+        expected = 1;
+    }
+    SECTION("a daemon that answers another question") {
+        daemon.answer = Answer{Ack{}};
+    }
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
+    side.on_option();
+    side.on_step_begins(host);
+    CHECK_FALSE(side.may_start(host));
+    CHECK(side.exit_status() == expected);
+}
+
 TEST_CASE("where a script announces jobs, the script is suspected, and not the plugin") {
     const Answer unknown{Verdict{}};
     CHECK_THAT(objection(unknown, false).value_or(""), Catch::Contains("could the plugin not"));
@@ -330,6 +371,7 @@ TEST_CASE("srun -Z with files is refused where its task would start") {
     CHECK(daemon.asked.empty());
     CHECK_FALSE(side.may_start(host));
     CHECK_THAT(host.errors.at(0), Catch::Contains("srun -Z"));
+    CHECK(side.exit_status() == 1);
 }
 
 TEST_CASE("a breakdown of ours stops a job that asked for files, and no other") {
@@ -340,4 +382,5 @@ TEST_CASE("a breakdown of ours stops a job that asked for files, and no other") 
     side.on_breakdown();
     CHECK_FALSE(side.may_start(host));
     CHECK_THAT(host.errors.at(0), Catch::Contains("broke"));
+    CHECK(side.exit_status() == 75);
 }
