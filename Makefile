@@ -347,12 +347,14 @@ put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$(strip $3))
 rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/,$(PREFIX)/,g' \
     -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
 plugstack := plugstack.conf.d/stagecast.conf
+# (Worker and PMIx host run as users: a process of a program that its user can't read is none
+# that this user can trace, from exec on.)
 install: programs
 	$(call put,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
 	$(call put,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
 	$(call put,$(COMMAND),0755,$(PREFIX)/bin/stagecast)
-	$(call put,$(WORKER),0755,$(PREFIX)/libexec/stagecast/stagecast-worker)
-	$(call put,$(HOST),0755,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
+	$(call put,$(WORKER),0711,$(PREFIX)/libexec/stagecast/stagecast-worker)
+	$(call put,$(HOST),0711,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
 	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)
 	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(SYSCONFDIR)/stagecast
 	$(if $(DAEMON),$(DAEMON) -m >$(DESTDIR)$(PREFIX)/share/man/man5/stagecast.conf.5)

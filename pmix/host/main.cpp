@@ -126,7 +126,6 @@ Status serve(Host& host, Mailbox& mailbox, Gate* gate) {
 }
 
 Status prepare(const Options& options) {
-    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     if (Status limited = limit_memory(kMemoryMax); !limited) {
         return limited;
@@ -174,6 +173,7 @@ Status run(Options options, const Logger& log) {
 
 int main(int argc, char** argv) {
     using namespace stage;
+    static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
     const Logger log = Logger::to_stderr("stagecast-pmix-host", LogLevel::info);
     const Result<pmix_host::Options> options = pmix_host::read_options(argc, argv);
     if (!options) {

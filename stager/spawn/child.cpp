@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -24,6 +25,10 @@ namespace {
 constexpr int kFirstFd = 3;
 /// Where descriptors wait while 3, 4, ... are filled: above all of those.
 constexpr int kParkFd = 64;
+/// What a program may have open and lock in memory, whatever the daemon's unit allows. (None
+/// locks any.)
+constexpr rlim_t kOpenFilesMax = 65'536;
+constexpr rlim_t kLockedBytesMax = 64U << 10U;
 
 struct DirClose {
     void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
@@ -88,10 +93,21 @@ std::string name_of(const UserIdentity& user) {
     return found->pw_name;
 }
 
+/// Lowers a limit, soft and hard; one that is lower already stays.
+bool lower_limit(decltype(RLIMIT_CORE) resource, rlim_t most) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) {
+        return false;
+    }
+    limit.rlim_max = std::min(limit.rlim_max, most);
+    limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+    return ::setrlimit(resource, &limit) == 0;
+}
+
 Status limit(const ProgramRequest& program) {
-    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
-    if (::setrlimit(RLIMIT_CORE, &none) != 0) {
-        return Error::from_errno(Blame::node, "forbidding core dumps");
+    if (!lower_limit(RLIMIT_CORE, 0) || !lower_limit(RLIMIT_NOFILE, kOpenFilesMax) ||
+        !lower_limit(RLIMIT_MEMLOCK, kLockedBytesMax)) {
+        return Error::from_errno(Blame::node, "limiting core dumps, open files, locked memory");
     }
     ::umask(program.umask);
     if (::chdir("/") != 0) {

@@ -5,6 +5,7 @@
 #include "stager/spawn/child_work.h"
 #include "stager/spawn/descriptors.h"
 #include "stager/spawn/event.h"
+#include "stager/spawn/own_children.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -22,6 +23,8 @@
 namespace stage {
 namespace {
 
+/// Turns of 50 ms that the end waits for what was killed, and for what that leaves behind.
+constexpr int kOrphanSlices = 20;
 /// Children at once: a bound for a runaway daemon, far above what jobs need.
 constexpr std::size_t kChildrenMax = 4096;
 
@@ -62,6 +65,7 @@ class SpawnerProcess {
     void on_report(pid_t pid, Child& child);
     void reap();
     void on_end(pid_t pid, int status);
+    std::size_t end_orphans() const;
     void leave_group(const Child& child);
     void end_children();
     void signal_children(int signal) const;
@@ -261,6 +265,20 @@ void SpawnerProcess::reap() {
     for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         on_end(pid, status);
     }
+    end_orphans();
+}
+
+/// Children of ours that we did not start are what ours left behind: nobody's, so they are
+/// killed. Each that ends brings us back here, with the ones that it left in turn.
+std::size_t SpawnerProcess::end_orphans() const {
+    std::size_t count = 0;
+    for (const pid_t pid : own_children()) {
+        if (children_.count(pid) == 0) {
+            static_cast<void>(::kill(pid, SIGKILL));
+            ++count;
+        }
+    }
+    return count;
 }
 
 void SpawnerProcess::on_end(pid_t pid, int status) {
@@ -309,6 +327,10 @@ void SpawnerProcess::end_children() {
         wait_and_serve(kSlice);
     }
     signal_children(SIGKILL);
+    // Removals are no orphans, and go on without us.
+    for (int left = kOrphanSlices; left > 0 && (is_busy() || end_orphans() > 0); --left) {
+        wait_and_serve(kSlice);
+    }
 }
 
 void SpawnerProcess::signal_children(int signal) const {
@@ -341,6 +363,7 @@ void SpawnerProcess::tell(const SpawnEvent& event) {
 void run_spawner(UniqueFd daemon, SpawnerSetup setup) {
     static_cast<void>(::prctl(PR_SET_NAME, "stagecast-spawn", 0, 0, 0));
     static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+    static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
     close_from(STDERR_FILENO + 1, daemon.get());
     // A terminal's ^C or a service manager's SIGTERM is the daemon's to answer.
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {

@@ -3,7 +3,8 @@
 // It waits for three things: a request from the daemon, the end of a child, and a child's
 // report of whether its exec has worked (a pipe that closes on exec, or carries a sentence). It
 // forks, kills and tells; whatever may block (name look-ups, removals, munge, Slurm) happens in
-// its children.
+// its children. What a child leaves behind becomes the spawner's own child (it is a subreaper),
+// and is killed: so nothing outlives a worker, with or without cgroups.
 #pragma once
 
 #include "stager/spawn/spawner.h"

@@ -8,6 +8,7 @@
 #include "stager/worker/setup.h"
 #include "stager/worker/under_daemon.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sysexits.h>
@@ -76,6 +77,13 @@ int run(const std::vector<std::string>& arguments, bool under_daemon) {
 }  // namespace stage
 
 int main(int argc, char** argv) {
+    const bool under_daemon = stage::is_under_daemon(argc);
+    if (under_daemon) {
+        // Its user's other processes may not trace it: it holds the daemon's socket and lives
+        // in the daemon's service, outside of the job. (The engine alone is the user's own, to
+        // debug.)
+        static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
+    }
     const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
-    return stage::run(arguments, stage::is_under_daemon(argc));
+    return stage::run(arguments, under_daemon);
 }

@@ -46,7 +46,7 @@ def set_up():
     for name, content in contents.items():
         with open(place(name), "wb") as file:
             file.write(content)
-        os.chmod(place(name), 0o755)
+        os.chmod(place(name), 0o711 if name.endswith("host") else 0o755)
     start_munged()
 
 

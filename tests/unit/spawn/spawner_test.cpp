@@ -135,6 +135,24 @@ TEST_CASE("kill reaches the whole group of a child, and nobody else") {
     ::waitpid(stranger, nullptr, 0);
 }
 
+TEST_CASE("what a child leaves behind in a session of its own is killed with its end") {
+    SpawnWorld world;
+    Pipe pipe;
+    // Twice removed and in other sessions; the pipe ends when all of them are gone.
+    REQUIRE(world.spawner().start(
+        SpawnWorld::shell("setsid sh -c 'setsid sleep 1000 & sleep 1000' & echo up >&3"),
+        {pipe.in.get()}));
+    pipe.in.reset();
+    world.next(Kind::started);
+    CHECK(world.next(Kind::ended).status_text() == "exit status 0");
+    CHECK(read_all(pipe.out.get()) == "up\n");
+}
+
+TEST_CASE("a program's limits are its own, not the daemon's") {
+    SpawnWorld world;
+    CHECK(output_of(world, SpawnWorld::shell("{ ulimit -H -l; ulimit -c; } >&3")) == "64\n0\n");
+}
+
 TEST_CASE("a role runs without exec, on its own end of a socket pair") {
     const SpawnRole echo = [](int fd) {
         char letter = 0;
