@@ -38,11 +38,13 @@ Examination::Examination(Services& services, const ExamineOrder& order, OnDone o
     StageRequest request;
     request.key.job_id = kPushJob;
     const WorkerOrder worker{.program = worker_program(services.config, request, {}),
+                             .stage = "push",
                              .closer = services.closers.of(request.uid)};
     auto started = WorkerProcess::start(
         services.loop,
         services.children,
         services.counters,
+        services.log,
         worker,
         {.on_started = [] {},
          .on_message = [this](FromWorker message,

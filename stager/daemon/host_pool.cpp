@@ -88,7 +88,7 @@ void HostPool::refill() {
 }
 
 void HostPool::start_one() {
-    auto host = PmixHost::start(loop_, children_, place_, ++number_);
+    auto host = PmixHost::start(loop_, children_, log_, place_, ++number_);
     if (!host) {
         on_failed(nullptr, host.error().sentence());
         return;

@@ -155,7 +155,7 @@ void NodeRun::watch_connect(bool is_due) {
     }
 }
 
-/// Strangers can wedge a PMIx host, not a second one at once: they do not know where it is yet.
+/// A wedged host is replaced: nobody knows yet where the second one is.
 void NodeRun::replace_host(const std::string& why) {
     drop_host();
     if (phase_ != Phase::preparing && phase_ != Phase::wiring) {
@@ -228,11 +228,13 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
     const WorkerOrder order{
         .program = worker_program(services_.config, order_.request, std::move(environment)),
         .sockets = worker_sockets(sockets_),
+        .stage = process_group_name(order_.request.key),
         .closer = services_.closers.of(order_.request.uid)};
     auto worker = WorkerProcess::start(
         services_.loop,
         services_.children,
         services_.counters,
+        services_.log,
         order,
         {.on_started = [this] { owner_.on_started(); },
          .on_message =

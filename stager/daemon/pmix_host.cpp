@@ -10,6 +10,8 @@
 namespace stage {
 namespace {
 
+constexpr const char* kProgramName = "stagecast-pmix-host";
+
 /// Removes a host's directory, which belongs to whom the host became.
 void remove_directory(Children& children,
                       int root,
@@ -24,6 +26,7 @@ void remove_directory(Children& children,
 
 Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
                                                   Children& children,
+                                                  const Logger& log,
                                                   const HostPlace& place,
                                                   std::uint64_t number) {
     auto host =
@@ -38,24 +41,32 @@ Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
     }
     host->socket_.reset(pair[0]);
     const UniqueFd theirs{pair[1]};
+    auto output =
+        ChildOutput::open(loop, log, {.process = kProgramName, .stage = {}, .uid = 0});
+    if (!output) {
+        return output.error();
+    }
+    host->output_ = std::move(*output);
     const ProgramRequest program{
         .path = place.program,
-        .arguments = {"stagecast-pmix-host",
+        .arguments = {kProgramName,
                       "--tmpdir=" + place.directory + "/" + host->name_,
                       "--psec=munge"},
         .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LC_ALL=C"},
         .user = std::nullopt,
         .umask = 077,
         .oom_score_adj = 500,
-        .group = {}};
+        .group = {},
+        .has_output = true};
     const auto id =
-        children.start(program, {theirs.get()}, [self = host.get()](const auto& event) {
-            self->on_event(event);
-        });
+        children.start(program,
+                       {theirs.get(), host->output_->child_end()},
+                       [self = host.get()](const auto& event) { self->on_event(event); });
     if (!id) {
         return id.error();
     }
     host->id_ = *id;
+    host->output_->handed_over();
     const Status watched = loop.watch(
         host->socket_.get(), EPOLLIN, [self = host.get()](auto) { self->on_readable(); });
     if (!watched) {
@@ -137,6 +148,7 @@ void PmixHost::on_event(const SpawnEvent& event) {
         return;
     }
     ended_ = true;
+    output_->finish();
     lose(event.kind == SpawnEvent::Kind::failed ? event.sentence : event.status_text());
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pmix/host_message.h"
+#include "stager/daemon/child_output.h"
 #include "stager/daemon/children.h"
 #include "stager/daemon/loop.h"
 #include "transport/base/unique_fd.h"
@@ -35,6 +36,7 @@ class PmixHost {
     /// Starts a host that nobody owns yet. `number` has not been used before.
     static Result<std::unique_ptr<PmixHost>> start(Loop& loop,
                                                    Children& children,
+                                                   const Logger& log,
                                                    const HostPlace& place,
                                                    std::uint64_t number);
     PmixHost(
@@ -57,6 +59,7 @@ class PmixHost {
     const HostPlace& place_;
     std::string name_;
     UniqueFd socket_;
+    std::unique_ptr<ChildOutput> output_;
     SpawnId id_ = 0;
     pid_t pid_ = -1;
     bool ended_ = false;

@@ -22,6 +22,7 @@ constexpr int kLastWordsMax = 4096;
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
                                                             Children& children,
                                                             Counters& counters,
+                                                            const Logger& log,
                                                             const WorkerOrder& order,
                                                             Events events) {
     if (order.closer->is_full()) {
@@ -40,14 +41,27 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
     const UniqueFd theirs{pair[1]};
     std::vector<int> sockets{theirs.get()};
     sockets.insert(sockets.end(), order.sockets.begin(), order.sockets.end());
+    auto output = ChildOutput::open(loop,
+                                    log,
+                                    {.process = "stagecast-worker",
+                                     .stage = order.stage,
+                                     .uid = order.program.user ? order.program.user->uid : 0});
+    if (!output) {
+        return output.error();
+    }
+    worker->output_ = std::move(*output);
+    sockets.push_back(worker->output_->child_end());
+    ProgramRequest program = order.program;
+    program.has_output = true;
     const auto id =
-        children.start(order.program, sockets, [self = worker.get()](const SpawnEvent& event) {
+        children.start(program, sockets, [self = worker.get()](const SpawnEvent& event) {
             self->on_event(event);
         });
     if (!id) {
         return id.error();
     }
     worker->id_ = *id;
+    worker->output_->handed_over();
     const Status watched = loop.watch(
         worker->socket_.get(), EPOLLIN, [self = worker.get()](auto) { self->on_readable(); });
     if (!watched) {
@@ -110,6 +124,7 @@ void WorkerProcess::on_event(const SpawnEvent& event) {
         return;
     }
     ended_ = true;
+    output_->finish();
     const std::weak_ptr<bool> alive{alive_};
     take_messages(kLastWordsMax);
     if (!alive.expired()) {

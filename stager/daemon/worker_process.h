@@ -4,6 +4,7 @@
 // the worker is killed. Whoever drops this kills what is left.
 #pragma once
 
+#include "stager/daemon/child_output.h"
 #include "stager/daemon/children.h"
 #include "stager/daemon/counters.h"
 #include "stager/daemon/loop.h"
@@ -18,7 +19,8 @@ struct WorkerOrder {
     ProgramRequest program;
     /// From kWorkerGroupFd on; borrowed for the call. None where nothing is broadcast.
     std::vector<int> sockets{};
-    CloserPtr closer{};  ///< Of its user, of what it sends.
+    std::string stage{};  ///< As its output is named in the log.
+    CloserPtr closer{};   ///< Of its user, of what it sends.
 };
 
 class WorkerProcess {
@@ -41,6 +43,7 @@ class WorkerProcess {
     static Result<std::unique_ptr<WorkerProcess>> start(Loop& loop,
                                                         Children& children,
                                                         Counters& counters,
+                                                        const Logger& log,
                                                         const WorkerOrder& order,
                                                         Events events);
     WorkerProcess(Around around, CloserPtr closer, Events events);
@@ -66,6 +69,7 @@ class WorkerProcess {
     Children& children_;
     Events events_;
     UniqueFd socket_;
+    std::unique_ptr<ChildOutput> output_;
     CloserPtr closer_;
     SpawnId id_ = 0;
     pid_t pid_ = -1;

@@ -3,7 +3,9 @@
 #include "stager/spawn/child.h"
 #include "stager/spawn/event.h"
 #include "stager/spawn/remove_tree.h"
+#include "transport/base/unique_fd.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -20,6 +22,13 @@ void write_report(int report, std::string_view sentence) {
         ::write(report, sentence.data(), std::min(sentence.size(), kSpawnSentenceMax));
 }
 
+/// stdout and stderr are `fd` from now on, or /dev/null for -1.
+bool open_output(int fd) {
+    const UniqueFd null{fd < 0 ? ::open("/dev/null", O_WRONLY | O_CLOEXEC) : -1};
+    const int output = fd < 0 ? null.get() : fd;
+    return ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0;
+}
+
 std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
     std::vector<int> out;
     out.reserve(fds.size());
@@ -34,7 +43,14 @@ std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
 int do_program(const ProgramRequest& program,
                const std::vector<UniqueFd>& fds,
                ChildPlace place) {
-    const auto kept = arrange_descriptors(numbers(fds), place.report);
+    std::vector<int> given = numbers(fds);
+    const bool is_open = open_output(program.has_output && !given.empty() ? given.back() : -1);
+    if (program.has_output && !given.empty()) {
+        given.pop_back();
+    }
+    const auto kept = is_open
+                          ? arrange_descriptors(given, place.report)
+                          : Result<int>{Error::from_errno(Blame::node, "opening its output")};
     const Error why = kept ? run_program(program, place.cgroup, place.parent) : kept.error();
     write_report(kept ? *kept : place.report, why.sentence());
     return kCouldNotStart;

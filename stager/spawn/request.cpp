@@ -75,7 +75,7 @@ void write_body(ByteWriter& out, const ProgramRequest& program) {
         write_user(out, *program.user);
     }
     out.u32(program.umask).u32(static_cast<std::uint32_t>(program.oom_score_adj + kOomMax));
-    out.text(program.group);
+    out.text(program.group).u8(program.has_output ? 1 : 0);
 }
 
 void write_body(ByteWriter& out, const RoleRequest& role) {
@@ -105,17 +105,19 @@ ProgramRequest read_program(ByteReader& reader) {
     program.umask = reader.u32();
     const std::int64_t oom_score_adj = std::int64_t{reader.u32()} - kOomMax;
     program.group = reader.text(kNameMax);
+    const std::uint8_t has_output = reader.u8();
     const bool good = program.path.size() > 1 && program.path.front() == '/' &&
                       program.path.find('\0') == std::string::npos &&
                       !program.arguments.empty() && !has_zero(program.arguments) &&
                       !has_zero(program.environment) && program.umask <= 0777 &&
-                      oom_score_adj <= kOomMax &&
+                      oom_score_adj <= kOomMax && has_output <= 1 &&
                       (program.group.empty() || is_entry(program.group));
     if (!good) {
         reader.fail();
         return program;
     }
     program.oom_score_adj = static_cast<int>(oom_score_adj);
+    program.has_output = has_output == 1;
     return program;
 }
 

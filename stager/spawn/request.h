@@ -27,10 +27,12 @@ struct UserIdentity {
     bool operator==(const UserIdentity&) const = default;
 };
 
-/// A program to execute. It gets a session of its own, stdin from /dev/null, stdout and stderr
-/// of the daemon, the root directory as its own, no core dumps, all signals at default,
-/// no_new_privs if it has a user, and nothing open but the descriptors named. (exec makes a
-/// process dumpable again: a program that holds keys calls prctl(PR_SET_DUMPABLE, 0) itself.)
+/// A program to execute. It gets a session of its own, stdin, stdout and stderr from /dev/null,
+/// the root directory as its own, no core dumps, 64 KiB of locked memory, all signals at
+/// default, no_new_privs if it has a user, and nothing open but the descriptors named. What it
+/// leaves behind when it ends, in whichever session, is killed. (exec makes a process dumpable
+/// again unless its user can't read the program: so it is installed 0711, and calls
+/// prctl(PR_SET_DUMPABLE, 0) first thing in main, too.)
 struct ProgramRequest {
     std::string path;                      ///< Absolute.
     std::vector<std::string> arguments;    ///< argv, argv[0] first.
@@ -39,6 +41,9 @@ struct ProgramRequest {
     mode_t umask = 077;
     int oom_score_adj = 0;  ///< -1000 to 1000; workers are better killed than slurmd.
     std::string group;      ///< Sub-cgroup, such as "stage-42"; empty: none. No '/'.
+    /// The last descriptor given is its stdout and stderr; never the daemon's own, where a
+    /// user's process could write lines in the daemon's name.
+    bool has_output = false;
     bool operator==(const ProgramRequest&) const = default;
 };
 
@@ -67,7 +72,7 @@ using SpawnRequest = std::variant<ProgramRequest, RoleRequest, RemoveRequest, Ki
 /// Longest request; a program with more arguments and environment is refused.
 inline constexpr std::size_t kSpawnRequestMax = 128U << 10U;
 /// Most descriptors handed to one child.
-inline constexpr std::size_t kSpawnFdsMax = 40;
+inline constexpr std::size_t kSpawnFdsMax = 41;
 
 [[nodiscard]] std::vector<std::byte> encode_spawn_request(std::uint32_t id,
                                                           const SpawnRequest& request);

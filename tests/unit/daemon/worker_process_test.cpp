@@ -35,6 +35,7 @@ Result<std::unique_ptr<WorkerProcess>> start(ServicesWorld& world,
     return WorkerProcess::start(world.loop(),
                                 world.services->children,
                                 world.services->counters,
+                                world.services->log,
                                 {.program = program, .closer = closer},
                                 std::move(events));
 }
@@ -89,6 +90,58 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     worker = std::move(*started);
     world.run_until([&] { return heard >= kEnough; });
     CHECK(most <= 64);
+}
+
+TEST_CASE("what a worker writes to stdout and stderr forges no line of the log") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    ServicesWorld world;
+    std::vector<std::string> lines;
+    const Logger log{
+        [&](LogLevel /*level*/, std::string_view line) { lines.emplace_back(line); },
+        LogLevel::info};
+    std::string script;
+    std::size_t wanted = 0;
+    SECTION("hostile lines") {
+        script = R"(printf 'stagecastd: error: forged\033[2J" uid=0\r\n' >&2; printf unended)";
+        wanted = 2;
+    }
+    SECTION("a line without end") {
+        script = R"(head -c 100000 /dev/zero | tr '\0' x; echo; echo after)";
+        wanted = 2;
+    }
+    SECTION("lines without end") {
+        script = "while :; do echo x || exit; done";
+        wanted = kOutputLinesMax + 1;
+    }
+    bool has_ended = false;
+    auto started =
+        WorkerProcess::start(world.loop(),
+                             world.services->children,
+                             world.services->counters,
+                             log,
+                             {.program = program_of("/bin/sh", {"sh", "-c", script}),
+                              .stage = "42.job.0",
+                              .closer = std::make_shared<StrangerCloser>()},
+                             {.on_started = [] {},
+                              .on_message = [](const FromWorker&, const StrangerFd&) {},
+                              .on_ended = [&](const std::string&) { has_ended = true; }});
+    REQUIRE(started);
+    world.run_until([&] { return has_ended; });
+    REQUIRE(lines.size() == wanted);
+    for (const std::string& line : lines) {
+        CHECK(line.rfind("a job's process says", 0) == 0);
+        CHECK(line.find_first_of("\r\n\033") == std::string::npos);
+        CHECK(line.size() < kOutputLineMax + 200);
+    }
+    if (wanted == 2) {
+        CHECK(
+            lines.front().rfind("a job's process says process=stagecast-worker stage=42.job.0 "
+                                "uid=0 text=",
+                                0) == 0);
+    }
 }
 
 TEST_CASE("only KEEP and BEGUN bring a descriptor: with another message it is closed") {

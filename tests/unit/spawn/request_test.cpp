@@ -21,7 +21,8 @@ ProgramRequest program() {
             .user = kAlice,
             .umask = 027,
             .oom_score_adj = -500,
-            .group = "stage-42"};
+            .group = "stage-42",
+            .has_output = true};
 }
 
 std::vector<SpawnRequest> samples() {

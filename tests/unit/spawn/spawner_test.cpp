@@ -89,6 +89,25 @@ TEST_CASE("a child has its descriptors and its environment, and nothing else") {
     }
 }
 
+TEST_CASE("a child's stdout and stderr are what was given last, else nothing") {
+    SpawnWorld world;
+    Pipe pipe;
+    ProgramRequest program =
+        SpawnWorld::shell("echo out; echo err >&2; readlink /proc/$$/fd/1 >&3");
+    SECTION("given") {
+        Pipe third;
+        program.has_output = true;
+        REQUIRE(world.spawner().start(program, {third.in.get(), pipe.in.get()}));
+        pipe.in.reset();
+        third.in.reset();
+        CHECK(read_all(pipe.out.get()) == "out\nerr\n");
+        CHECK_THAT(read_all(third.out.get()), Catch::StartsWith("pipe:"));
+    }
+    SECTION("not given: not the parent's") {
+        CHECK(output_of(world, program) == "/dev/null\n");
+    }
+}
+
 TEST_CASE("what can't be executed is told in a sentence, and never was started") {
     SpawnWorld world;
     ProgramRequest program = SpawnWorld::shell("");
