@@ -1,7 +1,8 @@
 // What do a daemon and a node's PMIx host process say to each other?
 //
 // Over a pair of SEQPACKET sockets, the host's end being descriptor 3. The host is started as
-// root before there is a job (a *spare*), becomes the job's user and serves one worker:
+// root before there is a job (a *spare*), enters namespaces of its own, becomes the job's user
+// and serves one worker:
 //
 //     host   -> READY                      PMIx_server_init is done; it may wait for hours
 //     daemon -> JOB                        whose it is now
@@ -20,12 +21,12 @@
 // kHostConnectMax unkept, counts it, and takes another spare once; the worker starts again with
 // the new host's ENV. After that cards go over the worker's own socket (given_directory.h).
 //
-//     stagecast-pmix-host --tmpdir=DIR [--psec=munge|native] [--no-gate]
+//     stagecast-pmix-host --tmpdir=DIR [--psec=munge|native] [--spare=UID:GID] [--no-gate]
 //
-// DIR: an empty directory that root owns, one for each host; it becomes the job's user's, and
-// the daemon removes it (and what is in it) after the host's end. psec: who may be the worker
-// is decided by munge (the default) or, where munged is not running, by what a client says of
-// itself (native: tests only). --private-network: see HostReady.
+// DIR: an empty directory that root owns, one for each host; the host gives it to the uid as
+// which it waits, the daemon to the job's user before JOB, and removes it (and what is in it)
+// after the host's end. psec: who may be the worker is decided by munge (the default) or, where
+// munged is not running, by what a client says of itself (native: tests only).
 //
 // The host trusts its daemon. The daemon does not trust the host, which runs as the user:
 // decode_from_host() bounds everything, and descriptors sent along are dropped unseen.
@@ -99,8 +100,10 @@ struct HostDone {
 using ToHost = std::variant<HostJob, HostFenceDown, HostGroupDown, HostAbort, HostDone>;
 
 struct HostReady {
-    /// The PMIx listener is out of every other user's reach, behind a gate (host/gate.h). Not
-    /// so with --no-gate, or where the kernel does not allow it: the host's log has the reason.
+    /// The PMIx listener is out of every other user's reach, behind a gate (host/gate.h). If
+    /// not, because the kernel does not allow it, there is no listener either, the host's
+    /// output has the reason, and it ends. (--no-gate, for tests: a listener that all reach,
+    /// and false.)
     bool gated = false;
 
     bool operator==(const HostReady&) const = default;

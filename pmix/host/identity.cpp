@@ -3,7 +3,9 @@
 #include "pmix/freed.h"
 #include "transport/base/unique_fd.h"
 
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <munge.h>
 #include <net/if.h>
 #include <sched.h>
@@ -12,23 +14,19 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
+#include <utility>
 
 namespace stage::pmix_host {
 namespace {
 
 Error node_errno(const std::string& doing) {
     return Error::from_errno(Blame::node, doing);
-}
-
-}  // namespace
-
-Status leave_network() {
-    return ::unshare(CLONE_NEWNET) == 0
-               ? Status{}
-               : Status{node_errno("making a network namespace for the PMIx host")};
 }
 
 Status raise_loopback() {
@@ -42,16 +40,127 @@ Status raise_loopback() {
     return {};
 }
 
-Status become(const HostJob& job, const std::string& directory) {
+/// Of what the root of a namespace may, only to become somebody else.
+Status keep_identity_rights() {
+    __user_cap_header_struct head{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+    sets[0].effective = sets[0].permitted = 1U << CAP_SETUID | 1U << CAP_SETGID;
+    return ::syscall(SYS_capset, &head, sets.data()) == 0
+               ? Status{}
+               : Status{node_errno("giving up capabilities")};
+}
+
+/// A child that stays outside of the namespace to come, for its ids may be written from there
+/// alone: each id is itself, but `inner_root` is 0 inside, and the node's 0 is not there at
+/// all.
+class IdMapper {
+  public:
+    static Result<IdMapper> fork(const SpareUser& inner_root) {
+        std::array<int, 2> ends{-1, -1};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+            return node_errno("making a pipe");
+        }
+        IdMapper mapper;
+        UniqueFd waits{ends[0]};
+        mapper.go_.reset(ends[1]);
+        const pid_t parent = ::getpid();
+        mapper.pid_ = ::fork();
+        if (mapper.pid_ == 0) {
+            mapper.go_.reset();
+            char letter = 0;
+            const bool is_told = ::read(waits.get(), &letter, 1) == 1;
+            ::_exit(is_told ? write_maps(parent, inner_root) : 0);
+        }
+        return mapper.pid_ > 0 ? Result<IdMapper>{std::move(mapper)}
+                               : Result<IdMapper>{node_errno("forking")};
+    }
+    IdMapper(IdMapper&& other) noexcept
+        : go_{std::move(other.go_)}, pid_{std::exchange(other.pid_, -1)} {}
+    IdMapper& operator=(IdMapper&&) = delete;
+    IdMapper(const IdMapper&) = delete;
+    IdMapper& operator=(const IdMapper&) = delete;
+    ~IdMapper() { static_cast<void>(end()); }
+
+    /// This process is in its namespace now.
+    Status map() {
+        const bool is_told = ::write(go_.get(), "x", 1) == 1;
+        const int error = end();
+        return is_told && error == 0 ? Status{}
+                                     : Status{Error::from_errno(Blame::node,
+                                                                "mapping ids for the PMIx host",
+                                                                is_told ? error : EPIPE)};
+    }
+
+  private:
+    IdMapper() = default;
+
+    static int write_map(const std::string& path, std::uint32_t inner_root) {
+        constexpr std::uint32_t kLast = 0xffff'fffe;
+        const auto line = [](std::uint32_t inside, std::uint32_t outside, std::uint32_t count) {
+            return std::to_string(inside) + ' ' + std::to_string(outside) + ' ' +
+                   std::to_string(count) + '\n';
+        };
+        const std::string text = line(0, inner_root, 1) + line(1, 1, inner_root - 1) +
+                                 line(inner_root + 1, inner_root + 1, kLast - inner_root);
+        const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+        return file && ::write(file.get(), text.data(), text.size()) > 0 ? 0 : errno;
+    }
+
+    static int write_maps(pid_t of, const SpareUser& inner_root) {
+        const std::string path = "/proc/" + std::to_string(of);
+        const int error = write_map(path + "/uid_map", inner_root.uid);
+        return error != 0 ? error : write_map(path + "/gid_map", inner_root.gid);
+    }
+
+    /// Its errno.
+    int end() {
+        go_.reset();
+        int status = 0;
+        const pid_t pid = std::exchange(pid_, -1);
+        if (pid < 0 || ::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+            return ECHILD;
+        }
+        return WEXITSTATUS(status);
+    }
+
+    UniqueFd go_;
+    pid_t pid_ = -1;
+};
+
+}  // namespace
+
+Status leave_node(const SpareUser& spare, const std::string& directory) {
+    if (::chown(directory.c_str(), spare.uid, spare.gid) != 0) {
+        return node_errno("giving " + directory + " to uid " + std::to_string(spare.uid));
+    }
+    Result<IdMapper> mapper = IdMapper::fork(spare);
+    if (!mapper) {
+        return std::move(mapper).error();
+    }
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+        return node_errno("making a user and a network namespace for the PMIx host");
+    }
+    if (Status mapped = mapper->map(); !mapped) {
+        return mapped;
+    }
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 ||
+        ::setresuid(0, 0, 0) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return node_errno("becoming the root of its own user namespace");
+    }
+    if (Status raised = raise_loopback(); !raised) {
+        return raised;
+    }
+    return keep_identity_rights();
+}
+
+Status become(const HostJob& job) {
     invariant(job.uid != 0, "a PMIx host never serves root");
     if (::geteuid() == job.uid && ::getuid() == job.uid) {
         return {};
     }
-    if (::chown(directory.c_str(), job.uid, job.gid) != 0) {
-        return node_errno("giving " + directory + " to uid " + std::to_string(job.uid));
-    }
     const gid_t group = job.gid;
-    // glibc carries each of the three over to every thread.
+    // glibc carries each of the three over to every thread; with the last the kernel takes away
+    // what each may do as root.
     if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
         ::setresuid(job.uid, job.uid, job.uid) != 0) {
         return node_errno("becoming uid " + std::to_string(job.uid));

@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,8 +28,21 @@ constexpr std::uint64_t kMemoryMax = 2U << 30U;
 
 struct Options {
     ServerSettings server;
+    SpareUser spare;
     bool gate = true;
 };
+
+std::optional<SpareUser> parse_spare(std::string_view text) {
+    SpareUser spare;
+    const char* const end = text.data() + text.size();
+    const auto uid = std::from_chars(text.data(), end, spare.uid);
+    if (uid.ec != std::errc{} || uid.ptr == end || *uid.ptr != ':') {
+        return std::nullopt;
+    }
+    const auto gid = std::from_chars(uid.ptr + 1, end, spare.gid);
+    const bool is_sound = gid.ec == std::errc{} && gid.ptr == end && spare.is_sound();
+    return is_sound ? std::optional{spare} : std::nullopt;
+}
 
 Result<Options> read_options(int argc, char** argv) {
     Options options;
@@ -41,6 +56,12 @@ Result<Options> read_options(int argc, char** argv) {
         } else if (const auto security = value_of("--psec=");
                    security == "munge" || security == "native") {
             options.server.security = security;
+        } else if (const auto ids = value_of("--spare="); !ids.empty()) {
+            const std::optional<SpareUser> spare = parse_spare(ids);
+            if (!spare) {
+                return Error{Blame::user, "--spare=UID:GID, neither of them root's"};
+            }
+            options.spare = *spare;
         } else if (word == "--no-gate") {
             options.gate = false;
         } else {
@@ -133,39 +154,37 @@ Status prepare(const Options& options) {
     return options.server.security == "munge" ? munge_answers() : Status{};
 }
 
-/// Nothing where the kernel does not let us: munge alone then keeps strangers from being the
-/// worker, but not from stopping the server.
-Result<std::unique_ptr<Gate>> close_off(const Logger& log) {
+/// The gate, and this process behind it; nothing where the kernel does not let us.
+std::unique_ptr<Gate> close_off(const Options& options, const Logger& log) {
     Result<std::unique_ptr<Gate>> gate = Gate::open(log);
-    if (const Status left = gate ? leave_network() : Status{gate.error()}; !left) {
-        log.warn("the PMIx listener is open to every local user; allow network namespaces",
+    if (const Status left =
+            gate ? leave_node(options.spare, options.server.directory) : Status{gate.error()};
+        !left) {
+        log.warn("this node's other users can't be kept from a PMIx listener",
                  {{"why", left.error().sentence()}});
-        return std::unique_ptr<Gate>{};
+        return nullptr;
     }
-    if (Status raised = raise_loopback(); !raised) {
-        return raised.error();
-    }
-    return gate;
+    return *std::move(gate);
 }
 
 Status run(Options options, const Logger& log) {
     if (Status prepared = prepare(options); !prepared) {
         return prepared;
     }
-    Result<std::unique_ptr<Gate>> gate =
-        options.gate ? close_off(log) : Result<std::unique_ptr<Gate>>{nullptr};
-    if (!gate) {
-        return std::move(gate).error();
+    const std::unique_ptr<Gate> gate = options.gate ? close_off(options, log) : nullptr;
+    if (options.gate && gate == nullptr) {
+        tell(HostReady{.gated = false});  // No listener without a gate: nothing to serve with.
+        return {};
     }
-    options.server.gate = gate->get();
+    options.server.gate = gate.get();
     Mailbox mailbox;
     Result<std::unique_ptr<PmixServer>> server = PmixServer::start(options.server, mailbox);
     if (!server) {
         return std::move(server).error();
     }
     Host host{**server, tell};
-    tell(HostReady{.gated = *gate != nullptr});
-    return serve(host, mailbox, gate->get());
+    tell(HostReady{.gated = gate != nullptr});
+    return serve(host, mailbox, gate.get());
 }
 
 }  // namespace

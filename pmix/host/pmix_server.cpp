@@ -153,7 +153,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const ServerSettings& sett
 }
 
 Status PmixServer::adopt(const HostJob& job) {
-    if (Status became = become(job, settings_.directory); !became) {
+    if (Status became = become(job); !became) {
         return became;
     }
     job_info_ = std::make_unique<JobInfo>(job);

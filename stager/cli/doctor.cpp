@@ -32,6 +32,7 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
         all.push_back(unknown("StageRoot, CacheDir", "only root can tell; run this as root"));
     }
     all.push_back(check_libexec(config));
+    all.push_back(check_pmix());
     append(all, check_roots(config));
     append(all, check_metrics_file(config));
     append(all, check_interfaces(config));

@@ -4,7 +4,12 @@
 #include "stager/daemon/job_directory.h"
 #include "stager/link/munge_check.h"
 
+#include <linux/capability.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -13,6 +18,26 @@
 #include <string_view>
 
 namespace stage {
+namespace {
+
+/// In a child, for it can't be undone: its errno, 0 if it worked.
+int try_namespaces() {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        __user_cap_header_struct head{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+        std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+        const bool is_tried = ::syscall(SYS_capset, &head, none.data()) == 0 &&
+                              ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+        ::_exit(is_tried ? 0 : errno);
+    }
+    int status = 0;
+    if (pid < 0 || ::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+        return ECHILD;
+    }
+    return WEXITSTATUS(status);
+}
+
+}  // namespace
 
 Finding check_stage_root(const Config& config) {
     const std::string subject = "StageRoot";
@@ -27,6 +52,17 @@ Finding check_stage_root(const Config& config) {
 Finding check_munge(const Config& config) {
     const Result<std::string> cipher = seal_and_open(config.munge_socket);
     return cipher ? fine("munge", *cipher) : wrong("munge", cipher.error().sentence());
+}
+
+Finding check_pmix() {
+    const int error = try_namespaces();
+    return error == 0
+               ? fine("PMIx", "its hosts can be kept from this node's other users")
+               : doubtful(
+                     "PMIx",
+                     Error::from_errno(Blame::node, "making namespaces", error).sentence() +
+                         ": stages exchange their cards over the daemons, which takes "
+                         "longer; allow user namespaces (sysctl user.max_user_namespaces)");
 }
 
 Finding check_daemon(const Config& config) {

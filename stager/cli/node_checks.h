@@ -13,6 +13,9 @@ namespace stage {
 [[nodiscard]] Finding check_stage_root(const Config& config);
 /// munged seals and opens again.
 [[nodiscard]] Finding check_munge(const Config& config);
+/// A PMIx host can be kept from this node's other users: namespaces can be made by a process
+/// with no more capabilities than stagecastd's unit has.
+[[nodiscard]] Finding check_pmix();
 /// stagecastd answers on its socket, and is of our release.
 [[nodiscard]] Finding check_daemon(const Config& config);
 /// Somebody listens at its TCP port.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -68,6 +69,11 @@ void HostPool::take(OnHost on_host) {
 }
 
 void HostPool::serve() {
+    while (!waiting_.empty() && is_open_to_all_) {
+        const OnHost call = std::move(waiting_.front());
+        waiting_.pop_front();
+        call(Error{Blame::node, "a PMIx host can't be kept from this node's other users"});
+    }
     while (!waiting_.empty() && !ready_.empty()) {
         const OnHost call = std::move(waiting_.front());
         waiting_.pop_front();
@@ -79,7 +85,30 @@ void HostPool::serve() {
     refill();
 }
 
+/// No gate, no PMIx: whoever waits learns it, and no spare is kept.
+void HostPool::give_up() {
+    if (!std::exchange(is_open_to_all_, true)) {
+        log_.warn(
+            "no PMIx on this node: its other users can't be kept from a listener; stages "
+            "exchange their cards over the daemons",
+            {{"remedy",
+              "allow user namespaces (sysctl user.max_user_namespaces), then restart "
+              "stagecastd"}});
+    }
+    loop_.defer([this] {  // Not from within a host's own callback.
+        for (const Starting& one : starting_) {
+            loop_.cancel(one.timer);
+        }
+        starting_.clear();
+        ready_.clear();
+        serve();
+    });
+}
+
 void HostPool::refill() {
+    if (is_open_to_all_) {
+        return;
+    }
     // After a failure only for somebody who waits: the answer may be that it fails again.
     const std::size_t wanted = waiting_.size() + (retry_ == 0 ? spares_ : 0);
     for (std::size_t have = starting_.size() + ready_.size(); have < wanted; ++have) {
@@ -96,7 +125,10 @@ void HostPool::start_one() {
     PmixHost* const key = host->get();
     key->own(
         [this, key](const FromHost& message) {
-            if (std::holds_alternative<HostReady>(message)) {
+            const auto* ready = std::get_if<HostReady>(&message);
+            if (ready != nullptr && !ready->gated) {
+                give_up();
+            } else if (ready != nullptr) {
                 on_ready(key);
             } else if (const auto* failed = std::get_if<HostFailed>(&message)) {
                 on_failed(key, failed->sentence);

@@ -2,7 +2,8 @@
 //
 // A few are started before there is a job (SpareHosts), because a cold start costs 100 ms on
 // the path of every rank. One that is taken is replaced; one that can't start is tried again,
-// not too often.
+// not too often. Where a host can't keep the node's other users from its listener there are
+// none at all, until the daemon starts anew: stages then exchange their cards over the daemons.
 #pragma once
 
 #include "stager/daemon/pmix_host.h"
@@ -30,6 +31,8 @@ class HostPool {
 
     /// A host that has said READY, later, from the loop; or why there is none.
     void take(OnHost on_host);
+    /// False once a host has said that it can't be closed off here.
+    [[nodiscard]] bool can_serve() const { return !is_open_to_all_; }
 
   private:
     struct Starting {
@@ -41,6 +44,7 @@ class HostPool {
     void start_one();
     void on_ready(PmixHost* host);
     void on_failed(PmixHost* host, const std::string& why);
+    void give_up();
     void serve();
     [[nodiscard]] HostPointer take_starting(PmixHost* host);
 
@@ -55,6 +59,7 @@ class HostPool {
     std::deque<HostPointer> ready_;
     std::deque<OnHost> waiting_;
     Loop::TimerId retry_ = 0;
+    bool is_open_to_all_ = false;
 };
 
 }  // namespace stage

@@ -104,9 +104,9 @@ Result<StagePlan> Planner::complete(const StageRequest& request,
     }
     StagePlan plan = draw_plan(services_.config, request);
     // Who is alone needs no cards at all, and no PMIx host that would wait for it. A host never
-    // serves root.
-    plan.cards_follow =
-        names.size() == 1 || names.size() >= kCardsFollowFrom || request.uid == 0;
+    // serves root. What this node's hosts can't do those of the others hardly can.
+    plan.cards_follow = names.size() == 1 || names.size() >= kCardsFollowFrom ||
+                        request.uid == 0 || !services_.hosts.can_serve();
     for (std::size_t rank = 0; rank < names.size(); ++rank) {
         if (nodes->at(rank).name != names[rank]) {
             return Error{Blame::internal, "Slurm orders other nodes in " + request.node_list};

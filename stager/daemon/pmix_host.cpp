@@ -1,5 +1,6 @@
 #include "stager/daemon/pmix_host.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -113,6 +114,13 @@ void PmixHost::send(const ToHost& message) {
     if (const auto* job = std::get_if<HostJob>(&message)) {
         uid_ = job->uid;
         gid_ = job->gid;
+        if (::fchownat(place_.directory_fd, name_.c_str(), uid_, gid_, AT_SYMLINK_NOFOLLOW) !=
+            0) {
+            lose(Error::from_errno(Blame::node, "giving a PMIx host's directory to its user")
+                     .sentence());
+            return;
+        }
+        output_->belongs_to({.process = kProgramName, .stage = job->name_space, .uid = uid_});
     }
     const Status sent = send_host_message(socket_.get(), encode_to_host(message));
     if (!sent) {

@@ -79,6 +79,7 @@ class Host:
             os.close(file)
 
     def adopt(self, uid, gid, name_space, rank, nodes):
+        os.chown(self.directory, uid, gid)
         self.send(JOB, struct.pack(">II", uid, gid) + text(name_space) +
                   struct.pack(">HI", rank, len(nodes)) + b"".join(text(n) for n in nodes))
 

@@ -71,6 +71,26 @@ def _():
              listeners(host.process.pid))
 
 
+@suite.test("a spare is nobody on the node, and its threads keep no right in a job")
+def _():
+    with Host(HOST) as spare:
+        must(spare.ready(), "it has no gate")
+        must(spare.status("Uid") == ["65534"] * 4 and spare.status("Gid") == ["65534"] * 4,
+             spare.status("Uid"), spare.status("Gid"))
+        must(spare.status("Groups") == [], spare.status("Groups"))
+        setgid_setuid = 0xc0
+        must(int(spare.status("CapPrm")[0], 16) == setgid_setuid, spare.status("CapPrm"))
+        spare.adopt(ALICE, ALICE, "stagecast.spare.0.0", 0, ["n0"])
+        spare.read_environment()
+        tasks = os.listdir(f"/proc/{spare.process.pid}/task")
+        must(len(tasks) > 1, "libpmix has no threads any more")
+        for task in tasks:
+            with open(f"/proc/{spare.process.pid}/task/{task}/status") as file:
+                said = dict(line.split(":", 1) for line in file)
+            must(int(said["CapPrm"], 16) == 0 and int(said["CapEff"], 16) == 0, task, said)
+            must(said["Uid"].split() == [str(ALICE)] * 4, task, said)
+
+
 @suite.test("no gate: three bad logins are noticed, a new host serves")
 def _():
     with hosts(2, "--no-gate") as started:

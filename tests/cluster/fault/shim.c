@@ -6,6 +6,7 @@
 //     write ERRNO LIMIT PREFIX    writing beyond LIMIT bytes of a file below PREFIX fails with ERRNO
 //     read MS PREFIX              each read from a file below PREFIX takes so much longer
 //     clock SECONDS PROGRAMS      the wall clock of these programs (comma separated) is off
+//     unshare ERRNO               no namespace can be made
 //
 // Other clocks (monotonic) are untouched, as a wrong wall clock is in life.
 #define _GNU_SOURCE
@@ -27,6 +28,7 @@ static long long limit_bytes;
 static char prefix[PATH_MAX];
 static long long clock_offset_s;
 static long read_ms;
+static int no_unshare;
 
 static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
 
@@ -41,7 +43,11 @@ __attribute__((constructor)) static void read_fault(void) {
             read_ms = 0;
             rewind(file);
         }
-        if (read_ms == 0 && fscanf(file, "clock %lld %4095s", &clock_offset_s, programs) == 2) {
+        if (read_ms == 0 && fscanf(file, "unshare %d", &no_unshare) != 1) {
+            no_unshare = 0;
+            rewind(file);
+        }
+        if (read_ms == 0 && no_unshare == 0 && fscanf(file, "clock %lld %4095s", &clock_offset_s, programs) == 2) {
             char wanted[PATH_MAX + 2], own[300];
             snprintf(wanted, sizeof wanted, ",%s,", programs);
             snprintf(own, sizeof own, ",%s,", program_invocation_short_name);
@@ -75,6 +81,14 @@ static long long total(const struct iovec* parts, int count) {
 }
 
 static long long here(int fd) { return (long long)lseek(fd, 0, SEEK_CUR); }
+
+int unshare(int what) {
+    static int (*real)(int);
+    if (real == NULL) real = next("unshare");
+    if (no_unshare == 0) return real(what);
+    errno = no_unshare;
+    return -1;
+}
 
 ssize_t write(int fd, const void* data, size_t size) {
     static ssize_t (*real)(int, const void*, size_t);

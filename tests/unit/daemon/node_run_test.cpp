@@ -70,7 +70,7 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     REQUIRE(::chmod(world.scratch.path().c_str(), 0755) == 0);
     make_program(world,
                  "pmix-host",
-                 saying(encode_from_host(HostReady{})) + kHearing +
+                 saying(encode_from_host(HostReady{.gated = true})) + kHearing +
                      saying(encode_from_host(HostEnv{{"A=b"}})) +
                      saying(encode_from_host(HostConnected{})) + "exec sleep 600\n");
     WorkerOutcome failed;
@@ -104,6 +104,31 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     run.abort(Blame::user, "the job has ended");
     world.run_until([&] { return owner.is_gone; });
     CHECK(run.is_gone());
+}
+
+TEST_CASE("a host that can't be closed off serves nobody, and no second one is started") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    REQUIRE(::chmod(world.scratch.path().c_str(), 0755) == 0);
+    make_program(world,
+                 "pmix-host",
+                 "echo x >>" + world.scratch.path("started") + '\n' +
+                     saying(encode_from_host(HostReady{.gated = false})) + "exec sleep 600\n");
+    HostPool& pool = world.services->hosts;
+    CHECK(pool.can_serve());
+    int refused = 0;
+    const auto on_host = [&](const Result<HostPool::HostPointer>& host) {
+        CHECK_FALSE(host);
+        ++refused;
+    };
+    pool.take(on_host);
+    world.run_until([&] { return refused == 1; });
+    CHECK_FALSE(pool.can_serve());
+    pool.take(on_host);
+    world.run_until([&] { return refused == 2; });
+    CHECK(test::content_of(world.scratch.path("started")) == "x\n");
 }
 
 }  // namespace stage
