@@ -59,6 +59,7 @@ deps_test := $(deps_deb) \
   xfsprogs btrfs-progs e2fsprogs        $(# their disks) \
   bindfs fuse3                          $(# a file system that refuses root) \
   zip zstd                              $(# archives) \
+  systemd python3-seccomp               $(# confine the daemon as its unit says) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
 deps_bench := \

@@ -34,9 +34,11 @@ host_start_slurm() {
   fi
 }
 
-# As a journal does, the log gets the time of each line (seconds since the epoch).
+# As systemd starts it: with the rights that its unit leaves it. As a journal does, the log gets the time of each line (seconds since the epoch).
 host_start_stagecastd() {
-  setsid /srv/stagecast/sbin/stagecastd -c /etc/stagecast/stagecast.conf < /dev/null \
+  local -a as=()
+  [ ! -e /srv/confined.py ] || as=(/srv/confined.py /srv/stagecastd.service)
+  setsid "${as[@]}" /srv/stagecast/sbin/stagecastd -c /etc/stagecast/stagecast.conf < /dev/null \
     > >(host_stamp >> "/var/log/stagecastd-$(hostname).log") 2>&1 &
   echo $! > /run/lab/stagecastd.pid
 }
