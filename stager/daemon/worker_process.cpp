@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 
@@ -14,6 +15,12 @@ constexpr Duration kLeaveMax = std::chrono::seconds{2};
 /// Messages that are taken per call: a worker that talks without end leaves the loop time for
 /// others.
 constexpr int kMessagesAtOnce = 64;
+/// The same, of long messages.
+constexpr std::size_t kBytesAtOnce = 4U << 20U;
+/// What a worker may say beside its questions to the cache: PROGRESS twice a
+/// second. One that says more is no worker of ours, and is killed.
+constexpr int kMessagesMax = 20'000;
+constexpr int kMessagesASecond = 100;
 /// More than its socket holds.
 constexpr int kLastWordsMax = 4096;
 
@@ -75,6 +82,8 @@ WorkerProcess::WorkerProcess(Around around, CloserPtr closer, Events events)
       children_{around.children},
       events_{std::move(events)},
       closer_{std::move(closer)},
+      messages_left_{kMessagesMax},
+      messages_since_{around.loop.now()},
       kill_alarm_{around.loop, [this, &counters = around.counters] {
                       ++counters.workers_killed;
                       kill();
@@ -143,6 +152,22 @@ bool WorkerProcess::may_bring_file(const FromWorker& message) {
     return is_file && ++files_ <= kMaxKept + kMaxTreesKept + kMaxBegun && !closer_->is_full();
 }
 
+/// One outcome, and messages at a rate that a worker keeps; else it would have the daemon's
+/// thread.
+bool WorkerProcess::may_say(const FromWorker& message) {
+    if (std::holds_alternative<WorkerOutcome>(message) && ++outcomes_ > 1) {
+        return false;
+    }
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - messages_since_);
+    if (seconds.count() > 0) {
+        messages_since_ += seconds;
+        messages_left_ = static_cast<int>(std::min<std::int64_t>(
+            kMessagesMax, messages_left_ + seconds.count() * kMessagesASecond));
+    }
+    return --messages_left_ >= 0;
+}
+
 /// What it sent and nobody read goes with the socket, descriptors of the user's included.
 void WorkerProcess::hang_up() {
     if (socket_) {
@@ -159,7 +184,10 @@ void WorkerProcess::on_readable() {
 
 void WorkerProcess::take_messages(int most) {
     const std::weak_ptr<bool> alive{alive_};
-    for (int taken = 0; taken < most && !alive.expired() && socket_; ++taken) {
+    std::size_t bytes = 0;
+    for (int taken = 0;
+         taken < most && (ended_ || bytes < kBytesAtOnce) && !alive.expired() && socket_;
+         ++taken) {
         auto received = receive_from_peer(socket_.get(), kMaxFromWorker, closer_);
         if (received && received->kind == PeerMessage::Kind::nothing_yet) {
             return;
@@ -167,12 +195,14 @@ void WorkerProcess::take_messages(int most) {
         const bool is_closed = received && received->kind == PeerMessage::Kind::closed;
         auto message = received && !is_closed ? decode_from_worker(received->message)
                                               : Result<FromWorker>{Error{Blame::internal, ""}};
-        const bool is_sound = message && (!received->file || may_bring_file(*message));
+        const bool is_sound =
+            message && (!received->file || may_bring_file(*message)) && may_say(*message);
         if (!is_sound) {
             hang_up();
             kill_after(is_closed ? kLeaveMax : Duration{0});
             return;
         }
+        bytes += received->message.size();
         const auto call = events_.on_message;
         call(std::move(*message), std::move(received->file));
     }

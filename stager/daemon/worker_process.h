@@ -62,6 +62,7 @@ class WorkerProcess {
     void on_readable();
     void take_messages(int most);
     [[nodiscard]] bool may_bring_file(const FromWorker& message);
+    [[nodiscard]] bool may_say(const FromWorker& message);
     void hang_up();
     void kill();
 
@@ -74,7 +75,10 @@ class WorkerProcess {
     SpawnId id_ = 0;
     pid_t pid_ = -1;
     std::size_t files_ = 0;  ///< Descriptors that it has sent.
-    bool doomed_ = false;    ///< To be killed as soon as it has a process id.
+    int outcomes_ = 0;
+    int messages_left_;       ///< That it may send now.
+    Instant messages_since_;  ///< When it had as many.
+    bool doomed_ = false;     ///< To be killed as soon as it has a process id.
     bool ended_ = false;
     Alarm kill_alarm_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

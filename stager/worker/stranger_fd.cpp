@@ -39,7 +39,7 @@ bool is_in_memory(int fd) {
 }
 
 void StrangerCloser::close(std::vector<UniqueFd> fds) {
-    std::erase_if(fds, [](const UniqueFd& fd) { return !fd || is_in_memory(fd.get()); });
+    std::erase_if(fds, [](const UniqueFd& fd) { return !fd; });
     if (fds.empty()) {
         return;
     }

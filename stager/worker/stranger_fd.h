@@ -1,8 +1,9 @@
 // Who closes a descriptor that a user's process has sent?
 //
 // It may be a file of the user's own file system (FUSE), or a socket that lingers: close() then
-// waits for the user, as long as the user likes. A daemon of one thread doesn't do that itself:
-// what is not in memory is closed by a thread that has nothing else to do, one a user. Nor is
+// waits for the user, as long as the user likes. The last close() of a file in memory frees it,
+// which takes seconds where it is large. A daemon of one thread doesn't do that itself: what a
+// user's process sent is closed by a thread that has nothing else to do, one a user. Nor is
 // such a file read, written or looked at here; it is handed on to a process of its own
 // (cache/copier.h).
 #pragma once

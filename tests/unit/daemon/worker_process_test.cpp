@@ -55,7 +55,7 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
         WARN("skipped: needs root");
         return;
     }
-    constexpr int kEnough = 20'000;
+    constexpr int kEnough = 5'000;
     ServicesWorld world;
     const std::string datagram = "\\001" + escaped(encode_from_worker(WorkerProgress{}));
     const ProgramRequest program =
@@ -90,6 +90,39 @@ TEST_CASE("a worker that talks without end leaves the loop time for others") {
     worker = std::move(*started);
     world.run_until([&] { return heard >= kEnough; });
     CHECK(most <= 64);
+}
+
+TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed") {
+    if (!test::is_root()) {
+        WARN("skipped: needs root");
+        return;
+    }
+    ServicesWorld world;
+    WorkerOutcome outcome;
+    outcome.statistics = "{}";
+    const bool is_flood = GENERATE(true, false);
+    const std::string datagram =
+        "\\001" +
+        escaped(is_flood ? encode_from_worker(WorkerProgress{}) : encode_from_worker(outcome));
+    const std::string say = "printf '" + datagram + "' >&3; ";
+    int heard = 0;
+    std::string ended;
+    auto started =
+        start(world,
+              program_of("/bin/sh",
+                         {"sh",
+                          "-c",
+                          is_flood ? "trap '' PIPE; while " + say + "do :; done; sleep 600"
+                                   : say + say + "sleep 600"}),
+              std::make_shared<StrangerCloser>(),
+              {.on_started = [] {},
+               .on_message = [&](const FromWorker&, const StrangerFd&) { ++heard; },
+               .on_ended = [&](const std::string& why) { ended = why; }});
+    REQUIRE(started);
+    world.run_until([&] { return !ended.empty(); });
+    CHECK(ended == "killed by SIGKILL");
+    CHECK(heard >= (is_flood ? 20'000 : 1));
+    CHECK(heard <= (is_flood ? 30'000 : 1));
 }
 
 TEST_CASE("what a worker writes to stdout and stderr forges no line of the log") {
