@@ -25,7 +25,6 @@
 namespace stage {
 namespace {
 
-constexpr uid_t kNobody = 65534;
 constexpr std::size_t kMaxSentence = 1024;
 enum Word : std::uint8_t { done = 0, failed = 1, room = 2 };
 
@@ -62,18 +61,17 @@ void step_back() {
     static_cast<void>(::syscall(SYS_ioprio_set, 1, 0, kIdleClass));
 }
 
-/// Nobody, with nothing but what it was given.
-Status confine(std::uint64_t size) {
+/// `uid`, with nothing but what it was given.
+Status confine(std::uint64_t size, uid_t uid, gid_t gid) {
     const rlimit none{.rlim_cur = 0, .rlim_max = 0};
     const rlimit whole{.rlim_cur = size, .rlim_max = size};
     if (::setrlimit(RLIMIT_CORE, &none) != 0 || ::setrlimit(RLIMIT_FSIZE, &whole) != 0 ||
         ::setrlimit(RLIMIT_NPROC, &none) != 0 || ::setrlimit(RLIMIT_NOFILE, &none) != 0 ||
-        ::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
-        ::setresuid(kNobody, kNobody, kNobody) != 0 ||
-        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::setgroups(0, nullptr) != 0 || ::setresgid(gid, gid, gid) != 0 ||
+        ::setresuid(uid, uid, uid) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
         ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {  // A new uid has cleared it.
-        return said_errno("becoming nobody");
+        return said_errno("becoming the copier's user");
     }
     return {};
 }
@@ -119,7 +117,7 @@ class Stretches {
     std::uint64_t granted_ = 0;
 };
 
-Result<Content> work_on(const Received& received, int fd) {
+Result<Content> work_on(const Received& received, int fd, uid_t uid, gid_t gid) {
     const auto order = decode_copy_order(received.message);
     if (!order || received.fds.size() != 2) {
         return Error{Blame::internal, "the copier was asked nonsense"};
@@ -130,7 +128,7 @@ Result<Content> work_on(const Received& received, int fd) {
     }
     const std::uint64_t size_max =
         is_part ? part_bytes_max(std::min(order->size, kPartOfMax)) : order->size;
-    if (Status confined = confine(size_max); !confined) {
+    if (Status confined = confine(size_max, uid, gid); !confined) {
         return std::move(confined).error();
     }
     const int from = received.fds[0].get();
@@ -201,13 +199,13 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite
     return hasher.content();
 }
 
-int run_cache_copier(int fd) {
+int run_cache_copier(int fd, uid_t uid, gid_t gid) {
     static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
     const Result<Received> received = receive_with_descriptors(fd);
     if (!received || received->ended) {
         return 1;
     }
-    const Result<Content> content = work_on(*received, fd);
+    const Result<Content> content = work_on(*received, fd, uid, gid);
     ByteWriter answer;
     if (content) {
         answer.u8(Word::done).raw(bytes_of(*content));

@@ -1,11 +1,11 @@
 // How does a staged file get into the cache without root reading it?
 //
 // A process of its own for each file, forked from the clean spawner: it is given two
-// descriptors, becomes nobody, and copies from one to the other, hashing what it writes. What a
-// user does to the file meanwhile changes at worst the digest, and then the copy is thrown
-// away. A file system that hangs (FUSE is the user's) hangs nobody but this process, whose time
-// is limited. The same process is one end of a copy from node to node (sealed_copy.h): then one
-// of its descriptors is a connection, and a job waits for it.
+// descriptors, becomes a user without rights, and copies from one to the other, hashing what it
+// writes. What a user does to the file meanwhile changes at worst the digest, and then the copy
+// is thrown away. A file system that hangs (FUSE is the user's) hangs nobody but this process,
+// whose time is limited. The same process is one end of a copy from node to node
+// (sealed_copy.h): then one of its descriptors is a connection, and a job waits for it.
 //
 // How large a file is only its user says until it is read. So what is written is asked for a
 // stretch at a time, once there is something to write: whoever claims much sends nobody's
@@ -25,6 +25,8 @@
 #include "stager/cache/source_stamp.h"
 #include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
+
+#include <sys/types.h>
 
 #include <functional>
 #include <optional>
@@ -53,8 +55,9 @@ struct CopyOrder {
     return std::chrono::seconds{60 + size / kLeastBytesPerS};
 }
 
-/// The role: one request from `fd`, one answer. Its exit status.
-[[nodiscard]] int run_cache_copier(int fd);
+/// The role: one request from `fd`, one answer, as `uid` and `gid`, whom nothing
+/// belongs. Its exit status.
+[[nodiscard]] int run_cache_copier(int fd, uid_t uid, gid_t gid);
 
 /// Copies `size` bytes, as a reflink where the file system can, and makes sure that they are on
 /// the disk. Fails on a file that is not regular or has not so many. A reflink with holes would

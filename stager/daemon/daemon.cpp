@@ -3,6 +3,7 @@
 #include "stager/config/reload.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run_directory.h"
+#include "stager/spawn/service_user.h"
 
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -93,7 +94,8 @@ Status Daemon::open_children(Spawner spawner) {
                                 log_,
                                 {.program = config_.libexec_dir + "/stagecast-pmix-host",
                                  .directory = config_.run_dir + "/hosts",
-                                 .directory_fd = -1},
+                                 .directory_fd = -1,
+                                 .spare = service_user()},
                                 config_.spare_hosts);
     if (!hosts) {
         return hosts.error();

@@ -8,6 +8,7 @@
 #include "stager/daemon/daemon.h"
 #include "stager/daemon/slurm_query.h"
 #include "stager/link/munge_client.h"
+#include "stager/spawn/service_user.h"
 #include "stager/spawn/spawner.h"
 #include "transport/base/log.h"
 
@@ -93,7 +94,9 @@ int serve(const Config& config, const Options& options) {
                                                 return run_munge_helper(fd, socket);
                                             },
                                             [](int fd) { return run_slurm_query(fd); },
-                                            [](int fd) { return run_cache_copier(fd); }},
+                                            [user = service_user()](int fd) {
+                                                return run_cache_copier(fd, user.uid, user.gid);
+                                            }},
                                   .cgroup = own_cgroup()});
     if (!spawner) {
         log.error(spawner.error().sentence());

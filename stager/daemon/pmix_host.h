@@ -23,6 +23,7 @@ struct HostPlace {
     std::string program;    ///< LibexecDir/stagecast-pmix-host.
     std::string directory;  ///< RUN_DIR/hosts.
     int directory_fd = -1;
+    UserIdentity spare{};  ///< As whom a host waits for its job.
 };
 
 class PmixHost {

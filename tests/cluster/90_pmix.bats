@@ -50,9 +50,9 @@ copied() {   # to the nodes beside the source's
 spare_listens() { lab on "$1" bash -c 'ss -Hltnp "src 127.0.0.1" | grep -q stagecast-pmix'; }
 no_spare() { ! lab on "$1" pgrep -x stagecast-pmix-; }
 
-@test "a spare listens behind its gate, as nobody" {
+@test "a spare listens behind its gate, as a user without rights" {
   wait_for 10 spare_listens n0
-  [ "$(lab on n0 bash -c 'ps -o user= -p "$(pgrep -x stagecast-pmix-)"')" = nobody ]
+  [ "$(lab on n0 bash -c 'ps -o user:16= -p "$(pgrep -x stagecast-pmix-)"')" = stagecast ]
 }
 
 @test "without user namespaces there is no listener, and a stage's cards go over the daemons" {

@@ -31,6 +31,9 @@ config_users() {
     echo "$user:x:$id:" >> "$DIR/etc/group"
     install -d -m 700 -o "$id" -g "$id" "$DIR/home/$user"
   done
+  sed -i '/^stagecast:/d' "$DIR/etc/passwd" "$DIR/etc/group"   # as the packages make it
+  echo 'stagecast:x:990:990::/nonexistent:/usr/sbin/nologin' >> "$DIR/etc/passwd"
+  echo 'stagecast:x:990:' >> "$DIR/etc/group"
   echo 'project:x:2100:alice,bob' >> "$DIR/etc/group"
 }
 

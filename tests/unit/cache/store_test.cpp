@@ -263,7 +263,7 @@ TEST_CASE("the copier becomes nobody, copies, and says what it was") {
     const UniqueFd ours{ends[0]};
     const pid_t child = ::fork();
     if (child == 0) {
-        const int status = run_cache_copier(ends[1]);
+        const int status = run_cache_copier(ends[1], 65534, 65534);
         ::_exit(::getuid() == 65534 && ::setuid(0) != 0 ? status : 99);
     }
     ::close(ends[1]);

@@ -15,6 +15,10 @@
 
 namespace stage {
 
+inline int copy_as_nobody(int fd) {
+    return run_cache_copier(fd, 65'534, 65'534);
+}
+
 inline constexpr std::uint32_t kAlice = 2001;
 inline constexpr std::uint32_t kBob = 2002;
 
@@ -36,7 +40,7 @@ inline Digest128 sum_of_text(const std::string& text) {
 /// A daemon's loop and spawner around a cache.
 class CacheWorld {
   public:
-    explicit CacheWorld(std::uint64_t size, const SpawnRole& copier = run_cache_copier) {
+    explicit CacheWorld(std::uint64_t size, const SpawnRole& copier = copy_as_nobody) {
         config_.cache_dir = scratch_.path("cache");
         config_.stage_root = scratch_.path("stage");
         config_.cache_size = size;
