@@ -73,8 +73,8 @@ class WorkerProcess {
             const auto message = decode_from_worker(received->message);
             REQUIRE(message);
             asks += std::holds_alternative<WorkerAsk>(*message) ? 1U : 0U;
-            if (const auto* one = std::get_if<WorkerLeft>(&*message)) {
-                left.insert(left.end(), one->entries.begin(), one->entries.end());
+            if (const auto* told = std::get_if<WorkerLeft>(&*message)) {
+                left.insert(left.end(), told->entries.begin(), told->entries.end());
             }
             if (const auto* wanted = std::get_if<Message>(&*message)) {
                 return *wanted;
