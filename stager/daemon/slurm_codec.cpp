@@ -9,8 +9,16 @@ constexpr std::size_t kQuestionMax = 1U << 20U;
 constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kSentenceMax = 4096;
 
-enum class Ask : std::uint8_t { expand = 1, resolve = 2, job = 3, cancel = 4, keepers = 5 };
-enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2 };
+enum class Ask : std::uint8_t {
+    expand = 1,
+    resolve = 2,
+    job = 3,
+    cancel = 4,
+    keepers = 5,
+    jobs = 6,
+    failure = 7
+};
+enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2, jobs = 3 };
 
 void write_nodes(ByteWriter& out, const std::vector<SlurmNode>& nodes) {
     out.u8(static_cast<std::uint8_t>(Told::nodes))
@@ -50,16 +58,54 @@ CancelOrder read_order(ByteReader& reader) {
     return order;
 }
 
+FailureOrder read_failure(ByteReader& reader) {
+    FailureOrder order;
+    order.job_id = reader.u32();
+    order.requeue = reader.u8() != 0;
+    order.sentence = reader.text(kSentenceMax);
+    return order;
+}
+
+JobsQuestion read_job_ids(ByteReader& reader) {
+    JobsQuestion question;
+    const std::size_t count = reader.u32();
+    if (count > kJobsMax) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        question.job_ids.push_back(reader.u32());
+    }
+    return question;
+}
+
+void write_job(ByteWriter& out, const SlurmJob& job) {
+    out.u8(static_cast<std::uint8_t>(job.state)).u32(job.restart_count);
+    out.text(job.word).text(job.node_list);
+}
+
 SlurmJob read_job(ByteReader& reader) {
     SlurmJob job;
     const std::uint8_t state = reader.u8();
     job.state = static_cast<SlurmJobState>(state);
     job.restart_count = reader.u32();
     job.word = reader.text(kNameMax);
+    job.node_list = reader.text(kQuestionMax);
     if (state > static_cast<std::uint8_t>(SlurmJobState::completing)) {
         reader.fail();
     }
     return job;
+}
+
+std::vector<SlurmJob> read_jobs(ByteReader& reader) {
+    std::vector<SlurmJob> jobs;
+    const std::size_t count = reader.u32();
+    if (count > kJobsMax) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        jobs.push_back(read_job(reader));
+    }
+    return jobs;
 }
 
 }  // namespace
@@ -77,6 +123,16 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         out.text(std::string_view{order->sentence}.substr(0, kSentenceMax));
     } else if (std::holds_alternative<KeepersQuestion>(question)) {
         out.u8(static_cast<std::uint8_t>(Ask::keepers));
+    } else if (const auto* jobs = std::get_if<JobsQuestion>(&question)) {
+        out.u8(static_cast<std::uint8_t>(Ask::jobs));
+        out.u32(static_cast<std::uint32_t>(jobs->job_ids.size()));
+        for (const std::uint32_t job_id : jobs->job_ids) {
+            out.u32(job_id);
+        }
+    } else if (const auto* failure = std::get_if<FailureOrder>(&question)) {
+        out.u8(static_cast<std::uint8_t>(Ask::failure)).u32(failure->job_id);
+        out.u8(failure->requeue ? 1 : 0);
+        out.text(std::string_view{failure->sentence}.substr(0, kSentenceMax));
     } else {
         out.u8(static_cast<std::uint8_t>(Ask::job));
         out.u32(std::get<JobStateQuestion>(question).job_id);
@@ -103,6 +159,12 @@ Result<SlurmQuestion> decode_question(Bytes message) {
         case Ask::keepers:
             question = KeepersQuestion{};
             break;
+        case Ask::jobs:
+            question = read_job_ids(reader);
+            break;
+        case Ask::failure:
+            question = read_failure(reader);
+            break;
         default:
             reader.fail();
             break;
@@ -121,10 +183,16 @@ std::vector<std::byte> encode_slurm_answer(const Result<SlurmAnswer>& answer) {
         out.text(std::string_view{answer.error().sentence()}.substr(0, kSentenceMax));
     } else if (const auto* nodes = std::get_if<std::vector<SlurmNode>>(&*answer)) {
         write_nodes(out, *nodes);
+    } else if (const auto* job = std::get_if<SlurmJob>(&*answer)) {
+        out.u8(static_cast<std::uint8_t>(Told::job));
+        write_job(out, *job);
     } else {
-        const auto& job = std::get<SlurmJob>(*answer);
-        out.u8(static_cast<std::uint8_t>(Told::job)).u8(static_cast<std::uint8_t>(job.state));
-        out.u32(job.restart_count).text(job.word);
+        const auto& jobs = std::get<std::vector<SlurmJob>>(*answer);
+        out.u8(static_cast<std::uint8_t>(Told::jobs));
+        out.u32(static_cast<std::uint32_t>(jobs.size()));
+        for (const SlurmJob& one : jobs) {
+            write_job(out, one);
+        }
     }
     return out.take();
 }
@@ -146,6 +214,9 @@ Result<SlurmAnswer> decode_slurm_answer(Bytes message) {
             break;
         case Told::job:
             answer = read_job(reader);
+            break;
+        case Told::jobs:
+            answer = read_jobs(reader);
             break;
         default:
             reader.fail();

@@ -1,12 +1,12 @@
 #include "stager/daemon/slurm_nodes.h"
 
 #include "stager/cache/keeper_choice.h"
+#include "stager/daemon/name_lookup.h"
 #include "stager/daemon/slurm_releases.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-#include <arpa/inet.h>
 #include <netdb.h>
 
 #include <array>
@@ -19,53 +19,39 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kNameMax = 255;
+/// For all names of one question; slurmctld had its time before.
+constexpr Duration kLookUpMax = std::chrono::seconds{5};
 
 struct NodesFree {
     void operator()(node_info_msg_t* nodes) const { ::slurm_free_node_info_msg(nodes); }
-};
-struct AddressesFree {
-    void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
 };
 struct MallocFree {
     void operator()(char* text) const { std::free(text); }  // NOLINT: libslurm's malloc
 };
 
-/// Of several addresses one of IPv4, if there is any, as Slurm itself takes unless it is told
-/// otherwise; getaddrinfo() puts IPv6 first.
-const addrinfo& chosen(const addrinfo& first) {
-    for (const addrinfo* one = &first; one != nullptr; one = one->ai_next) {
-        if (one->ai_family == AF_INET) {
-            return *one;
-        }
-    }
-    return first;
+std::string text_or_empty(const char* text) {
+    return text == nullptr ? std::string{} : text;
 }
 
-/// NodeAddr may be a name: then it is looked up here, where that may take its time.
-Result<std::string> numeric(const std::string& node, const std::string& address) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const int failed = ::getaddrinfo(address.c_str(), nullptr, &hints, &list);
-    const std::unique_ptr<addrinfo, AddressesFree> found{list};
+std::string joined(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+        list += (list.empty() ? "" : ",") + name;
+    }
+    return list;
+}
+
+/// Numeric; empty where slurmctld found none itself.
+std::string text_of(const sockaddr_storage& address) {
     std::array<char, NI_MAXHOST> text{};
-    const addrinfo* one = failed == 0 ? &chosen(*found) : nullptr;
-    if (one == nullptr || ::getnameinfo(one->ai_addr,
-                                        one->ai_addrlen,
+    const bool is_known = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address),  // NOLINT
+                                        sizeof address,
                                         text.data(),
                                         text.size(),
                                         nullptr,
                                         0,
-                                        NI_NUMERICHOST) != 0) {
-        return Error{Blame::node,
-                     "node " + node + ": its NodeAddr " + address + " has no address (" +
-                         ::gai_strerror(failed) + ")"};
-    }
-    return std::string{text.data()};
-}
-
-std::string text_or_empty(const char* text) {
-    return text == nullptr ? std::string{} : text;
+                                        NI_NUMERICHOST) == 0;
+    return is_known ? text.data() : "";
 }
 
 /// It will hardly answer.
@@ -77,8 +63,8 @@ bool is_away(const node_info_t& node) {
 
 using Addresses = std::unordered_map<std::string, std::string>;
 
-/// Nodes with their NodeAddr, or those of them that aren't away. `only`: this one alone, as all
-/// nodes of a large job may ask for their first one at once.
+/// Nodes with their NodeAddr, or those of them that aren't away; `only`: this one alone. The
+/// table of all nodes is long: it is loaded where Slurm has no shorter answer.
 Result<Addresses> load_nodes(bool may_be_away, const std::string& only = {}) {
     node_info_msg_t* loaded = nullptr;
     std::string name = only;
@@ -103,19 +89,43 @@ Result<Addresses> load_nodes(bool may_be_away, const std::string& only = {}) {
     return addresses;
 }
 
+/// The addresses of `names`, by one call of Slurm's.
+Result<Addresses> load_addresses(const std::vector<std::string>& names) {
+    if (names.size() == 1) {
+        return load_nodes(true, names.front());
+    }
+    if constexpr (kHasNodeAddresses) {
+        Addresses addresses;
+        const int done = each_node_address(
+            joined(names), [&](const char* name, const sockaddr_storage& address) {
+                addresses[name] = text_of(address);
+            });
+        if (done != SLURM_SUCCESS && errno != SLURM_NO_CHANGE_IN_DATA) {
+            return no_slurm_answer("the addresses of nodes");
+        }
+        return addresses;
+    }
+    return load_nodes(true);
+}
+
 /// One without an address, where that may be, has an empty one.
 Result<SlurmAnswer> with_addresses(const std::vector<std::string>& names,
                                    const Addresses& addresses,
                                    bool may_miss) {
-    std::vector<SlurmNode> resolved;
+    std::vector<NodeName> given;
     for (const std::string& name : names) {
         const auto found = addresses.find(name);
-        const std::string given = found == addresses.end() ? std::string{} : found->second;
-        auto address = numeric(name, given.empty() ? name : given);
+        const bool is_given = found != addresses.end() && !found->second.empty();
+        given.push_back({.node = name, .address = is_given ? found->second : name});
+    }
+    auto looked_up = look_up_all(std::move(given), kLookUpMax);
+    std::vector<SlurmNode> resolved;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto& address = looked_up[i];
         if (!address && !may_miss) {
             return std::move(address).error();
         }
-        resolved.push_back({.name = name, .address = address ? std::move(*address) : ""});
+        resolved.push_back({.name = names[i], .address = address ? std::move(*address) : ""});
     }
     return SlurmAnswer{std::move(resolved)};
 }
@@ -153,7 +163,7 @@ Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question) {
     if (!names) {
         return names.error();
     }
-    const auto addresses = load_nodes(true, names->size() == 1 ? names->front() : "");
+    const auto addresses = load_addresses(*names);
     return addresses ? with_addresses(*names, *addresses, question.may_miss)
                      : Result<SlurmAnswer>{addresses.error()};
 }

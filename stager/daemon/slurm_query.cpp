@@ -14,6 +14,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <memory>
 
 namespace stage {
@@ -50,7 +51,12 @@ std::string_view word_of(std::uint32_t state) {
 SlurmJob describe(const slurm_job_info_t& job) {
     return {.state = state_of_job(job.job_state),
             .restart_count = job.restart_cnt,
-            .word = std::string{word_of(job.job_state)}};
+            .word = std::string{word_of(job.job_state)},
+            .node_list = job.nodes == nullptr ? "" : job.nodes};
+}
+
+SlurmJob absent_job() {
+    return {.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"};
 }
 
 Result<SlurmAnswer> job_state(std::uint32_t job_id) {
@@ -68,18 +74,68 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
             return SlurmAnswer{describe(jobs->job_array[i])};
         }
     }
-    return SlurmAnswer{
-        SlurmJob{.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"}};
+    return SlurmAnswer{absent_job()};
+}
+
+/// By one call where Slurm has it.
+Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
+    std::vector<SlurmJob> jobs(job_ids.size(), absent_job());
+    if constexpr (kHasJobStates) {
+        std::map<std::uint32_t, std::uint32_t> states;
+        const int done = each_job_state(
+            job_ids,
+            [&](std::uint32_t job_id, std::uint32_t state) { states[job_id] = state; });
+        if (done != SLURM_SUCCESS && errno != ESLURM_INVALID_JOB_ID) {
+            return no_slurm_answer("the jobs' states");
+        }
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            if (const auto found = states.find(job_ids[i]); found != states.end()) {
+                jobs[i].state = state_of_job(found->second);
+                jobs[i].word = word_of(found->second);
+            }
+        }
+        return SlurmAnswer{std::move(jobs)};
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto one = job_state(job_ids[i]);
+        if (!one) {
+            return one.error();
+        }
+        const auto& job = std::get<SlurmJob>(*one);
+        jobs[i].state = job.state;
+        jobs[i].word = job.word;
+    }
+    return SlurmAnswer{std::move(jobs)};
+}
+
+bool comment_on(std::uint32_t job_id, std::string comment) {
+    job_desc_msg_t change{};
+    ::slurm_init_job_desc_msg(&change);
+    name_job(change, job_id);
+    change.admin_comment = comment.data();
+    return ::slurm_update_job(&change) == SLURM_SUCCESS;
+}
+
+/// JOB_RUNNING as a flag: a job that does not run any more is left as it is, by slurmctld.
+Result<SlurmAnswer> on_failure(const FailureOrder& order) {
+    SlurmJob told{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
+    if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) == SLURM_SUCCESS) {
+        told = {.state = SlurmJobState::ended, .restart_count = 0, .word = "REQUEUED"};
+    } else if (order.requeue) {
+        told.word = ::slurm_strerror(errno);
+    }
+    const bool is_requeued = told.state == SlurmJobState::ended;
+    if (!comment_on(order.job_id, order.sentence + (is_requeued ? " (requeued)" : "")) &&
+        !is_requeued) {
+        return no_slurm_answer("whether it keeps the job's AdminComment");
+    }
+    return SlurmAnswer{std::move(told)};
 }
 
 /// Says why where anybody can read it, then cancels. Only the cancelling must work.
 Result<SlurmAnswer> cancel(CancelOrder order) {
     static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
-    job_desc_msg_t change{};
-    ::slurm_init_job_desc_msg(&change);
-    name_job(change, order.job_id);
-    change.admin_comment = order.sentence.data();
-    static_cast<void>(::slurm_update_job(&change));
+    static_cast<void>(comment_on(order.job_id, order.sentence));
     const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
                                    : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
     if (done != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE) {
@@ -125,6 +181,12 @@ Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
     }
     if (std::holds_alternative<KeepersQuestion>(question)) {
         return find_keepers();
+    }
+    if (const auto* ask = std::get_if<JobsQuestion>(&question)) {
+        return job_states(ask->job_ids);
+    }
+    if (const auto* order = std::get_if<FailureOrder>(&question)) {
+        return on_failure(*order);
     }
     return job_state(std::get<JobStateQuestion>(question).job_id);
 }

@@ -38,8 +38,22 @@ struct ResolveQuestion {
 };
 /// The nodes that files' readers are agreed upon at (cache/keeper_choice.h), with addresses.
 struct KeepersQuestion {};
+/// One job with all that a stage needs to know of it. The answer is a SlurmJob.
 struct JobStateQuestion {
     std::uint32_t job_id = 0;
+};
+/// The states of many jobs, and no more of them. The answer is a SlurmJob each, in this order.
+struct JobsQuestion {
+    std::vector<std::uint32_t> job_ids;
+};
+/// No question: a whole job's staging has failed. `sentence` becomes the job's AdminComment,
+/// and with `requeue` a batch job that still runs and may be requeued goes back to the queue.
+/// The answer is a SlurmJob: `ended` if it was requeued, else `alive`, with the reason as its
+/// word.
+struct FailureOrder {
+    std::uint32_t job_id = 0;
+    bool requeue = false;
+    std::string sentence;
 };
 /// No question: the job (or, where `step_id` names one, the step) is to be cancelled.
 /// `sentence` goes to whoever waits at a terminal, and into the job's admin comment. The answer
@@ -49,8 +63,13 @@ struct CancelOrder {
     std::optional<std::uint32_t> step_id;
     std::string sentence;
 };
-using SlurmQuestion = std::
-    variant<ExpandQuestion, ResolveQuestion, JobStateQuestion, CancelOrder, KeepersQuestion>;
+using SlurmQuestion = std::variant<ExpandQuestion,
+                                   ResolveQuestion,
+                                   JobStateQuestion,
+                                   CancelOrder,
+                                   KeepersQuestion,
+                                   JobsQuestion,
+                                   FailureOrder>;
 
 struct SlurmNode {
     std::string name;
@@ -69,14 +88,17 @@ enum class SlurmJobState : std::uint8_t {
 [[nodiscard]] SlurmJobState state_of_job(std::uint32_t slurm_state);
 struct SlurmJob {
     SlurmJobState state = SlurmJobState::alive;
-    std::uint32_t restart_count = 0;
-    std::string word;  ///< Slurm's name of the state, "CANCELLED".
+    std::uint32_t restart_count = 0;  ///< 0 in the answer to a JobsQuestion.
+    std::string word;                 ///< Slurm's name of the state, "CANCELLED".
+    std::string node_list{};  ///< Of the allocation; in the answer to a JobStateQuestion only.
     bool operator==(const SlurmJob&) const = default;
 };
-using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob>;
+using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<SlurmJob>>;
 
 /// More nodes than this in one list are refused.
 inline constexpr std::size_t kNodesMax = 65'536;
+/// More jobs than this in one question are refused.
+inline constexpr std::size_t kJobsMax = 4096;
 /// How long a child may take. An unanswering slurmctld costs one such child at a time.
 inline constexpr Duration kSlurmAnswerMax = std::chrono::seconds{15};
 

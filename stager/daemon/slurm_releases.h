@@ -6,8 +6,13 @@
 
 #include <slurm/slurm.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace stage {
 
@@ -65,5 +70,84 @@ inline void name_job(job_desc_msg_t& change, std::uint32_t job_id) {
     return job.job_id;
 #endif
 }
+
+[[nodiscard]] inline int requeue_job(std::uint32_t job_id, std::uint32_t flags) {
+#if SLURM_VERSION_NUMBER >= 0x1a0500
+    return ::slurm_requeue(whole_job(job_id), flags);
+#else
+    return ::slurm_requeue(job_id, flags);
+#endif
+}
+
+/// Calls each(name, address) for the nodes of a list that Slurm knows. Not SLURM_SUCCESS: errno
+/// says why. What libslurm hands out is not freed: it exports no way, and the child ends soon.
+#if SLURM_VERSION_NUMBER >= 0x170b00
+inline constexpr bool kHasNodeAddresses = true;
+template <class Each>
+[[nodiscard]] int each_node_address(std::string list, Each each) {
+    slurm_node_alias_addrs_t* told = nullptr;
+    const int done = ::slurm_get_node_alias_addrs(list.data(), &told);
+    if (done != SLURM_SUCCESS || told == nullptr) {
+        return done;
+    }
+    const std::unique_ptr<hostlist, HostlistFree> names{
+        ::slurm_hostlist_create(told->node_list)};
+    for (std::uint32_t i = 0; names != nullptr && i < told->node_cnt; ++i) {
+        char* const name = ::slurm_hostlist_shift(names.get());
+        if (name == nullptr) {
+            break;
+        }
+        each(name, told->node_addrs[i]);
+        std::free(name);  // NOLINT: libslurm's malloc
+    }
+    return SLURM_SUCCESS;
+}
+#else
+inline constexpr bool kHasNodeAddresses = false;
+template <class Each>
+[[nodiscard]] int each_node_address(const std::string& list, Each each) {
+    static_cast<void>(list);
+    static_cast<void>(each);
+    return SLURM_ERROR;
+}
+#endif
+
+/// Calls each(job_id, state) for these jobs and maybe others, among them all tasks of an array
+/// whose id is asked for. Jobs that slurmctld does not know are left out.
+#if SLURM_VERSION_NUMBER >= 0x180500
+inline constexpr bool kHasJobStates = true;
+template <class Each>
+[[nodiscard]] int each_job_state(const std::vector<std::uint32_t>& job_ids, Each each) {
+    std::vector<slurm_selected_step_t> asked;
+    for (const std::uint32_t job_id : job_ids) {
+        slurm_selected_step_t one{};
+        one.array_task_id = NO_VAL;
+        one.het_job_offset = NO_VAL;
+        one.step_id.job_id = job_id;
+        one.step_id.step_id = NO_VAL;
+        one.step_id.step_het_comp = NO_VAL;
+        asked.push_back(one);
+    }
+    job_state_response_msg_t* told = nullptr;
+    const int done =
+        ::slurm_load_job_state(static_cast<int>(asked.size()), asked.data(), &told);
+    const int cause = errno;
+    for (std::uint32_t i = 0; done == SLURM_SUCCESS && told != nullptr && i < told->jobs_count;
+         ++i) {
+        each(told->jobs[i].job_id, told->jobs[i].state);
+    }
+    ::slurm_free_job_state_response_msg(told);
+    errno = cause;
+    return done;
+}
+#else
+inline constexpr bool kHasJobStates = false;
+template <class Each>
+[[nodiscard]] int each_job_state(const std::vector<std::uint32_t>& job_ids, Each each) {
+    static_cast<void>(job_ids);
+    static_cast<void>(each);
+    return SLURM_ERROR;
+}
+#endif
 
 }  // namespace stage

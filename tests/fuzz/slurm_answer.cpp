@@ -49,12 +49,22 @@ std::vector<FuzzSeed> fuzz_seeds() {
     const SlurmJob job{.state = SlurmJobState::ended, .restart_count = 1, .word = "CANCELLED"};
     const SlurmJob completing{
         .state = SlurmJobState::completing, .restart_count = 0, .word = "TIMEOUT"};
+    const SlurmJob running{.state = SlurmJobState::alive,
+                           .restart_count = 0,
+                           .word = "RUNNING",
+                           .node_list = "n[0-3]"};
+    const FailureOrder failure{
+        .job_id = 4711, .requeue = true, .sentence = "stagecast: node n1: no space"};
     return {{"expand", chosen(0, encode_question(ExpandQuestion{"n[0-3]"}))},
             {"resolve", chosen(0, encode_question(ResolveQuestion{"n[0-3]"}))},
             {"keepers", chosen(0, encode_question(KeepersQuestion{}))},
             {"job_state", chosen(0, encode_question(JobStateQuestion{4711}))},
+            {"jobs_asked", chosen(0, encode_question(JobsQuestion{{4711, 4712}}))},
+            {"failure", chosen(0, encode_question(failure))},
             {"nodes", chosen(1, encode_slurm_answer(SlurmAnswer{nodes}))},
             {"job", chosen(1, encode_slurm_answer(SlurmAnswer{job}))},
+            {"running", chosen(1, encode_slurm_answer(SlurmAnswer{running}))},
+            {"jobs", chosen(1, encode_slurm_answer(SlurmAnswer{std::vector{job, running}}))},
             {"completing", chosen(1, encode_slurm_answer(SlurmAnswer{completing}))}};
 }
 
