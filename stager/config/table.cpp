@@ -160,8 +160,9 @@ constexpr std::array kKeys{
               "How long the other nodes wait for a node whose prolog has not begun."},
     ConfigKey{"WatchInterval",
               TimeKey{&Config::watch_interval, milliseconds{100}, seconds{600}},
-              "2",
-              "How often the job's first node asks slurmctld whether the job is still wanted."},
+              "10",
+              "How often the job's first node asks slurmctld whether the job is still wanted, "
+              "while it is staged; the first time after 2 s, if that is sooner."},
     ConfigKey{"Interface",
               InterfacesKey{&Config::interfaces},
               "",

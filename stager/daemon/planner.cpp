@@ -1,7 +1,10 @@
 #include "stager/daemon/planner.h"
 
+#include "stager/daemon/host_list.h"
+
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 namespace stage {
 namespace {
@@ -53,68 +56,127 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     return plan;
 }
 
+std::optional<Error> objection_to_nodes(const std::vector<std::string>& names,
+                                        const SlurmJob& job) {
+    if (job.state == SlurmJobState::absent) {
+        return Error{Blame::user, "Slurm knows no such job"};
+    }
+    const auto nodes = expand_host_list(job.node_list);
+    if (!nodes) {
+        return Error{Blame::node, "slurmctld does not tell the job's nodes"};
+    }
+    const std::unordered_set<std::string> all{nodes->begin(), nodes->end()};
+    for (const std::string& name : names) {
+        if (!all.contains(name)) {
+            return Error{Blame::user,
+                         "the step's node list names " + name +
+                             ", which is not a node of the job (" + job.node_list +
+                             "); don't set SLURM_STEP_NODELIST"};
+        }
+    }
+    return std::nullopt;
+}
+
 void Planner::make(const StageRequest& request,
                    std::vector<std::string> names,
                    OnPlan on_plan) {
-    const bool is_alone = names.size() == 1;
-    const bool remembered_all = remembered(names).has_value();
-    const SlurmAnswer own{std::vector<SlurmNode>{{.name = names.front(), .address = {}}}};
-    auto complete_with = [this, request, names = std::move(names), call = std::move(on_plan)](
-                             const Result<SlurmAnswer>& answer) {
-        call(complete(request, names, answer));
-    };
-    if (!is_alone) {
-        asker_.ask(ResolveQuestion{request.node_list},
-                   std::move(complete_with),
-                   remembered_all ? kPatienceIfKnown : kSlurmAnswerMax);
+    request_ = request;
+    names_ = std::move(names);
+    on_plan_ = std::move(on_plan);
+    // A step on this node alone makes no other daemon work, so its list need not be believed.
+    if (names_.size() == 1 || request_.key.step_id == kWholeJob) {
+        find_addresses();
         return;
     }
-    services_.loop.defer([own, complete_with, alive = std::weak_ptr<bool>{alive_}] {
-        if (!alive.expired()) {
-            complete_with(own);
-        }
-    });
+    asker_.ask(JobStateQuestion{request_.key.job_id},
+               [this](const Result<SlurmAnswer>& answer) { on_job(answer); });
 }
 
-/// Where the nodes were when Slurm last said so; nothing if it has never said it of one of
-/// them.
-std::optional<std::vector<SlurmNode>> Planner::remembered(
-    const std::vector<std::string>& names) const {
-    std::vector<SlurmNode> nodes;
-    for (const std::string& name : names) {
-        const auto found = services_.addresses.find(name);
-        if (found == services_.addresses.end()) {
-            return std::nullopt;
-        }
-        nodes.push_back({.name = name, .address = found->second});
+void Planner::on_job(const Result<SlurmAnswer>& answer) {
+    const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+    if (job == nullptr) {
+        on_plan_(
+            (answer ? Error{Blame::internal, "another answer than asked for"} : answer.error())
+                .within("asking for the nodes of the step's job"));
+        return;
     }
-    return nodes;
+    job_ = *job;
+    if (auto objection = objection_to_nodes(names_, *job)) {
+        on_plan_(*std::move(objection));
+        return;
+    }
+    find_addresses();
 }
 
-Result<StagePlan> Planner::complete(const StageRequest& request,
-                                    const std::vector<std::string>& names,
-                                    const Result<SlurmAnswer>& answer) {
-    const auto known = answer ? std::nullopt : remembered(names);
-    if (!answer && !known) {
-        return Error{answer.error()}.within("looking up the nodes' addresses");
+/// Those that Slurm has to be asked for.
+std::vector<std::string> Planner::unknown() const {
+    const Instant now = services_.loop.now();
+    std::vector<std::string> unknown;
+    for (const std::string& name : names_) {
+        const auto asked = services_.addressed.find(name);
+        if (asked == services_.addressed.end() || asked->second + kAddressAge < now) {
+            unknown.push_back(name);
+        }
     }
-    const auto* nodes = known ? &*known : std::get_if<std::vector<SlurmNode>>(&*answer);
-    if (nodes == nullptr || nodes->size() != names.size()) {
-        return Error{Blame::internal, "Slurm counts other nodes in " + request.node_list};
+    return unknown;
+}
+
+/// Of whatever age.
+bool Planner::has_all() const {
+    return std::ranges::all_of(
+        names_, [&](const std::string& name) { return services_.addresses.contains(name); });
+}
+
+/// A node that is alone needs nobody's address.
+void Planner::find_addresses() {
+    const auto missing = names_.size() == 1 ? std::vector<std::string>{} : unknown();
+    if (missing.empty()) {
+        services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+            if (!alive.expired()) {
+                on_plan_(complete());
+            }
+        });
+        return;
     }
-    StagePlan plan = draw_plan(services_.config, request);
+    std::string list;
+    for (const std::string& name : missing) {
+        list += (list.empty() ? "" : ",") + name;
+    }
+    // Both are good; a long list of names might not fit.
+    const bool is_short = list.size() < request_.node_list.size() || missing.size() == 1;
+    asker_.ask(
+        ResolveQuestion{is_short ? list : request_.node_list},
+        [this](const Result<SlurmAnswer>& answer) { on_addresses(answer); },
+        has_all() ? kPatienceIfKnown : kSlurmAnswerMax);
+}
+
+void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
+    const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    if (nodes == nullptr && !has_all()) {
+        on_plan_(
+            (answer ? Error{Blame::internal, "another answer than asked for"} : answer.error())
+                .within("looking up the nodes' addresses"));
+        return;
+    }
+    for (const SlurmNode& node : nodes != nullptr ? *nodes : std::vector<SlurmNode>{}) {
+        services_.addresses[node.name] = node.address;
+        services_.addressed[node.name] = services_.loop.now();
+    }
+    on_plan_(complete());
+}
+
+Result<StagePlan> Planner::complete() const {
+    StagePlan plan = draw_plan(services_.config, request_);
     // Who is alone needs no cards at all, and no PMIx host that would wait for it. A host never
     // serves root. What this node's hosts can't do those of the others hardly can.
-    plan.cards_follow = names.size() == 1 || names.size() >= kCardsFollowFrom ||
-                        request.uid == 0 || !services_.hosts.can_serve();
-    for (std::size_t rank = 0; rank < names.size(); ++rank) {
-        if (nodes->at(rank).name != names[rank]) {
-            return Error{Blame::internal, "Slurm orders other nodes in " + request.node_list};
+    plan.cards_follow = names_.size() == 1 || names_.size() >= kCardsFollowFrom ||
+                        request_.uid == 0 || !services_.hosts.can_serve();
+    for (const std::string& name : names_) {
+        const auto found = services_.addresses.find(name);
+        if (names_.size() > 1 && found == services_.addresses.end()) {
+            return Error{Blame::internal, "Slurm counts other nodes in " + request_.node_list};
         }
-        plan.nodes.push_back({names[rank], nodes->at(rank).address});
-        if (answer && names.size() > 1) {
-            services_.addresses[names[rank]] = nodes->at(rank).address;
-        }
+        plan.nodes.push_back({name, names_.size() > 1 ? found->second : std::string{}});
     }
     return plan;
 }

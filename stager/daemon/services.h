@@ -48,6 +48,8 @@ struct Services {
     NodeCache& cache;
     std::unordered_map<std::string, std::string>
         addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
+    std::unordered_map<std::string, Instant>
+        addressed{};  ///< When it did so; a node that could not be reached is left out.
     std::deque<EndedStage> ended{};
     UserClosers closers{};
     std::size_t stages_running = 0;  ///< With processes on this node.

@@ -101,6 +101,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void log_failure() const;
     void settle(const GroupVerdict& verdict, std::optional<Rank> culprit);
     void store(const Verdict& verdict, std::optional<Rank> culprit);
+    void forget_unreached();
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);

@@ -44,6 +44,9 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     }
     const bool failed = own.state == VerdictState::failed;
     culprit_ = failed ? culprit : std::nullopt;
+    if (failed && plan_) {
+        forget_unreached();
+    }
     count_settled(services_.counters, facts, times_);
     if (request_) {
         store(own, culprit_);
@@ -61,6 +64,22 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     remember();
     for (const OnVerdict& answer : std::exchange(waiting_, {})) {
         answer(*verdict_);
+    }
+}
+
+/// Slurm is asked anew where they are.
+void Stage::forget_unreached() {
+    const Failures all = failures();
+    std::vector<Rank> ranks = all.unnamed();
+    for (const Failure& failure : all.named()) {
+        if (failure.blame == Blame::node) {
+            ranks.push_back(failure.rank);
+        }
+    }
+    for (const Rank rank : ranks) {
+        if (rank.index() < plan_->nodes.size()) {
+            services_.addressed.erase(plan_->nodes[rank.index()].name);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ namespace stage {
 namespace {
 
 /// Nodes of these ranks cancel a job whose first node does not know of it; more need not.
-constexpr std::size_t kCancellingRanks = 8;
+constexpr std::size_t kCancellingRanks = 3;
 /// Where no plan comes, thousands would ask slurmctld and the first node in one moment.
 constexpr Duration kTurn = std::chrono::milliseconds{1};
 constexpr const char* kUnannounced =
@@ -71,7 +71,7 @@ void Stage::await_plan() {
         make_group(*plan, Rank{0}, *times_.announced + limits().verdict);
         follow_group();  // The others begin now, however long the worker here takes.
         apply(StageEvent::plan);
-        watch_.start();
+        watch_.start(planner_.job());
     });
 }
 
@@ -101,6 +101,13 @@ void Stage::ask_first_node() {
     const auto names = expand_host_list(request_->node_list);
     if (std::exchange(has_asked_, true) || !names) {
         fail(Blame::node, "no word from the job's first node within " + time_limit_text());
+        return;
+    }
+    const auto rank = position_of(*names, request_->node_name);
+    if (rank.value_or(kCancellingRanks) >= kCancellingRanks &&
+        !services_.addresses.contains(names->front())) {
+        // Slurm would have to be asked, by thousands; the few before this one do.
+        fail(Blame::node, "no word from node " + names->front() + ", the job's first");
         return;
     }
     // What is left must do: the answer, or none.

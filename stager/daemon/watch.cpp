@@ -1,5 +1,7 @@
 #include "stager/daemon/watch.h"
 
+#include <algorithm>
+
 namespace stage {
 
 std::optional<std::string> reason_to_stop(const StageKey& key, const SlurmJob& job) {
@@ -27,9 +29,19 @@ Watch::Watch(Services& services, StageKey key, OnOver on_over)
       alarm_{services.loop, [this] { ask(); }} {
 }
 
-void Watch::start() {
+void Watch::start(const std::optional<SlurmJob>& known) {
     stopped_ = false;
-    alarm_.set(services_.loop.now() + services_.config.watch_interval);
+    set_alarm(std::min(kFirstLook, services_.config.watch_interval));
+    if (known) {
+        consider(*known);
+    }
+}
+
+void Watch::set_alarm(Duration pause) {
+    const auto draw = random_value<std::uint32_t>();
+    const std::int64_t most = pause.count() / 5;
+    const Duration more{most == 0 ? 0 : static_cast<std::int64_t>(draw) % most};
+    alarm_.set(services_.loop.now() + pause + more);
 }
 
 void Watch::stop() {
@@ -37,29 +49,43 @@ void Watch::stop() {
     alarm_.set(std::nullopt);
 }
 
+/// The first answer tells which life of the job this is; from then on its state will do: it
+/// can't begin another life while this node's prolog, or a step here, has not ended.
 void Watch::ask() {
-    asker_.ask(JobStateQuestion{key_.job_id},
-               [this](const Result<SlurmAnswer>& answer) { on_answer(answer); });
+    const SlurmQuestion question = seen_ ? SlurmQuestion{JobsQuestion{{key_.job_id}}}
+                                         : SlurmQuestion{JobStateQuestion{key_.job_id}};
+    asker_.ask(question, [this](const Result<SlurmAnswer>& answer) { on_answer(answer); });
 }
 
 void Watch::on_answer(const Result<SlurmAnswer>& answer) {
     if (stopped_) {
         return;
     }
-    const SlurmJob* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+    set_alarm(services_.config.watch_interval);
+    if (const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr) {
+        consider(*job);
+        return;
+    }
+    const auto* jobs = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
+    if (jobs != nullptr && jobs->size() == 1) {
+        SlurmJob job = jobs->front();
+        job.restart_count = key_.restart;
+        consider(job);
+    }
+}
+
+void Watch::consider(const SlurmJob& job) {
     // An srun from outside of the job does not know which life of it this is.
-    if (!seen_ && job != nullptr && key_.step_id != kWholeJob) {
-        key_.restart = job->restart_count;
+    if (!seen_ && key_.step_id != kWholeJob) {
+        key_.restart = job.restart_count;
     }
     // One that Slurm has never known is srun -Z's: nobody can take it away.
-    seen_ = seen_ || (job != nullptr && job->state != SlurmJobState::absent);
-    const auto why = job != nullptr && seen_ ? reason_to_stop(key_, *job) : std::nullopt;
+    seen_ = seen_ || job.state != SlurmJobState::absent;
+    const auto why = seen_ ? reason_to_stop(key_, job) : std::nullopt;
     if (why) {
         stop();
         on_over_(*why);
-        return;
     }
-    alarm_.set(services_.loop.now() + services_.config.watch_interval);
 }
 
 }  // namespace stage

@@ -1,8 +1,11 @@
-// Is the job still wanted?
+// Watches whether the job that is staged for is still wanted.
 //
 // Nothing reaches a running prolog: not scancel, not a requeue, not preemption. So the root
-// asks slurmctld now and then. Only a clear answer ends a stage; a slurmctld that is silent, or
-// a daemon that can't ask, never does.
+// asks slurmctld: once soon, as most jobs that are cancelled are so at once, then every
+// WatchInterval, which bounds what stages of any number of nodes cost slurmctld. Each pause is
+// up to a fifth longer, drawn, so that stages that began together don't ask together. Only a
+// clear answer ends a stage; a slurmctld that is silent, or a daemon that can't ask, never
+// does.
 #pragma once
 
 #include "stager/daemon/slurm_asker.h"
@@ -17,6 +20,9 @@ namespace stage {
 [[nodiscard]] std::optional<std::string> reason_to_stop(const StageKey& key,
                                                         const SlurmJob& job);
 
+/// From the first node's plan until the first look, unless WatchInterval is less.
+inline constexpr Duration kFirstLook = std::chrono::seconds{2};
+
 class Watch {
   public:
     using OnOver = std::function<void(const std::string& why)>;
@@ -24,11 +30,14 @@ class Watch {
     /// `services` outlives it. `on_over` is called at most once.
     Watch(Services& services, StageKey key, OnOver on_over);
 
-    void start();
+    /// `known`: what slurmctld has said of the job a moment ago, if anything.
+    void start(const std::optional<SlurmJob>& known);
     void stop();
 
   private:
     void ask();
+    void set_alarm(Duration pause);
+    void consider(const SlurmJob& job);
     void on_answer(const Result<SlurmAnswer>& answer);
 
     Services& services_;

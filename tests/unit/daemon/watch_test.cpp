@@ -1,5 +1,8 @@
 #include "stager/daemon/watch.h"
 
+#include "tests/unit/daemon/services_world.h"
+#include "tests/unit/spawn/spawn_world.h"
+
 #include <catch2/catch.hpp>
 
 using namespace stage;
@@ -19,4 +22,20 @@ TEST_CASE("only a job that runs, in this life, is still wanted") {
     CHECK(reason(SlurmJobState::absent, 1, "UNKNOWN"));
     CHECK_THAT(*reason(SlurmJobState::suspended, 1, "SUSPENDED"), Catch::Contains("SUSPENDED"));
     CHECK(reason(SlurmJobState::completing, 1, "TIMEOUT"));
+}
+
+TEST_CASE("what slurmctld has just said of a job counts as a look at it") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    std::string why;
+    const StageKey step{.job_id = 42, .step_id = 3, .restart = 0};
+    Watch watch{*world.services, step, [&](const std::string& said) { why = said; }};
+    // A step from outside of the job does not know the job's life: that is no reason to stop.
+    watch.start(SlurmJob{.state = SlurmJobState::alive, .restart_count = 2, .word = "RUNNING"});
+    CHECK(why.empty());
+    watch.start(
+        SlurmJob{.state = SlurmJobState::ended, .restart_count = 2, .word = "CANCELLED"});
+    CHECK_THAT(why, Catch::Contains("CANCELLED"));
 }
