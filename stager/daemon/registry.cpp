@@ -1,5 +1,6 @@
 #include "stager/daemon/registry.h"
 
+#include "stager/daemon/local_steps.h"
 #include "stager/daemon/outside.h"
 #include "stager/daemon/push_rules.h"
 
@@ -39,6 +40,7 @@ Registry::Registry(Services& services)
       sweep_{services,
              [this] { return roots_.current(); },
              [this](std::uint32_t job_id) { return is_here(job_id); },
+             [] { return jobs_with_steps(); },
              [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); }} {
 }
 

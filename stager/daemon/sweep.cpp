@@ -2,34 +2,52 @@
 
 #include "stager/spawn/cleanup_lists.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <set>
 
 namespace stage {
-namespace {
 
-constexpr Duration kSweepEvery = std::chrono::minutes{10};
-
-}  // namespace
-
-Sweep::Sweep(Services& services, StageRoot stage_root, IsHere is_here, Remove remove)
+Sweep::Sweep(Services& services,
+             StageRoot stage_root,
+             IsHere is_here,
+             Steps steps,
+             Remove remove,
+             SweepTimes times)
     : services_{services},
       stage_root_{std::move(stage_root)},
       is_here_{std::move(is_here)},
+      steps_{std::move(steps)},
       remove_{std::move(remove)},
+      times_{times},
       asker_{services},
       alarm_{services.loop, [this] { begin(); }} {
 }
 
 void Sweep::begin() {
-    alarm_.set(services_.loop.now() + kSweepEvery);
-    std::set<std::uint32_t> jobs;
-    const auto root = stage_root_();
-    for (const std::string& name :
-         root ? numbered_directories(*root) : std::vector<std::string>{}) {
-        jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
+    alarm_.set(services_.loop.now() + drawn(times_.every));
+    std::set<std::uint32_t> jobs = jobs_here();
+    if (jobs.erase(kPushJob) > 0 && !is_here_(kPushJob)) {
+        remove_(kPushJob);  // Slurm knows nothing of pushes, and none is under way here.
     }
-    if (root) {
+    if (asker_.is_busy()) {
+        return;
+    }
+    const auto asked = due(jobs);
+    if (asked.empty()) {
+        is_first_ = false;
+        is_answered_ = true;
+        return;
+    }
+    asker_.ask(JobsQuestion{asked},
+               [this, asked](const Result<SlurmAnswer>& answer) { on_answer(asked, answer); });
+}
+
+std::set<std::uint32_t> Sweep::jobs_here() {
+    std::set<std::uint32_t> jobs;
+    if (const auto root = stage_root_()) {
+        for (const std::string& name : numbered_directories(*root)) {
+            jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
+        }
         jobs.merge(jobs_with_cleanup_lists(*root));
     }
     for (const StageKey& key : services_.verdicts.all()) {
@@ -38,46 +56,57 @@ void Sweep::begin() {
     for (const std::uint32_t job_id : services_.verdicts.rooted()) {
         jobs.insert(job_id);
     }
-    unsure_.assign(jobs.begin(), jobs.end());
-    if (!asker_.is_busy()) {
-        ask_next();
+    return jobs;
+}
+
+/// Those of which this node itself does not know better, and whose time has come.
+std::vector<std::uint32_t> Sweep::due(const std::set<std::uint32_t>& jobs) {
+    const Instant now = services_.loop.now();
+    std::erase_if(resting_, [&](const auto& one) { return !jobs.contains(one.first); });
+    const auto steps = jobs.empty() ? std::set<std::uint32_t>{} : steps_();
+    std::vector<std::uint32_t> due;
+    for (const std::uint32_t job_id : jobs) {
+        if (is_here_(job_id) || steps.contains(job_id) || due.size() == kJobsMax) {
+            continue;
+        }
+        // Its epilog is the one to come, for an hour at least; an earlier daemon may have
+        // missed it.
+        const Duration wait = !is_answered_ ? Duration::zero() : drawn(times_.first_rest);
+        const auto [rest, is_new] = resting_.try_emplace(job_id, Rest{.until = now + wait});
+        if (rest->second.until <= now) {
+            due.push_back(job_id);
+        }
+    }
+    return due;
+}
+
+void Sweep::on_answer(const std::vector<std::uint32_t>& jobs,
+                      const Result<SlurmAnswer>& answer) {
+    const auto* told = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
+    for (std::size_t i = 0; told != nullptr && i < std::min(jobs.size(), told->size()); ++i) {
+        judge(jobs[i], told->at(i));
+    }
+    is_first_ = false;
+    is_answered_ = is_answered_ || told != nullptr;
+    if (told == nullptr) {
+        alarm_.set(services_.loop.now() + drawn(times_.if_silent));
     }
 }
 
-void Sweep::ask_next() {
-    while (!unsure_.empty() && is_here_(unsure_.front())) {
-        unsure_.pop_front();
-    }
-    if (unsure_.empty()) {
-        is_first_ = false;
+void Sweep::judge(std::uint32_t job_id, const SlurmJob& job) {
+    if (!is_over(job.state)) {
+        Rest& rest = resting_[job_id];
+        rest.length = std::clamp(2 * rest.length, times_.first_rest, times_.rest_max);
+        rest.until = services_.loop.now() + drawn(rest.length);
         return;
     }
-    const std::uint32_t job_id = unsure_.front();
-    unsure_.pop_front();
-    if (job_id == kPushJob) {  // Slurm knows nothing of pushes, and nobody pushes here.
-        remove_(job_id);
-        ask_next();
-        return;
-    }
-    asker_.ask(JobStateQuestion{job_id}, [this, job_id](const Result<SlurmAnswer>& answer) {
-        on_answer(job_id, answer);
-    });
-}
-
-void Sweep::on_answer(std::uint32_t job_id, const Result<SlurmAnswer>& answer) {
-    if (!answer) {
-        unsure_.clear();  // A silent slurmctld: the next sweep asks again.
-        is_first_ = false;
-        return;
-    }
-    const auto* job = std::get_if<SlurmJob>(&*answer);
-    if (job != nullptr && is_over(job->state) && !is_here_(job_id)) {
+    resting_.erase(job_id);
+    if (!is_here_(job_id)) {
         ++services_.counters.directories_swept;
         services_.log.info("sweeping what an ended job left",
-                           {{"job", job_id}, {"state", job->word}});
+                           {{"job", job_id}, {"state", job.word}});
         remove_(job_id);
     }
-    ask_next();
 }
 
 bool Sweep::is_over(SlurmJobState state) const {
@@ -92,6 +121,13 @@ bool Sweep::is_over(SlurmJobState state) const {
             break;
     }
     return false;
+}
+
+/// Up to a quarter more: the daemons of a cluster began together.
+Duration Sweep::drawn(Duration length) const {
+    const auto draw = random_value<std::uint32_t>();
+    const double share = static_cast<double>(draw % 1000U) / 4000.0;
+    return length + std::chrono::duration_cast<Duration>(length * share);
 }
 
 }  // namespace stage
