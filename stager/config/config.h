@@ -31,6 +31,9 @@ enum class Compress : unsigned char { automatic = 0, no = 1 };
 /// Who announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
 
+/// What becomes of a job that could not be staged by a node's fault, not by its user's.
+enum class OnNodeFault : unsigned char { fail = 0, requeue = 1 };
+
 /// An IPv4 address as a number, 239.1.2.3 = 0xef010203: what a range is counted in.
 using GroupAddress = std::uint32_t;
 
@@ -77,6 +80,7 @@ struct Config {
     Transport transport = Transport::automatic;
     Compress compress = Compress::automatic;
     StageFrom stage_from = StageFrom::spank;
+    OnNodeFault on_node_fault = OnNodeFault::fail;
     std::uint32_t tree_width = 0;
     std::uint32_t ttl = 0;
     std::uint32_t dscp = 0;

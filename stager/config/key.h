@@ -70,6 +70,7 @@ struct ChoiceKey {
                  LogLevel Config::*,
                  RateControl Config::*,
                  GroupLeave Config::*,
+                 OnNodeFault Config::*,
                  RepairPeers Config::*,
                  ReadyWait Config::*>
         member;

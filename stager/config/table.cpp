@@ -163,6 +163,14 @@ constexpr std::array kKeys{
               "10",
               "How often the job's first node asks slurmctld whether the job is still wanted, "
               "while it is staged; the first time after 2 s, if that is sooner."},
+    ConfigKey{
+        "OnNodeFault",
+        ChoiceKey{&Config::on_node_fault, {"fail", "requeue", "", ""}},
+        "fail",
+        "What becomes of a batch job that can't be staged for a reason that is not its "
+        "user's: fail; or requeue, as Slurm does after a node failure, unless it has begun "
+        "three times before or was submitted with --no-requeue. Either way its AdminComment "
+        "says why."},
     ConfigKey{"Interface",
               InterfacesKey{&Config::interfaces},
               "",

@@ -15,7 +15,13 @@ Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on
       planner_{services},
       inquiry_{services},
       canceller_{services},
-      watch_{services, key, [this](const std::string& why) { stop_all(Blame::user, why); }},
+      notice_{services},
+      watch_{services,
+             key,
+             [this](const std::string& why) {
+                 is_over_ = true;
+                 stop_all(Blame::user, why);
+             }},
       links_{services, *this},
       wait_alarm_{services.loop, [this] { on_late(); }},
       group_alarm_{services.loop, [this] {
@@ -75,7 +81,7 @@ void Stage::push(const StageRequest& request, const StagePlan& plan, OnVerdict o
 }
 
 void Stage::await_verdict(OnVerdict on_verdict) {
-    if (verdict_) {
+    if (verdict_ && !is_requeuing_) {
         on_verdict(*verdict_);
     } else {
         waiting_.push_back(std::move(on_verdict));
@@ -83,6 +89,7 @@ void Stage::await_verdict(OnVerdict on_verdict) {
 }
 
 void Stage::end() {
+    is_over_ = true;
     lingers_ = false;
     reason_ = reason_.value_or(
         Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
@@ -90,6 +97,7 @@ void Stage::end() {
 }
 
 void Stage::break_off(const std::string& sentence) {
+    is_over_ = true;  // No time to ask.
     if (is_open()) {
         stop_all(Blame::node, sentence);
     }
@@ -105,7 +113,7 @@ Failures Stage::failures() const {
 
 bool Stage::is_quiet() const {
     return !is_open() && !lingers_ && !has_process() && (!group_ || group_->is_finished()) &&
-           links_.empty();
+           links_.empty() && !notice_.is_busy();
 }
 
 // ---- what is done next

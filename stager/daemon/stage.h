@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/control/spec_list.h"
+#include "stager/daemon/failure_notice.h"
 #include "stager/daemon/group.h"
 #include "stager/daemon/inquiry.h"
 #include "stager/daemon/lifecycle.h"
@@ -101,11 +102,18 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void log_failure() const;
     void settle(const GroupVerdict& verdict, std::optional<Rank> culprit);
     void store(const Verdict& verdict, std::optional<Rank> culprit);
+<<<<<<< HEAD
     void forget_unreached();
+=======
+    void keep_list();
+>>>>>>> a3a620c (stager/daemon: Tell slurmctld why a job failed; OnNodeFault)
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);
     void stop_all(Blame blame, const std::string& sentence);
+    void tell_slurm();
+    void answer_waiting();
+    void forget_unreached();
     void on_late();
     void ask_first_node();
     void on_first_node(const std::string& first, Inquiry::Said said, const std::string& why);
@@ -147,11 +155,15 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<std::string>
         blamed_node_;  ///< Of reason_, where there is no plan; else here.
     bool has_asked_ = false;
-    bool lingers_ = false;  ///< Settled before the plugin came, if it ever does.
+    bool is_first_ = false;      ///< Makes the plan, and speaks for all nodes to slurmctld.
+    bool is_over_ = false;       ///< Slurm needs no word of what becomes of it.
+    bool is_requeuing_ = false;  ///< Nobody hears the verdict before slurmctld has.
+    bool lingers_ = false;       ///< Settled before the plugin came, if it ever does.
 
     Planner planner_;
     Inquiry inquiry_;
     SlurmAsker canceller_;
+    FailureNotice notice_;
     Watch watch_;
     StageLinks links_;
     std::optional<Group> group_;

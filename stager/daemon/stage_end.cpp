@@ -62,6 +62,27 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     }
     verdict_ = std::move(own);
     remember();
+    if (failed && is_first_ && key_.step_id == kWholeJob && !is_over_) {
+        tell_slurm();
+    }
+    if (!is_requeuing_) {
+        answer_waiting();
+    }
+}
+
+/// The plugin here hears the verdict after slurmctld, if the job is to be requeued: until this
+/// node's prolog returns no batch script runs, and one that began would fail the job first.
+void Stage::tell_slurm() {
+    is_requeuing_ = is_to_be_requeued(services_.config, key_, verdict_->blame);
+    notice_.tell(key_, verdict_->sentence, is_requeuing_, [this] {
+        if (std::exchange(is_requeuing_, false)) {
+            answer_waiting();
+        }
+        tell_change();
+    });
+}
+
+void Stage::answer_waiting() {
     for (const OnVerdict& answer : std::exchange(waiting_, {})) {
         answer(*verdict_);
     }

@@ -60,6 +60,7 @@ void Stage::await_plan() {
         wait_alarm_.set(services_.loop.now() + std::min(patience, time_limit()));
         return;
     }
+    is_first_ = true;
     planner_.make(*request_, std::move(*names), [this](Result<StagePlan> plan) {
         if (state_ != StageState::announced) {
             return;
