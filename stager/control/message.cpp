@@ -2,6 +2,7 @@
 
 #include "stager/control/fields.h"
 #include "transport/base/hex.h"
+#include "transport/base/utf8.h"
 
 #include <array>
 
@@ -334,20 +335,22 @@ std::string_view to_string(VerdictState state) {
 std::string printable(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    for (const char c : text) {
-        const auto code = static_cast<unsigned char>(c);
-        if (c == '\n') {
+    while (!text.empty()) {
+        const char first = text.front();
+        const std::size_t shown = shown_length(text);
+        if (first == '\n') {
             out += "\\n";
-        } else if (c == '\t') {
+        } else if (first == '\t') {
             out += "\\t";
-        } else if (c == '\\') {
+        } else if (first == '\\') {
             out += "\\\\";
-        } else if (code < ' ' || code == 0x7f) {
+        } else if (shown == 0) {
             out += "\\x";
-            append_hex(out, code);
+            append_hex(out, static_cast<unsigned char>(first));
         } else {
-            out += c;
+            out += text.substr(0, shown);
         }
+        text.remove_prefix(shown == 0 ? 1 : shown);
     }
     return out;
 }

@@ -216,7 +216,7 @@ void put_key(ByteWriter& writer, const StageKey& key);
 
 [[nodiscard]] std::string_view to_string(VerdictState state);
 
-/// `text` for a person: control characters, DEL and backslash as \n, \t, \\ or \x1b.
+/// `text` for a person: controls (C1, too), what is no UTF-8, and backslash as \n, \\ or \x1b.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace stage

@@ -1,10 +1,12 @@
 #include "transport/base/log.h"
 
 #include "transport/base/hex.h"
+#include "transport/base/utf8.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -15,24 +17,27 @@ constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "er
 constexpr std::array<std::string_view, 4> kPriorities{"<7>", "<6>", "<4>", "<3>"};
 
 /// A value with a space, a quote or a control character is quoted, so that a stranger's text
-/// can neither forge a field nor a line.
+/// can neither forge a field nor a line, nor command a terminal.
 std::string quoted(const std::string& value) {
     const auto is_plain = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '='; };
-    bool plain = !value.empty();
-    std::string out = "\"";
-    for (const char c : value) {
-        plain = plain && is_plain(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
-            out += "\\x";
-            append_hex(out, static_cast<unsigned char>(c));
-        } else {
-            out += c;
-        }
+    if (!value.empty() && std::ranges::all_of(value, is_plain)) {
+        return value;
     }
-    return plain ? value : out + '"';
+    std::string out = "\"";
+    for (std::string_view rest = value; !rest.empty();) {
+        const std::size_t shown = shown_length(rest);
+        if (rest.front() == '"' || rest.front() == '\\') {
+            out += '\\';
+        }
+        if (shown == 0) {
+            out += "\\x";
+            append_hex(out, static_cast<unsigned char>(rest.front()));
+        } else {
+            out += rest.substr(0, shown);
+        }
+        rest.remove_prefix(shown == 0 ? 1 : shown);
+    }
+    return out + '"';
 }
 
 }  // namespace

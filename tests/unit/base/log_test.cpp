@@ -50,13 +50,15 @@ TEST_CASE("a value can forge neither a field nor a line") {
     log.logger.warn("refused", {{"name", "a=b"}});
     log.logger.warn("refused", {{"name", ""}});
     log.logger.warn("refused", {{"name", std::string{"\x1b[31m\x7f"}}});
-    REQUIRE(log.lines.size() == 6);
+    log.logger.warn("refused", {{"name", "Größe\x9b\xc2\x9b"}});
+    REQUIRE(log.lines.size() == 7);
     CHECK(log.lines[0].text == R"(refused name="a b")");
     CHECK(log.lines[1].text == R"(refused name="x\x0ajob=1 root")");
     CHECK(log.lines[2].text == R"(refused name="say \"hi\"\\")");
     CHECK(log.lines[3].text == R"(refused name="a=b")");
     CHECK(log.lines[4].text == R"(refused name="")");
     CHECK(log.lines[5].text == R"(refused name="\x1b[31m\x7f")");
+    CHECK(log.lines[6].text == R"(refused name="Größe\x9b\xc2\x9b")");
 }
 
 TEST_CASE("a line for the journal has its priority in front, another one has not") {

@@ -149,6 +149,23 @@ TEST_CASE("printable text is one line") {
     CHECK(printable("a\nb\tc\\d\x1b\x7fü") == "a\\nb\\tc\\\\d\\x1b\\x7fü");
 }
 
+TEST_CASE("printable text commands no terminal") {
+    // CSI of C1, as a byte of its own and in UTF-8.
+    CHECK(printable("\x9b"
+                    "2J") == "\\x9b2J");
+    CHECK(printable("\xc2\x9b"
+                    "2J") == "\\xc2\\x9b2J");
+    CHECK(printable("\xc2\x80\xc2\xa0") == "\\xc2\\x80\xc2\xa0");
+    // Hidden in what is no UTF-8: too long a form, a surrogate, a cut character.
+    CHECK(printable("\xe0\x82\x9b") == "\\xe0\\x82\\x9b");
+    CHECK(printable("\xed\xa0\x9b") == "\\xed\\xa0\\x9b");
+    CHECK(printable("\xe2\x82") == "\\xe2\\x82");
+    CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+    for (const char* name : {"Größe", "Ελλάδα", "файл", "データ", "🧪", "\xdf\xbf"}) {
+        CHECK(printable(name) == name);
+    }
+}
+
 TEST_CASE("a stream is cut into its messages, however it arrives") {
     std::vector<std::byte> stream;
     for (const Request& request : requests()) {
