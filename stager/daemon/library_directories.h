@@ -1,16 +1,17 @@
-// Which directories of libraries did a stage bring?
+// Adds to a verdict the directories that a stage placed libraries in.
 //
-// Those beside the programs of its specs that said `libs`. They stand behind the paths of a
-// verdict, each with a slash at its end, for the job's LD_LIBRARY_PATH.
+// They stand behind the paths, each with a slash at its end, for the job's LD_LIBRARY_PATH. The
+// worker names them: only it has seen whose they are, and whether a library is there at all.
 #pragma once
 
 #include "stager/control/message.h"
 
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace stage {
 
-/// `specs`: the job's, as they travel. As many as the message has room for.
-void add_library_directories(Verdict& verdict, std::string_view specs);
+/// As many of `directories` as the message has room for; none that has no slash at its end.
+void add_library_directories(Verdict& verdict, const std::vector<std::string>& directories);
 
 }  // namespace stage

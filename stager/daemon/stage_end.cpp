@@ -39,8 +39,8 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     if (wishes_.is_verbose && own.state == VerdictState::ok) {
         own.sentence = summary_of(facts, own.paths.size(), times_);
     }
-    if (request_) {
-        add_library_directories(own, request_->specs);
+    if (outcome_ && !own.paths.empty()) {
+        add_library_directories(own, outcome_->library_directories);
     }
     const bool failed = own.state == VerdictState::failed;
     culprit_ = failed ? culprit : std::nullopt;

@@ -1,6 +1,7 @@
 #include "stager/worker/orders.h"
 
 #include "stager/cache/part_note.h"
+#include "stager/control/message.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/library_closure.h"
 #include "stager/files/source_file.h"
@@ -270,6 +271,26 @@ bool Orders::is_any_resumable() const {
 std::string Orders::base() const {
     return places_.dest_subdir.empty() ? places_.stage_dir
                                        : places_.stage_dir + '/' + places_.dest_subdir;
+}
+
+std::vector<std::string> Orders::library_directories(const FileSink& sink) const {
+    std::vector<std::string> directories;
+    if (!sink.manifest()) {
+        return directories;
+    }
+    for (std::size_t i = 0; i < sink.manifest()->entries.size(); ++i) {
+        const ManifestEntry& entry = sink.manifest()->entries[i];
+        const std::string path = sink.path(i);
+        if (path.empty() || entry.line.empty() || !specs_[entry.spec].is_with_libraries) {
+            continue;
+        }
+        std::string directory = path.substr(0, path.rfind('/') + 1);
+        const bool is_new = std::ranges::find(directories, directory) == directories.end();
+        if (is_new && directory.size() <= kMaxPathBytes) {
+            directories.push_back(std::move(directory));
+        }
+    }
+    return directories;
 }
 
 std::vector<std::string> Orders::paths(const FileSink& sink) const {

@@ -49,6 +49,9 @@ class Orders {
 
     /// By spec: where its file is; the base for a list; "" for a file that is not here.
     [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
+    /// The directories that libraries were placed in, each with a slash at its end: this user's
+    /// alone. None for a program that needed no library, or whose libraries are not here.
+    [[nodiscard]] std::vector<std::string> library_directories(const FileSink& sink) const;
 
   private:
     Orders(std::vector<StageSpec> specs, StageWishes wishes, OrderPlaces places)

@@ -147,6 +147,7 @@ void put(ByteWriter& writer, const WorkerOutcome& outcome) {
     writer.u16(outcome.culprit.value());
     invariant(outcome.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");
     put_names(writer, outcome.paths, kMaxPathBytes);
+    put_names(writer, outcome.library_directories, kMaxPathBytes);
     put_cut(writer, outcome.statistics, kMaxStatisticsBytes);
 }
 
@@ -283,6 +284,7 @@ WorkerOutcome take_outcome(ByteReader& reader) {
     outcome.sentence = take_text(reader, kMaxSentenceBytes);
     outcome.culprit = Rank{reader.u16()};
     outcome.paths = take_names(reader, kMaxSpecs, kMaxPathBytes);
+    outcome.library_directories = take_names(reader, kMaxSpecs, kMaxPathBytes);
     outcome.statistics = take_text(reader, kMaxStatisticsBytes);
     return outcome;
 }

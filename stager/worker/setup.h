@@ -177,6 +177,9 @@ struct WorkerOutcome {
     Rank culprit;  ///< Who failed: this worker's own rank, or the one that it was told of.
     /// Where each spec's file lies here, absolute, in spec order; "" for one that is not here.
     std::vector<std::string> paths;
+    /// Those that this worker placed libraries in, absolute, each with a slash at its end. At
+    /// most one per spec.
+    std::vector<std::string> library_directories;
     std::string statistics;  ///< One line of JSON, "{}" at the least.
 
     bool operator==(const WorkerOutcome&) const = default;

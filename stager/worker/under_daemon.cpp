@@ -338,7 +338,10 @@ void Stage::tell_held(const core::Outcome& held) {
     outcome.culprit = setup_.rank;
     outcome.statistics = statistics(so_far);
     const FileSink* sink = work_->sink();
-    outcome.paths = sink != nullptr ? orders_->paths(*sink) : std::vector<std::string>{};
+    if (sink != nullptr) {
+        outcome.paths = orders_->paths(*sink);
+        outcome.library_directories = orders_->library_directories(*sink);
+    }
     for (const Error& trouble : sink != nullptr ? sink->troubles() : std::vector<Error>{}) {
         outcome.state = VerdictState::partial;
         outcome.blame = trouble.blame();
