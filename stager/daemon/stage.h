@@ -102,11 +102,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void log_failure() const;
     void settle(const GroupVerdict& verdict, std::optional<Rank> culprit);
     void store(const Verdict& verdict, std::optional<Rank> culprit);
-<<<<<<< HEAD
     void forget_unreached();
-=======
-    void keep_list();
->>>>>>> a3a620c (stager/daemon: Tell slurmctld why a job failed; OnNodeFault)
     void abandon();
     void clean_up();
     void fail(Blame blame, std::string sentence);

@@ -12,17 +12,17 @@ std::string Claims::Claim::claim_of(std::uint32_t step) const {
 
 /// The own claim is looked at last, see take_away()'s order.
 bool Claims::Claim::is_shared() const {
-    if (is_at_work(directory.fd.get(), claim_of(1))) {
-        return true;
-    }
     struct stat own {};
     struct stat there {};
+    if (::fstat(file.get(), &own) != 0 ||
+        is_at_work(directory.fd.get(), claim_of(1), own.st_uid)) {
+        return true;
+    }
     // Opened, not only looked up: NFS asks its server anew only then.
     const UniqueFd found{::openat(directory.fd.get(),
                                   claim_of(0).c_str(),
                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-    return !found || ::fstat(found.get(), &there) != 0 || ::fstat(file.get(), &own) != 0 ||
-           own.st_ino != there.st_ino;
+    return !found || ::fstat(found.get(), &there) != 0 || own.st_ino != there.st_ino;
 }
 
 void Claims::Claim::take_away(std::uint32_t step) const {
@@ -45,11 +45,14 @@ void Claims::claim(const TargetPlace& place, const Writer& writer) {
     claim.name = place.name();
     claim.path = place.path();
     claim.writer = writer;
-    // Not exclusive: one that an earlier life of the job left behind does as well.
-    claim.file.reset(::openat(claim.directory.fd.get(),
-                              claim.claim_of(0).c_str(),
-                              O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-                              0600));
+    constexpr int kOpen = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    const int at = claim.directory.fd.get();
+    const std::string own = claim.claim_of(0);
+    claim.file.reset(::openat(at, own.c_str(), kOpen | O_CREAT | O_EXCL, 0600));
+    // One that an earlier life of the job left behind does as well; another user's does not.
+    if (!claim.file && errno == EEXIST && !is_of_another(at, own)) {
+        claim.file.reset(::openat(at, own.c_str(), kOpen));
+    }
     if (claim.file && ::flock(claim.file.get(), LOCK_EX | LOCK_NB) == 0) {
         claims_.push_back(std::move(claim));
     }

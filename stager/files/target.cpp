@@ -6,6 +6,9 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,10 +30,27 @@ std::string temporary_name(const std::string& name, const Writer& writer, std::u
     return hidden_name(name, ".stagecast." + writer.job + '.' + std::to_string(rank));
 }
 
-bool is_at_work(int directory, const std::string& temporary) {
+bool is_of_another(int directory, const std::string& name) {
+    struct stat there {};
+    return ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           there.st_uid != ::geteuid();
+}
+
+std::string free_name(int directory, const std::string& temporary) {
+    if (!is_of_another(directory, temporary)) {
+        return temporary;
+    }
+    std::array<std::byte, 8> end{};
+    static_cast<void>(::getrandom(end.data(), end.size(), 0));
+    return temporary + '.' + to_hex(end);
+}
+
+bool is_at_work(int directory, const std::string& temporary, uid_t owner) {
     const UniqueFd other{
         ::openat(directory, temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
-    return other && ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
+    struct stat status {};
+    return other && ::fstat(other.get(), &status) == 0 && status.st_uid == owner &&
+           ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 Error shared_error(const std::string& path) {
@@ -42,16 +62,20 @@ Error shared_error(const std::string& path) {
 }
 
 Status check_alone(int directory,
+                   int own,
                    const std::string& name,
                    const Writer& writer,
                    const std::string& path) {
     const std::uint32_t size = writer.group_size;
+    struct stat ours {};
+    const bool is_known = ::fstat(own, &ours) == 0;
     for (const std::uint32_t step : std::array{1U, size - 1U}) {
         const std::uint32_t rank = (writer.rank + step) % size;
         const std::string other = temporary_name(name, writer, rank);
         struct stat status {};
         if (rank != writer.rank &&
-            ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            is_known && status.st_uid == ours.st_uid) {
             return shared_error(path);
         }
     }

@@ -11,6 +11,8 @@
 #include "stager/files/target_directory.h"
 #include "transport/run/sink.h"
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -56,14 +58,22 @@ struct TargetNeeds {
                                          const Writer& writer,
                                          std::uint32_t rank);
 
-/// `directory` has a file of that temporary name whose writer lives: it holds the lock.
-[[nodiscard]] bool is_at_work(int directory, const std::string& temporary);
+/// `directory` has an entry of that name that belongs to another user.
+[[nodiscard]] bool is_of_another(int directory, const std::string& name);
+/// `temporary`, or, where another user has that name in `directory`, one with a random end.
+[[nodiscard]] std::string free_name(int directory, const std::string& temporary);
+
+/// `directory` has a file of that temporary name and this owner whose writer lives: it holds
+/// the lock.
+[[nodiscard]] bool is_at_work(int directory, const std::string& temporary, uid_t owner);
 /// `path` lies where other members of the group write, too.
 [[nodiscard]] Error shared_error(const std::string& path);
 /// Fails if a neighbour of the group is seen at work on `name` in a directory that should be
 /// this node's own. The last of the group to come here sees its neighbour's temporary name in
-/// any order of arrival.
+/// any order of arrival. `own`: open, what this member has made there; what has another owner
+/// is no neighbour's.
 [[nodiscard]] Status check_alone(int directory,
+                                 int own,
                                  const std::string& name,
                                  const Writer& writer,
                                  const std::string& path);

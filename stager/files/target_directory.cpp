@@ -1,6 +1,7 @@
 #include "stager/files/target_directory.h"
 
 #include "stager/files/disk_error.h"
+#include "stager/files/planted.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -42,11 +43,23 @@ constexpr std::array kNetworkFileSystems{
 
 constexpr int kPlace = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
+/// `path`: of the directory that was entered, open as `at`, from `parent`.
+Status check_step(int parent, int at, const std::string& path) {
+    struct stat status {};
+    if (::fstat(at, &status) != 0) {
+        return target_error(path, errno);
+    }
+    // In a sticky one the same is asked of the next step.
+    return refuse_planted(
+        parent, status, path, {.is_writable = (status.st_mode & S_ISVTX) != 0});
+}
+
 /// One step down. A link is told apart, since the errno for it is ENOTDIR.
 Result<UniqueFd> step_down(int parent, const std::string& name, const TargetPlace& place) {
     UniqueFd next{::openat(parent, name.c_str(), kPlace | O_NOFOLLOW)};
     if (!next && errno == ENOENT && place.makes_directories) {
-        if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) {
+        const mode_t mode = place.is_of_libraries ? 0755 : 0777;
+        if (::mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) {
             return target_error(place.path(), errno);
         }
         next.reset(::openat(parent, name.c_str(), kPlace | O_NOFOLLOW));
@@ -80,6 +93,11 @@ Result<UniqueFd> walk(UniqueFd at, const TargetPlace& place) {
         Result<UniqueFd> next = step_down(at.get(), name, place);
         if (!next) {
             return next;
+        }
+        const std::string path = place.path();
+        const std::string here = path.substr(0, path.size() - rest.size() - 1);
+        if (Status checked = check_step(at.get(), next->get(), here); !checked) {
+            return std::move(checked).error();
         }
         at = *std::move(next);
     }
@@ -151,6 +169,13 @@ Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
     }
     if (Status local = check_local(fd->get(), place); !local) {
         return std::move(local).error();
+    }
+    if (place.is_of_libraries) {
+        const std::string path = place.path();
+        if (Status own = check_own_directory(fd->get(), path.substr(0, path.rfind('/')));
+            !own) {
+            return std::move(own).error();
+        }
     }
     struct stat status {};
     if (::fstat(fd->get(), &status) != 0) {

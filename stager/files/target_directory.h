@@ -2,8 +2,9 @@
 //
 // From a root that the site names (the job's stage directory, one of DestRoots), opened as it
 // stands, component by component with O_NOFOLLOW: no symbolic link below a root is followed and
-// ".." is refused, so that what the site allowed is where we are. Directories are held as
-// descriptors, and every later call is relative to one.
+// ".." is refused, so that what the site allowed is where we are. A directory that another user
+// may have placed there is refused (planted.h). Directories are held as descriptors, and every
+// later call is relative to one.
 #pragma once
 
 #include "transport/base/result.h"
@@ -21,6 +22,7 @@ struct TargetPlace {
     std::string below;               ///< The file below it: "input.dat", "a/b/input.dat".
     bool makes_directories = false;  ///< Those below the root that are not there yet.
     bool refuses_network = false;    ///< A network file system there is an error.
+    bool is_of_libraries = false;    ///< Its directory must be this user's alone (planted.h).
 
     /// "/root/a/b/input.dat".
     [[nodiscard]] std::string path() const;

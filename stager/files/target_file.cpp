@@ -4,6 +4,7 @@
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/holes.h"
+#include "stager/files/planted.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -42,7 +43,15 @@ TargetFile::TargetFile(TargetOrder order,
       node_{node_of(entry)},
       stamp_{order_.is_resumable || order_.is_noted ? entry.stamp_if_any() : std::nullopt},
       behind_{order_.page_room} {
-    temporary_ = is_taken_up() ? partial_name(name_) : temporary_;
+    choose_temporary();
+}
+
+void TargetFile::choose_temporary() {
+    const int at = directory_.fd.get();
+    if (is_taken_up() && is_of_another(at, partial_name(name_))) {
+        order_.is_resumable = false;
+    }
+    temporary_ = is_taken_up() ? partial_name(name_) : free_name(at, temporary_);
 }
 
 TargetFile::TargetFile(TargetFile&& other) noexcept
@@ -92,8 +101,12 @@ Status TargetFile::look() {
     if (S_ISDIR(there.st_mode)) {
         return failed(EISDIR);
     }
-    const bool is_source = order_.source && *order_.source == identity_of(there);
-    if (is_source || order_.existing == Existing::keep ||
+    if (order_.existing != Existing::overwrite || is_source(there)) {
+        if (Status counts = check_counts(there); !counts) {
+            return counts;
+        }
+    }
+    if (is_source(there) || order_.existing == Existing::keep ||
         (order_.existing == Existing::newer && mtime_of(there) >= node_.mtime)) {
         way_ = Way::leave;
         return {};
@@ -108,11 +121,28 @@ Status TargetFile::look() {
     return open_existing();
 }
 
+bool TargetFile::is_source(const struct stat& there) const {
+    return order_.source && *order_.source == identity_of(there);
+}
+
+/// What is compared may be as a new copy of the source would be: for everybody to write, and,
+/// where root copies owners, another's.
+Status TargetFile::check_counts(const struct stat& there) const {
+    PlantedTolerance tolerance{.is_writable = is_source(there), .has_names = is_source(there)};
+    if (order_.existing == Existing::refuse) {
+        tolerance.is_writable = tolerance.is_writable || (node_.mode & S_IWOTH) != 0;
+        tolerance.own = tolerance.own == 0 ? node_.uid : tolerance.own;
+    }
+    return refuse_planted(directory_.fd.get(), there, path(), tolerance);
+}
+
+/// Judged again: what was looked at by name may be another by now.
 Status TargetFile::open_existing() {
     fd_.reset(::openat(directory_.fd.get(),
                        name_.c_str(),
                        O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    return fd_ ? Status{} : Status{failed(errno)};
+    struct stat there {};
+    return fd_ && ::fstat(fd_.get(), &there) == 0 ? check_counts(there) : failed(errno);
 }
 
 Status TargetFile::begin() {
@@ -125,7 +155,8 @@ Status TargetFile::begin() {
     if (is_taken_up()) {
         return take_up_partial();
     }
-    if (Status alone = check_alone(directory_.fd.get(), name_, writer_, path()); !alone) {
+    if (Status alone = check_alone(directory_.fd.get(), fd_.get(), name_, writer_, path());
+        !alone) {
         return alone;
     }
     Status room = take_room();

@@ -2,11 +2,13 @@
 //
 // Under a temporary name beside its final one, and by a rename when every byte is there. What
 // already has the final name decides first: nothing, or what may be replaced -> a temporary
-// file; the same size and no word about replacing -> every block is compared with it, and the
-// first that differs is an error; what is to be kept -> the bytes are not wanted.
+// file; what another user may have placed there (planted.h) -> an error; the same size and no
+// word about replacing -> every block is compared with it, and the first that differs is an
+// error; what is to be kept -> the bytes are not wanted.
 //
 // The temporary name, ".NAME.stagecast.JOB.RANK", tells who is at work. A member of the same
-// job seen at work in "its own" directory means that the directory is shared.
+// job seen at work in "its own" directory means that the directory is shared. Where another
+// user has that name, this file has another (free_name() in target.h).
 //
 // What is resumable has another, which the next time finds again (partial.h). What is noted has
 // a note behind its bytes until they are whole.
@@ -73,6 +75,9 @@ class TargetFile final : public Target {
                TargetDirectory at);
 
     [[nodiscard]] Status look();
+    void choose_temporary();
+    [[nodiscard]] bool is_source(const struct stat& there) const;
+    [[nodiscard]] Status check_counts(const struct stat& there) const;
     [[nodiscard]] Status open_existing();
     [[nodiscard]] Status make_temporary();
     /// It grows where the next time finds it.

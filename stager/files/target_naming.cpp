@@ -92,7 +92,7 @@ Status TargetFile::still_there() const {
         ::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     if (is_there && (way_ == Way::leave || (::fstat(fd_.get(), &ours) == 0 &&
                                             identity_of(ours) == identity_of(there)))) {
-        return {};
+        return check_counts(there);
     }
     return was_taken_away(path());
 }
@@ -101,7 +101,7 @@ Status TargetFile::still_there() const {
 Status TargetFile::meet_newcomer() {
     if (order_.existing == Existing::keep) {
         way_ = Way::leave;
-        return {};
+        return still_there();
     }
     const UniqueFd own = std::move(fd_);
     struct stat there {};

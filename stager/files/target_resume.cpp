@@ -14,7 +14,7 @@ void wait_until_idle(int directory,
                      const std::string& temporary,
                      std::chrono::milliseconds longest) {
     constexpr std::chrono::milliseconds kStep{20};
-    for (auto left = longest; left.count() > 0 && is_at_work(directory, temporary);
+    for (auto left = longest; left.count() > 0 && is_at_work(directory, temporary, ::geteuid());
          left -= kStep) {
         std::this_thread::sleep_for(kStep);
     }

@@ -3,6 +3,7 @@
 #include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/empty_directory.h"
+#include "stager/files/planted.h"
 #include "stager/files/tree_walk.h"
 
 #include <fcntl.h>
@@ -44,7 +45,7 @@ TreePlace::TreePlace(TargetOrder order,
       writer_{std::move(writer)},
       directory_{std::move(at)},
       name_{order_.place.name()},
-      temporary_{temporary_name(name_, writer_, writer_.rank)} {
+      temporary_{free_name(directory_.fd.get(), temporary_name(name_, writer_, writer_.rank))} {
 }
 
 TreePlace::~TreePlace() {
@@ -68,6 +69,9 @@ Status TreePlace::look() {
 
 /// What has the name already, and what the user said about that.
 Status TreePlace::look_at(const struct stat& there) {
+    if (Status counts = check_counts(there); !counts) {
+        return counts;
+    }
     const FileIdentity own = identity_of(there);
     is_left_ = (order_.source && *order_.source == own) || order_.existing == Existing::keep;
     if (is_left_) {
@@ -90,14 +94,29 @@ Status TreePlace::look_at(const struct stat& there) {
     return {};
 }
 
+/// What is replaced and the source itself may be for everybody to write.
+Status TreePlace::check_counts(const struct stat& there) const {
+    const bool is_source = order_.source && *order_.source == identity_of(there);
+    const bool is_replaced = order_.existing == Existing::overwrite;
+    return refuse_planted(
+        directory_.fd.get(),
+        there,
+        path(),
+        {.is_writable = is_source || is_replaced, .has_names = is_source || is_replaced});
+}
+
 /// A tree is as new as the newest of its members.
 Result<FileTime> TreePlace::newest_of(const struct stat& there) const {
     if (!S_ISDIR(there.st_mode)) {
         return mtime_of(there);
     }
     const UniqueFd top{::openat(directory_.fd.get(), name_.c_str(), kRead)};
-    if (!top) {
+    struct stat now {};
+    if (!top || ::fstat(top.get(), &now) != 0) {
         return failed(errno);
+    }
+    if (Status counts = check_counts(now); !counts) {
+        return std::move(counts).error();
     }
     Result<WalkedTree> tree = walk_tree(top, path());
     if (!tree) {
@@ -113,7 +132,7 @@ Status TreePlace::begin() {
     if (Status made = make_temporary(); !made) {
         return made;
     }
-    return check_alone(directory_.fd.get(), name_, writer_, path());
+    return check_alone(directory_.fd.get(), top_.get(), name_, writer_, path());
 }
 
 Status TreePlace::make_temporary() {
@@ -132,8 +151,12 @@ Status TreePlace::make_temporary() {
             "remove it, unless another stage of this job is at work there");
     }
     top_.reset(::openat(at, temporary_.c_str(), kRead));
-    if (!top_) {
+    struct stat made {};
+    if (!top_ || ::fstat(top_.get(), &made) != 0) {
         return failed(errno);
+    }
+    if (Status ours = refuse_planted(at, made, temporary_path()); !ours) {
+        return ours;
     }
     // Where locks don't work, a leftover can't be told from a colleague.
     static_cast<void>(::flock(top_.get(), LOCK_EX | LOCK_NB));
@@ -160,9 +183,7 @@ Status TreePlace::sync() const {
 Status TreePlace::appear() {
     const int at = directory_.fd.get();
     if (is_left_) {
-        return ::faccessat(at, name_.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0
-                   ? Status{}
-                   : Status{was_taken_away(path())};
+        return still_there();
     }
     int cause = 0;
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) != 0) {
@@ -182,8 +203,18 @@ Status TreePlace::appear() {
     return sync();
 }
 
+Status TreePlace::still_there() const {
+    struct stat there {};
+    const bool is_there =
+        ::fstatat(directory_.fd.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+    return is_there ? check_counts(there) : Status{was_taken_away(path())};
+}
+
 /// Somebody had the name, or took it while we wrote.
 Status TreePlace::replace() {
+    if (Status counts = still_there(); !counts) {
+        return counts;
+    }
     if (order_.existing == Existing::refuse) {
         return exists();
     }

@@ -2,7 +2,8 @@
 //
 // It is made beside its final name under a temporary one, filled there by whoever has members
 // for it, and renamed when all of it is there. What has the final name already is left, or
-// replaced by an exchange and then removed, or an error: trees are not compared.
+// replaced by an exchange and then removed, or an error: trees are not compared. What another
+// user may have placed there is always an error (planted.h).
 #pragma once
 
 #include "stager/files/target.h"
@@ -46,6 +47,8 @@ class TreePlace {
   private:
     [[nodiscard]] Status look();
     [[nodiscard]] Status look_at(const struct stat& there);
+    [[nodiscard]] Status check_counts(const struct stat& there) const;
+    [[nodiscard]] Status still_there() const;
     [[nodiscard]] Result<FileTime> newest_of(const struct stat& there) const;
     [[nodiscard]] Status make_temporary();
     [[nodiscard]] bool remove_leftover() const;

@@ -165,6 +165,7 @@ Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
     if (place) {
         place->below += std::string{kLibrariesSuffix} + '/' + name;
         place->makes_directories = true;
+        place->is_of_libraries = true;
     }
     return place;
 }

@@ -6,22 +6,24 @@ load lib/jobs
 load lib/fault
 
 setup_file() {
-  cluster_up 2
+  cluster_up 2 --stagecast DestRoots=/tmp,/var/tmp,/var/spool/scratch
+  local node   # A project's directory, in which bob may rename what alice goes through.
+  for node in "${NODES[@]}"; do lab on "$node" install -d -m 2775 -o bob -g project /var/spool/scratch; done
   install -m 755 "$CLUSTER_TESTS"/attack/swap.py "$CLUSTER_DIR/srv/"
 }
 teardown_file() { cluster_down; }
 setup() {
   test_begins
   # A directory of bob's that alice may write to, and one of hers that she would not like to lose.
-  lab on n1 bash -c 'install -d -m 777 -o bob /var/tmp/bobs; install -d -m 755 -o alice /var/tmp/precious /var/tmp/precious/tree
+  lab on n1 bash -c 'install -d -m 2775 -o bob -g project /var/spool/scratch/bobs; install -d -m 755 -o alice /var/tmp/precious /var/tmp/precious/tree
     echo precious > /var/tmp/precious/data; echo precious > /var/tmp/precious/tree/file; chown -R alice /var/tmp/precious
     install -d -m 777 /var/tmp/outside; cp -r /var/tmp/precious /run/lab/roots; chmod -R 666 /run/lab/roots/data'
-  lab on n0 install -d -m 777 -o bob /var/tmp/bobs
+  lab on n0 install -d -m 2775 -o bob -g project /var/spool/scratch/bobs
 }
 teardown() {
   lab on n1 bash -c 'pkill -KILL -f "^[^ ]*python3 /srv/swap.py"; pkill -KILL -x bindfs; true'
   local node
-  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/bobs /var/tmp/bobs.aside /var/tmp/precious /var/tmp/outside /run/lab/roots; done
+  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/spool/scratch/bobs /var/spool/scratch/bobs.aside /var/tmp/precious /var/tmp/outside /run/lab/roots; done
   test_ends
 }
 
@@ -40,28 +42,28 @@ swapping() {
   input data 1000
   mkdir "$WORK/tree" && cp "$WORK/data" "$WORK/tree/file" && chown -R 2001:2001 "$WORK/tree"
   script 'touch began; while [ ! -e go ]; do sleep 0.1; done'
-  submit -N2 --stage-file=data:/var/tmp/bobs/data:temp --stage-file=tree:/var/tmp/bobs/tree:temp job.sh
+  submit -N2 --stage-file=data:/var/spool/scratch/bobs/data:temp --stage-file=tree:/var/spool/scratch/bobs/tree:temp job.sh
   wait_for 60 test -e "$WORK/began"
-  lab on n1 -u bob mv /var/tmp/bobs /var/tmp/bobs.aside 2> /dev/null || lab on n1 mv /var/tmp/bobs /var/tmp/bobs.aside
-  lab on n1 -u bob ln -s /var/tmp/precious /var/tmp/bobs
+  lab on n1 -u bob mv /var/spool/scratch/bobs /var/spool/scratch/bobs.aside 2> /dev/null || lab on n1 mv /var/spool/scratch/bobs /var/spool/scratch/bobs.aside
+  lab on n1 -u bob ln -s /var/tmp/precious /var/spool/scratch/bobs
   touch "$WORK/go"
   wait_job "$JOB" COMPLETED
   wait_for 15 no_job_directory
   unharmed
-  lab on n0 test ! -e /var/tmp/bobs/data   # where nobody attacked it is gone
-  lab on n0 test ! -e /var/tmp/bobs/tree
+  lab on n0 test ! -e /var/spool/scratch/bobs/data   # where nobody attacked it is gone
+  lab on n0 test ! -e /var/spool/scratch/bobs/tree
 }
 no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
 
 @test "a destination whose directory is swapped for a link, again and again: nothing is written or removed behind it" {
   input data 2000000
-  lab on n1 install -d -m 777 -o bob /var/tmp/bobs/in
-  lab on n0 install -d -m 777 -o bob /var/tmp/bobs/in
-  swapping /var/tmp/bobs/in /var/tmp/precious bob
+  lab on n1 install -d -m 2775 -o bob -g project /var/spool/scratch/bobs/in
+  lab on n0 install -d -m 2775 -o bob -g project /var/spool/scratch/bobs/in
+  swapping /var/spool/scratch/bobs/in /var/tmp/precious bob
   local round
   for round in 1 2 3 4 5; do
     # Whether it works or not is luck; what it may never do is to go through the link.
-    as_alice srun -N2 --stage-file=data:/var/tmp/bobs/in/data:overwrite+temp true > "$WORK/said" 2>&1 || true
+    as_alice srun -N2 --stage-file=data:/var/spool/scratch/bobs/in/data:overwrite+temp true > "$WORK/said" 2>&1 || true
     unharmed
   done
   lab on n1 pkill -TERM -f 'python3 /srv/swap.py' || true
@@ -97,12 +99,12 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   input data 200000
   local next
   next=$(($(lab exec bash -c 'scontrol show job -o | grep -o "^JobId=[0-9]*" | cut -d = -f 2 | sort -n | tail -n 1') + 1))
-  lab on n1 -u bob bash -c 'cd /var/tmp/bobs && for job in $(seq "$0" $(("$0" + 3))); do for rank in 0 1; do
+  lab on n1 -u bob bash -c 'cd /var/spool/scratch/bobs && for job in $(seq "$0" $(("$0" + 3))); do for rank in 0 1; do
     ln -s /var/tmp/precious/data ".data.stagecast.$job.$rank"; done; done' "$next"
-  as_alice srun -N2 --stage-file=data:/var/tmp/bobs/data /srv/rank.sh > "$WORK/said" 2>&1 || true
+  as_alice srun -N2 --stage-file=data:/var/spool/scratch/bobs/data /srv/rank.sh > "$WORK/said" 2>&1 || true
   unharmed
   # Either it went past them, or it failed with a sentence.
-  staged_everywhere "$WORK/said" data > /dev/null || node_sentence "$WORK/said" n1 /var/tmp/bobs
+  staged_everywhere "$WORK/said" data > /dev/null || node_sentence "$WORK/said" n1 /var/spool/scratch/bobs
 }
 
 @test "24,000 files do not hold up the epilog: the next job starts, and they go" {

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +60,28 @@ TEST_CASE("what a killed member left claims nothing, and is taken along") {
     place.write(".x.stagecast.42.0", "left behind");
     Claims own = claim(place.path(), 0, 2);
     CHECK(said(own.settle()) == "ok");
+    CHECK(place.names() == std::vector<std::string>{".x.stagecast.42.1"});
+}
+
+TEST_CASE("another user at work under the names of the group does not look like a neighbour") {
+    if (::geteuid() != 0) {
+        WARN("needs root for another owner");
+        return;
+    }
+    const Scratch place;
+    std::vector<UniqueFd> locked;
+    for (const char* name : {".x.stagecast.42.0", ".x.stagecast.42.1"}) {
+        const std::string path = place.write(name, "");
+        REQUIRE(::chown(path.c_str(), 4242, 4242) == 0);
+        locked.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        REQUIRE(::flock(locked.back().get(), LOCK_EX | LOCK_NB) == 0);
+    }
+    Claims own = claim(place.path(), 0, 2);
+    CHECK(own.paths().empty());
+    REQUIRE(::unlink(place.path(".x.stagecast.42.0").c_str()) == 0);
+    Claims again = claim(place.path(), 0, 2);
+    CHECK(again.paths().size() == 1);
+    CHECK(said(again.settle()) == "ok");
     CHECK(place.names() == std::vector<std::string>{".x.stagecast.42.1"});
 }
 

@@ -294,8 +294,35 @@ TEST_CASE("setuid bits stay with the owner, others lose them") {
     };
     REQUIRE(test::in_child(stage_as_nobody) == "ok");
     CHECK((status_of(to.path("t/program")).st_mode & 07777U) == 0755U);
+    REQUIRE(::chmod(to.path().c_str(), 0755) == 0);
     CHECK(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
     CHECK((status_of(to.path("t/program")).st_mode & 07777U) == 06755U);
+}
+
+TEST_CASE(
+    "another user's tree in an open directory is neither left, nor measured, nor replaced") {
+    if (!test::is_root()) {
+        WARN("needs root for another owner");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    from.write("t/file", "mine");
+    to.write("t/file", "another's");
+    REQUIRE(::chown(to.path("t").c_str(), 4242, 4242) == 0);
+    REQUIRE(::chmod(to.path().c_str(), 01777) == 0);
+    for (const Existing existing :
+         {Existing::refuse, Existing::keep, Existing::newer, Existing::overwrite}) {
+        CHECK_THAT(
+            staging(from.path("t"), to.path(), existing),
+            Contains("/t: belongs to uid 4242, in a directory that everybody may write"));
+    }
+    REQUIRE(::chown(to.path("t").c_str(), 0, 0) == 0);
+    REQUIRE(::chmod(to.path("t").c_str(), 0777) == 0);
+    CHECK_THAT(staging(from.path("t"), to.path(), Existing::keep),
+               Contains("/t: everybody may write it"));
+    CHECK(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
+    CHECK(content_of(to.path("t/file")) == "mine");
 }
 
 TEST_CASE("attributes and ACLs are kept where the file system has them") {
