@@ -321,8 +321,6 @@ void NodeRun::on_worker_message(FromWorker message) {
     }
 }
 
-// ---- what the stage says
-
 void NodeRun::fence_result(std::uint32_t sequence, std::vector<std::byte> bytes) {
     if (host_) {
         host_->send(HostFenceDown{sequence, std::move(bytes)});

@@ -109,7 +109,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void stop_all(Blame blame, const std::string& sentence);
     void tell_slurm();
     void answer_waiting();
-    void forget_unreached();
     void on_late();
     void ask_first_node();
     void on_first_node(const std::string& first, Inquiry::Said said, const std::string& why);

@@ -327,8 +327,8 @@ void SpawnerProcess::end_children() {
         wait_and_serve(kSlice);
     }
     signal_children(SIGKILL);
-    // Removals are no orphans, and go on without us.
-    for (int left = kOrphanSlices; left > 0 && (is_busy() || end_orphans() > 0); --left) {
+    for (int left = kOrphanSlices; left > 0 && (!children_.empty() || end_orphans() > 0);
+         --left) {
         wait_and_serve(kSlice);
     }
 }

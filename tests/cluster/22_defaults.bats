@@ -59,7 +59,7 @@ teardown() {
   [[ $output == *--stage-timeout=soon* ]]
   [[ $output != *'--stage-file: --stage-timeout'* ]]
   unreachable n1
-  sbatch_fails --stage-timeout=6s --stage-file=data
+  CODE=75 sbatch_fails --stage-timeout=6s --stage-file=data
   grep -q 'stagecast' "$OUT"
 }
 

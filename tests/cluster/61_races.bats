@@ -23,7 +23,9 @@ setup() {
 teardown() {
   lab on n1 bash -c 'pkill -KILL -f "^[^ ]*python3 /srv/swap.py"; pkill -KILL -x bindfs; true'
   local node
-  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/spool/scratch/bobs /var/spool/scratch/bobs.aside /var/tmp/precious /var/tmp/outside /run/lab/roots; done
+  for node in "${NODES[@]}"; do
+    lab on "$node" rm -rf /var/spool/scratch/bobs /var/spool/scratch/bobs.aside /var/tmp/precious /var/tmp/outside /run/lab/roots
+  done
   test_ends
 }
 

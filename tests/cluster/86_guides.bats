@@ -151,10 +151,11 @@ drained_for() { [[ $(state_of_n1) == "drained $1"* ]]; }
   done
   start_daemon n1
   # The command itself asks for nothing, either: there is no scontrol that it could call.
-  lab on n1 env PATH="$T/tools" /srv/stagecast/bin/stagecast doctor --local > "$WORK/said"
+  # (It finds PushRoots wrong: the directory is there in another test only.)
+  lab on n1 env PATH="$T/tools" /srv/stagecast/bin/stagecast doctor --local > "$WORK/said" || true
   [ "$(asked)" = 0 ]
   grep -q '^ok     stagecastd: ' "$WORK/said"
-  lab on n1 env PATH="$T/tools:/usr/bin" /srv/stagecast/bin/stagecast doctor > "$WORK/said"
+  lab on n1 env PATH="$T/tools:/usr/bin" /srv/stagecast/bin/stagecast doctor > "$WORK/said" || true
   [ "$(asked)" = 2 ]
   health
   wait_for 10 is_idle
