@@ -49,6 +49,7 @@ int say_nothing(int) {
 Result<StagePlan> plan_of(ServicesWorld& world,
                           std::uint32_t step_id,
                           const std::string& list) {
+    world.config = default_config();
     Planner planner{*world.services};
     StageRequest request;
     request.key = {.job_id = 42, .step_id = step_id, .restart = 0};
