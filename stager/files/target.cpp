@@ -41,7 +41,7 @@ std::string free_name(int directory, const std::string& temporary) {
         return temporary;
     }
     std::array<std::byte, 8> end{};
-    static_cast<void>(::getrandom(end.data(), end.size(), 0));
+    static_cast<void>(!::getrandom(end.data(), end.size(), 0));
     return temporary + '.' + to_hex(end);
 }
 
