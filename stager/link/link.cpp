@@ -24,6 +24,39 @@ void set_option(int fd, int level, int name, int value) {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
 }
 
+/// Gives the socket a source port that only root can bind, where one is free and this process
+/// may: the listener at the other end evicts connections from such a port last.
+bool take_privileged_port(int fd, int family) {
+    constexpr unsigned kFirst = 600;  // Below are ports that well-known services listen at.
+    constexpr unsigned kCount = kUnprivilegedPorts - kFirst;
+    // A service that comes later can listen there all the same, and a port whose last
+    // connection went elsewhere can be used again at once.
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    std::array<std::byte, 2> drawn{};
+    draw(drawn);
+    const unsigned begin =
+        std::to_integer<unsigned>(drawn[0]) << 8U | std::to_integer<unsigned>(drawn[1]);
+    for (unsigned tries = 0; tries < kCount; ++tries) {
+        const auto port = static_cast<std::uint16_t>(kFirst + (begin + tries) % kCount);
+        sockaddr_in6 any6{};
+        any6.sin6_family = AF_INET6;
+        any6.sin6_port = htons(port);
+        sockaddr_in any4{};
+        any4.sin_family = AF_INET;
+        any4.sin_port = htons(port);
+        const bool is_v6 = family == AF_INET6;
+        const auto* own = is_v6 ? reinterpret_cast<const sockaddr*>(&any6)
+                                : reinterpret_cast<const sockaddr*>(&any4);
+        if (::bind(fd, own, is_v6 ? sizeof any6 : sizeof any4) == 0) {
+            return true;
+        }
+        if (errno != EADDRINUSE) {
+            return false;
+        }
+    }
+    return false;
+}
+
 std::string seconds_of(Duration time) {
     const auto milliseconds =
         std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
@@ -91,17 +124,30 @@ std::unique_ptr<Link> Link::accept(const LinkPolicy& policy,
 void Link::start_connecting(Instant now) {
     seen_ = now;
     deadline_ = now + policy_.connect_timeout;
+    constexpr int kPrivilegedTries = 16;
     const SocketAddress to = address_.to_socket();
-    socket_.reset(::socket(address_.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket_) {
-        lost(words_of(errno));
+    for (int tries = 0;; ++tries) {
+        socket_.reset(
+            ::socket(address_.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (!socket_) {
+            lost(words_of(errno));
+            return;
+        }
+        prepare_socket();
+        const bool is_privileged =
+            tries < kPrivilegedTries && take_privileged_port(socket_.get(), address_.family());
+        if (::connect(socket_.get(), to.get(), to.length) == 0) {
+            check_connected();
+            return;
+        }
+        // The last connection from that port to this peer still lingers: another one will do.
+        if (errno == EADDRNOTAVAIL && is_privileged) {
+            continue;
+        }
+        if (errno != EINPROGRESS && errno != EINTR) {
+            lost(words_of(errno));
+        }
         return;
-    }
-    prepare_socket();
-    if (::connect(socket_.get(), to.get(), to.length) == 0) {
-        check_connected();
-    } else if (errno != EINPROGRESS && errno != EINTR) {
-        lost(words_of(errno));
     }
 }
 

@@ -36,6 +36,11 @@
 
 namespace stage {
 
+/// Source ports from here on are any user's; those below are root's. Connectors use one of
+/// root's where they may, and Listener keeps such connections longest. It is no proof of
+/// anything.
+inline constexpr std::uint16_t kUnprivilegedPorts = 1024;
+
 /// What holds for all links of a daemon. Must outlive them.
 struct LinkPolicy {
     /// This node's NodeName. May be empty (not known yet): then an acceptor takes the name that

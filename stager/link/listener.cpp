@@ -107,10 +107,13 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
         if (!fd || !address) {
             continue;
         }
-        make_place(now);
-        links.push_back(
-            Link::accept(*policy_, *credentials_, std::move(fd), plain(*address), now));
-        half_open_.push_back(links.back().get());
+        const Address from = plain(*address);
+        if (!make_place(from, now)) {
+            count_stranger(from, "too many others try to log in at this node", now);
+            continue;
+        }
+        links.push_back(Link::accept(*policy_, *credentials_, std::move(fd), from, now));
+        half_open_.push_back({.link = links.back().get(), .since = now});
     }
     return links;
 }
@@ -119,36 +122,63 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
 /// the loop would be told of the newcomer for ever.
 bool Listener::may_try_again(int cause, Instant now) {
     if ((cause == EMFILE || cause == ENFILE) && !half_open_.empty()) {
-        evict_one(now);
+        evict(std::ranges::min_element(
+                  half_open_, {}, [now](const HalfOpen& one) { return worth(one, now); }),
+              now);
         return true;
     }
     return cause == ECONNABORTED || cause == EINTR;
 }
 
-void Listener::make_place(Instant now) {
-    if (half_open_.size() >= kHalfOpenMax) {
-        evict_one(now);
-    }
+/// The least of these goes first.
+Listener::Worth Listener::worth(const HalfOpen& one, Instant now) {
+    const bool is_privileged = one.link->address().port < kUnprivilegedPorts;
+    return {is_privileged, now < one.since + kHalfOpenGrace, one.link->progress()};
 }
 
-void Listener::evict_one(Instant now) {
-    const auto least = std::min_element(
-        half_open_.begin(), half_open_.end(), [](const Link* left, const Link* right) {
-            return left->progress() < right->progress();
-        });
-    Link* const link = *least;
-    half_open_.erase(least);
+/// False: there is none for this newcomer.
+bool Listener::make_place(const Address& newcomer, Instant now) {
+    if (half_open_.size() < kHalfOpenMax) {
+        return true;
+    }
+    const auto is_same = [&newcomer](const HalfOpen& one) {
+        return one.link->address().ip == newcomer.ip;
+    };
+    const bool is_crowd = static_cast<std::size_t>(std::ranges::count_if(
+                              half_open_, is_same)) >= kHalfOpenPerAddress;
+    auto least = half_open_.end();
+    for (auto one = half_open_.begin(); one != half_open_.end(); ++one) {
+        const bool may_go = !is_crowd || is_same(*one);
+        if (may_go && (least == half_open_.end() || worth(*one, now) < worth(*least, now))) {
+            least = one;
+        }
+    }
+    const bool is_last_of_root = least->link->address().port < kUnprivilegedPorts;
+    if (is_last_of_root && newcomer.port >= kUnprivilegedPorts) {
+        return false;
+    }
+    evict(least, now);
+    return true;
+}
+
+void Listener::evict(std::vector<HalfOpen>::iterator one, Instant now) {
+    Link* const link = one->link;
+    half_open_.erase(one);
     link->evict();
-    count_stranger(*link, now);
+    count_stranger(link->address(), link->error()->sentence(), now);
 }
 
 void Listener::settle(const Link& link, Instant now) {
-    if (std::erase(half_open_, &link) > 0 && link.was_stranger()) {
-        count_stranger(link, now);
+    const auto erased =
+        std::erase_if(half_open_, [&link](const HalfOpen& one) { return one.link == &link; });
+    if (erased > 0 && link.was_stranger()) {
+        count_stranger(link.address(),
+                       link.error() ? link.error()->sentence() : std::string{"it went away"},
+                       now);
     }
 }
 
-void Listener::count_stranger(const Link& link, Instant now) {
+void Listener::count_stranger(const Address& address, const std::string& why, Instant now) {
     ++strangers_total_;
     if (logged_at_ && now < *logged_at_ + kStrangerLogEvery) {
         return;
@@ -157,8 +187,8 @@ void Listener::count_stranger(const Link& link, Instant now) {
     log_->warn(
         "a login at the daemons' port failed; if that address is no node of this cluster, "
         "close the port to it",
-        {{"address", link.address().to_string()},
-         {"why", link.error() ? link.error()->sentence() : std::string{"it went away"}},
+        {{"address", address.to_string()},
+         {"why", why},
          {"times", strangers_total_ - strangers_logged_},
          {"total", strangers_total_}});
     strangers_logged_ = strangers_total_;

@@ -1,20 +1,31 @@
-// Who may knock at the daemon's TCP port, and how often?
+// Accepts connections at the daemon's TCP port and bounds those that are not authenticated yet.
 //
-// Anybody can, until munge has spoken. So connections that have not proved themselves are few:
-// at most kHalfOpenMax in all. When the room is full the oldest one that has said nothing yet
-// makes place, else the newcomer is turned away; a real daemon greets at once and is through in
-// milliseconds. Strangers are counted, and logged at most once in kStrangerLogEvery.
+// Anybody can connect, and until munge has answered nothing is known of the peer. At most
+// kHalfOpenMax connections are in that state. When all places are taken, one is evicted for the
+// newcomer, in this order:
+//   1. of an address that has kHalfOpenPerAddress of them already, only one of that address;
+//   2. connections from an unprivileged source port (any user's) before those from a privileged
+//      one (root's, which daemons use: link.h);
+//   3. those older than kHalfOpenGrace before younger ones: a daemon sends its first bytes in
+//      that time;
+//   4. the least progress in the login first, of those the oldest.
+// A newcomer from an unprivileged port never evicts one from a privileged port: it is closed
+// instead. Failed logins are counted, and logged at most once in kStrangerLogEvery.
 #pragma once
 
 #include "stager/link/link.h"
 #include "transport/base/log.h"
 
 #include <memory>
+#include <string>
+#include <tuple>
 #include <vector>
 
 namespace stage {
 
 inline constexpr std::size_t kHalfOpenMax = 128;
+inline constexpr std::size_t kHalfOpenPerAddress = 32;
+inline constexpr Duration kHalfOpenGrace = std::chrono::milliseconds{200};
 inline constexpr Duration kStrangerLogEvery = std::chrono::seconds{10};
 
 class Listener {
@@ -48,17 +59,24 @@ class Listener {
              const LinkPolicy& policy,
              Credentials& credentials,
              const Logger& log);
-    void make_place(Instant now);
-    void evict_one(Instant now);
+    struct HalfOpen {
+        Link* link;  ///< Owned by the caller of accept().
+        Instant since;
+    };
+    using Worth = std::tuple<bool, bool, unsigned>;
+
+    [[nodiscard]] static Worth worth(const HalfOpen& one, Instant now);
+    [[nodiscard]] bool make_place(const Address& newcomer, Instant now);
+    void evict(std::vector<HalfOpen>::iterator one, Instant now);
     [[nodiscard]] bool may_try_again(int cause, Instant now);
-    void count_stranger(const Link& link, Instant now);
+    void count_stranger(const Address& address, const std::string& why, Instant now);
 
     UniqueFd socket_;
     std::uint16_t port_;
     const LinkPolicy* policy_;
     Credentials* credentials_;
     const Logger* log_;
-    std::vector<Link*> half_open_;  ///< Oldest first. Owned by the caller of accept().
+    std::vector<HalfOpen> half_open_;  ///< Oldest first.
     std::uint64_t strangers_total_ = 0;
     std::uint64_t strangers_logged_ = 0;
     std::optional<Instant> logged_at_;
