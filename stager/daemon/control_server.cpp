@@ -8,13 +8,19 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace stage {
 namespace {
 
-constexpr int kBacklog = 128;
-constexpr std::size_t kMaxStrangers = 16;
-constexpr std::size_t kMaxConnections = 4096;  ///< Root's too: waiting plugins, one a stage.
+constexpr int kBacklog = 512;
+/// Connections taken per call, so that a flood leaves the loop time for others.
+constexpr int kAcceptAtOnce = 64;
+/// Of users, not root's. One user may have several uids (subuid(5)), so all are bounded, too.
+constexpr std::size_t kMaxUsers = 256;
+constexpr std::size_t kMaxPerUid = 16;
+constexpr Duration kRefusalLogEvery = std::chrono::seconds{10};
+constexpr std::size_t kMaxConnections = 4096;  ///< Root's: waiting plugins, one a stage.
 /// To say the whole request, and to take the whole answer.
 constexpr Duration kTalkMax = std::chrono::seconds{5};
 constexpr std::size_t kReadBytes = 16U << 10U;
@@ -101,30 +107,27 @@ void ControlServer::close_door() {
     }
 }
 
-std::size_t ControlServer::strangers() const {
-    return static_cast<std::size_t>(
-        std::count_if(connections_.begin(), connections_.end(), [](const auto& one) {
-            return !one.second.is_root();
-        }));
-}
-
 uid_t ControlServer::uid_of(ConnectionId connection) const {
     const auto found = connections_.find(connection);
     return found == connections_.end() ? static_cast<uid_t>(-1) : found->second.uid;
 }
 
 void ControlServer::on_connect() {
-    UniqueFd fd{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-    if (!fd) {
-        return;
+    for (int taken = 0; taken < kAcceptAtOnce; ++taken) {
+        UniqueFd fd{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+        if (!fd) {
+            return;
+        }
+        const uid_t uid = peer_uid(fd.get());
+        if (!make_place(uid)) {
+            ++counters_.control_refused;
+            continue;
+        }
+        add(std::move(fd), uid);
     }
-    const uid_t uid = peer_uid(fd.get());
-    const bool full =
-        uid == 0 ? connections_.size() >= kMaxConnections : strangers() >= kMaxStrangers;
-    if (full) {
-        ++counters_.control_refused;
-        return;
-    }
+}
+
+void ControlServer::add(UniqueFd fd, uid_t uid) {
     const ConnectionId id = ++last_;
     const Status watched =
         loop_.watch(fd.get(), EPOLLIN, [this, id](auto) { read_request(id); });
@@ -135,6 +138,36 @@ void ControlServer::on_connect() {
     connection.fd = std::move(fd);
     connection.uid = uid;
     connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
+}
+
+/// False: this uid has all that it may have. What users hold together takes nothing from root.
+bool ControlServer::make_place(uid_t uid) {
+    std::size_t of_users = 0;
+    std::size_t of_uid = 0;
+    auto oldest_silent = connections_.end();
+    for (auto one = connections_.begin(); one != connections_.end(); ++one) {
+        const bool is_users = !one->second.is_root();
+        of_users += is_users ? 1U : 0U;
+        of_uid += one->second.uid == uid ? 1U : 0U;
+        if (is_users && !one->second.asked && oldest_silent == connections_.end()) {
+            oldest_silent = one;
+        }
+    }
+    if (uid == 0) {
+        return of_uid < kMaxConnections;
+    }
+    if (of_uid >= kMaxPerUid) {
+        return false;
+    }
+    if (of_users < kMaxUsers) {
+        return true;
+    }
+    if (oldest_silent == connections_.end()) {
+        return false;
+    }
+    ++counters_.control_refused;
+    drop(oldest_silent->first);
+    return true;
 }
 
 void ControlServer::read_request(ConnectionId id) {
@@ -183,8 +216,15 @@ void ControlServer::take_request(ConnectionId id, Bytes message) {
 
 void ControlServer::refuse(ConnectionId id, const std::string& why) {
     ++counters_.control_refused;
-    log_.warn("a request on the control socket was refused; see which process sends it",
-              {{"why", why}, {"refused_total", counters_.control_refused}});
+    ++refused_unlogged_;
+    if (!logged_at_ || loop_.now() >= *logged_at_ + kRefusalLogEvery) {
+        logged_at_ = loop_.now();
+        log_.warn("a request on the control socket was refused; see which process sends it",
+                  {{"why", why},
+                   {"uid", uid_of(id)},
+                   {"times", std::exchange(refused_unlogged_, 0)},
+                   {"refused_total", counters_.control_refused}});
+    }
     answer(id, Refused{.blame = Blame::internal, .sentence = why});
 }
 

@@ -1,8 +1,8 @@
-// Who asks on the node's own socket, and may they?
+// Serves the node's own socket: who asks, and may they?
 //
 // Each connection is one request and one answer (control/message.h). Root, by SO_PEERCRED, may
-// ask anything, others PING and STATUS. Strangers can hold few connections and not for long, so
-// they can never keep root's prolog out.
+// ask anything, users PING and STATUS. A user can hold few connections and not for long; they
+// are counted for each uid, and none of them takes a place of root's prolog.
 #pragma once
 
 #include "stager/control/frame.h"
@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace stage {
@@ -65,12 +66,13 @@ class ControlServer {
     };
 
     void on_connect();
+    void add(UniqueFd fd, uid_t uid);
+    [[nodiscard]] bool make_place(uid_t uid);
     void read_request(ConnectionId id);
     void take_request(ConnectionId id, Bytes message);
     void write_some(ConnectionId id);
     void refuse(ConnectionId id, const std::string& why);
     void drop(ConnectionId id);
-    [[nodiscard]] std::size_t strangers() const;
 
     std::string path_;
     Loop& loop_;
@@ -80,7 +82,9 @@ class ControlServer {
     OnGone on_gone_;
     UniqueFd socket_;
     ConnectionId last_ = 0;
-    std::map<ConnectionId, Connection> connections_;
+    std::map<ConnectionId, Connection> connections_;  ///< By id: the oldest first.
+    std::uint64_t refused_unlogged_ = 0;
+    std::optional<Instant> logged_at_;
 };
 
 }  // namespace stage

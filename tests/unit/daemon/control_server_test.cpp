@@ -79,7 +79,7 @@ class World {
     void hear(int count) {
         run_until(*loop_, [&] { return requests == count; });
     }
-    [[nodiscard]] UniqueFd connect() const { return connect_as(0, path_); }
+    [[nodiscard]] UniqueFd connect(uid_t user = 0) const { return connect_as(user, path_); }
     [[nodiscard]] bool has_socket() const { return ::access(path_.c_str(), F_OK) == 0; }
     ControlServer& server() { return *server_; }
 
@@ -87,13 +87,15 @@ class World {
     Answer reply = Ack{};
     bool waits_for_gone = false;  ///< Who asks closes its half, and only then is answered.
     Counters counters_;
+    std::vector<std::string> log_lines;
 
   private:
     Scratch scratch_;
     std::string path_ = scratch_.path() + "/stagecastd.sock";
     std::unique_ptr<Loop> own_loop_ = std::make_unique<Loop>(std::move(*Loop::open()));
     Loop* loop_ = own_loop_.get();
-    Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
+    Logger log_{[this](LogLevel, std::string_view line) { log_lines.emplace_back(line); },
+                LogLevel::warn};
     std::unique_ptr<ControlServer> server_;
 };
 
@@ -183,4 +185,48 @@ TEST_CASE("who has not been heard when the daemon ends is hung up on untaken") {
     CHECK(::recv(heard.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) < 0);
     CHECK(errno == EAGAIN);  // It is still owed its answer.
     CHECK(world.requests == 1);
+}
+
+TEST_CASE("silent connections of one user take nobody else's place") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    const uid_t user = GENERATE(kStranger - 1, 0);
+    World world;
+    std::vector<UniqueFd> held;
+    for (int i = 0; i < 200; ++i) {
+        held.push_back(world.connect(kStranger));
+    }
+    CHECK(world.ask(user, said(PingRequest{})) == Answer{Ack{}});
+    CHECK(world.counters_.control_refused == 200 - 16);
+}
+
+TEST_CASE("silent connections of many uids do not keep another one out") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    const uid_t user = GENERATE(kStranger, 0);
+    World world;
+    std::vector<UniqueFd> held;
+    for (uid_t i = 0; i < 300; ++i) {
+        held.push_back(world.connect(10'000 + i / 10));
+    }
+    CHECK(world.ask(user, said(PingRequest{})) == Answer{Ack{}});
+    CHECK(world.counters_.control_refused == (user == 0 ? 300 - 256 : 301 - 256));
+}
+
+TEST_CASE("refusals are counted each, and logged now and then") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    World world;
+    std::vector<UniqueFd> held;
+    const auto bytes = said(EndRequest{.job_id = 7, .step_id = 0});
+    for (int i = 0; i < 10; ++i) {
+        held.push_back(world.connect(kStranger));
+        REQUIRE(::send(held.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0);
+    }
+    CHECK(world.ask(kStranger, bytes));
+    CHECK(world.counters_.control_refused == 11);
+    CHECK(world.log_lines.size() == 1);
 }
