@@ -31,32 +31,53 @@ std::string padded(std::uint32_t value, std::size_t width) {
     return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
 }
 
+/// Slurm's own names have no more dimensions.
+constexpr std::size_t kMaxBrackets = 4;
+
+/// What may still be made of a list: each name and each ending counts before it is built.
+class Room {
+  public:
+    [[nodiscard]] bool take(std::size_t count, std::size_t length) {
+        // Both are bounded by what a list may hold, so their product is, too.
+        const std::size_t wanted = count * length;
+        if (count > kMaxNodes || length > kMaxNameBytes || wanted > left_) {
+            return false;
+        }
+        left_ -= wanted;
+        return true;
+    }
+
+  private:
+    std::size_t left_ = kMaxListCharacters;
+};
+
 /// "0-3" or "7", appended to `out`. False if it is neither or too long.
-bool append_range(std::string_view range, Names& out) {
+bool append_range(std::string_view range, Room& room, Names& out) {
     const std::size_t dash = range.find('-');
     const std::string_view low = range.substr(0, dash);
     const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
     const auto first = number_of(low);
     const auto last = number_of(high);
-    if (!first || !last || *last < *first || *last - *first >= kMaxNodes ||
-        low.size() > kMaxNameBytes) {
+    if (!first || !last || *last < *first || *last - *first >= kMaxNodes) {
         return false;
     }
-    for (std::uint32_t value = *first; value <= *last; ++value) {
-        out.push_back(padded(value, low.size()));
-        if (value == *last) {
-            break;  // The last may be the largest of its type.
-        }
+    const std::size_t count = std::size_t{*last} - *first + 1;
+    const std::size_t width = std::max(low.size(), std::to_string(*last).size());
+    if (out.size() + count > kMaxNodes || !room.take(count, width)) {
+        return false;
     }
-    return out.size() <= kMaxNodes;
+    for (std::size_t i = 0; i < count; ++i) {
+        out.push_back(padded(*first + static_cast<std::uint32_t>(i), low.size()));
+    }
+    return true;
 }
 
 /// The inside of a bracket.
-std::optional<Names> ranges(std::string_view inside) {
+std::optional<Names> ranges(std::string_view inside, Room& room) {
     Names out;
     while (true) {
         const std::size_t comma = inside.find(',');
-        if (!append_range(inside.substr(0, comma), out)) {
+        if (!append_range(inside.substr(0, comma), room, out)) {
             return std::nullopt;
         }
         if (comma == std::string_view::npos) {
@@ -66,11 +87,42 @@ std::optional<Names> ranges(std::string_view inside) {
     }
 }
 
-/// Every prefix with every ending.
-std::optional<Names> product(const Names& prefixes, const Names& endings) {
-    if (prefixes.size() * endings.size() > kMaxNodes) {
-        return std::nullopt;
+bool is_plain(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return c > ' ' && c < '\x7f' && c != '[' && c != ']' && c != '/';
+    });
+}
+
+/// "r[0-1]n[0-3]" as what each of its parts may be: "r"; "0", "1"; "n"; "0" to "3".
+std::optional<std::vector<Names>> parts_of(std::string_view item, Room& room) {
+    std::vector<Names> parts;
+    std::size_t brackets = 0;
+    while (!item.empty()) {
+        const std::size_t open = item.find('[');
+        const std::string_view plain = item.substr(0, open);
+        if (!is_plain(plain) || plain.size() > kMaxNameBytes) {
+            return std::nullopt;
+        }
+        parts.push_back({std::string{plain}});
+        if (open == std::string_view::npos) {
+            break;
+        }
+        const std::size_t close = item.find(']', open);
+        if (close == std::string_view::npos || ++brackets > kMaxBrackets) {
+            return std::nullopt;
+        }
+        auto endings = ranges(item.substr(open + 1, close - open - 1), room);
+        if (!endings) {
+            return std::nullopt;
+        }
+        parts.push_back(*std::move(endings));
+        item.remove_prefix(close + 1);
     }
+    return parts;
+}
+
+/// Every prefix with every ending.
+Names product(const Names& prefixes, const Names& endings) {
     Names out;
     out.reserve(prefixes.size() * endings.size());
     for (const std::string& prefix : prefixes) {
@@ -81,51 +133,26 @@ std::optional<Names> product(const Names& prefixes, const Names& endings) {
     return out;
 }
 
-bool is_plain(std::string_view text) {
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return c > ' ' && c < '\x7f' && c != '[' && c != ']' && c != '/';
-    });
-}
-
-/// A short list may ask for many long names.
-bool are_short(const Names& names) {
-    return std::all_of(names.begin(), names.end(), [](const std::string& name) {
-        return name.size() <= kMaxNameBytes;
-    });
-}
-
 /// One item, "r[0-1]n[0-3]".
-std::optional<Names> expand_item(std::string_view item) {
-    Names names{""};
-    while (!item.empty()) {
-        const std::size_t open = item.find('[');
-        const std::string_view plain = item.substr(0, open);
-        if (!is_plain(plain) || plain.size() > kMaxNameBytes) {
-            return std::nullopt;
-        }
-        for (std::string& name : names) {
-            name += plain;
-        }
-        if (open == std::string_view::npos) {
-            break;
-        }
-        const std::size_t close = item.find(']', open);
-        if (close == std::string_view::npos) {
-            return std::nullopt;
-        }
-        const auto endings = ranges(item.substr(open + 1, close - open - 1));
-        auto longer = endings ? product(names, *endings) : std::nullopt;
-        if (!longer) {
-            return std::nullopt;
-        }
-        names = std::move(*longer);
-        if (!are_short(names)) {
-            return std::nullopt;
-        }
-        item.remove_prefix(close + 1);
+std::optional<Names> expand_item(std::string_view item, Room& room) {
+    const auto parts = parts_of(item, room);
+    if (!parts || parts->empty()) {
+        return std::nullopt;
     }
-    const bool is_good = !names.front().empty() && are_short(names);
-    return is_good ? std::optional{std::move(names)} : std::nullopt;
+    std::size_t count = 1;
+    std::size_t length = 0;
+    for (const Names& part : *parts) {
+        count *= part.size();
+        length += std::ranges::max(part, {}, &std::string::size).size();
+        if (!room.take(count, length)) {
+            return std::nullopt;
+        }
+    }
+    Names names{""};
+    for (const Names& part : *parts) {
+        names = product(names, part);
+    }
+    return names;
 }
 
 /// The end of the item that begins at `from`: a comma outside of brackets, or the list's end.
@@ -147,9 +174,10 @@ Result<Names> expand_host_list(std::string_view list) {
     std::unordered_set<std::string> seen;
     std::size_t from = 0;
     std::size_t expanded = 0;
+    Room room;
     while (from <= list.size()) {
         const std::size_t end = item_end(list, from);
-        const auto item = expand_item(list.substr(from, end - from));
+        const auto item = expand_item(list.substr(from, end - from), room);
         // Duplicates count: a list of them is soon written, and long to expand.
         expanded += item ? item->size() : 0;
         if (!item || expanded > kMaxNodes) {

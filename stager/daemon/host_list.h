@@ -17,11 +17,14 @@ namespace stage {
 
 /// More nodes than a rank can count.
 inline constexpr std::size_t kMaxNodes = 65535;
+/// Of all that is built for one list, the parts of names included: 65,535 names of 40 bytes
+/// fit.
+inline constexpr std::size_t kMaxListCharacters = 8U << 20U;
 
 /// The names in order, duplicates included once. Zero padding is kept ("n[08-11]"), several
-/// brackets in one name multiply ("r[0-1]n[0-3]"). Fails (Blame::internal) on anything that is
-/// not a node list, on an empty one, on a name beyond kMaxNameBytes and beyond kMaxNodes,
-/// duplicates counted.
+/// brackets in one name, four at most, multiply ("r[0-1]n[0-3]"). Fails (Blame::internal) on
+/// anything that is not a node list, on an empty one, on a name beyond kMaxNameBytes, beyond
+/// kMaxNodes (duplicates counted) and beyond kMaxListCharacters, before it builds any of them.
 [[nodiscard]] Result<std::vector<std::string>> expand_host_list(std::string_view list);
 
 /// The position of `name`, or nothing.

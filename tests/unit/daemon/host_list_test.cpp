@@ -61,6 +61,23 @@ TEST_CASE("a short list can't ask for much") {
     std::string twice = "n[0-32766]";
     CHECK(is_taken(twice + ",n[0-32766]"));
     CHECK_FALSE(is_taken(twice + ",n[0-32766],n[0-32766]"));
+    CHECK(is_taken(std::string(40, 'n') + ends));
+    CHECK_FALSE(is_taken(std::string(120, 'n') + ends));
+    CHECK_FALSE(is_taken("n[" + std::string(120, '0') + "-65534]"));
+}
+
+TEST_CASE("brackets that multiply by one cost no more than others") {
+    CHECK(expanded("a[0]b[1]c[2]d[3]") == Names{"a0b1c2d3"});
+    CHECK_FALSE(expand_host_list("a[0]b[1]c[2]d[3]e[4]"));
+    std::string many = "[0-65533]";
+    for (int i = 0; i < 240; ++i) {
+        many += "[0]";
+    }
+    CHECK_FALSE(expand_host_list("n1," + many));
+    for (int i = 0; i < 1760; ++i) {
+        many += "[0]";
+    }
+    CHECK_FALSE(expand_host_list("n1," + many));
 }
 
 TEST_CASE("a node finds its place") {
