@@ -38,6 +38,12 @@ struct NodeShare {
     double seconds = 0;
 };
 
+/// Of a double that a worker may have made up, too: below 0 and not a number are 0.
+std::uint64_t whole(double number) {
+    constexpr double kMost = 9e18;
+    return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;
+}
+
 /// Sums and the slowest, of what all nodes have said to the root.
 void add_shares(json& told, std::vector<NodeShare> shares) {
     double lost = 0;
@@ -62,10 +68,10 @@ void add_shares(json& told, std::vector<NodeShare> shares) {
     std::ranges::sort(shares, [](const NodeShare& one, const NodeShare& other) {
         return one.seconds > other.seconds;
     });
-    told["packets_lost"] = static_cast<std::uint64_t>(lost);
-    told["packets_repaired"] = static_cast<std::uint64_t>(repaired);
-    told["bytes_read"] = static_cast<std::uint64_t>(read);  // Of the source, by all together.
-    told["bytes_here"] = static_cast<std::uint64_t>(here);  // That nodes had already.
+    told["packets_lost"] = whole(lost);
+    told["packets_repaired"] = whole(repaired);
+    told["bytes_read"] = whole(read);  // Of the source, by all together.
+    told["bytes_here"] = whole(here);  // That nodes had already.
     told["slowest"] = json::array();
     for (std::size_t i = 0; i < std::min(kSlowNamed, shares.size()); ++i) {
         told["slowest"].push_back(
