@@ -121,6 +121,9 @@ Status send_multicast_by(int socket, int family, unsigned interface, std::uint8_
         socket, IPPROTO_IP, IP_MULTICAST_IF, request, "choosing the multicast interface");
 }
 
+/// From here on a port is any user's, not only root's.
+constexpr std::uint16_t kUnprivilegedPorts = 1024;
+
 /// Binds to the first free port of a range; all taken is said as such.
 Status bind_in_range(int socket,
                      const Address& own,
@@ -134,8 +137,12 @@ Status bind_in_range(int socket,
     }
     return Error{Blame::node,
                  "all UDP ports " + std::to_string(ports.first) + "-" +
-                     std::to_string(ports.second) + " of " + own.host() +
-                     " are taken; widen DataPortRange in stagecast.conf"};
+                     std::to_string(ports.second) + " of " + own.host() + " are taken" +
+                     (ports.second >= kUnprivilegedPorts
+                          ? ", and any local user can bind ports above 1023 ('ss -lunp' says "
+                            "who has)"
+                          : "") +
+                     "; widen DataPortRange in stagecast.conf, or move it"};
 }
 
 }  // namespace
