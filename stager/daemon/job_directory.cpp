@@ -108,7 +108,8 @@ Result<UniqueFd> walk_to_root(const std::string& path, bool make) {
         }
         const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
         const std::string so_far = path.substr(0, slash);
-        if (make && is_last && ::mkdirat(at.get(), name.c_str(), 0755) != 0 &&
+        // Whoever knows a job's directory goes there; the list of all is nobody else's.
+        if (make && is_last && ::mkdirat(at.get(), name.c_str(), 0711) != 0 &&
             errno != EEXIST) {
             return Error::from_errno(Blame::node, "making StageRoot " + so_far);
         }
