@@ -75,6 +75,7 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     }
     // Known from before this daemon, or settled and dropped: it is not staged again.
     if (stages_.count(request.key) == 0) {
+        claim(request.key);
         const auto known = services_.verdicts.load(request.key);
         if (known) {
             answer(*known);
@@ -91,6 +92,28 @@ bool Registry::may_lose_files(const StageRequest& request) const {
     return cleaner_.is_following_lists(request.uid) && !outside_of(request.specs).empty();
 }
 
+/// The plugin has come later than the verdict: from now on it is kept until the job's end.
+void Registry::claim(const StageKey& key) {
+    const auto* entry = unclaimed_.find(key, services_.loop.now());
+    if (entry == nullptr) {
+        return;
+    }
+    if (!services_.verdicts.save(key, entry->verdict, entry->culprit)) {
+        services_.log.warn("a verdict can't be stored; is RunDir full?", {{"job", key.job_id}});
+    }
+    unclaimed_.remove(key);
+}
+
+/// Of a stage that is over: as it was stored, or as other daemons drew it.
+std::optional<Verdict> Registry::stored_verdict(const StageKey& key) const {
+    auto stored = services_.verdicts.load(key);
+    if (!stored) {
+        const auto* entry = unclaimed_.find(key, services_.loop.now());
+        stored = entry != nullptr ? std::optional{entry->verdict} : std::nullopt;
+    }
+    return stored;
+}
+
 /// The newest life of this job or step that is live or has a verdict; `asked` if none is.
 StageKey Registry::latest(const StageKey& asked) const {
     StageKey newest{.job_id = asked.job_id, .step_id = asked.step_id, .restart = 0};
@@ -105,6 +128,9 @@ StageKey Registry::latest(const StageKey& asked) const {
     for (const StageKey& key : services_.verdicts.all()) {
         consider(key);
     }
+    for (const auto& entry : unclaimed_.all()) {
+        consider(entry.key);
+    }
     return newest;
 }
 
@@ -114,7 +140,7 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
     const bool is_live = found != stages_.end();
     // What other daemons have set up again here may be over long since.
     const bool may_be_stored = !is_live || !found->second->is_announced();
-    const auto stored = may_be_stored ? services_.verdicts.load(key) : std::nullopt;
+    const auto stored = may_be_stored ? stored_verdict(key) : std::nullopt;
     if (is_live && !stored) {
         found->second->await_verdict([answer](const Verdict& verdict) { answer(verdict); });
         return;
@@ -128,6 +154,7 @@ void Registry::on_end(const EndRequest& request, Answer answer) {
             stage->end();
         }
     }
+    unclaimed_.remove_job(request.job_id, request.step_id);
     endings_.begin(
         request.job_id, request.step_id, [call = std::move(answer)] { call(Ack{}); });
 }
@@ -138,7 +165,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     const std::string node = link->link().peer_name();
     const auto plan = decode_plan(setup.plan);
     const bool is_known = stages_.count(setup.key) > 0;
-    if (!plan || (!is_known && held() >= kMaxHeld)) {
+    if (!plan || (!is_known && !may_hold(plan->nodes.front().name))) {
         ++services_.counters.messages_refused;
         services_.log.warn("a SETUP of another daemon was refused; is its version ours?",
                            {{"node", node},
@@ -149,7 +176,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     }
     learn_name(setup, *plan, link->link());
     // Over here, as by a restart of this daemon: no plugin will announce it again.
-    const auto stored = is_known ? std::nullopt : services_.verdicts.load(setup.key);
+    const auto stored = is_known ? std::nullopt : stored_verdict(setup.key);
     if (stored && (stored->state != VerdictState::failed || setup.key.job_id == kPushJob)) {
         return;
     }
@@ -168,7 +195,10 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
                            {{"node", node}, {"job", setup.key.job_id}});
         on_change(setup.key);
     } else if (stored) {
-        stage_of(setup.key).fail_as(*stored, services_.verdicts.culprit_of(setup.key));
+        const auto* entry = unclaimed_.find(setup.key, services_.loop.now());
+        stage_of(setup.key).fail_as(
+            *stored,
+            entry != nullptr ? entry->culprit : services_.verdicts.culprit_of(setup.key));
     }
 }
 
@@ -262,6 +292,7 @@ bool Registry::is_announced(const StageKey& key) const {
 void Registry::on_change(StageKey key) {
     const auto found = stages_.find(key);
     if (found != stages_.end() && found->second->is_quiet()) {
+        keep_verdict(*found->second);
         stages_.erase(found);
         if (key.job_id == kPushJob) {
             clear_push(key);
@@ -272,6 +303,20 @@ void Registry::on_change(StageKey key) {
         stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_open(); });
     if (on_empty_ && !open) {
         services_.loop.defer(std::exchange(on_empty_, nullptr));
+    }
+}
+
+/// Where no plugin has announced the stage it may still come; if it never does, nobody will end
+/// this job here.
+void Registry::keep_verdict(const Stage& stage) {
+    const Verdict* verdict = stage.unclaimed();
+    if (verdict != nullptr) {
+        const Instant now = services_.loop.now();
+        unclaimed_.add({.key = stage.key(),
+                        .verdict = *verdict,
+                        .culprit = stage.culprit(),
+                        .until = now + services_.config.stage_timeout},
+                       now);
     }
 }
 
@@ -288,9 +333,16 @@ bool Registry::is_here(std::uint32_t job_id) const {
     });
 }
 
-std::size_t Registry::held() const {
-    return static_cast<std::size_t>(std::count_if(
-        stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_held(); }));
+bool Registry::may_hold(const std::string& first_node) const {
+    std::size_t all = 0;
+    std::size_t of_first_node = 0;
+    for (const auto& [key, stage] : stages_) {
+        if (!stage->is_announced()) {
+            ++all;
+            of_first_node += stage->first_node() == first_node ? 1U : 0U;
+        }
+    }
+    return all < kMaxHeld && of_first_node < kMaxHeld - all;
 }
 
 void Registry::break_off(const std::string& sentence, OnEmpty on_empty) {

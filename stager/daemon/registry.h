@@ -2,13 +2,15 @@
 //
 // One entry per (job, step, restart). Requests of the plugin and SETUPs of other daemons find
 // their stage here, or make it. A settled stage that nobody needs any more is dropped: what is
-// left of it is its stored verdict and its directory, which END removes.
+// left of it is its stored verdict and its directory, which END removes, or, where no plugin
+// has announced it, a verdict in memory for a while.
 #pragma once
 
 #include "stager/daemon/cleaner.h"
 #include "stager/daemon/endings.h"
 #include "stager/daemon/stage.h"
 #include "stager/daemon/sweep.h"
+#include "stager/daemon/unclaimed_verdicts.h"
 
 #include <functional>
 #include <map>
@@ -16,7 +18,8 @@
 
 namespace stage {
 
-/// Stages that other daemons have set up and no plugin has announced; one more is refused.
+/// Stages that other daemons have set up and no plugin has announced. Jobs with the same first
+/// node have as many of them as are left for others; one more is refused.
 inline constexpr std::size_t kMaxHeld = 256;
 
 class Registry {
@@ -53,6 +56,8 @@ class Registry {
     void on_change(StageKey key);
     Stage& stage_of(const StageKey& key);
     void clear_push(const StageKey& key);
+    void claim(const StageKey& key);
+    void keep_verdict(const Stage& stage);
     void refuse(const SetupMessage& setup,
                 std::string sentence,
                 std::unique_ptr<DrivenLink> link);
@@ -63,7 +68,8 @@ class Registry {
                                 const std::string& node) const;
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
-    [[nodiscard]] std::size_t held() const;
+    [[nodiscard]] bool may_hold(const std::string& first_node) const;
+    [[nodiscard]] std::optional<Verdict> stored_verdict(const StageKey& key) const;
 
     Services& services_;
     JobRoots roots_;
@@ -71,6 +77,7 @@ class Registry {
     Endings endings_;
     Sweep sweep_;
     std::map<StageKey, std::unique_ptr<Stage>> stages_;
+    UnclaimedVerdicts unclaimed_;
     OnEmpty on_empty_;
 };
 

@@ -42,7 +42,6 @@ Stage::~Stage() {
 
 void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
     await_verdict(std::move(on_verdict));
-    lingers_ = false;
     if (!request_) {
         take_request(request);
     }
@@ -90,7 +89,6 @@ void Stage::await_verdict(OnVerdict on_verdict) {
 
 void Stage::end() {
     is_over_ = true;
-    lingers_ = false;
     reason_ = reason_.value_or(
         Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
     apply(StageEvent::end);
@@ -112,7 +110,7 @@ Failures Stage::failures() const {
 }
 
 bool Stage::is_quiet() const {
-    return !is_open() && !lingers_ && !has_process() && (!group_ || group_->is_finished()) &&
+    return !is_open() && !has_process() && (!group_ || group_->is_finished()) &&
            links_.empty() && !notice_.is_busy();
 }
 

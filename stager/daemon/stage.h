@@ -70,6 +70,12 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
+    /// The job's first node, by the plan; empty before that is known.
+    [[nodiscard]] const std::string& first_node() const;
+    /// The verdict, if the plugin may still ask for it and has not announced the stage.
+    [[nodiscard]] const Verdict* unclaimed() const;
+    /// Of a failed verdict, if it is another node.
+    [[nodiscard]] std::optional<Rank> culprit() const { return culprit_; }
     /// Set up by another daemon, not announced by the plugin.
     [[nodiscard]] bool is_held() const { return state_ == StageState::held; }
 
@@ -153,7 +159,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     bool is_first_ = false;      ///< Makes the plan, and speaks for all nodes to slurmctld.
     bool is_over_ = false;       ///< Slurm needs no word of what becomes of it.
     bool is_requeuing_ = false;  ///< Nobody hears the verdict before slurmctld has.
-    bool lingers_ = false;       ///< Settled before the plugin came, if it ever does.
 
     Planner planner_;
     Inquiry inquiry_;

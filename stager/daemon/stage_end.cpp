@@ -50,10 +50,6 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     count_settled(services_.counters, facts, times_);
     if (request_) {
         store(own, culprit_);
-    } else {
-        // The plugin may still come; if it never does, nobody will end this job here.
-        lingers_ = true;
-        wait_alarm_.set(services_.loop.now() + time_limit());
     }
     if (run_ && failed) {
         run_->abort(own.blame, own.sentence);
@@ -118,8 +114,6 @@ void Stage::abandon() {
             .sentence = "node " + name_of_self() + ": " + reason.sentence,
             .culprit = {}},
            std::nullopt);
-    lingers_ = false;  // No plugin comes for a job that has ended.
-    wait_alarm_.set(std::nullopt);
     if (group_) {
         stop_all(reason.blame, reason.sentence);
     }

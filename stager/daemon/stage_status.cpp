@@ -87,6 +87,15 @@ std::optional<std::uint32_t> Stage::uid() const {
     return request_ ? std::optional{request_->uid} : std::nullopt;
 }
 
+const std::string& Stage::first_node() const {
+    static const std::string kUnknown;
+    return plan_ ? plan_->nodes.front().name : kUnknown;
+}
+
+const Verdict* Stage::unclaimed() const {
+    return state_ == StageState::settled && !request_ ? &*verdict_ : nullptr;
+}
+
 TreeProgress Stage::own_progress() const {
     TreeProgress own;
     own.slowest = group_->seat().self;

@@ -80,9 +80,9 @@ void Stage::await_plan() {
 void Stage::on_late() {
     const Config& config = services_.config;
     if (!is_open()) {
-        lingers_ = false;
-        tell_change();
-    } else if (state_ == StageState::announced && !is_push()) {
+        return;
+    }
+    if (state_ == StageState::announced && !is_push()) {
         ask_first_node();
     } else if (state_ == StageState::held) {
         fail(Blame::node,

@@ -43,7 +43,7 @@ class RegistryWorld {
     void set_up(std::vector<std::byte> plan, const std::vector<TreeMessage>& more) {
         auto link = Link::connect(
             parent_policy_, world.munge, "n1", loopback(listener_->port()), world.loop().now());
-        const SetupMessage setup{.key = kKey,
+        const SetupMessage setup{.key = key_,
                                  .from = Rank{0},
                                  .to = Rank{1},
                                  .remaining_ms = 60'000,
@@ -54,6 +54,23 @@ class RegistryWorld {
         }
         parent_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
         parent_->set_on_change([this] { listen(); });
+    }
+    /// That of another job, whose first node is another one; its link stays.
+    void set_up_as(const std::string& first_node, std::uint32_t job_id) {
+        if (parent_) {
+            others_.push_back(std::move(parent_));
+        }
+        heard_.clear();
+        StagePlan plan = plan_;
+        plan.nodes.front().name = first_node;
+        parent_policy_.node_name = first_node;
+        key_.job_id = job_id;
+        set_up(encode(plan), {});
+    }
+    [[nodiscard]] bool has_failed() const {
+        return std::ranges::any_of(heard_, [](const TreeMessage& message) {
+            return std::holds_alternative<FailedMessage>(message);
+        });
     }
     void hang_up() { parent_->finish(); }
     void say(const TreeMessage& message) { parent_->send(encode(message)); }
@@ -130,12 +147,14 @@ class RegistryWorld {
         }
     }
 
+    StageKey key_ = kKey;
     LinkPolicy parent_policy_;
     StagePlan plan_;
     Logger log_{[](LogLevel, std::string_view) {}, LogLevel::error};
     std::optional<Listener> listener_;
     std::unique_ptr<DrivenLink> guest_;
     std::unique_ptr<DrivenLink> parent_;
+    std::vector<std::unique_ptr<DrivenLink>> others_;
     std::vector<TreeMessage> heard_;
 };
 
@@ -250,6 +269,51 @@ TEST_CASE("a stage that waits for the files of the job's last run to go is annou
     world.registry.on_request(RegistryWorld::announcement(), [](const auto&) {});
     CHECK(world.registry.find(kKey) == nullptr);
     CHECK(world.registry.is_announced(kKey));
+}
+
+TEST_CASE("of a settled stage that nobody announces only the verdict is left") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.set_up({GroupVerdict{VerdictState::failed, Blame::user, "node n0: why"}});
+    world.next<SettledMessage>();
+    world.hang_up();
+    world.world.run_until([&] { return world.registry.find(kKey) == nullptr; });
+    CHECK(world.ask(QueryRequest{kKey})->sentence == "node n0: why");
+    SECTION("a plugin that comes late is answered, and the verdict is stored") {
+        CHECK(world.ask(RegistryWorld::announcement())->sentence == "node n0: why");
+        CHECK(world.world.services->verdicts.load(kKey)->sentence == "node n0: why");
+    }
+    SECTION("another SETUP is answered by it") {
+        world.set_up();
+        CHECK(world.next<FailedMessage>().failures.at(0).sentence == "why");
+    }
+    SECTION("the job's end takes it") {
+        world.ask(EndRequest{.job_id = kKey.job_id, .step_id = kWholeJob});
+        CHECK(world.ask(QueryRequest{kKey})->sentence.empty());
+    }
+}
+
+TEST_CASE("jobs of one first node do not hold all that a node holds unannounced") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    std::uint32_t job = 100;
+    const auto may_hold = [&](const std::string& first_node) {
+        world.set_up_as(first_node, ++job);
+        const StageKey key{.job_id = job, .step_id = kWholeJob, .restart = 0};
+        world.world.run_until(
+            [&] { return world.registry.find(key) != nullptr || world.has_failed(); });
+        return world.registry.find(key) != nullptr;
+    };
+    std::size_t held = 0;
+    while (held < kMaxHeld && may_hold("n0")) {
+        ++held;
+    }
+    CHECK(held == kMaxHeld / 2);
+    CHECK(may_hold("n7"));
 }
 
 }  // namespace stage
