@@ -7,7 +7,7 @@ namespace stage {
 bool FairPlaces::take(std::uint32_t uid) {
     const auto user = of_users_.find(uid);
     const std::size_t has = user == of_users_.end() ? 0 : user->second;
-    if (has >= all_ - taken_) {
+    if (taken_ >= all_ || has >= all_ - taken_) {
         return false;
     }
     ++of_users_[uid];

@@ -18,6 +18,9 @@ class FairPlaces {
     [[nodiscard]] bool take(std::uint32_t uid);
     /// Requires that this user has one.
     void leave(std::uint32_t uid);
+    /// Takes no place away: where there are fewer than are taken, nobody has one more.
+    void resize(std::size_t all) { all_ = all; }
+    [[nodiscard]] std::size_t taken() const { return taken_; }
 
   private:
     std::size_t all_;

@@ -81,10 +81,13 @@ constexpr std::array kKeys{
         "0",
         "Most bytes that one job may stage on this node: a node that allows less than the "
         "files have refuses them before the first byte. 0: no limit but the disk's."},
-    ConfigKey{"MaxStagesPerNode",
-              CountKey{&Config::max_stages_per_node, 1, 1000},
-              "16",
-              "Stagings that may run at once on a node; one more fails with a sentence."},
+    ConfigKey{
+        "MaxStagesPerNode",
+        CountKey{&Config::max_stages_per_node, 1, 1000},
+        "16",
+        "Stagings that may run at once on their jobs' first node, of which one user has half "
+        "at most; the next ones wait there, within StageTimeout. A node takes part in eight "
+        "times as many that began on other nodes, beyond which they fail."},
     ConfigKey{"CacheSize",
               SizeKey{&Config::cache_size, 0, kAnySize},
               "0",

@@ -151,7 +151,7 @@ Status Daemon::open_doors() {
              [this](const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
                  lender_->on_fetch(message, std::move(link));
              },
-         .is_announced = [this](const StageKey& key) { return registry_->is_announced(key); },
+         .tell = [this](const StageKey& key) { return registry_->tell(key); },
          .report =
              [this](const ReportQuestion& question) {
                  return report_for(

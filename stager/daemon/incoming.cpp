@@ -93,8 +93,7 @@ void Incoming::on_change(const DrivenLink* link) {
 void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
     auto message = decode_tree_message(frame);
     if (const auto* ask = message ? std::get_if<AskMessage>(&*message) : nullptr) {
-        guest->link->send(
-            encode(TellMessage{.is_announced = handlers_.is_announced(ask->key)}));
+        guest->link->send(encode(handlers_.tell(ask->key)));
         guest->link->finish();
         return;
     }

@@ -25,8 +25,8 @@ class Incoming {
         std::function<void(ExamineMessage, std::unique_ptr<DrivenLink>)> on_examine;
         std::function<void(LeaseMessage, std::unique_ptr<DrivenLink>)> on_lease;
         std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
-        /// Whether the plugin of this node has announced that stage.
-        std::function<bool(const StageKey& key)> is_announced;
+        /// What a node that waits for its SETUP may hear of that stage.
+        std::function<TellMessage(const StageKey& key)> tell;
         /// What that user may hear, JSON.
         std::function<std::string(const ReportQuestion& question)> report;
     };

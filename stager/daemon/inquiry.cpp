@@ -2,6 +2,7 @@
 
 #include "stager/daemon/tree_message.h"
 
+#include <array>
 #include <utility>
 
 namespace stage {
@@ -58,7 +59,8 @@ void Inquiry::on_change() {
     const auto message = frame ? decode_tree_message(*frame)
                                : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
     if (const auto* told = message ? std::get_if<TellMessage>(&*message) : nullptr) {
-        finish(told->is_announced ? Said::announced : Said::unannounced, "");
+        constexpr std::array<Said, 3> kSaid{Said::unannounced, Said::announced, Said::queued};
+        finish(kSaid.at(static_cast<std::size_t>(told->word)), "");
     } else if (frame && !message) {
         finish(Said::nothing, message.error().sentence());
     } else if (frame || link_->link().state() == Link::State::closed) {

@@ -17,7 +17,7 @@ namespace stage {
 
 class Inquiry {
   public:
-    enum class Said : unsigned char { announced, unannounced, nothing };
+    enum class Said : unsigned char { announced, queued, unannounced, nothing };
     /// `why`: of nothing, a sentence.
     using OnAnswer = std::function<void(Said said, const std::string& why)>;
 

@@ -140,7 +140,7 @@ void MetricsFile::write() {
         return;
     }
     refresh_();
-    gauges_.stages_running = services_.stages_running;
+    gauges_.stages_running = services_.places.taken() + services_.places.taken_by_members();
     gauges_.is_enabled = services_.config.enabled;
     const Status written = write_whole(path, metrics_text(services_.counters, gauges_));
     if (written) {

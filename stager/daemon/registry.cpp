@@ -280,13 +280,17 @@ Stage& Registry::stage_of(const StageKey& key) {
     return *stage;
 }
 
-bool Registry::is_announced(const StageKey& key) const {
+TellMessage Registry::tell(const StageKey& key) const {
     const auto found = stages_.find(key);
     if (found != stages_.end()) {
-        return found->second->is_announced();
+        return {found->second->is_queued()      ? TellWord::queued
+                : found->second->is_announced() ? TellWord::announced
+                                                : TellWord::unannounced};
     }
-    return endings_.is_awaited(key.job_id, key.step_id) ||
-           services_.verdicts.load(key).has_value();
+    if (endings_.is_awaited(key.job_id, key.step_id)) {
+        return {TellWord::queued};
+    }
+    return {services_.verdicts.load(key) ? TellWord::announced : TellWord::unannounced};
 }
 
 void Registry::on_change(StageKey key) {

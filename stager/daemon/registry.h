@@ -39,8 +39,9 @@ class Registry {
     [[nodiscard]] Stage* find(const StageKey& key);
     [[nodiscard]] std::vector<const Stage*> all() const;
 
-    /// The plugin of this node has said STAGE for it.
-    [[nodiscard]] bool is_announced(const StageKey& key) const;
+    /// What another node may hear that waits for this one's SETUP: whether the plugin here has
+    /// said STAGE for it, and whether it has to wait.
+    [[nodiscard]] TellMessage tell(const StageKey& key) const;
 
     /// Looks for what an earlier daemon left.
     void sweep() { sweep_.begin(); }

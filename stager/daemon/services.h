@@ -9,6 +9,7 @@
 #include "stager/daemon/host_pool.h"
 #include "stager/daemon/loop.h"
 #include "stager/daemon/node_cache.h"
+#include "stager/daemon/stage_places.h"
 #include "stager/daemon/verdict_store.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"
@@ -52,7 +53,7 @@ struct Services {
         addressed{};  ///< When it did so; a node that could not be reached is left out.
     std::deque<EndedStage> ended{};
     UserClosers closers{};
-    std::size_t stages_running = 0;  ///< With processes on this node.
+    StagePlaces places{};
 };
 
 /// Fresh from getrandom(): keys, ids, draws.

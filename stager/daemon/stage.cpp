@@ -33,9 +33,7 @@ Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on
 }
 
 Stage::~Stage() {
-    if (counted_running_) {
-        --services_.stages_running;
-    }
+    leave_place();
 }
 
 // ---- what is asked of it
@@ -181,10 +179,6 @@ std::optional<std::string> Stage::reason_against_start() const {
     if (plan_->digest != digest_of(*request_)) {
         return "the job asks for other files here than on node " + plan_->nodes.front().name;
     }
-    if (services_.stages_running >= services_.config.max_stages_per_node) {
-        return "MaxStagesPerNode=" + std::to_string(services_.config.max_stages_per_node) +
-               " jobs are staging here already; try again later";
-    }
     return std::nullopt;
 }
 
@@ -199,12 +193,19 @@ void Stage::start() {
         fail(root.error().blame(), root.error().sentence());
         return;
     }
+    if (!place_) {
+        services_.places.set_limit(services_.config.max_stages_per_node);
+        place_ = services_.places.take_as_member(request_->uid);
+        has_place_ = place_.has_value();
+    }
+    if (!has_place_) {
+        fail(Blame::node, no_place());
+        return;
+    }
     // Time enough for this node to say what it lacks before the root draws its verdict.
     const Instant deadline = std::min(*times_.announced + limits().work,
                                       group_deadline_ - (limits().verdict - limits().work));
     wait_alarm_.set(deadline);
-    counted_running_ = true;
-    ++services_.stages_running;
     run_ = std::make_unique<NodeRun>(services_,
                                      static_cast<NodeRunOwner&>(*this),
                                      RunOrder{.request = *request_,
@@ -335,10 +336,7 @@ void Stage::on_gone() {
     if (!run_->last_statistics().empty()) {
         log_worker(services_.log, key_, run_->last_statistics());
     }
-    if (counted_running_) {
-        counted_running_ = false;
-        --services_.stages_running;
-    }
+    leave_place();
     apply(StageEvent::gone);
 }
 

@@ -70,6 +70,8 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool has_process() const { return run_ && !run_->is_gone(); }
     [[nodiscard]] bool is_announced() const { return request_.has_value(); }
     [[nodiscard]] bool is_open() const { return stage::is_open(state_); }
+    /// It waits for a place, or for the job's first node to have one.
+    [[nodiscard]] bool is_queued() const;
     /// The job's first node, by the plan; empty before that is known.
     [[nodiscard]] const std::string& first_node() const;
     /// The verdict, if the plugin may still ask for it and has not announced the stage.
@@ -102,6 +104,10 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] bool is_push() const { return key_.job_id == kPushJob; }
     [[nodiscard]] bool is_alone() const { return plan_->nodes.size() == 1; }
     void await_plan();
+    void wait_for_place(std::vector<std::string> names);
+    void on_place(std::vector<std::string> names);
+    void leave_place();
+    void await_setup(std::size_t rank, std::size_t nodes);
     void start();
     void report_outcome();
     void report_failure();
@@ -134,6 +140,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     [[nodiscard]] TimeLimits limits() const;
     [[nodiscard]] std::string time_limit_text() const;
     [[nodiscard]] std::string name_of_self() const;
+    [[nodiscard]] std::string no_place() const;
 
     Services& services_;
     StageKey key_;
@@ -152,7 +159,9 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<Rank> culprit_;  ///< Of verdict_, if it is another node.
     std::vector<OnVerdict> waiting_;
     StageTimes times_;
-    bool counted_running_ = false;
+    std::optional<StagePlaces::Ticket> place_;  ///< Or what it waits for (has_place_).
+    bool has_place_ = false;
+    bool is_first_queued_ = false;  ///< The job's first node said so, last.
     std::optional<std::string>
         blamed_node_;  ///< Of reason_, where there is no plan; else here.
     bool has_asked_ = false;

@@ -56,6 +56,9 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     } else if (run_) {
         run_->release();
     }
+    if (!has_process()) {
+        leave_place();
+    }
     verdict_ = std::move(own);
     remember();
     if (failed && is_first_ && key_.step_id == kWholeJob && !is_over_) {

@@ -115,8 +115,9 @@ json Stage::status() const {
     json told = head_of(key_);
     constexpr std::array<const char*, 3> kWork{"wire-up", "transfer", "serving"};
     const bool works = run_ && state_ == StageState::running;
-    told["phase"] = works ? kWork.at(static_cast<std::size_t>(run_->progress().phase))
-                          : std::string{to_string(state_)};
+    told["phase"] = works         ? kWork.at(static_cast<std::size_t>(run_->progress().phase))
+                    : is_queued() ? "queued"
+                                  : std::string{to_string(state_)};
     told["seconds"] = seconds_between(times_.announced, services_.loop.now());
     told["nodes"] = plan_ ? plan_->nodes.size() : 0;
     told["bytes_total"] = run_ ? run_->progress().bytes_total : 0;

@@ -14,6 +14,10 @@ namespace {
 constexpr std::size_t kCancellingRanks = 3;
 /// Where no plan comes, thousands would ask slurmctld and the first node in one moment.
 constexpr Duration kTurn = std::chrono::milliseconds{1};
+/// Stages in the queue for which slurmctld is asked whether the job still runs.
+constexpr std::size_t kWatchedMax = 32;
+/// AnnounceTimeouts until a first node whose stage is queued is asked again.
+constexpr int kQueuedFactor = 3;
 constexpr const char* kUnannounced =
     "stagecast.so has not announced the job; is it in plugstack.conf there, and can it be "
     "loaded?";
@@ -52,16 +56,50 @@ void Stage::await_plan() {
         return;
     }
     if (*rank != 0) {
-        const Tree tree{names->size(), config.tree_width};
-        const auto depth = tree.depth(Rank{static_cast<Rank::rep>(*rank)});
-        const Duration patience = config.announce_timeout +
-                                  config.connect_timeout * static_cast<std::int64_t>(depth) +
-                                  kTurn * *rank;
-        wait_alarm_.set(services_.loop.now() + std::min(patience, time_limit()));
-        return;
+        await_setup(*rank, names->size());
+    } else {
+        wait_for_place(std::move(*names));
     }
+}
+
+/// Another node than the first.
+void Stage::await_setup(std::size_t rank, std::size_t nodes) {
+    const Config& config = services_.config;
+    const Tree tree{nodes, config.tree_width};
+    const auto depth = tree.depth(Rank{static_cast<Rank::rep>(rank)});
+    const Duration patience = config.announce_timeout +
+                              config.connect_timeout * static_cast<std::int64_t>(depth) +
+                              kTurn * rank;
+    const Instant now = services_.loop.now();
+    wait_alarm_.set(std::min(now + patience, *times_.announced + time_limit()));
+}
+
+/// At the first node, which holds nothing meanwhile and has told no other (stage_places.h).
+void Stage::wait_for_place(std::vector<std::string> names) {
     is_first_ = true;
-    planner_.make(*request_, std::move(*names), [this](Result<StagePlan> plan) {
+    wait_alarm_.set(*times_.announced + limits().work);
+    if (services_.places.waiting() < kWatchedMax) {
+        watch_.start(std::nullopt);
+    }
+    services_.places.set_limit(services_.config.max_stages_per_node);
+    place_ = services_.places.wait(
+        request_->uid, [this, alive = std::weak_ptr<bool>{alive_}, names = std::move(names)] {
+            services_.loop.defer([this, alive, names] {
+                if (!alive.expired() && state_ == StageState::announced) {
+                    on_place(names);
+                }
+            });
+        });
+    if (!place_) {
+        fail(Blame::node,
+             "too many stages of yours wait here already; submit it again when some are done");
+    }
+}
+
+void Stage::on_place(std::vector<std::string> names) {
+    has_place_ = true;
+    wait_alarm_.set(std::nullopt);
+    planner_.make(*request_, std::move(names), [this](Result<StagePlan> plan) {
         if (state_ != StageState::announced) {
             return;
         }
@@ -76,13 +114,42 @@ void Stage::await_plan() {
     });
 }
 
+void Stage::leave_place() {
+    has_place_ = false;
+    if (place_) {
+        services_.places.set_limit(services_.config.max_stages_per_node);
+        services_.places.leave(*std::exchange(place_, std::nullopt));
+    }
+}
+
+bool Stage::is_queued() const {
+    return state_ == StageState::announced && ((place_ && !has_place_) || is_first_queued_);
+}
+
+std::string Stage::no_place() const {
+    const StagePlaces& places = services_.places;
+    const std::string limit = std::to_string(services_.config.max_stages_per_node);
+    if (is_queued()) {
+        return "it is already staging files for " + std::to_string(places.taken()) +
+               " other jobs or steps (MaxStagesPerNode=" + limit +
+               ", of which one user has half at most), and no place became free within " +
+               time_limit_text() + "; submit it again";
+    }
+    return "it is already staging files for " + std::to_string(places.taken_by_members()) +
+           " other jobs or steps that began on other nodes (" +
+           std::to_string(StagePlaces::kMemberFactor) + " times MaxStagesPerNode=" + limit +
+           ", of which one user has half at most); submit it again";
+}
+
 /// The time for what this state waits for is over.
 void Stage::on_late() {
     const Config& config = services_.config;
     if (!is_open()) {
         return;
     }
-    if (state_ == StageState::announced && !is_push()) {
+    if (place_ && is_queued()) {
+        fail(Blame::node, no_place());
+    } else if (state_ == StageState::announced && !is_push()) {
         ask_first_node();
     } else if (state_ == StageState::held) {
         fail(Blame::node,
@@ -100,6 +167,13 @@ void Stage::on_late() {
 /// No SETUP came. The first node's daemon may know why.
 void Stage::ask_first_node() {
     const auto names = expand_host_list(request_->node_list);
+    if (is_first_queued_ && services_.loop.now() >= *times_.announced + limits().work) {
+        blamed_node_ = names->front();
+        fail(Blame::node,
+             "no place for this stage became free there (MaxStagesPerNode) within " +
+                 time_limit_text() + "; submit it again");
+        return;
+    }
     if (std::exchange(has_asked_, true) || !names) {
         fail(Blame::node, "no word from the job's first node within " + time_limit_text());
         return;
@@ -124,7 +198,15 @@ void Stage::ask_first_node() {
 void Stage::on_first_node(const std::string& first,
                           Inquiry::Said said,
                           const std::string& why) {
-    if (said == Inquiry::Said::unannounced) {
+    const bool was_queued = std::exchange(is_first_queued_, said == Inquiry::Said::queued);
+    const bool may_still_come = was_queued && said == Inquiry::Said::announced;
+    if (is_first_queued_ || may_still_come) {
+        // It is asked again, lest it has died; the SETUP comes unasked.
+        has_asked_ = false;
+        const Duration pause = kQueuedFactor * services_.config.announce_timeout;
+        wait_alarm_.set(
+            std::min(services_.loop.now() + pause, *times_.announced + limits().work));
+    } else if (said == Inquiry::Said::unannounced) {
         blamed_node_ = first;
         cancel_job("node " + first + ": " + kUnannounced);
     } else if (said == Inquiry::Said::announced) {

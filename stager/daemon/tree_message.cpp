@@ -139,7 +139,7 @@ void put(ByteWriter& writer, const AskMessage& message) {
 }
 
 void put(ByteWriter& writer, const TellMessage& message) {
-    writer.u8(message.is_announced ? 1 : 0);
+    writer.u8(static_cast<std::uint8_t>(message.word));
 }
 
 void put(ByteWriter& writer, const ExamineMessage& message) {
@@ -339,7 +339,7 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
         case Type::ask:
             return AskMessage{take_key(reader)};
         case Type::tell:
-            return TellMessage{reader.u8() != 0};
+            return TellMessage{TellWord{std::min<std::uint8_t>(reader.u8(), 2)}};
         case Type::direct:
             return DirectMessage{};
         case Type::examine:

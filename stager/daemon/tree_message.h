@@ -125,8 +125,12 @@ struct AskMessage {
     bool operator==(const AskMessage&) const = default;
 };
 
+/// Travels by number. Queued: announced, and it waits until it may begin; a daemon that does
+/// not know that word takes it for announced.
+enum class TellWord : std::uint8_t { unannounced, announced, queued };
+
 struct TellMessage {
-    bool is_announced = false;
+    TellWord word = TellWord::unannounced;
 
     bool operator==(const TellMessage&) const = default;
 };

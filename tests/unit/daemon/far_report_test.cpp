@@ -33,7 +33,7 @@ std::optional<std::string> answer_of(std::vector<TreeMessage> answers) {
 
 TEST_CASE("another daemon's report comes once, and nonsense is none") {
     CHECK(answer_of({ReportMessage{"{}"}}) == "{}");
-    CHECK_FALSE(answer_of({TellMessage{.is_announced = true}}));
+    CHECK_FALSE(answer_of({TellMessage{TellWord::announced}}));
     CHECK_FALSE(answer_of({}));
 }
 

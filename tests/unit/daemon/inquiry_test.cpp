@@ -11,7 +11,7 @@ namespace stage {
 // The answer and the end of the link come in one read, and the stage that asked is gone then.
 TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
     ServicesWorld world;
-    FalseNode first{world, {TellMessage{.is_announced = true}}};
+    FalseNode first{world, {TellMessage{TellWord::announced}}};
     world.config.port = first.port();
     for (const bool is_gone : {false, true}) {
         CAPTURE(is_gone);
@@ -37,7 +37,7 @@ TEST_CASE("an answer behind which the other daemon hangs up is heard once") {
 // Slurm can't be asked here: a world without it has no such child.
 TEST_CASE("a node whose address is known is asked without Slurm") {
     ServicesWorld world;
-    FalseNode first{world, {TellMessage{.is_announced = false}}};
+    FalseNode first{world, {TellMessage{TellWord::unannounced}}};
     world.config.port = first.port();
     for (const bool is_known : {true, false}) {
         CAPTURE(is_known);

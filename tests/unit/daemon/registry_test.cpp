@@ -265,10 +265,10 @@ TEST_CASE("a stage that waits for the files of the job's last run to go is annou
     RegistryWorld world;
     const EndRequest end{.job_id = kKey.job_id, .step_id = kWholeJob};
     world.registry.on_request(end, [](const auto&) {});
-    CHECK_FALSE(world.registry.is_announced(kKey));
+    CHECK(world.registry.tell(kKey).word == TellWord::unannounced);
     world.registry.on_request(RegistryWorld::announcement(), [](const auto&) {});
     CHECK(world.registry.find(kKey) == nullptr);
-    CHECK(world.registry.is_announced(kKey));
+    CHECK(world.registry.tell(kKey).word == TellWord::queued);
 }
 
 TEST_CASE("of a settled stage that nobody announces only the verdict is left") {
