@@ -28,12 +28,14 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
         all.push_back(check_stage_root(config));
         append(all, check_spool(config, spool));
         all.push_back(check_cache_dir(config));
+        append(all, check_push_roots(config));
     } else {
-        all.push_back(unknown("StageRoot, CacheDir", "only root can tell; run this as root"));
+        all.push_back(
+            unknown("StageRoot, CacheDir, PushRoots", "only root can tell; run this as root"));
     }
     all.push_back(check_libexec(config));
     all.push_back(check_pmix());
-    append(all, check_roots(config));
+    append(all, check_dest_roots(config));
     append(all, check_metrics_file(config));
     append(all, check_interfaces(config));
     all.push_back(check_daemon(config));

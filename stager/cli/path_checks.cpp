@@ -1,5 +1,7 @@
 #include "stager/cli/path_checks.h"
 
+#include "transport/base/root_directory.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,18 +27,6 @@ std::optional<dev_t> device_of(std::filesystem::path path) {
     return status.st_dev;
 }
 
-void check_list(const char* key,
-                const std::vector<std::string>& roots,
-                std::vector<Finding>& findings) {
-    for (const std::string& root : roots) {
-        if (!is_directory(root)) {
-            findings.push_back(wrong(key,
-                                     root + " is no directory here; make it, or correct " +
-                                         key + " in stagecast.conf"));
-        }
-    }
-}
-
 void replace_all(std::string& text, const std::string& what, const std::string& by) {
     for (std::size_t at = text.find(what); at != std::string::npos;
          at = text.find(what, at + by.size())) {
@@ -58,10 +48,26 @@ Finding check_libexec(const Config& config) {
     return fine("LibexecDir", config.libexec_dir);
 }
 
-std::vector<Finding> check_roots(const Config& config) {
+std::vector<Finding> check_dest_roots(const Config& config) {
     std::vector<Finding> findings;
-    check_list("DestRoots", config.dest_roots, findings);
-    check_list("PushRoots", config.push_roots, findings);
+    for (const std::string& root : config.dest_roots) {
+        if (!is_directory(root)) {
+            findings.push_back(
+                wrong("DestRoots",
+                      root + " is no directory here; make it, or correct DestRoots in "
+                             "stagecast.conf"));
+        }
+    }
+    return findings;
+}
+
+std::vector<Finding> check_push_roots(const Config& config) {
+    std::vector<Finding> findings;
+    for (const std::string& root : config.push_roots) {
+        if (const auto fit = open_root_directory("PushRoots", root, false); !fit) {
+            findings.push_back(wrong("PushRoots", fit.error().sentence()));
+        }
+    }
     return findings;
 }
 

@@ -74,7 +74,8 @@ constexpr std::array kKeys{
     ConfigKey{"PushRoots",
               PathListKey{&Config::push_roots},
               "",
-              "`stagecast push` may write below these directories only. Empty: nowhere."},
+              "`stagecast push` may write below these directories only: root's, which no one "
+              "else can write to or replace by a link. Empty: nowhere."},
     ConfigKey{
         "MaxBytes",
         SizeKey{&Config::max_bytes, 0, kAnySize},

@@ -1,6 +1,7 @@
 #include "stager/daemon/daemon.h"
 
 #include "stager/config/reload.h"
+#include "stager/daemon/push_rules.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run_directory.h"
 #include "stager/spawn/service_user.h"
@@ -254,6 +255,7 @@ void Daemon::reread() {
                   {{"keys", reloaded.at_restart}});
     }
     log_.set_least(config_.log_level);
+    warn_of_push_roots(config_, log_);
     metrics_->write();
 }
 
@@ -271,6 +273,7 @@ void Daemon::stop() {
 
 int Daemon::run() {
     registry_->sweep();
+    warn_of_push_roots(config_, log_);
     log_.info("ready",
               {{"port", config_.port}, {"socket", config_.run_dir + "/stagecastd.sock"}});
     notify_service_manager("READY=1");

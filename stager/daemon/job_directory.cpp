@@ -2,6 +2,7 @@
 
 #include "transport/base/names_in.h"
 #include "transport/base/open_unmounted.h"
+#include "transport/base/root_directory.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -16,6 +17,7 @@
 namespace stage {
 namespace {
 
+constexpr const char* kKey = "StageRoot";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct FileSystem {
@@ -42,88 +44,20 @@ std::string text_of(std::uint32_t number) {
     return std::to_string(number);
 }
 
-Error unfit(const std::string& path, const std::string& why, const std::string& remedy) {
-    return Error{Blame::node, "StageRoot: " + path + " " + why}.remedy(remedy);
-}
-
-/// Nobody but root can rename or replace what is in it.
-Status check_component(int fd, const std::string& path, bool is_last) {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0) {
-        return Error::from_errno(Blame::node, "StageRoot: " + path);
-    }
-    if (status.st_uid != 0) {
-        return unfit(path, "does not belong to root", "chown root it, or name another");
-    }
-    const bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    const bool sticky = (status.st_mode & S_ISVTX) != 0;
-    if (others_write && (is_last || !sticky)) {
-        return unfit(path, "can be written by others than root", "chmod go-w it");
-    }
-    return {};
-}
-
 Status check_file_system(int fd, const std::string& path) {
     struct statfs about {};
     if (::fstatfs(fd, &about) != 0) {
-        return Error::from_errno(Blame::node, "StageRoot: " + path);
+        return Error::from_errno(Blame::node, std::string{kKey} + ": " + path);
     }
     for (const FileSystem& one : kUnfit) {
         if (static_cast<std::uint32_t>(about.f_type) == static_cast<std::uint32_t>(one.magic)) {
-            return unfit(path,
-                         std::string{"is on "} + one.name + ", not on a local disk",
-                         "name another, or set AllowRamStageRoot=yes");
+            return unfit_directory(kKey,
+                                   path,
+                                   std::string{"is on "} + one.name + ", not on a local disk",
+                                   "name another, or set AllowRamStageRoot=yes");
         }
     }
     return {};
-}
-
-Result<UniqueFd> open_component(int above, const std::string& name, const std::string& path) {
-    UniqueFd fd{::openat(above, name.c_str(), kDirectory)};
-    if (fd) {
-        return fd;
-    }
-    if (errno == ELOOP || errno == ENOTDIR) {
-        return unfit(path, "is a symbolic link or no directory", "name the real directory");
-    }
-    return Error::from_errno(Blame::node, "StageRoot: " + path);
-}
-
-/// Component by component; `make`: the last one, if it is not there.
-Result<UniqueFd> walk_to_root(const std::string& path, bool make) {
-    if (path.empty() || path.front() != '/') {
-        return unfit(path, "is not an absolute path", "name a directory of root's");
-    }
-    UniqueFd at{::open("/", kDirectory)};
-    if (!at) {
-        return Error::from_errno(Blame::node, "opening /");
-    }
-    std::size_t from = 1;
-    while (from < path.size()) {
-        const std::size_t slash = std::min(path.find('/', from), path.size());
-        const std::string name = path.substr(from, slash - from);
-        from = slash + 1;
-        if (name.empty()) {
-            continue;
-        }
-        const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
-        const std::string so_far = path.substr(0, slash);
-        // Whoever knows a job's directory goes there; the list of all is nobody else's.
-        if (make && is_last && ::mkdirat(at.get(), name.c_str(), 0711) != 0 &&
-            errno != EEXIST) {
-            return Error::from_errno(Blame::node, "making StageRoot " + so_far);
-        }
-        auto next = open_component(at.get(), name, so_far);
-        if (!next) {
-            return next;
-        }
-        const Status fit = check_component(next->get(), so_far, is_last);
-        if (!fit) {
-            return fit.error();
-        }
-        at = std::move(*next);
-    }
-    return at;
 }
 
 constexpr int kJustThere = O_PATH | O_DIRECTORY;
@@ -154,13 +88,13 @@ class ActingAs {
 }  // namespace
 
 Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram) {
-    auto root = walk_to_root(path, true);
+    auto root = open_root_directory(kKey, path, true);
     const Status fit = root && !allow_ram ? check_file_system(root->get(), path) : Status{};
     return fit ? std::move(root) : Result<UniqueFd>{fit.error()};
 }
 
 Result<UniqueFd> find_stage_root(const std::string& path) {
-    return walk_to_root(path, false);
+    return open_root_directory(kKey, path, false);
 }
 
 std::vector<std::string> directory_names(std::uint32_t job_id, std::uint32_t step_id) {

@@ -2,6 +2,7 @@
 
 #include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
+#include "transport/base/root_directory.h"
 
 #include <algorithm>
 
@@ -49,6 +50,15 @@ std::optional<std::string> objection_to_push(const Config& config, const std::st
         }
     }
     return std::nullopt;
+}
+
+void warn_of_push_roots(const Config& config, const Logger& log) {
+    for (const std::string& root : config.push_roots) {
+        if (const auto fit = open_root_directory("PushRoots", root, false); !fit) {
+            log.warn("pushes to this directory will be refused",
+                     {{"why", fit.error().sentence()}});
+        }
+    }
 }
 
 StageRequest request_of_push(const StageKey& key,

@@ -7,6 +7,7 @@
 
 #include "stager/config/config.h"
 #include "stager/daemon/plan.h"
+#include "transport/base/log.h"
 
 #include <optional>
 #include <string>
@@ -16,6 +17,10 @@ namespace stage {
 /// Why this node takes no part in a push of `specs`, or nothing. No disk is asked.
 [[nodiscard]] std::optional<std::string> objection_to_push(const Config& config,
                                                            const std::string& specs);
+
+/// Warns of each of PushRoots that another user may have placed, or could replace: its worker
+/// would refuse every push there. Reads the disk, as the opening of StageRoot does.
+void warn_of_push_roots(const Config& config, const Logger& log);
 
 /// What a plugin would say of it on the node `name`: root's, with the plan's own specs.
 [[nodiscard]] StageRequest request_of_push(const StageKey& key,

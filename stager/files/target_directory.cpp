@@ -2,6 +2,7 @@
 
 #include "stager/files/disk_error.h"
 #include "stager/files/planted.h"
+#include "transport/base/root_directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -75,6 +76,15 @@ Result<UniqueFd> step_down(int parent, const std::string& name, const TargetPlac
         cause = ELOOP;
     }
     return target_error(place.path(), cause);
+}
+
+Result<UniqueFd> open_root_of(const TargetPlace& place) {
+    if (!place.guarded_by.empty()) {
+        return open_root_directory(place.guarded_by, place.root, false);
+    }
+    UniqueFd root{::open(place.root.c_str(), kPlace)};
+    return root ? Result<UniqueFd>{std::move(root)}
+                : Result<UniqueFd>{target_error(place.path(), errno)};
 }
 
 /// Follows every component of `below` but the last.
@@ -159,11 +169,11 @@ std::string_view network_file_system(std::uint64_t type) {
 }
 
 Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
-    UniqueFd root{::open(place.root.c_str(), kPlace)};
+    Result<UniqueFd> root = open_root_of(place);
     if (!root) {
-        return target_error(place.path(), errno);
+        return std::move(root).error();
     }
-    Result<UniqueFd> fd = walk(std::move(root), place);
+    Result<UniqueFd> fd = walk(*std::move(root), place);
     if (!fd) {
         return std::move(fd).error();
     }

@@ -1,10 +1,11 @@
 // In which directory does a file arrive, and how do we get there past planted links?
 //
 // From a root that the site names (the job's stage directory, one of DestRoots), opened as it
-// stands, component by component with O_NOFOLLOW: no symbolic link below a root is followed and
-// ".." is refused, so that what the site allowed is where we are. A directory that another user
-// may have placed there is refused (planted.h). Directories are held as descriptors, and every
-// later call is relative to one.
+// stands, or, for root's own files, only if no other user can have placed it; then component by
+// component with O_NOFOLLOW: no symbolic link below a root is followed and ".." is refused, so
+// that what the site allowed is where we are. A directory that another user may have placed
+// there is refused (planted.h). Directories are held as descriptors, and every later call is
+// relative to one.
 #pragma once
 
 #include "transport/base/result.h"
@@ -23,6 +24,8 @@ struct TargetPlace {
     bool makes_directories = false;  ///< Those below the root that are not there yet.
     bool refuses_network = false;    ///< A network file system there is an error.
     bool is_of_libraries = false;    ///< Its directory must be this user's alone (planted.h).
+    /// Not empty: this key names `root`, which only root may have placed (root_directory.h).
+    std::string guarded_by{};
 
     /// "/root/a/b/input.dat".
     [[nodiscard]] std::string path() const;

@@ -29,6 +29,9 @@ Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
                     : std::move(list).error();
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
+        if (const auto directory = open_target_directory(places[i]); !directory) {
+            return directory.error();
+        }
         (*list)[i].path = places[i].path();
     }
     return list;
@@ -87,7 +90,8 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
                                                 {.stage_dir = setup.stage_dir,
                                                  .dest_subdir = setup.dest_subdir,
                                                  .dest_roots = setup.dest_roots,
-                                                 .work_dir = setup.work_dir});
+                                                 .work_dir = setup.work_dir,
+                                                 .is_push = setup.key.job_id == kPushJob});
     if (!orders) {
         return orders.error();
     }

@@ -105,6 +105,7 @@ Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
         return outside(destination->path, places_.dest_roots);
     }
     place.refuses_network = true;
+    place.guarded_by = places_.is_push ? "PushRoots" : "";
     return place;
 }
 

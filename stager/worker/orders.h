@@ -24,6 +24,7 @@ struct OrderPlaces {
     std::vector<std::string> dest_roots;  ///< Absolute, without a final slash ("/" is one).
     std::string work_dir;                 ///< Relative sources of a list lie below it.
     bool has_cache = false;               ///< Which keeps what came, if it is broken off.
+    bool is_push = false;                 ///< Root's: dest_roots are this node's PushRoots.
 };
 
 class Orders {

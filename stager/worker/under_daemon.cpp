@@ -109,7 +109,8 @@ Status Stage::begin_work() {
                                            .dest_subdir = setup_.dest_subdir,
                                            .dest_roots = setup_.dest_roots,
                                            .work_dir = setup_.work_dir,
-                                           .has_cache = setup_.may_cache});
+                                           .has_cache = setup_.may_cache,
+                                           .is_push = setup_.key.job_id == kPushJob});
     if (!orders) {
         return std::move(orders).error();
     }

@@ -8,12 +8,12 @@ load lib/fault
 DOCS=$CLUSTER_TESTS/../../docs
 EXAMPLES=$CLUSTER_TESTS/../../etc/examples
 
-setup_file() { cluster_up 2 --stagecast PushRoots=/var/tmp/images; }
+setup_file() { cluster_up 2 --stagecast PushRoots=/var/lib/stagecast/images; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
   local node
-  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/input.dat /var/tmp/images; done
+  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/input.dat /var/lib/stagecast; done
   test_ends
 }
 
@@ -46,7 +46,7 @@ messages() {
   [ "$(wc -l < "$WORK/commands")" -ge 6 ]
   local line node
   input image.sqsh 100000
-  for node in "${NODES[@]}"; do lab on "$node" mkdir -p /var/tmp/images; done
+  for node in "${NODES[@]}"; do lab on "$node" install -d -m 755 /var/lib/stagecast/images; done
   while IFS= read -r line; do
     lab on n1 -d "$T" env PATH=/srv/stagecast/sbin:/srv/stagecast/bin:/usr/bin:/bin bash -c "$line" > "$WORK/said" 2>&1 \
       || { echo "$line"; cat "$WORK/said"; false; }

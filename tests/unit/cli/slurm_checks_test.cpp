@@ -142,17 +142,33 @@ TEST_CASE("places that are not there are named") {
     config.libexec_dir = place.path();
     CHECK(check_libexec(config).health == Health::wrong);
     config.dest_roots = {place.path(), place.path() + "/nowhere"};
-    config.push_roots = {place.path() + "/neither"};
-    const auto roots = check_roots(config);
-    REQUIRE(roots.size() == 2);
+    const auto roots = check_dest_roots(config);
+    REQUIRE(roots.size() == 1);
     CHECK(roots[0].subject == "DestRoots");
     CHECK(roots[0].sentence.find("/nowhere is no directory") != std::string::npos);
-    CHECK(roots[1].subject == "PushRoots");
     CHECK_FALSE(check_metrics_file(config));
     config.metrics_file = place.path() + "/x.prom";
     CHECK(check_metrics_file(config)->health == Health::fine);
     config.metrics_file = place.path() + "/nowhere/x.prom";
     CHECK(check_metrics_file(config)->health == Health::wrong);
+}
+
+TEST_CASE("a directory of PushRoots that is not there, or another's, is named") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    const Scratch place;
+    Config config = default_config();
+    config.push_roots = {place.path() + "/none",
+                         place.directory("open", 0777),
+                         place.directory("alices", 0755, 2001),
+                         place.directory("good", 0755)};
+    const auto roots = check_push_roots(config);
+    REQUIRE(roots.size() == 3);
+    CHECK(roots[0].subject == "PushRoots");
+    CHECK(roots[0].sentence.find("/none: No such file") != std::string::npos);
+    CHECK(roots[1].sentence.find("/open can be written by others") != std::string::npos);
+    CHECK(roots[2].sentence.find("/alices does not belong to root") != std::string::npos);
 }
 
 TEST_CASE("a StageRoot beside slurmd's own directory is doubtful") {

@@ -56,6 +56,10 @@ TEST_CASE("a destination is below the stage directory or a root") {
     CHECK(target("in.dat:/tmp/x")->target.place.refuses_network);
     CHECK_FALSE(target("in.dat:/tmp/x")->target.place.makes_directories);
     CHECK(target("in.dat")->target.place.makes_directories);
+    CHECK(target("in.dat:/tmp/x")->target.place.guarded_by.empty());
+    OrderPlaces push = kPlaces;
+    push.is_push = true;
+    CHECK(target("in.dat:/tmp/x", push)->target.place.guarded_by == "PushRoots");
 
     OrderPlaces step = kPlaces;
     step.dest_subdir = "step.3";
