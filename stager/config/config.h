@@ -56,7 +56,8 @@ struct Config {
     bool allow_ram_stage_root = false;
     std::vector<std::string> dest_roots;  ///< Absolute, without trailing slash, "." or "..".
     std::vector<std::string> push_roots;
-    std::uint64_t max_bytes = 0;  ///< 0: no limit.
+    bool push_set_id = false;            ///< A push keeps owners, ACLs and set-id bits.
+    std::uint64_t max_bytes = 0;         ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;
     std::string cache_dir;
     std::uint64_t cache_size = 0;  ///< 0: no cache.

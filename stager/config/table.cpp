@@ -76,6 +76,12 @@ constexpr std::array kKeys{
               "",
               "`stagecast push` may write below these directories only: root's, which no one "
               "else can write to or replace by a link. Empty: nowhere."},
+    ConfigKey{"PushSetId",
+              FlagKey{&Config::push_set_id},
+              "no",
+              "With yes a push keeps owners, ACLs and set-user-id and set-group-id bits: root "
+              "of a node that pushes can then become any user here. With no all that comes "
+              "is root's own, and a file with such a bit is refused."},
     ConfigKey{
         "MaxBytes",
         SizeKey{&Config::max_bytes, 0, kAnySize},

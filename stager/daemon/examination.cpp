@@ -17,6 +17,7 @@ WorkerSetup setup_of(const Config& config, const ExamineOrder& order) {
     setup.work_dir = "/";
     setup.stage_dir = "/";
     setup.dest_roots = config.push_roots;
+    setup.keeps_owners = config.push_set_id;
     if (order.is_source) {
         setup.dest_roots = {"/"};  // Where it goes is judged by whom it goes to.
     }

@@ -105,6 +105,30 @@ std::optional<unsigned> group_rights(Bytes acl) {
     return group ? std::optional{*group & mask} : std::nullopt;
 }
 
+TreeNode without_owner(TreeNode node) {
+    for (const TreeAttribute& attribute : node.attributes) {
+        if (attribute.name == kAccessAcl) {
+            const unsigned group = group_rights(attribute.value).value_or(0);
+            node.mode = static_cast<std::uint16_t>((node.mode & 01707U) | (group << 3U));
+        }
+    }
+    std::erase_if(node.attributes, is_acl);
+    node.mode &= static_cast<std::uint16_t>(~kSetIdBits);
+    node.uid = 0;
+    node.gid = 0;
+    return node;
+}
+
+Error set_id_refused(const std::string& path) {
+    return Error{Blame::node,
+                 path +
+                     ": has the set-user-id or set-group-id bit, and pushes bring no such "
+                     "file here"}
+        .remedy(
+            "take the bit away (chmod ug-s), or set PushSetId=yes in this node's "
+            "stagecast.conf");
+}
+
 void disinherit(int fd) {
     static_cast<void>(::fremovexattr(fd, kAccessAcl));
     static_cast<void>(::fremovexattr(fd, kDefaultAcl));

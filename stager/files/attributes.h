@@ -20,6 +20,16 @@ struct OwnerAndMode {
     std::uint16_t mode = 0;  ///< 07777.
 };
 
+/// Bits by which a program gets the rights of its owner or group.
+inline constexpr std::uint16_t kSetIdBits = 06000;
+
+/// `node` as root's own: without owner, group, ACLs (and the rights that their mask gave, which
+/// stand where the group's do) and set-id bits.
+[[nodiscard]] TreeNode without_owner(TreeNode node);
+
+/// Why a file with set-id bits is refused where owners are not kept.
+[[nodiscard]] Error set_id_refused(const std::string& path);
+
 /// As whom files are made, asked once for many of them.
 struct Maker {
     std::uint32_t uid = 0;

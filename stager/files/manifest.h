@@ -49,7 +49,8 @@ struct ManifestEntry {
     std::uint16_t spec = 0;  ///< Index into the job's specs.
     std::string name;        ///< The source's last component: no slash, not "." or "..".
     std::uint64_t size = 0;  ///< Bytes of data; of a tree: of its files together.
-    std::uint16_t mode = 0;  ///< Permission bits, 07777.
+    /// Permission bits, 07777; of a tree: its top's, and the set-id bits of any file in it.
+    std::uint16_t mode = 0;
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
     FileTime mtime;  ///< Of a tree: the latest in it.

@@ -1,5 +1,6 @@
 #include "stager/files/source_tree.h"
 
+#include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 
@@ -68,7 +69,7 @@ ManifestEntry SourceTree::describe() const {
     ManifestEntry entry;
     entry.name = last_component(path_);
     entry.size = index().data_bytes();
-    entry.mode = top_.mode;
+    entry.mode = static_cast<std::uint16_t>((top_.mode & ~kSetIdBits) | tree_->set_id);
     entry.uid = top_.uid;
     entry.gid = top_.gid;
     entry.mtime = tree_->newest;

@@ -32,6 +32,9 @@ struct TargetOrder {
     TargetPlace place;
     Existing existing = Existing::overwrite;
     bool is_durable = false;
+    /// Owners, ACLs and set-id bits are kept, as far as this process may; else all of it is
+    /// root's own, and a file with set-id bits is refused.
+    bool keeps_owners = true;
     std::optional<FileIdentity> source;        ///< On the source's own node: what is sent.
     std::vector<FileIdentity> above_source{};  ///< And the directories that it lies in.
     bool is_resumable = false;  ///< What came of it before may be here, and what comes stays.

@@ -24,6 +24,9 @@ Result<TargetFile> TargetFile::decide(TargetOrder order,
     if (!directory) {
         return std::move(directory).error();
     }
+    if (!order.keeps_owners && (entry.mode & kSetIdBits) != 0) {
+        return set_id_refused(order.place.path());
+    }
     TargetFile file{std::move(order), entry, std::move(writer), *std::move(directory)};
     if (Status looked = file.look(); !looked) {
         return std::move(looked).error();
@@ -40,7 +43,7 @@ TargetFile::TargetFile(TargetOrder order,
       directory_{std::move(at)},
       name_{order_.place.name()},
       temporary_{temporary_name(name_, writer_, writer_.rank)},
-      node_{node_of(entry)},
+      node_{order_.keeps_owners ? node_of(entry) : without_owner(node_of(entry))},
       stamp_{order_.is_resumable || order_.is_noted ? entry.stamp_if_any() : std::nullopt},
       behind_{order_.page_room} {
     choose_temporary();

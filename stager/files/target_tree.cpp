@@ -1,5 +1,6 @@
 #include "stager/files/target_tree.h"
 
+#include "stager/files/attributes.h"
 #include "stager/files/disk_io.h"
 
 #include <fcntl.h>
@@ -19,12 +20,16 @@ Result<std::unique_ptr<TargetTree>> TargetTree::decide(TargetOrder order,
                                                        const ManifestEntry& entry,
                                                        Writer writer) {
     const std::uint64_t page_room = order.page_room;
+    const bool keeps_owners = order.keeps_owners;
+    if (!keeps_owners && (entry.mode & kSetIdBits) != 0) {
+        return set_id_refused("a file in " + order.place.path());
+    }
     Result<std::unique_ptr<TreePlace>> place =
         TreePlace::decide(std::move(order), entry.mtime, std::move(writer));
     if (!place) {
         return std::move(place).error();
     }
-    return std::make_unique<TargetTree>(*std::move(place), entry, page_room);
+    return std::make_unique<TargetTree>(*std::move(place), entry, page_room, keeps_owners);
 }
 
 TargetTree::~TargetTree() {
@@ -110,12 +115,27 @@ Status TargetTree::take_index() {
         return index ? malformed(path()) : std::move(index).error();
     }
     index_.emplace(*std::move(index));
+    if (Status plain = keeps_owners_ ? Status{} : drop_owners(); !plain) {
+        return plain;
+    }
     UniqueFd top{::fcntl(place().top(), F_DUPFD_CLOEXEC, 0)};
     if (!top) {
         return place().failed(errno);
     }
     tree_.emplace(*index_, std::move(top), path(), page_room_);
     return tree_->make_directories();
+}
+
+/// The manifest's word on set-id bits is only the earlier one.
+Status TargetTree::drop_owners() {
+    for (std::uint32_t i = 0; i < index_->size(); ++i) {
+        const TreeNode node = index_->node(i);
+        if (node.is_file() && (node.mode & kSetIdBits) != 0) {
+            return set_id_refused(path() + '/' + index_->path(i));
+        }
+    }
+    index_->drop_owners();
+    return {};
 }
 
 Status TargetTree::read_back(std::uint64_t offset, MutableBytes room) {

@@ -25,8 +25,12 @@ class TargetTree final : public PlacedTarget {
     /// For decide().
     TargetTree(std::unique_ptr<TreePlace> place,
                const ManifestEntry& entry,
-               std::uint64_t page_room)
-        : PlacedTarget{std::move(place)}, entry_{entry}, page_room_{page_room} {}
+               std::uint64_t page_room,
+               bool keeps_owners)
+        : PlacedTarget{std::move(place)},
+          entry_{entry},
+          page_room_{page_room},
+          keeps_owners_{keeps_owners} {}
     TargetTree(const TargetTree&) = delete;
     TargetTree& operator=(const TargetTree&) = delete;
     ~TargetTree() override;
@@ -43,12 +47,14 @@ class TargetTree final : public PlacedTarget {
   private:
     [[nodiscard]] Result<Placing> gather(std::uint64_t offset, Bytes bytes);
     [[nodiscard]] Status take_index();
+    [[nodiscard]] Status drop_owners();
     [[nodiscard]] Status make_all();
     /// Where it lies in kept_.
     [[nodiscard]] std::uint64_t kept_at(std::uint64_t offset) const;
 
     ManifestEntry entry_;
     std::uint64_t page_room_;
+    bool keeps_owners_;
     std::vector<std::byte> gathered_;  ///< The index's bytes, until all are here.
     std::vector<bool> is_gathered_;
     std::optional<TreeIndex> index_;

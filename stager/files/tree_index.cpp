@@ -1,5 +1,7 @@
 #include "stager/files/tree_index.h"
 
+#include "stager/files/attributes.h"
+
 #include <algorithm>
 
 namespace stage {
@@ -127,7 +129,7 @@ TreeNode TreeIndex::node(std::uint32_t index) const {
     ByteReader reader{Bytes{bytes_}.subspan(at_[index])};
     TreeNode node = take_node(reader);
     invariant(reader.ok(), "what was taken into an index is there");
-    return node;
+    return has_owners_ ? node : without_owner(std::move(node));
 }
 
 TreeKind TreeIndex::kind(std::uint32_t index) const {

@@ -46,6 +46,10 @@ class TreeIndex {
     /// Fails (Blame::internal) on anything but exactly one index.
     [[nodiscard]] static Result<TreeIndex> decode(std::vector<std::byte> bytes);
 
+    /// From now on node() gives all of them as root's own (attributes.h); bytes() do not
+    /// change.
+    void drop_owners() { has_owners_ = false; }
+
     /// Appends. Fails if the node can't stand there: too many, too deep, out of order.
     [[nodiscard]] Status add(const TreeNode& node);
 
@@ -83,6 +87,7 @@ class TreeIndex {
     std::uint64_t data_bytes_ = 0;
     std::uint64_t room_ = 0;
     std::uint32_t inodes_ = 0;
+    bool has_owners_ = true;
     std::uint32_t last_parent_ = 0;
     std::string last_name_;
 };

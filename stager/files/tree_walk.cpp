@@ -114,6 +114,9 @@ class Walk {
         if (Status added = tree_.index.add(node); !added) {
             return std::move(added).error().within(path_of(parent, name));
         }
+        if (node.is_file()) {
+            tree_.set_id |= static_cast<std::uint16_t>(node.mode & kSetIdBits);
+        }
         if (node.is_file() && status.st_nlink > 1) {
             originals_.emplace(std::pair{status.st_dev, status.st_ino}, index);
         }

@@ -15,7 +15,8 @@ namespace stage {
 
 struct WalkedTree {
     TreeIndex index;
-    FileTime newest;  ///< The latest mtime of all that is in it, itself included.
+    std::uint16_t set_id = 0;  ///< Set-id bits that any of its files has.
+    FileTime newest;           ///< The latest mtime of all that is in it, itself included.
     TreeStamper stamper{std::chrono::system_clock::now().time_since_epoch()};
 };
 

@@ -91,7 +91,8 @@ Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) 
                                                  .dest_subdir = setup.dest_subdir,
                                                  .dest_roots = setup.dest_roots,
                                                  .work_dir = setup.work_dir,
-                                                 .is_push = setup.key.job_id == kPushJob});
+                                                 .is_push = setup.key.job_id == kPushJob,
+                                                 .keeps_owners = setup.keeps_owners});
     if (!orders) {
         return orders.error();
     }

@@ -242,6 +242,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
     order.target.place = *std::move(place);
     order.target.is_durable = spec.is_durable;
+    order.target.keeps_owners = places_.keeps_owners;
     // (What lies in the job's own directory goes with it.)
     order.target.is_resumable = spec.is_resumable && order.target.place.refuses_network;
     order.target.is_noted =

@@ -25,6 +25,7 @@ struct OrderPlaces {
     std::string work_dir;                 ///< Relative sources of a list lie below it.
     bool has_cache = false;               ///< Which keeps what came, if it is broken off.
     bool is_push = false;                 ///< Root's: dest_roots are this node's PushRoots.
+    bool keeps_owners = true;             ///< target.h
 };
 
 class Orders {

@@ -111,7 +111,8 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u8(setup.cards_follow ? 1 : 0);
     put_enum(writer, setup.purpose);
     invariant(setup.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
-    writer.blob(setup.manifest).u8(setup.may_cache ? 1 : 0);
+    writer.blob(setup.manifest);
+    writer.u8(setup.keeps_owners ? 1 : 0).u8(setup.may_cache ? 1 : 0);
 }
 
 void put(ByteWriter& writer, const WorkerAbort& abort) {
@@ -268,6 +269,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.cards_follow = reader.u8() != 0;
     setup.purpose = take_enum(reader, WorkerPurpose::compare);
     setup.manifest = take_blob(reader, kMaxLookBytes);
+    setup.keeps_owners = reader.u8() != 0;
     setup.may_cache = reader.u8() != 0;
     if (setup.rank.index() >= setup.nodes.size() ||
         setup.source.index() >= setup.nodes.size() || setup.protection > 2 ||

@@ -99,7 +99,9 @@ struct WorkerSetup {
     bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
     WorkerPurpose purpose = WorkerPurpose::stage;
     std::vector<std::byte> manifest{};  ///< To look for.
-    bool may_cache = false;             ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
+    /// Owners, ACLs and set-id bits are kept (files/target.h): a job's, and PushSetId.
+    bool keeps_owners = true;
+    bool may_cache = false;  ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
 
     bool operator==(const WorkerSetup&) const = default;
 };

@@ -110,7 +110,8 @@ Status Stage::begin_work() {
                                            .dest_roots = setup_.dest_roots,
                                            .work_dir = setup_.work_dir,
                                            .has_cache = setup_.may_cache,
-                                           .is_push = setup_.key.job_id == kPushJob});
+                                           .is_push = setup_.key.job_id == kPushJob,
+                                           .keeps_owners = setup_.keeps_owners});
     if (!orders) {
         return std::move(orders).error();
     }

@@ -219,7 +219,9 @@ SinkConfig sink_config(const std::vector<Wish>& wishes,
         order.target.place = {.root = wish.root,
                               .below = wish.below,
                               .makes_directories = true,
-                              .refuses_network = true};
+                              .refuses_network = true,
+                              .guarded_by = wish.guarded_by};
+        order.target.keeps_owners = wish.keeps_owners;
         order.target.existing = wish.existing;
         order.target.archive = wish.is_unpacked ? wish.source : "";
         order.is_optional = wish.is_optional;

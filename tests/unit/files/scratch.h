@@ -74,6 +74,8 @@ struct Wish {
     bool is_optional = false;
     bool is_temporary = false;
     bool is_unpacked = false;
+    bool keeps_owners = true;
+    std::string guarded_by{};
 };
 
 [[nodiscard]] std::vector<SourceOrder> source_orders(const std::vector<Wish>& wishes);

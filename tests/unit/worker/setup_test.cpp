@@ -52,6 +52,7 @@ WorkerSetup sample(std::size_t nodes) {
     setup.linger = std::chrono::milliseconds{60'000};
     setup.cards_follow = true;
     setup.purpose = WorkerPurpose::look;
+    setup.keeps_owners = false;
     setup.manifest = {std::byte{1}, std::byte{0}};
     return setup;
 }
