@@ -68,6 +68,11 @@ std::vector<Finding> check_push_roots(const Config& config) {
             findings.push_back(wrong("PushRoots", fit.error().sentence()));
         }
     }
+    if (!config.push_roots.empty() && config.push_from.empty()) {
+        findings.push_back(doubtful("PushFrom",
+                                    "is empty, so no other node may push here; name the nodes "
+                                    "that may, or empty PushRoots, too"));
+    }
     return findings;
 }
 

@@ -13,7 +13,7 @@ namespace stage {
 /// One finding for each of DestRoots that is no directory.
 [[nodiscard]] std::vector<Finding> check_dest_roots(const Config& config);
 /// One finding for each of PushRoots that is no directory, or one that another user can have
-/// placed. Only root can tell.
+/// placed; and one where no node may push there. Only root can tell.
 [[nodiscard]] std::vector<Finding> check_push_roots(const Config& config);
 /// The directory of MetricsFile; nothing where there is none.
 [[nodiscard]] std::optional<Finding> check_metrics_file(const Config& config);

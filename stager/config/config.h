@@ -56,6 +56,7 @@ struct Config {
     bool allow_ram_stage_root = false;
     std::vector<std::string> dest_roots;  ///< Absolute, without trailing slash, "." or "..".
     std::vector<std::string> push_roots;
+    std::vector<std::string> push_from;  ///< push_sources.h; empty: from no other node.
     bool push_set_id = false;            ///< A push keeps owners, ACLs and set-id bits.
     std::uint64_t max_bytes = 0;         ///< 0: no limit.
     std::uint32_t max_stages_per_node = 0;

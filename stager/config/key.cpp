@@ -1,5 +1,6 @@
 #include "stager/config/key.h"
 
+#include "stager/config/push_sources.h"
 #include "stager/config/value.h"
 
 #include <pwd.h>
@@ -164,6 +165,7 @@ bool read_into(const KeyKind& kind, Config& config, std::string_view text) {
             [&](const PathListKey& key) {
                 return read_list_into(config.*key.member, text, read_listed_path);
             },
+            [&](const SourcesKey& key) { return set(key, config, read_push_sources(text)); },
             [&](const InterfacesKey& key) { return set(key, config, read_interfaces(text)); },
             [&](const GroupsKey& key) { return read_groups_into(key, config, text); },
             [&](const PortsKey& key) { return set(key, config, read_ports(text)); },
@@ -188,6 +190,7 @@ std::string text_of(const KeyKind& kind, const Config& config) {
             [&](const PathKey& key) -> Text { return config.*key.member; },
             [&](const NameKey& key) -> Text { return config.*key.member; },
             [&](const PathListKey& key) -> Text { return write_list(config.*key.member); },
+            [&](const SourcesKey& key) -> Text { return write_list(config.*key.member); },
             [&](const InterfacesKey& key) -> Text {
                 return write_interfaces(config.*key.member);
             },
@@ -227,6 +230,10 @@ std::string allowed(const KeyKind& kind) {
             },
             [](const NameKey&) -> Text { return "a node's name, or nothing"; },
             [](const PathListKey&) -> Text { return "absolute paths separated by commas"; },
+            [](const SourcesKey&) -> Text {
+                return "node lists, addresses and networks separated by commas, such as "
+                       "login[1-2],10.1.0.7,10.2.0.0/16";
+            },
             [](const InterfacesKey&) -> Text {
                 return "names of network interfaces separated by commas, or up to " +
                        std::to_string(kPolicyRailsMax) + " different ones joined by +";

@@ -52,6 +52,10 @@ struct NameKey {
 struct PathListKey {
     std::vector<std::string> Config::*member;
 };
+/// push_sources.h
+struct SourcesKey {
+    std::vector<std::string> Config::*member;
+};
 struct InterfacesKey {
     std::vector<RailNames> Config::*member;
 };
@@ -89,6 +93,7 @@ using KeyKind = std::variant<FlagKey,
                              PathKey,
                              NameKey,
                              PathListKey,
+                             SourcesKey,
                              InterfacesKey,
                              GroupsKey,
                              PortsKey,

@@ -76,11 +76,17 @@ constexpr std::array kKeys{
               "",
               "`stagecast push` may write below these directories only: root's, which no one "
               "else can write to or replace by a link. Empty: nowhere."},
+    ConfigKey{"PushFrom",
+              SourcesKey{&Config::push_from},
+              "",
+              "Nodes and addresses from which this node takes pushes, as login1,10.0.0.0/24. A "
+              "node that is named must also connect from the address that Slurm, or else the "
+              "resolver, has for its name. Empty: from none but this node itself."},
     ConfigKey{"PushSetId",
               FlagKey{&Config::push_set_id},
               "no",
               "With yes a push keeps owners, ACLs and set-user-id and set-group-id bits: root "
-              "of a node that pushes can then become any user here. With no all that comes "
+              "of each node in PushFrom can then become any user here. With no all that comes "
               "is root's own, and a file with such a bit is refused."},
     ConfigKey{
         "MaxBytes",

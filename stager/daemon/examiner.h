@@ -1,11 +1,14 @@
 // Another node is about to push: what does it hear of this one?
 //
 // One look per link: EXAMINE came in, a worker looks, PULSEs say that it still does, EXAMINED
-// is the answer. Whoever hangs up ends the look.
+// is the answer. Whoever hangs up ends the look. First the push's source is judged by PushFrom,
+// for which Slurm may have to be asked where that node is. Where all is well the push has a
+// permit here (push_permits.h).
 #pragma once
 
 #include "stager/daemon/driven_link.h"
 #include "stager/daemon/examination.h"
+#include "stager/daemon/slurm_asker.h"
 #include "stager/daemon/tree_message.h"
 
 #include <list>
@@ -26,11 +29,16 @@ class Examiner {
   private:
     struct Guest {
         std::unique_ptr<DrivenLink> link;
+        ExamineMessage message;
+        std::unique_ptr<SlurmAsker> asker;
         std::unique_ptr<Examination> examination;
         std::unique_ptr<Alarm> pulse;
     };
 
     void on_change(const DrivenLink* link);
+    void judge_source(Guest& guest);
+    void on_address(const DrivenLink* link, const Result<SlurmAnswer>& answer);
+    void begin_unless(const std::optional<std::string>& objection, Guest& guest);
     void on_done(const DrivenLink* link, const Result<WorkerLook>& look);
     void pulse(const DrivenLink* link);
     [[nodiscard]] std::list<Guest>::iterator find(const DrivenLink* link);

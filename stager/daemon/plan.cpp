@@ -22,6 +22,7 @@ void take_array(ByteReader& reader, std::array<std::byte, Size>& array) {
 
 StagePlan::~StagePlan() {
     ::OPENSSL_cleanse(group_key.data(), group_key.size());
+    ::OPENSSL_cleanse(push_token.data(), push_token.size());
 }
 
 std::vector<std::byte> encode(const StagePlan& plan) {
@@ -32,7 +33,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.u8(plan.protection).u64(plan.rate_max);
     writer.u8(plan.rate_told ? 1 : 0).u8(encode(plan.policies));
     writer.u8(plan.cards_follow ? 1 : 0);
-    writer.text(plan.push_specs).u8(plan.is_root_spared ? 1 : 0);
+    writer.text(plan.push_specs).raw(plan.push_token).u8(plan.is_root_spared ? 1 : 0);
     writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
     for (const StagePlan::Node& node : plan.nodes) {
         writer.text(node.name).text(node.address);
@@ -57,6 +58,7 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.policies = decode_policies(reader.u8());
     plan.cards_follow = reader.u8() != 0;
     plan.push_specs = reader.text(kMaxSpecsBytes);
+    take_array(reader, plan.push_token);
     plan.is_root_spared = reader.u8() != 0;
     const std::size_t count = reader.u32();
     const bool is_split_soundly = plan.rails >= 1 && plan.rails <= plan.policies.lanes;

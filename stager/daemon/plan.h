@@ -16,6 +16,9 @@
 
 namespace stage {
 
+/// Of one push: known to its source and the nodes that it has asked (push_permits.h).
+using PushToken = std::array<std::byte, 16>;
+
 struct StagePlan {
     struct Node {
         std::string name;
@@ -39,6 +42,7 @@ struct StagePlan {
     bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
     /// Of a push: what goes where. Root's order, for which no plugin speaks. Empty: a job's.
     std::string push_specs;
+    PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push sends and keeps no copy.
     std::vector<Node> nodes;      ///< By rank.
 
@@ -47,7 +51,7 @@ struct StagePlan {
     StagePlan() = default;
     StagePlan(const StagePlan&) = default;
     StagePlan& operator=(const StagePlan&) = default;
-    ~StagePlan();  ///< Wipes the key.
+    ~StagePlan();  ///< Wipes key and token.
 
     bool operator==(const StagePlan&) const = default;
 };

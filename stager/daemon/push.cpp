@@ -178,7 +178,7 @@ void Push::ask_others() {
     ++open_looks_;
     canvass_.ask(
         places,
-        ExamineMessage{request_.mode, request_.specs, source_.manifest},
+        ExamineMessage{request_.mode, request_.specs, source_.manifest, token_},
         [this, places](std::size_t index, const Result<ExaminedMessage>& answer) {
             on_answer(*node_called(places[index].name), answer);
         },
@@ -219,6 +219,7 @@ void Push::on_one_more() {
 StagePlan Push::plan_of_round() {
     StagePlan plan = draw_plan(services_.config, StageRequest{});
     plan.push_specs = request_.specs;
+    plan.push_token = token_;
     plan.cards_follow = true;
     if (request_.rate > 0) {
         plan.rate_max = std::min(plan.rate_max, request_.rate);

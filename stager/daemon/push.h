@@ -93,6 +93,7 @@ class Push {
     std::vector<Node> nodes_;         ///< That it is for, in their order.
     std::optional<std::string> why_;  ///< Why nothing at all can be done.
     WorkerLook source_;
+    PushToken token_ = random_value<PushToken>();
     unsigned open_looks_ = 0;  ///< The canvass, the look at this node's own disk.
     unsigned rounds_ = 0;
     std::optional<StageKey> round_;

@@ -181,8 +181,10 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
         return;
     }
     if (setup.key.job_id == kPushJob || plan->is_push()) {
-        if (!may_push(setup, *plan, node)) {
+        if (auto objection = objection_to(setup, *plan)) {
             ++services_.counters.messages_refused;
+            services_.log.warn("a push is refused", {{"node", node}, {"why", *objection}});
+            refuse(setup, *std::move(objection), std::move(link));
             return;
         }
         if (!is_known) {
@@ -229,18 +231,16 @@ void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
     stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
 }
 
-/// Root's order, by root's word (link.h), but by this node's own configuration.
-bool Registry::may_push(const SetupMessage& setup,
-                        const StagePlan& plan,
-                        const std::string& node) const {
+/// Root's order, by root's word (link.h), but by this node's own configuration, and by its word
+/// to the source (push_permits.h).
+std::optional<std::string> Registry::objection_to(const SetupMessage& push,
+                                                  const StagePlan& plan) {
+    if (push.key.job_id != kPushJob || push.to.index() >= plan.nodes.size()) {
+        return "the plan of a push makes no sense";
+    }
     auto objection = objection_to_push(services_.config, plan.push_specs);
-    if (setup.key.job_id != kPushJob || setup.to.index() >= plan.nodes.size()) {
-        objection = "it makes no sense";
-    }
-    if (objection) {
-        services_.log.warn("a push is refused", {{"node", node}, {"why", *objection}});
-    }
-    return !objection;
+    return objection ? objection
+                     : services_.push_permits.take(push.key, plan, services_.loop.now());
 }
 
 void Registry::push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict) {
@@ -263,6 +263,7 @@ std::vector<const Stage*> Registry::all() const {
 
 /// Nobody will say that it has ended here, so it says so itself.
 void Registry::clear_push(const StageKey& key) {
+    services_.push_permits.release(key, services_.loop.now());
     services_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
 }
 

@@ -64,9 +64,8 @@ class Registry {
                 std::unique_ptr<DrivenLink> link);
     void learn_name(const SetupMessage& setup, const StagePlan& plan, const Link& link);
     void announce_push(const SetupMessage& setup, const StagePlan& plan);
-    [[nodiscard]] bool may_push(const SetupMessage& setup,
-                                const StagePlan& plan,
-                                const std::string& node) const;
+    [[nodiscard]] std::optional<std::string> objection_to(const SetupMessage& push,
+                                                          const StagePlan& plan);
     [[nodiscard]] bool is_here(std::uint32_t job_id) const;
     [[nodiscard]] bool has_process(std::uint32_t job_id, std::uint32_t step_id) const;
     [[nodiscard]] bool may_hold(const std::string& first_node) const;

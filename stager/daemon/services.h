@@ -9,6 +9,7 @@
 #include "stager/daemon/host_pool.h"
 #include "stager/daemon/loop.h"
 #include "stager/daemon/node_cache.h"
+#include "stager/daemon/push_permits.h"
 #include "stager/daemon/stage_places.h"
 #include "stager/daemon/verdict_store.h"
 #include "stager/link/link.h"
@@ -54,6 +55,7 @@ struct Services {
     std::deque<EndedStage> ended{};
     UserClosers closers{};
     StagePlaces places{};
+    PushPermits push_permits{};
 };
 
 /// Fresh from getrandom(): keys, ids, draws.

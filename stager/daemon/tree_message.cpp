@@ -1,5 +1,6 @@
 #include "stager/daemon/tree_message.h"
 
+#include "stager/control/fields.h"
 #include "stager/daemon/host_list.h"
 #include "stager/worker/setup.h"
 
@@ -144,7 +145,7 @@ void put(ByteWriter& writer, const TellMessage& message) {
 
 void put(ByteWriter& writer, const ExamineMessage& message) {
     writer.u8(static_cast<std::uint8_t>(message.mode)).text(message.specs);
-    writer.blob(message.manifest);
+    writer.blob(message.manifest).raw(message.token);
 }
 
 void put(ByteWriter& writer, const ExaminedMessage& message) {
@@ -247,15 +248,17 @@ PulseMessage take_pulse(ByteReader& reader) {
     return message;
 }
 
+template <std::size_t Size>
+void take_into(ByteReader& reader, std::array<std::byte, Size>& into) {
+    std::ranges::copy(reader.raw(Size), into.begin());
+}
+
 ExamineMessage take_examine(ByteReader& reader) {
     ExamineMessage message;
-    const std::uint8_t mode = reader.u8();
-    if (mode > static_cast<std::uint8_t>(PushMode::compare)) {
-        reader.fail();
-    }
-    message.mode = static_cast<PushMode>(mode);
+    message.mode = take_enum(reader, PushMode::compare);
     message.specs = reader.text(kMaxSpecsBytes);
     message.manifest = owned(reader.blob(kMaxLookBytes));
+    take_into(reader, message.token);
     return message;
 }
 
@@ -265,11 +268,6 @@ ExaminedMessage take_examined(ByteReader& reader) {
     message.bytes = reader.u64();
     message.digest = reader.text(kMaxNameBytes);
     return message;
-}
-
-template <std::size_t Size>
-void take_into(ByteReader& reader, std::array<std::byte, Size>& into) {
-    std::ranges::copy(reader.raw(Size), into.begin());
 }
 
 LeasedFile take_file(ByteReader& reader) {

@@ -139,7 +139,8 @@ struct TellMessage {
 struct ExamineMessage {
     PushMode mode = PushMode::push;  ///< compare: what lies there?
     std::string specs;
-    std::vector<std::byte> manifest;  ///< Of the source; empty if it is too long for that.
+    std::vector<std::byte> manifest;    ///< Of the source; empty if it is too long for that.
+    std::array<std::byte, 16> token{};  ///< Of its plans (push_permits.h).
 
     bool operator==(const ExamineMessage&) const = default;
 };

@@ -6,7 +6,7 @@ load lib/fault
 load lib/jobs
 load lib/push
 
-setup_file() { cluster_up 4 --unresolvable --stagecast PushRoots=/var/tmp/images; }
+setup_file() { cluster_up 4 --unresolvable --stagecast PushRoots=/var/tmp/images --stagecast PushFrom=n0; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { lab on n2 rm -rf /var/tmp/images; test_ends; }

@@ -6,7 +6,7 @@ load lib/jobs
 load lib/fault
 load lib/push
 
-setup_file() { cluster_up 8 --cpus 2 --stagecast PushRoots=/var/tmp/images --stagecast ConnectTimeout=2; }
+setup_file() { cluster_up 8 --cpus 2 --stagecast PushRoots=/var/tmp/images --stagecast PushFrom=n0 --stagecast ConnectTimeout=2; }
 teardown_file() { cluster_down; }
 setup() { push_begins; }
 teardown() { push_ends; }

@@ -8,7 +8,7 @@ load lib/fault
 DOCS=$CLUSTER_TESTS/../../docs
 EXAMPLES=$CLUSTER_TESTS/../../etc/examples
 
-setup_file() { cluster_up 2 --stagecast PushRoots=/var/lib/stagecast/images; }
+setup_file() { cluster_up 2 --stagecast PushRoots=/var/lib/stagecast/images --stagecast PushFrom=n1; }
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {

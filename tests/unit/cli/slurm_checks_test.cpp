@@ -164,11 +164,14 @@ TEST_CASE("a directory of PushRoots that is not there, or another's, is named") 
                          place.directory("alices", 0755, 2001),
                          place.directory("good", 0755)};
     const auto roots = check_push_roots(config);
-    REQUIRE(roots.size() == 3);
+    REQUIRE(roots.size() == 4);
     CHECK(roots[0].subject == "PushRoots");
     CHECK(roots[0].sentence.find("/none: No such file") != std::string::npos);
     CHECK(roots[1].sentence.find("/open can be written by others") != std::string::npos);
     CHECK(roots[2].sentence.find("/alices does not belong to root") != std::string::npos);
+    CHECK(roots[3].subject == "PushFrom");
+    config.push_from = {"n0"};
+    CHECK(check_push_roots(config).size() == 3);
 }
 
 TEST_CASE("a StageRoot beside slurmd's own directory is doubtful") {

@@ -228,7 +228,7 @@ TEST_CASE("what is printed parses to the same decisions") {
     const Config config = GENERATE_COPY(
         default_config(),
         good("Enabled=no\nNodeName=n1\nStageRoot=/x\nAllowRamStageRoot=yes\nDestRoots=\n"
-             "PushRoots=/a,/b\nPushSetId=yes\n"
+             "PushRoots=/a,/b\nPushFrom=n[1-2,7],10.0.0.0/8\nPushSetId=yes\n"
              "MaxBytes=12345\nMaxStagesPerNode=3\nRateMax=1.5gbit\n"
              "StageTimeout=20\nStallTimeout=1.25\nConnectTimeout=0.5\nAnnounceTimeout=7\n"
              "WatchInterval=0.1\nInterface=eth0+eth1,ib0\nMulticastGroups=239.1.1.1-239.1.1."

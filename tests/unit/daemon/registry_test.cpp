@@ -19,6 +19,7 @@ namespace stage {
 namespace {
 
 constexpr StageKey kKey{.job_id = 7, .step_id = kWholeJob, .restart = 0};
+constexpr StageKey kPush{.job_id = kPushJob, .step_id = 1, .restart = 1};
 constexpr const char* kRestarted = "stagecastd was restarted while it staged";
 
 /// This node, "n1", and over a link the daemon of the job's first, "n0".
@@ -71,6 +72,12 @@ class RegistryWorld {
         return std::ranges::any_of(heard_, [](const TreeMessage& message) {
             return std::holds_alternative<FailedMessage>(message);
         });
+    }
+    /// The same of a push with these specs, by a plan that this node was not asked about.
+    void push(const std::string& specs) {
+        key_ = kPush;
+        plan_.push_specs = specs;
+        set_up();
     }
     void hang_up() { parent_->finish(); }
     void say(const TreeMessage& message) { parent_->send(encode(message)); }
@@ -239,6 +246,27 @@ TEST_CASE("a SETUP for a stage that had its verdict is no stage") {
     world.world.run_until([&] { return world.is_cut(); });
     CHECK(world.registry.find(kKey) == nullptr);
     CHECK(world.ask(RegistryWorld::announcement())->state == state);
+}
+
+TEST_CASE("a SETUP of a push whose source has not asked this node is refused, by the reason") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.world.config.push_roots = {"/images"};
+    std::string why = "the source of this push, node n0, has not asked this node first";
+    SECTION("the destination is allowed") {
+        world.push("1;wd,/a,/images/a");
+    }
+    SECTION("it is not") {
+        world.push("1;wd,/a,/etc/a");
+        why = "/etc/a: lies below none of this node's PushRoots";
+    }
+    const auto failures = world.next<FailedMessage>().failures;
+    REQUIRE(failures.size() == 1);
+    CHECK(failures[0].rank == Rank{1});
+    CHECK_THAT(failures[0].sentence, Catch::Contains(why));
+    CHECK(world.registry.find(kPush) == nullptr);
 }
 
 TEST_CASE("a stage that is only held is let go when its job ends") {

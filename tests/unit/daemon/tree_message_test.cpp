@@ -35,7 +35,8 @@ std::vector<TreeMessage> every_kind() {
             TellMessage{TellWord::announced},
             TellMessage{TellWord::queued},
             DirectMessage{},
-            ExamineMessage{PushMode::compare, "1;wd,/a/b,/images/b", some_bytes(9)},
+            ExamineMessage{
+                PushMode::compare, "1;wd,/a/b,/images/b", some_bytes(9), {std::byte{7}}},
             ExaminedMessage{"/images/b: No space left on device", 7, "00ff"},
             LeaseMessage{{.uid = 2001, .stamp = {std::byte{3}, std::byte{4}}}, false},
             LeasedMessage{"n2", "10.0.0.3"},
@@ -62,6 +63,7 @@ StagePlan some_plan() {
     plan.rate_max = 1'000'000'000;
     plan.rate_told = true;
     plan.push_specs = "1;wd,/a/b,/images/b";
+    plan.push_token.fill(std::byte{5});
     plan.is_root_spared = true;
     plan.policies = {
         .rate_control = RateControl::acker, .readiness = ReadyWait::none, .lanes = 2};
