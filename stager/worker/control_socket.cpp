@@ -134,6 +134,25 @@ Status ControlSocket::say(const FromWorker& message) {
     return say(message, -1);
 }
 
+Status ControlSocket::say_left(const std::vector<std::string>& entries) {
+    constexpr std::size_t kBytesMax = kMaxDatagram / 2;
+    static_assert(kMaxEntryBytes + kBytesMax < kMaxDatagram);
+    std::size_t bytes = 0;
+    WorkerLeft left;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        bytes += entries[i].size() + sizeof(std::uint32_t);
+        left.entries.push_back(entries[i]);
+        if (bytes < kBytesMax && i + 1 < entries.size()) {
+            continue;
+        }
+        if (Status said = say(FromWorker{std::exchange(left, {})}); !said) {
+            return said;
+        }
+        bytes = 0;
+    }
+    return {};
+}
+
 Status ControlSocket::say(const FromWorker& message, int file) {
     const std::vector<std::byte> bytes = encode_from_worker(message);
     for (;;) {

@@ -40,6 +40,8 @@ class ControlSocket final : public CardCarrier {
     /// What it has of that file. Likewise.
     [[nodiscard]] Result<Told> seek(const SourceStamp& stamp,
                                     std::chrono::milliseconds longest);
+    /// Entries for the cleanup list, in messages that are one datagram each. From any thread.
+    [[nodiscard]] Status say_left(const std::vector<std::string>& entries);
     /// With a descriptor beside it, borrowed.
     [[nodiscard]] Status say(const FromWorker& message, int file);
 

@@ -356,10 +356,8 @@ std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
             return WorkerSpoilt{take_blob(reader, kMaxCacheNameBytes)};
         case Type::seek:
             return WorkerSeek{take_stamp(reader)};
-        case Type::begun: {
-            const auto stamp = take_stamp(reader);
-            return WorkerBegun{stamp, reader.u64()};
-        }
+        case Type::begun:  // (Braces keep the order.)
+            return WorkerBegun{take_stamp(reader), reader.u64()};
         case Type::left:
             return WorkerLeft{take_names(reader, kMaxEntries, kMaxEntryBytes)};
         default:

@@ -32,26 +32,6 @@ std::string job_name(const StageKey& key) {
     return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
 }
 
-/// In messages that are one datagram each. May be called from any thread.
-Status tell_left(ControlSocket& control, const std::vector<std::string>& entries) {
-    constexpr std::size_t kBytesMax = kMaxDatagram / 2;
-    static_assert(kMaxEntryBytes + kBytesMax < kMaxDatagram);
-    std::size_t bytes = 0;
-    WorkerLeft left;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        bytes += entries[i].size() + sizeof(std::uint32_t);
-        left.entries.push_back(entries[i]);
-        if (bytes < kBytesMax && i + 1 < entries.size()) {
-            continue;
-        }
-        if (Status said = control.say(FromWorker{std::exchange(left, {})}); !said) {
-            return said;
-        }
-        bytes = 0;
-    }
-    return {};
-}
-
 /// One stage of one member, from SETUP to RELEASED.
 class Stage final : public Watcher {
   public:
@@ -159,7 +139,7 @@ SinkConfig Stage::sink_config() const {
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
     config.list_directory = orders_->base();
     config.tell_left = [this](const std::vector<std::string>& entries) {
-        return tell_left(control_, entries);
+        return control_.say_left(entries);
     };
     config.bytes_max = setup_.max_bytes;
     config.page_room = page_room();
@@ -242,7 +222,7 @@ Status Stage::run() {
             claims.claim(place, writer());
         }
     }
-    if (Status told = tell_left(control_, claims.paths()); !told) {
+    if (Status told = control_.say_left(claims.paths()); !told) {
         return told;
     }
     Result<BroadcastConfig> config = connect();

@@ -92,8 +92,8 @@ TEST_CASE("a child has its descriptors and its environment, and nothing else") {
 TEST_CASE("a child's stdout and stderr are what was given last, else nothing") {
     SpawnWorld world;
     Pipe pipe;
-    ProgramRequest program =
-        SpawnWorld::shell("echo out; echo err >&2; readlink /proc/$$/fd/1 >&3");
+    ProgramRequest program = SpawnWorld::shell(
+        "echo out; echo err >&2; is=$(readlink /proc/$$/fd/1); echo \"$is\" >&3");
     SECTION("given") {
         Pipe third;
         program.has_output = true;
