@@ -30,7 +30,7 @@ KNOWN = {"CapabilityBoundingSet", "NoNewPrivileges", "SystemCallFilter", "System
          "MemoryDenyWriteExecute", "LimitNOFILE"}
 # Of the service's life, not of what it may.
 HARMLESS = {"KillMode", "Type", "ExecStartPre", "ExecStart", "ExecReload", "RuntimeDirectory", "RuntimeDirectoryMode",
-            "RuntimeDirectoryPreserve", "Restart", "RestartSec", "TimeoutStopSec", "TimeoutStartSec", "Delegate", "OOMPolicy",
+            "RuntimeDirectoryPreserve", "Restart", "RestartSec", "RestartPreventExitStatus", "TimeoutStopSec", "TimeoutStartSec", "Delegate", "OOMPolicy",
             "OOMScoreAdjust", "StandardOutput", "StandardError", "SyslogIdentifier", "SyslogLevelPrefix", "Slice",
             "Environment", "EnvironmentFile", "ExecStartPost", "ExecStopPost", "WatchdogSec", "NotifyAccess"}
 
