@@ -43,8 +43,7 @@ class Walk {
             return true;
         }
         current_.reset(::fcntl(top_, F_DUPFD_CLOEXEC, 3));
-        levels_.push_back(
-            {.place = *place, .name = {}, .todo = {}, .read_all = false, .gone = 0});
+        levels_.push_back({.place = *place, .name = {}, .todo = {}});
         open_up(*place);
         while (!levels_.empty()) {
             if (!step()) {
@@ -61,8 +60,9 @@ class Walk {
         DirectoryPlace place;
         std::string name;               ///< In the level above; empty at the top.
         std::vector<std::string> todo;  ///< Subdirectories still to be emptied.
-        bool read_all = false;          ///< No more than what is in `todo`.
-        std::size_t gone = 0;           ///< Removed since it was last read.
+        bool was_read = false;
+        bool read_all = false;  ///< No more than what is in `todo`.
+        std::size_t gone = 0;   ///< Removed since it was last read.
     };
 
     /// Reads the directory, or descends, or goes up.
@@ -74,7 +74,8 @@ class Walk {
             descend(name);
             return true;
         }
-        if (!level.read_all) {
+        // What was left out of a batch is read again, as long as that leads on.
+        if (!level.read_all && (!level.was_read || level.gone > 0)) {
             read(level);
             return true;
         }
@@ -82,6 +83,7 @@ class Walk {
     }
 
     void read(Level& level) {
+        level.was_read = true;
         level.read_all = true;
         level.gone = 0;
         const std::unique_ptr<DIR, DirClose> dir{
@@ -143,8 +145,7 @@ class Walk {
             return;
         }
         current_ = std::move(fd);
-        levels_.push_back(
-            {.place = *place, .name = name, .todo = {}, .read_all = false, .gone = 0});
+        levels_.push_back({.place = *place, .name = name, .todo = {}});
         open_up(*place);
     }
 
@@ -167,10 +168,6 @@ class Walk {
             ++level.gone;
         } else if (errno != ENOENT) {
             note(name, errno);
-        }
-        // Some were left out of the batch; look again while that leads on.
-        if (!level.read_all && level.todo.empty() && level.gone == 0) {
-            level.read_all = true;
         }
         return true;
     }

@@ -75,7 +75,7 @@ queued() { [ "$(ask n0 root status --json | jq '[.stages[] | select(.phase == "q
   wait_for 40 queued 2
   input data 100000
   OUT=$WORK/said
-  run ! as_alice srun -w n0 -N1 -n1 --stage-timeout=4 --stage-file=data true
+  run ! as_alice srun -w n0 -N1 -n1 --stage-timeout=4s --stage-file=data true
   printf '%s\n' "$output" > "$OUT"
   node_sentence "$OUT" n0 'already staging files for 2 other jobs or steps \(MaxStagesPerNode=4.*submit it again'
   lab on n0 pkill -CONT -u alice -x bindfs

@@ -97,7 +97,7 @@ requeued() { [ "$(job_field "$JOB" Restarts)" = 1 ]; }
 @test "a job that must not be requeued fails, and says why" {
   input data 100000
   lab stop n2 stagecastd
-  sbatch_fails --no-requeue --stage-file=data
+  CODE=75 sbatch_fails --no-requeue --stage-file=data
   node_sentence "$OUT" n2 stagecastd
   [[ $(admin_comment) == "stagecast: node n2: stagecastd"* ]] || { admin_comment; false; }
   srun_fails --stage-file=data

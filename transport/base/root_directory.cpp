@@ -77,7 +77,8 @@ Result<UniqueFd> open_root_directory(const std::string& key,
         }
         const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
         const std::string so_far = path.substr(0, slash);
-        if (makes_last && is_last && ::mkdirat(at.get(), name.c_str(), 0755) != 0 &&
+        // Who knows a name in it may go there; the list of all names is root's alone.
+        if (makes_last && is_last && ::mkdirat(at.get(), name.c_str(), 0711) != 0 &&
             errno != EEXIST) {
             return Error::from_errno(Blame::node, "making " + key + " " + so_far);
         }

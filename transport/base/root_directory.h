@@ -19,7 +19,7 @@ namespace stage {
                                     const std::string& why,
                                     const std::string& remedy);
 
-/// A descriptor of `path` (O_RDONLY). `makes_last`: its last component is made, mode 0755, if
+/// A descriptor of `path` (O_RDONLY). `makes_last`: its last component is made, mode 0711, if
 /// only that is missing. Fails (Blame::node) naming key, component, cause and remedy.
 [[nodiscard]] Result<UniqueFd> open_root_directory(const std::string& key,
                                                    const std::string& path,
