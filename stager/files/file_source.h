@@ -27,6 +27,7 @@ struct SourceOrder {
     std::string line;          ///< ManifestEntry::line.
     bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
     bool is_plain = false;     ///< Nothing but the bytes: of a file that is unpacked, not kept.
+    bool is_ownerless = false;  ///< Of a tree that is compared: who owns what is no matter.
 };
 
 /// What a file with this stamp holds, where somebody remembers it.

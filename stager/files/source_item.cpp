@@ -63,10 +63,12 @@ Error changed_while_read(const std::string& path) {
         "let nobody write to it while the job starts");
 }
 
-Result<std::unique_ptr<SourceItem>> open_source(const std::string& path, bool is_plain) {
+Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
+                                                bool is_plain,
+                                                bool is_ownerless) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-        Result<SourceTree> tree = SourceTree::open(path);
+        Result<SourceTree> tree = SourceTree::open(path, is_ownerless);
         if (!tree) {
             return std::move(tree).error();
         }

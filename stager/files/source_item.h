@@ -77,8 +77,10 @@ class SourceItem {
 
 /// Opens what `path`, absolute, names, with the caller's rights and through symbolic links: the
 /// user named it. A file or a directory; anything else is answered with a sentence, unopened.
-/// `is_plain`: of a file nothing but its bytes, with zeros for holes.
+/// `is_plain`: of a file nothing but its bytes, with zeros for holes. `is_ownerless`: of a tree
+/// no owners, ACLs and set-id bits.
 [[nodiscard]] Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,
-                                                              bool is_plain);
+                                                              bool is_plain,
+                                                              bool is_ownerless);
 
 }  // namespace stage

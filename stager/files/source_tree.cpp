@@ -35,7 +35,7 @@ bool is_last(const TreePiece& piece, const TreeNode& file) {
 
 }  // namespace
 
-Result<SourceTree> SourceTree::open(std::string path) {
+Result<SourceTree> SourceTree::open(std::string path, bool is_ownerless) {
     while (path.size() > 1 && path.ends_with('/')) {
         path.pop_back();
     }
@@ -44,7 +44,7 @@ Result<SourceTree> SourceTree::open(std::string path) {
     if (!top || ::fstat(top.get(), &status) != 0) {
         return source_error(path, errno);
     }
-    Result<WalkedTree> tree = walk_tree(top, path);
+    Result<WalkedTree> tree = walk_tree(top, path, is_ownerless);
     if (!tree) {
         return std::move(tree).error();
     }

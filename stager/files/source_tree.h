@@ -16,7 +16,7 @@ namespace stage {
 class SourceTree final : public SourceItem {
   public:
     /// Walks through `path`, absolute.
-    [[nodiscard]] static Result<SourceTree> open(std::string path);
+    [[nodiscard]] static Result<SourceTree> open(std::string path, bool is_ownerless = false);
 
     [[nodiscard]] const TreeIndex& index() const { return tree_->index; }
 

@@ -24,8 +24,9 @@ struct CloseDirectory {
 
 class Walk {
   public:
-    Walk(const UniqueFd& top, std::string path)
+    Walk(const UniqueFd& top, std::string path, bool is_ownerless)
         : path_{std::move(path)},
+          is_ownerless_{is_ownerless},
           directories_{tree_.index, UniqueFd{::fcntl(top.get(), F_DUPFD_CLOEXEC, 0)}} {}
 
     [[nodiscard]] Result<WalkedTree> run() {
@@ -110,6 +111,9 @@ class Walk {
         if (Status known = add_kind(node, status, at); !known) {
             return known;
         }
+        if (is_ownerless_ && node.kind != TreeKind::hard_link) {
+            node = without_owner(std::move(node));
+        }
         const std::uint32_t index = tree_.index.size();
         if (Status added = tree_.index.add(node); !added) {
             return std::move(added).error().within(path_of(parent, name));
@@ -187,6 +191,7 @@ class Walk {
     }
 
     std::string path_;
+    bool is_ownerless_;
     uid_t user_ = ::geteuid();
     WalkedTree tree_;
     TreeDirectories directories_;  ///< Refers to tree_.index.
@@ -196,8 +201,8 @@ class Walk {
 
 }  // namespace
 
-Result<WalkedTree> walk_tree(const UniqueFd& top, const std::string& path) {
-    return Walk{top, path}.run();
+Result<WalkedTree> walk_tree(const UniqueFd& top, const std::string& path, bool is_ownerless) {
+    return Walk{top, path, is_ownerless}.run();
 }
 
 }  // namespace stage

@@ -21,6 +21,9 @@ struct WalkedTree {
 };
 
 /// `top` is the open directory (O_PATH will do), `path` what sentences call it.
-[[nodiscard]] Result<WalkedTree> walk_tree(const UniqueFd& top, const std::string& path);
+/// `is_ownerless`: all as if it were root's own (attributes.h: without_owner()).
+[[nodiscard]] Result<WalkedTree> walk_tree(const UniqueFd& top,
+                                           const std::string& path,
+                                           bool is_ownerless = false);
 
 }  // namespace stage

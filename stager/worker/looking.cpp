@@ -50,9 +50,13 @@ Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
 
 }  // namespace
 
-Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
+Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
                            LookWish wish,
                            Interrupts& interrupts) {
+    // A copy may be root's own.
+    for (SourceOrder& order : orders) {
+        order.is_ownerless = wish.compares;
+    }
     Result<std::unique_ptr<FileSource>> source =
         FileSource::open(orders, wish.bytes_max, {}, page_room() / 2);
     if (!source) {

@@ -25,7 +25,7 @@ struct LookWish {
     bool compares = false;        ///< The content is read.
 };
 /// What the source is; its manifest if that can be handed on.
-[[nodiscard]] Result<WorkerLook> look_at(const std::vector<SourceOrder>& orders,
+[[nodiscard]] Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
                                          LookWish wish,
                                          Interrupts& interrupts);
 /// Would what `manifest` tells find place and room?

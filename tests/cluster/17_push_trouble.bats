@@ -14,6 +14,7 @@ teardown() { push_ends; }
 @test "a node without room, one that allows it elsewhere only: both are named, the rest have it" {
   input image 5000000
   disk_full n3 /var/tmp/images
+  lab on n3 chmod 755 /var/tmp/images
   lab on n4 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf
     sed -i s,PushRoots=.*,PushRoots=/var/tmp/others, /etc/stagecast/stagecast.conf'
   restart_daemon n4

@@ -104,6 +104,7 @@ warned() { log_since stagecastd-n1 | grep -q 'pushes to this directory will be r
     setfacl -m u:2002:rw tree/d/file 2>/dev/null; true'
   push n0 -w n1 tree /var/tmp/images/tree
   push n0 -w n1 tree/d/file /var/tmp/images/file
+  push n0 -w n1 --verify tree /var/tmp/images/tree
   [ "$(lab on n1 find /var/tmp/images -mindepth 1 ! -user 0 -o -mindepth 1 ! -group 0)" = '' ]
   [ "$(lab on n1 stat -c %a /var/tmp/images/tree/d /var/tmp/images/tree/d/file /var/tmp/images/file | tr '\n' ' ')" = '775 640 640 ' ]
   configured n1 '/^Interface=/aPushSetId=yes'

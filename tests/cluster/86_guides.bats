@@ -13,7 +13,10 @@ teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
   local node
-  for node in "${NODES[@]}"; do lab on "$node" rm -rf /var/tmp/input.dat /var/lib/stagecast; done
+  for node in "${NODES[@]}"; do
+    lab on "$node" bash -c 'umount /var/lib/stagecast/images 2>/dev/null; rm -rf /var/tmp/input.dat'
+  done
+  lab on n0 rm -rf /var/lib/stagecast
   test_ends
 }
 
@@ -46,7 +49,9 @@ messages() {
   [ "$(wc -l < "$WORK/commands")" -ge 6 ]
   local line node
   input image.sqsh 100000
-  for node in "${NODES[@]}"; do lab on "$node" install -d -m 755 /var/lib/stagecast/images; done
+  for node in "${NODES[@]}"; do   # The hosts of a lab share /var/lib.
+    lab on "$node" bash -c 'install -d -m 755 /var/lib/stagecast/images; mount -t tmpfs -o mode=755 tmpfs /var/lib/stagecast/images'
+  done
   while IFS= read -r line; do
     lab on n1 -d "$T" env PATH=/srv/stagecast/sbin:/srv/stagecast/bin:/usr/bin:/bin bash -c "$line" > "$WORK/said" 2>&1 \
       || { echo "$line"; cat "$WORK/said"; false; }

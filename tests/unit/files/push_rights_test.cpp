@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,13 @@ std::string pushing(const std::string& from, const std::string& root) {
 
 mode_t mode_of(const std::string& path) {
     return status_of(path).st_mode & 07777U;
+}
+
+std::vector<std::byte> walked(const std::string& path, bool is_ownerless) {
+    const UniqueFd top{::open(path.c_str(), O_PATH | O_DIRECTORY)};
+    const Result<WalkedTree> tree = walk_tree(top, path, is_ownerless);
+    REQUIRE(tree);
+    return {tree->index.bytes().begin(), tree->index.bytes().end()};
 }
 
 }  // namespace
@@ -91,6 +99,8 @@ TEST_CASE("what is pushed is root's, and a directory's set-group-id bit is gone"
         CHECK(status_of(to.path(path)).st_uid == 0);
         CHECK(status_of(to.path(path)).st_gid == 0);
     }
+    CHECK(walked(from.path("t"), true) == walked(to.path("x"), true));
+    CHECK(walked(from.path("t"), false) != walked(to.path("x"), false));
     CHECK(mode_of(to.path("x/d")) == 0775);
     CHECK(mode_of(to.path("x/d/file")) == 0640);
     REQUIRE(pushing(file, to.path("x/d")) == "ok");
