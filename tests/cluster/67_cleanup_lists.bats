@@ -77,7 +77,7 @@ plants_a_list() {
     touch began; while [ ! -e go ]; do sleep 0.2; done'
   submit -w n1 --stage-file=data:/var/tmp/alice.x:temp job.sh
   wait_for 30 test -e "$WORK/began"
-  [ "$(lab on n1 bash -c 'cd /var/spool/stagecast/.stagecast && stat -c "%n %U %a" . *')" = $'. root 700\n2001.2001.'"$JOB root 600" ]
+  [ "$(lab on n1 bash -c 'cd /var/spool/stagecast/.stagecast; stat -c "%n %U %a" . *')" = $'. root 700\n2001.2001.'"$JOB root 600" ]
   touch "$WORK/go"
   wait_job "$JOB" COMPLETED
   ! grep READ "$OUT"
@@ -104,8 +104,8 @@ processes() { lab on n1 bash -c 'pgrep -c -u "$0" -f sbin/stagecastd || true' "$
 has_process() { [ "$(processes "$1")" -ge 1 ]; }
 
 @test "a hundred endings whose paths hang: one process of that user waits, and others' files go" {
-  lab on n1 -u alice bash -c 'mkdir -p /tmp/real /tmp/hangs && touch /tmp/real/f{1..100} &&
-    bindfs --no-allow-other /tmp/real /tmp/hangs && ls /tmp/hangs > /dev/null && pkill -STOP -u alice bindfs'
+  lab on n1 -u alice bash -ec 'mkdir -p /tmp/real /tmp/hangs; touch /tmp/real/f{1..100}
+    bindfs --no-allow-other /tmp/real /tmp/hangs; ls /tmp/hangs > /dev/null; pkill -STOP -u alice bindfs'
   lab on n1 bash -c 'mkdir -m 700 /var/spool/stagecast/.stagecast
     for i in {1..100}; do printf "/tmp/hangs/f$i\0" > /var/spool/stagecast/.stagecast/2001.2001.$((900000 + i)); done'
   restart_daemon n1   # Its sweep ends these jobs, of which Slurm knows nothing.
