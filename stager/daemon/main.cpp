@@ -106,7 +106,7 @@ int serve(const Config& config, const Options& options) {
         config, log, std::move(*spawner), [&options] { return read_config(options); });
     if (!daemon) {
         log.error(daemon.error().sentence());
-        return EX_CONFIG;
+        return EX_UNAVAILABLE;  // A taken port or an absent disk may mend itself: try again.
     }
     return (*daemon)->run();
 }
