@@ -19,9 +19,11 @@ def enter():
         return
     os.environ["PMIX_TEST_WORLD"] = "yes"
     os.environ["BUILD"] = os.path.abspath(BUILD)
-    os.execvp("unshare", ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
-                          "--mount-proc", sys.executable, os.path.abspath(sys.argv[0]),
-                          *sys.argv[1:]])
+    own_root = os.path.join(HERE, "..", "net", "own_root.py")
+    os.execvp("unshare", ["unshare", "--mount", "--propagation", "unchanged", "--net", "--pid", "--fork",
+                          "--kill-child", own_root, "/mnt",
+                          "sh", "-c", 'mount -t proc proc /proc && exec "$@"', "sh",
+                          sys.executable, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
 def set_up():
