@@ -19,7 +19,10 @@ void FailureNotice::tell(const StageKey& key,
                          bool requeue,
                          OnTold on_told) {
     asker_.ask(
-        FailureOrder{.job_id = key.job_id, .requeue = requeue, .sentence = "stagecast: " + why},
+        FailureOrder{.job_id = key.job_id,
+                     .restart = key.restart,
+                     .requeue = requeue,
+                     .sentence = "stagecast: " + why},
         [this, key, call = std::move(on_told)](const Result<SlurmAnswer>& answer) {
             const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
             if (!answer) {

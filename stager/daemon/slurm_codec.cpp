@@ -54,6 +54,7 @@ CancelOrder read_order(ByteReader& reader) {
     const bool is_step = reader.u8() != 0;
     const std::uint32_t step_id = reader.u32();
     order.step_id = is_step ? std::optional{step_id} : std::nullopt;
+    order.restart = reader.u32();
     order.sentence = reader.text(kSentenceMax);
     return order;
 }
@@ -61,6 +62,7 @@ CancelOrder read_order(ByteReader& reader) {
 FailureOrder read_failure(ByteReader& reader) {
     FailureOrder order;
     order.job_id = reader.u32();
+    order.restart = reader.u32();
     order.requeue = reader.u8() != 0;
     order.sentence = reader.text(kSentenceMax);
     return order;
@@ -119,7 +121,7 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         out.u8(resolve_ask->may_miss ? 1 : 0);
     } else if (const auto* order = std::get_if<CancelOrder>(&question)) {
         out.u8(static_cast<std::uint8_t>(Ask::cancel)).u32(order->job_id);
-        out.u8(order->step_id ? 1 : 0).u32(order->step_id.value_or(0));
+        out.u8(order->step_id ? 1 : 0).u32(order->step_id.value_or(0)).u32(order->restart);
         out.text(std::string_view{order->sentence}.substr(0, kSentenceMax));
     } else if (std::holds_alternative<KeepersQuestion>(question)) {
         out.u8(static_cast<std::uint8_t>(Ask::keepers));
@@ -131,7 +133,7 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         }
     } else if (const auto* failure = std::get_if<FailureOrder>(&question)) {
         out.u8(static_cast<std::uint8_t>(Ask::failure)).u32(failure->job_id);
-        out.u8(failure->requeue ? 1 : 0);
+        out.u32(failure->restart).u8(failure->requeue ? 1 : 0);
         out.text(std::string_view{failure->sentence}.substr(0, kSentenceMax));
     } else {
         out.u8(static_cast<std::uint8_t>(Ask::job));

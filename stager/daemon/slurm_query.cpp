@@ -116,9 +116,22 @@ bool comment_on(std::uint32_t job_id, std::string comment) {
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
 }
 
+/// A node that learns late of a stage's end must not touch what runs under the same job id
+/// since: whatever slurmctld does not confirm is another life.
+bool is_in_life(std::uint32_t job_id, std::uint32_t restart) {
+    const Result<SlurmAnswer> answer = job_state(job_id);
+    const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+    return job != nullptr && job->state == SlurmJobState::alive &&
+           job->restart_count == restart;
+}
+
 /// JOB_RUNNING as a flag: a job that does not run any more is left as it is, by slurmctld.
 Result<SlurmAnswer> on_failure(const FailureOrder& order) {
     SlurmJob told{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
+    if (order.requeue && !is_in_life(order.job_id, order.restart)) {
+        told.word = "it does not run any more";
+        return SlurmAnswer{std::move(told)};
+    }
     if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) == SLURM_SUCCESS) {
         told = {.state = SlurmJobState::ended, .restart_count = 0, .word = "REQUEUED"};
     } else if (order.requeue) {
@@ -134,6 +147,10 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
 
 /// Says why where anybody can read it, then cancels. Only the cancelling must work.
 Result<SlurmAnswer> cancel(CancelOrder order) {
+    if (!order.step_id && !is_in_life(order.job_id, order.restart)) {
+        return SlurmAnswer{SlurmJob{
+            .state = SlurmJobState::alive, .restart_count = 0, .word = "not in this life"}};
+    }
     static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
     static_cast<void>(comment_on(order.job_id, order.sentence));
     const int done = order.step_id ? kill_step(order.job_id, *order.step_id)

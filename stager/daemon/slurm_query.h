@@ -52,15 +52,17 @@ struct JobsQuestion {
 /// word.
 struct FailureOrder {
     std::uint32_t job_id = 0;
+    std::uint32_t restart = 0;  ///< Another life of the job is left alone.
     bool requeue = false;
     std::string sentence;
 };
 /// No question: the job (or, where `step_id` names one, the step) is to be cancelled.
 /// `sentence` goes to whoever waits at a terminal, and into the job's admin comment. The answer
-/// is a SlurmJob.
+/// is a SlurmJob; `alive` if the job has been requeued since, and so is left alone.
 struct CancelOrder {
     std::uint32_t job_id = 0;
     std::optional<std::uint32_t> step_id;
+    std::uint32_t restart = 0;  ///< Of a whole job; ignored for a step.
     std::string sentence;
 };
 using SlurmQuestion = std::variant<ExpandQuestion,

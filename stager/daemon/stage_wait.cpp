@@ -233,6 +233,7 @@ void Stage::cancel_job(const std::string& sentence) {
     const bool is_step = key_.step_id != kWholeJob;
     canceller_.ask(CancelOrder{.job_id = key_.job_id,
                                .step_id = is_step ? std::optional{key_.step_id} : std::nullopt,
+                               .restart = key_.restart,
                                .sentence = "stagecast: " + sentence},
                    [this](const Result<SlurmAnswer>& answer) {
                        if (!answer) {
