@@ -262,6 +262,10 @@ Status SubmitSide::hand_to_job(SpankHandle& handle, const std::string& line) {
         handle.set_variable(kJobSign, kSomething);
     }
     handle.unset_variable(kStepSpecs);
+    // Those of a job around this one: on a node without the plugin nothing would replace them.
+    for (const char* const name : {kStageDir, kStageFiles, kJobStatus, kStepDir}) {
+        handle.unset_variable(name);
+    }
     return {};
 }
 

@@ -31,7 +31,7 @@ UniqueFd open_below(const UniqueFd& root, const std::string& directory) {
     how.flags = kHow;
     how.resolve = RESOLVE_IN_ROOT;
     const auto fd = ::syscall(SYS_openat2, root.get(), directory.c_str(), &how, sizeof how);
-    if (fd < 0 && errno == ENOSYS) {
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {  // EPERM: a filter's answer.
         return UniqueFd{::openat(root.get(), directory.c_str() + 1, kHow)};
     }
     return UniqueFd{static_cast<int>(fd)};

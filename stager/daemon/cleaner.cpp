@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 namespace stage {
 namespace {
@@ -45,25 +46,24 @@ void Cleaner::enqueue(std::uint32_t job_id,
         warn_of(services_.log, job_id, owner.error().sentence());
     }
     const std::vector<std::string> path = directory_names(job_id, step_id);
-    std::map<std::uint32_t, RemoveRequest> of_user;
-    if (owner) {
-        of_user[owner->uid] = {.path = path,
-                               .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
-    }
+    const auto push = [&](RemoveRequest what) {
+        queues_[what.user.uid].push_back(
+            {.job_id = job_id, .step_id = step_id, .what = std::move(what), .done = done});
+    };
+    std::set<std::uint32_t> users;
     for (const CleanupListName& list :
          root ? cleanup_lists(*root) : std::vector<CleanupListName>{}) {
-        if (list.is_of(path)) {
-            const bool has_directory = owner && owner->uid == list.uid;
-            of_user[list.uid] = {.path = path,
-                                 .user = {.uid = list.uid, .gid = list.gid, .name = {}},
-                                 .has_directory = has_directory};
+        if (list.is_of(path) && users.insert(list.uid).second) {
+            push({.path = path,
+                  .user = {.uid = list.uid, .gid = list.gid, .name = {}},
+                  .has_directory = false});
         }
     }
-    for (auto& [uid, what] : of_user) {
-        queues_[uid].push_back(
-            {.job_id = job_id, .step_id = step_id, .what = std::move(what), .done = done});
-    }
-    if (of_user.empty()) {
+    if (owner) {
+        push({.path = path,
+              .user = {.uid = owner->uid, .gid = owner->gid, .name = {}},
+              .has_lists = false});
+    } else if (users.empty()) {
         forget_root_if_gone(root, job_id);
     }
 }
@@ -86,11 +86,7 @@ void Cleaner::start(Removal& removal) {
     if (!root) {
         return;
     }
-    const auto lists = cleanup_lists(*root);
     const std::uint32_t uid = removal.what.user.uid;
-    removal.has_lists = std::ranges::any_of(lists, [&](const CleanupListName& list) {
-        return list.uid == uid && list.is_of(removal.what.path);
-    });
     const auto started = services_.children.remove_tree(
         *root, removal.what, [this, uid](const SpawnEvent& event) {
             if (event.kind != SpawnEvent::Kind::started) {
@@ -120,7 +116,7 @@ void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
 bool Cleaner::is_following_lists(std::uint32_t uid) const {
     const auto queue = queues_.find(uid);
     return queue != queues_.end() && !queue->second.empty() &&
-           queue->second.front().is_running && queue->second.front().has_lists;
+           queue->second.front().is_running && queue->second.front().what.has_lists;
 }
 
 /// While there is something left below a StageRoot of before only this tells the next sweep.

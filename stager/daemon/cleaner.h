@@ -4,7 +4,8 @@
 // only (spawn/remove_tree.h), by a child that acts as the user. Then nothing of it is
 // remembered. The removals of one user follow each other: whether a path is still in use is
 // read from the user's other cleanup lists, and what hangs, as a FUSE file system may, occupies
-// one process, not one per job.
+// one process, not one per job. The lists come first, by themselves: what waits for them does
+// not wait for a large directory.
 #pragma once
 
 #include "stager/daemon/job_directory.h"
@@ -43,7 +44,6 @@ class Cleaner {
         RemoveRequest what;
         std::shared_ptr<void> done;  ///< The last that is dropped calls on_done.
         bool is_running = false;
-        bool has_lists = false;
     };
 
     void enqueue(std::uint32_t job_id,

@@ -66,8 +66,9 @@ Error not_opened(const std::string& name) {
     if (errno == EXDEV) {
         return mount_point(name);
     }
-    const bool is_none = errno == ENOTDIR || errno == ELOOP;
-    return Error{Blame::node, name + " is no directory", is_none ? ENOENT : errno};
+    const bool is_none = errno == ENOTDIR || errno == ELOOP || errno == ENOENT;
+    return is_none ? Error{Blame::node, name + " is no directory", ENOENT}
+                   : Error::from_errno(Blame::node, "opening the directory " + name);
 }
 
 /// This thread's file accesses are `owner`'s for as long as it lives.

@@ -4,12 +4,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
+#include <string>
 
 namespace stage {
 namespace {
@@ -20,7 +21,19 @@ struct DirectoryClose {
     void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
+std::string beginning_of(DIR* directory, const std::string& name) {
+    const UniqueFd fd{::openat(::dirfd(directory), name.c_str(), O_RDONLY | O_CLOEXEC)};
+    std::array<char, 1024> text{};
+    const ssize_t got = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
 }  // namespace
+
+bool is_roots_stepd(std::string_view status) {
+    return status.starts_with("Name:\tslurmstepd\n") &&
+           status.find("\nUid:\t0\t0\t0\t0\n") != std::string_view::npos;
+}
 
 std::optional<std::uint32_t> job_of_stepd(std::string_view command_line) {
     if (!command_line.starts_with(kTitle)) {
@@ -41,16 +54,11 @@ std::set<std::uint32_t> jobs_with_steps(const std::string& proc) {
         if (name.find_first_not_of("0123456789") != std::string::npos) {
             continue;
         }
-        const UniqueFd fd{::openat(
-            ::dirfd(directory.get()), (name + "/cmdline").c_str(), O_RDONLY | O_CLOEXEC)};
-        struct stat status {};
-        std::array<char, 64> text{};
-        if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_uid != 0) {
+        if (!is_roots_stepd(beginning_of(directory.get(), name + "/status"))) {
             continue;
         }
-        const ssize_t got = ::read(fd.get(), text.data(), text.size());
-        const auto size = static_cast<std::size_t>(got > 0 ? got : 0);
-        if (const auto job_id = job_of_stepd({text.data(), size})) {
+        if (const auto job_id =
+                job_of_stepd(beginning_of(directory.get(), name + "/cmdline"))) {
             jobs.insert(*job_id);
         }
     }

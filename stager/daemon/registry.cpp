@@ -1,7 +1,6 @@
 #include "stager/daemon/registry.h"
 
 #include "stager/daemon/local_steps.h"
-#include "stager/daemon/outside.h"
 #include "stager/daemon/push_rules.h"
 
 #include <algorithm>
@@ -63,12 +62,9 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
         services_.links.node_name = request.node_name;
     }
     const auto [job_id, step_id, restart] = request.key;
-    const bool is_repeated = endings_.is_in_the_way(job_id, step_id);
-    if (is_repeated || may_lose_files(request)) {
-        services_.log.info(
-            is_repeated ? "a stage waits until the files of the job's last run are removed"
-                        : "a stage waits until temporary files of the user are removed",
-            {{"job", job_id}, {"restart", restart}});
+    if (endings_.is_in_the_way(job_id, step_id)) {
+        services_.log.info("a stage waits until the files of the job's last run are removed",
+                           {{"job", job_id}, {"restart", restart}});
         endings_.when_clear(
             job_id, step_id, [this, request, answer] { on_stage(request, answer); });
         return;
@@ -85,11 +81,6 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     stage_of(request.key).announce(request, [call = std::move(answer)](const Verdict& verdict) {
         call(verdict);
     });
-}
-
-/// A removal that is under way does not know of this stage, and could take what it finds.
-bool Registry::may_lose_files(const StageRequest& request) const {
-    return cleaner_.is_following_lists(request.uid) && !outside_of(request.specs).empty();
 }
 
 /// The plugin has come later than the verdict: from now on it is kept until the job's end.
@@ -276,6 +267,7 @@ Stage& Registry::stage_of(const StageKey& key) {
             services_,
             key,
             [this, key] { return roots_.to_stage(key.job_id); },
+            [this](std::uint32_t uid) { return cleaner_.is_following_lists(uid); },
             [this, key] { on_change(key); });
     }
     return *stage;

@@ -50,7 +50,6 @@ class Registry {
 
   private:
     void on_stage(const StageRequest& request, Answer answer);
-    [[nodiscard]] bool may_lose_files(const StageRequest& request) const;
     void on_query(const StageKey& asked, const Answer& answer);
     [[nodiscard]] StageKey latest(const StageKey& asked) const;
     void on_end(const EndRequest& request, Answer answer);

@@ -2,15 +2,21 @@
 
 #include "stager/control/spec_list.h"
 #include "stager/daemon/outcome.h"
+#include "stager/daemon/outside.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace stage {
-Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on_change)
+Stage::Stage(Services& services,
+             StageKey key,
+             StageRoot stage_root,
+             IsRemoving is_removing,
+             OnChange on_change)
     : services_{services},
       key_{key},
       stage_root_{std::move(stage_root)},
+      is_removing_{std::move(is_removing)},
       on_change_{std::move(on_change)},
       planner_{services},
       inquiry_{services},
@@ -24,6 +30,7 @@ Stage::Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on
              }},
       links_{services, *this},
       wait_alarm_{services.loop, [this] { on_late(); }},
+      removal_alarm_{services.loop, [this] { begin_run(); }},
       group_alarm_{services.loop, [this] {
                        group_->set_progress(own_progress());
                        group_->on_time(services_.loop.now());
@@ -188,11 +195,6 @@ void Stage::start() {
         fail(Blame::node, *reason);
         return;
     }
-    const auto root = stage_root_();
-    if (!root) {
-        fail(root.error().blame(), root.error().sentence());
-        return;
-    }
     if (!place_) {
         services_.places.set_limit(services_.config.max_stages_per_node);
         place_ = services_.places.take_as_member(request_->uid);
@@ -203,15 +205,34 @@ void Stage::start() {
         return;
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
-    const Instant deadline = std::min(*times_.announced + limits().work,
-                                      group_deadline_ - (limits().verdict - limits().work));
-    wait_alarm_.set(deadline);
+    run_deadline_ = std::min(*times_.announced + limits().work,
+                             group_deadline_ - (limits().verdict - limits().work));
+    wait_alarm_.set(run_deadline_);
+    begin_run();
+}
+
+/// Its cleanup list was made when it was announced. A removal that has begun before has not
+/// read that, and could take what this stage finds in its place.
+void Stage::begin_run() {
+    constexpr Duration kLookAgain = std::chrono::milliseconds{50};
+    if (state_ != StageState::starting || run_) {
+        return;
+    }
+    if (is_removing_(request_->uid) && !outside_of(request_->specs).empty()) {
+        removal_alarm_.set(services_.loop.now() + kLookAgain);
+        return;
+    }
+    const auto root = stage_root_();
+    if (!root) {
+        fail(root.error().blame(), root.error().sentence());
+        return;
+    }
     run_ = std::make_unique<NodeRun>(services_,
                                      static_cast<NodeRunOwner&>(*this),
                                      RunOrder{.request = *request_,
                                               .plan = *plan_,
                                               .self = group_->seat().self,
-                                              .deadline = deadline});
+                                              .deadline = run_deadline_});
     run_->begin(*root);
 }
 

@@ -32,9 +32,15 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     using OnChange = std::function<void()>;
     /// The job's StageRoot, or why it is unfit now. Borrowed for a call.
     using StageRoot = std::function<Result<int>()>;
+    using IsRemoving = std::function<bool(std::uint32_t uid)>;
 
     /// `services` outlives it.
-    Stage(Services& services, StageKey key, StageRoot stage_root, OnChange on_change);
+    /// `is_removing`: what lies elsewhere of this user's may be removed just now.
+    Stage(Services& services,
+          StageKey key,
+          StageRoot stage_root,
+          IsRemoving is_removing,
+          OnChange on_change);
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
     ~Stage() override;
@@ -109,6 +115,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void leave_place();
     void await_setup(std::size_t rank, std::size_t nodes);
     void start();
+    void begin_run();
     void report_outcome();
     void report_failure();
     void log_failure() const;
@@ -145,6 +152,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     Services& services_;
     StageKey key_;
     StageRoot stage_root_;
+    IsRemoving is_removing_;
     OnChange on_change_;
     StageState state_ = StageState::fresh;
 
@@ -178,7 +186,9 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<Group> group_;
     Instant group_deadline_{};
     std::unique_ptr<NodeRun> run_;
-    Alarm wait_alarm_;  ///< For the plan, for the announcement, for the work: on_late().
+    Alarm wait_alarm_;     ///< For the plan, for the announcement, for the work: on_late().
+    Alarm removal_alarm_;  ///< Until a removal that may not know of this stage has ended.
+    Instant run_deadline_{};
     Alarm group_alarm_;
     bool following_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

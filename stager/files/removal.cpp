@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -78,11 +80,15 @@ class Uses {
     std::map<std::string, int> paths_;  ///< Each with a slash at its end.
 };
 
-/// Appends an entry to the list of another stage, whole or not at all.
+/// Appends an entry to the list of another stage, whole or not at all; errno says why not.
 bool pass_on(int list, const std::string& entry) {
     const std::string text = entry + '\0';
     struct stat before {};
     if (::fstat(list, &before) != 0) {
+        return false;
+    }
+    if (before.st_size > kListBytesMax - static_cast<std::int64_t>(text.size())) {
+        errno = ENOSPC;
         return false;
     }
     const ssize_t written = ::write(list, text.data(), text.size());
@@ -135,20 +141,27 @@ class Remover {
         }
         const std::string name = entry.path.substr(slash + 1);
         UniqueFd parent = open_past_planted_links(entry.path.substr(0, slash + 1));
+        if (!parent && errno != ENOTDIR && errno != ELOOP) {
+            note(entry.path, errno);  // Not what is gone already.
+        }
         const std::string there = parent ? file_identity(parent.get(), name) : "";
         const bool is_it =
             !there.empty() && (entry.identity.empty() || there == entry.identity);
         const std::optional<int> list = uses_.list_with(entry.path);
         if (list) {
-            std::size_t& count =
-                is_it && !pass_on(*list, text) ? removed_.failed : removed_.passed_on;
-            count += is_it ? 1U : 0U;
+            if (is_it && pass_on(*list, text)) {
+                ++removed_.passed_on;
+            } else if (is_it) {
+                note(entry.path, errno);
+            }
             return;
         }
         if (parent && entry.is_directory) {
             take_directory(std::move(parent), entry, name);
+        } else if (is_it && ::unlinkat(parent.get(), name.c_str(), 0) == 0) {
+            ++removed_.count;
         } else if (is_it) {
-            removed_.count += ::unlinkat(parent.get(), name.c_str(), 0) == 0 ? 1U : 0U;
+            note(entry.path, errno);
         }
         if (entry.is_library) {
             remove_libraries(entry.path.substr(0, slash));  // (Perhaps it never came.)
@@ -168,21 +181,46 @@ class Remover {
             !S_ISDIR(there.st_mode)) {
             return;
         }
-        directories_.emplace_back(std::move(parent), going);
+        directories_.push_back({std::move(parent), going, entry.path});
         if (directories_.size() == kDirectoriesMax) {
             empty();
         }
     }
     void empty() {
-        for (const auto& [parent, name] : std::exchange(directories_, {})) {
-            removed_.count += remove_entry(parent.get(), name).ok() ? 1U : 0U;
+        for (const Going& one : std::exchange(directories_, {})) {
+            if (const Status gone = remove_entry(one.parent.get(), one.name); gone) {
+                ++removed_.count;
+            } else {
+                note(one.path, gone.error().cause(), gone.error().sentence());
+            }
+        }
+    }
+
+    /// The first of each kind is told.
+    void note(const std::string& path, int cause, const std::string& why = "") {
+        constexpr std::array kMayPass{EBUSY, EXDEV, EROFS, EIO, ENOSPC, EDQUOT, ENOTEMPTY};
+        if (cause == ENOENT || cause == EISDIR) {  // Gone; or no file, so not what was staged.
+            return;
+        }
+        const bool may_pass = std::ranges::find(kMayPass, cause) != kMayPass.end();
+        std::string& told = may_pass ? removed_.why_kept : removed_.why_stays;
+        if (told.empty()) {
+            told =
+                path + ": " +
+                (why.empty() ? Error::from_errno(Blame::user, "removing it", cause).sentence()
+                             : why);
         }
     }
 
     static constexpr std::size_t kDirectoriesMax = 512;  ///< Open at once.
+    struct Going {
+        UniqueFd parent;
+        std::string name;  ///< That it has now.
+        std::string path;  ///< That it had.
+    };
 
     const Uses& uses_;
-    std::vector<std::pair<UniqueFd, std::string>> directories_;
+    std::vector<Going> directories_;
     Removed removed_;
 };
 

@@ -8,6 +8,7 @@
 #include "transport/base/unique_fd.h"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace stage {
@@ -16,7 +17,8 @@ namespace stage {
 struct Removed {
     std::size_t count = 0;      ///< Files and directories that were removed.
     std::size_t passed_on = 0;  ///< In use: other lists have their entries now.
-    std::size_t failed = 0;     ///< In use, and the other list could not take the entry.
+    std::string why_kept;  ///< Not removed, for a reason that may pass: follow the lists again.
+    std::string why_stays;  ///< Not removed, and nothing will change that by itself.
 };
 
 /// Follows the lists of what has ended, `own`, open for reading. `others`: those of the same

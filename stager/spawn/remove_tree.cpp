@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -32,30 +34,52 @@ constexpr int kRetries = 40;
 constexpr std::chrono::milliseconds kRetryAfter{250};
 constexpr const char* kLeftName = "left.";
 
-enum class End : int { all = 0, not_all = 1, broken_off = 2 };
+enum class End : int { all = 0, not_all = 1, stays = 2, broken_off = 3 };
+
+/// What came of something done as the user.
+struct Acted {
+    End end = End::broken_off;
+    std::string why{};  ///< What is left, and for which reason.
+};
+constexpr std::size_t kWhyMax = 1024;  ///< A pipe takes it at once.
 
 /// In the child, for good: as the user. (Root's is a push's.)
 [[noreturn]] void act(const UserIdentity& user,
                       std::chrono::seconds longest,
-                      const std::function<bool()>& work) {
+                      int report,
+                      const std::function<Acted()>& work) {
     // Kills it where only that ends a call: in a file system that does not answer.
     static_cast<void>(::alarm(static_cast<unsigned>(longest.count())));
     if (user.uid != 0 && !become_user(user)) {
         ::_exit(static_cast<int>(End::broken_off));
     }
-    ::_exit(static_cast<int>(work() ? End::all : End::not_all));
+    const Acted acted = work();
+    static_cast<void>(!::write(report, acted.why.data(), std::min(acted.why.size(), kWhyMax)));
+    ::_exit(static_cast<int>(acted.end));
+}
+
+std::string read_report(int report) {
+    std::array<char, kWhyMax> text{};
+    const ssize_t got = ::read(report, text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
 /// Whatever the user does to the child (it can be stopped or killed), and whatever hangs, root
 /// goes on afterwards: without the child, where not even a signal ends it.
-End do_as_user(const UserIdentity& user,
-               std::chrono::seconds longest,
-               const std::function<bool()>& work) {
+Acted do_as_user(const UserIdentity& user,
+                 std::chrono::seconds longest,
+                 const std::function<Acted()>& work) {
     constexpr int kLookEvery = 200;  // ms; its end is seen at once.
     const auto give_up = std::chrono::steady_clock::now() + longest + std::chrono::seconds{2};
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+        return {};
+    }
+    const UniqueFd report{ends[0]};
+    const UniqueFd told{ends[1]};
     const pid_t pid = ::fork();
     if (pid == 0) {
-        act(user, longest, work);
+        act(user, longest, told.get(), work);
     }
     const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
     int status = 0;
@@ -70,7 +94,17 @@ End do_as_user(const UserIdentity& user,
         got = ::waitpid(pid, &status, WUNTRACED | WNOHANG);
     }
     const bool is_exit = got == pid && WIFEXITED(status);
-    return is_exit ? static_cast<End>(WEXITSTATUS(status)) : End::broken_off;
+    return {.end = is_exit ? static_cast<End>(WEXITSTATUS(status)) : End::broken_off,
+            .why = read_report(report.get())};
+}
+
+/// As the user: what the lists name.
+Acted follow(const std::vector<UniqueFd>& own, const std::vector<UniqueFd>& others) {
+    const Removed removed = follow_cleanup_lists(own, others);
+    if (!removed.why_kept.empty()) {
+        return {.end = End::not_all, .why = removed.why_kept};
+    }
+    return {.end = removed.why_stays.empty() ? End::all : End::stays, .why = removed.why_stays};
 }
 
 /// What the stage left elsewhere. Lists that were not followed to their end stay for the next
@@ -91,20 +125,22 @@ Status follow_lists(int root, const RemoveRequest& what, std::chrono::seconds lo
     if (own.empty() || ::geteuid() != 0) {
         return {};
     }
-    const End end = do_as_user(
-        what.user, longest, [&] { return follow_cleanup_lists(own, others).failed == 0; });
-    if (end != End::all) {
-        return Error{
-            Blame::user,
-            "what was staged elsewhere is not all removed: a file system there did not "
-            "answer, the disk of StageRoot is full, or the process that removes it was "
-            "killed"}
+    const Acted acted = do_as_user(what.user, longest, [&] { return follow(own, others); });
+    if (acted.end == End::broken_off || acted.end == End::not_all) {
+        const std::string why = acted.end == End::not_all
+                                    ? acted.why
+                                    : "a file system there did not answer, or the process that "
+                                      "removes it was killed";
+        return Error{Blame::user, "what was staged elsewhere is not all removed: " + why}
             .remedy("the next sweep tries again");
     }
     for (const CleanupListName& name : names) {
         remove_cleanup_list(root, name);
     }
-    return {};
+    return acted.end == End::all
+               ? Status{}
+               : Status{Error{Blame::user,
+                              "what was staged elsewhere stays in part: " + acted.why}};
 }
 
 std::string text_of(const std::vector<std::string>& path) {
@@ -175,7 +211,9 @@ Status remove_directory(int root, const RemoveRequest& what, std::chrono::second
     const int top = found->top.get();
     for (int left = kRetries;; --left) {
         if (what.user.uid != 0 && ::geteuid() == 0) {
-            do_as_user(what.user, longest, [top] { return empty_directory(top).ok(); });
+            static_cast<void>(do_as_user(what.user, longest, [top] {
+                return Acted{.end = empty_directory(top) ? End::all : End::not_all};
+            }));
         }
         const Status emptied = empty_directory(top, only_of(what.user));
         if (::unlinkat(found->parent.get(), what.path.back().c_str(), AT_REMOVEDIR) == 0 ||
@@ -198,7 +236,7 @@ Status remove_directory(int root, const RemoveRequest& what, std::chrono::second
 }  // namespace
 
 Status remove_tree(int root, const RemoveRequest& what, RemovalLimits limits) {
-    Status followed = follow_lists(root, what, limits.lists);
+    Status followed = what.has_lists ? follow_lists(root, what, limits.lists) : Status{};
     Status removed =
         what.has_directory ? remove_directory(root, what, limits.directory) : Status{};
     return removed ? followed : removed;

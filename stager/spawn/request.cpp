@@ -86,7 +86,7 @@ void write_body(ByteWriter& out, const RemoveRequest& remove) {
     out.u8(static_cast<std::uint8_t>(Ask::remove));
     write_texts(out, remove.path);
     write_user(out, remove.user);
-    out.u8(remove.has_directory ? 1 : 0);
+    out.u8(remove.has_directory ? 1 : 0).u8(remove.has_lists ? 1 : 0);
 }
 
 void write_body(ByteWriter& out, const KillRequest& kill) {
@@ -126,6 +126,7 @@ RemoveRequest read_remove(ByteReader& reader) {
     remove.path = read_texts(reader);
     remove.user = read_user(reader);
     remove.has_directory = reader.u8() != 0;
+    remove.has_lists = reader.u8() != 0;
     bool good = !remove.path.empty() && remove.path.size() <= kPathPartsMax;
     for (const std::string& name : remove.path) {
         good = good && is_entry(name);

@@ -52,7 +52,8 @@ struct ProgramRequest {
 struct RemoveRequest {
     std::vector<std::string> path;
     UserIdentity user;
-    bool has_directory = true;  ///< Else only the lists are followed.
+    bool has_directory = true;  ///< The directory is removed.
+    bool has_lists = true;      ///< The lists are followed.
     bool operator==(const RemoveRequest&) const = default;
 };
 

@@ -15,7 +15,9 @@ UniqueFd open_unmounted(int above, const char* name, int flags) {
     how.flags = static_cast<unsigned>(flags);
     how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
     const long fd = ::syscall(SYS_openat2, above, name, &how, sizeof how);
-    if (fd < 0 && errno == ENOSYS) {  // Before Linux 5.6.
+    // Before Linux 5.6, or under a filter that does not know the call. What is really forbidden
+    // is so by openat(), too.
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
         return UniqueFd{::openat(above, name, flags)};
     }
     return UniqueFd{static_cast<int>(fd)};

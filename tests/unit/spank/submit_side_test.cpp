@@ -299,6 +299,7 @@ TEST_CASE("a job submitted inside a job that stages stages only what it asks for
         side.on_option("a", true);
         REQUIRE(side.on_options_parsed(host));
         CHECK(handed(host).size() == 1);
+        CHECK_FALSE(host.process.contains(kStageDir));  // A guard in its script must notice.
     }
 }
 
