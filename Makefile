@@ -262,7 +262,7 @@ fuzz_mains := $(addprefix tests/fuzz/,libfuzzer.cpp replay.cpp)
 fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
 fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
-fuzz_whole := $(addprefix transport/,base wire seal) stager/control stager/config
+fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
   disk_io member_name elf_needs linker_cache) \
   stager/worker/setup $(addprefix stager/cache/,content part_note sha256) \

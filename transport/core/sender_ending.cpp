@@ -10,10 +10,11 @@ constexpr std::uint32_t kToldAlone = 64;
 
 }  // namespace
 
-/// Once the verdict stands, everybody is told, more than once.
+/// Once the verdict stands, everybody is told, more than once. (Of the source only its own disk
+/// can say that it is done, whomever a DONE names.)
 void Sender::Parts::decide(Instant now) {
     auto ending = verdict.decide(config.source);
-    if (!ending) {
+    if (!ending || (ending->outcome == 0 && !outcome.held_at)) {
         return;
     }
     ending->why = why_of(Error{blame, ending->why});
