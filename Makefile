@@ -264,7 +264,8 @@ fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
-  disk_io member_name elf_needs linker_cache) \
+  disk_io member_name elf_needs linker_cache cleanup_entry removal planted_links \
+  empty_directory target) stager/spawn/cleanup_lists \
   stager/worker/setup $(addprefix stager/cache/,content part_note sha256) \
   $(addprefix stager/daemon/,tree_message outcome failures gather) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
