@@ -267,7 +267,8 @@ fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree
   disk_io member_name elf_needs linker_cache cleanup_entry removal planted_links \
   empty_directory target) stager/spawn/cleanup_lists \
   stager/worker/setup $(addprefix stager/cache/,content part_note sha256) \
-  $(addprefix stager/daemon/,tree_message outcome failures gather) \
+  $(addprefix stager/daemon/,tree_message outcome failures gather group group_links) \
+  $(addprefix stager/daemon/,branches tree lifecycle) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
   $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \
   $(addprefix pmix/,business_card host_message hello host_file))
