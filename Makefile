@@ -266,7 +266,8 @@ fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
   disk_io member_name elf_needs linker_cache cleanup_entry removal planted_links \
   empty_directory target) stager/spawn/cleanup_lists \
-  stager/worker/setup $(addprefix stager/cache/,content part_note sha256) \
+  $(addprefix stager/worker/,setup setup_socket stranger_fd) \
+  $(addprefix stager/cli/,launch_words launcher) $(addprefix stager/cache/,content part_note sha256) \
   $(addprefix stager/daemon/,tree_message outcome failures gather group group_links) \
   $(addprefix stager/daemon/,branches tree lifecycle) \
   $(addprefix stager/daemon/,plan host_list slurm_codec) \
