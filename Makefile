@@ -265,7 +265,7 @@ fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
   disk_io member_name elf_needs linker_cache cleanup_entry removal planted_links \
-  empty_directory target) stager/spawn/cleanup_lists \
+  empty_directory target unpacker unpack_tree arrived_bytes attributes disk_error) stager/spawn/cleanup_lists \
   $(addprefix stager/worker/,setup setup_socket stranger_fd) \
   $(addprefix stager/cli/,launch_words launcher) $(addprefix stager/cache/,content part_note sha256) \
   $(addprefix stager/daemon/,tree_message outcome failures gather group group_links) \

@@ -91,7 +91,7 @@ class StageGroup {
             case 8:
                 return turn();
             case 9:
-                return contribute(static_cast<Collective>(what / 16U % 6U));
+                return contribute(static_cast<Collective>(1U + what / 16U % 5U));
             case 10:
                 return group_.fail(now_, Blame::user, "/x: No space left on device");
             case 11:
@@ -232,7 +232,7 @@ std::vector<std::byte> root_ok() {
         say(out, child, PulseMessage{{1, 100, Rank{child}}});
         say(out, child, outcomes_of(child));
     }
-    out.u8(event(9, static_cast<unsigned>(Collective::outcome)));
+    out.u8(event(9, static_cast<unsigned>(Collective::outcome) - 1U));
     say(out, 1, SettledMessage{});
     say(out, 2, SettledMessage{});
     return out.take();
