@@ -106,13 +106,15 @@ RELEASE := -O1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=a
   -Wno-null-dereference $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized)
 LDFLAGS := -fsanitize=$(SAN)
 else
-RELEASE := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
-  -fcf-protection
-LDFLAGS := -Wl,-z,relro,-z,now
+RELEASE := -O2 -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection \
+  -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(findstring clang,$(CXX)),2,3 \
+  -ftrivial-auto-var-init=zero)
+LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack
+PIE     := -pie
 endif
 
 INCLUDES := -I. $(CATCH_INC) $(SLURM_INC) $(PMIX_INC)
-CXXFLAGS := -std=c++20 -g -pthread $(RELEASE) $(WARNINGS) $(INCLUDES)
+CXXFLAGS := -std=c++20 -g -pthread -D_GLIBCXX_ASSERTIONS $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
   -larchive -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
@@ -189,7 +191,7 @@ $(UNIT) $(SIM): LIBS += $(CATCH_LIB)
 $(WORKER) $(HOST) $(PROBE) $(FAULTY) $(UNIT) $(SIM): LIBS += $(PMIX_LIB)
 $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE):
 	@echo "  LINK $@"
-	@$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	@$(CXX) $(LDFLAGS) $(PIE) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
 # Of spank/ every object, because Slurm finds the hooks by name; of the rest what these call.
@@ -263,21 +265,19 @@ fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
 fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/config
-fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,manifest tree_node tree_index \
-  disk_io member_name elf_needs linker_cache cleanup_entry removal planted_links \
-  empty_directory target unpacker unpack_tree arrived_bytes attributes disk_error) stager/spawn/cleanup_lists \
-  $(addprefix stager/worker/,setup setup_socket stranger_fd) \
-  $(addprefix stager/cli/,launch_words launcher) $(addprefix stager/cache/,content part_note sha256) \
-  $(addprefix stager/daemon/,tree_message outcome failures gather group group_links) \
-  $(addprefix stager/daemon/,branches tree lifecycle) \
-  $(addprefix stager/daemon/,plan host_list slurm_codec) \
-  $(addprefix stager/link/,frame_seal handshake) $(addprefix stager/spawn/,request event) \
-  $(addprefix pmix/,business_card host_message hello host_file))
+fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,arrived_bytes attributes \
+  cleanup_entry disk_error disk_io elf_needs empty_directory linker_cache manifest \
+  member_name planted_links removal target tree_index tree_node unpack_tree unpacker) \
+  $(addprefix stager/daemon/,branches failures gather group group_links host_list lifecycle \
+  outcome plan slurm_codec tree tree_message) $(addprefix stager/,cache/content \
+  cache/part_note cache/sha256 cli/launch_words cli/launcher link/frame_seal link/handshake \
+  spawn/cleanup_lists spawn/event spawn/request worker/setup worker/setup_socket \
+  worker/stranger_fd) $(addprefix pmix/,business_card host_message hello host_file))
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
 $(FUZZERS): $(BUILD)/fuzz/%: $(call objects,obj,tests/fuzz/%.cpp $(fuzz_main)) \
             $(BUILD)/obj/fuzz-parts.a $(call archives,obj,$(fuzz_whole))
 	@echo "  LINK $@"; mkdir -p $(@D)
-	@$(CXX) $(LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer) -o $@ \
+	@$(CXX) $(LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer,$(PIE)) -o $@ \
 	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
 $(BUILD)/obj/fuzz-parts.a: $(call objects,obj,$(fuzz_parts))
@@ -329,8 +329,8 @@ format-check:
 	    else echo "ok format-check # skip needs clang-format 14"; fi
 tidy:
 	@tests/tidy/run
-exports: $(PLUGIN)
-	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN),echo "exports: no plugin here")
+exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND)
+	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN) &&) tests/tidy/hardened $^
 
 # Every header compiles alone. One that a .cpp is named after does: it comes first there (tidy).
 named   := $(patsubst %.cpp,%.h,$(filter %.cpp,$(present)))
