@@ -52,6 +52,7 @@ void send_raw(int socket, Bytes datagram, const std::vector<UniqueFd>& files) {
         head.msg_control = room.data();
         head.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
         cmsghdr* control = CMSG_FIRSTHDR(&head);
+        invariant(control != nullptr, "there is room for them");
         control->cmsg_level = SOL_SOCKET;
         control->cmsg_type = SCM_RIGHTS;
         control->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
