@@ -200,7 +200,6 @@ $(PLUGIN): $(call objects,pic,$(call found,spank)) \
 	@echo "  LINK $@"
 	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
-# (The folder itself tells when a source is gone.)
 define archive_rule
 $(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
 	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
@@ -235,11 +234,9 @@ check-long: check
 	@$(MAKE) san RUNS=200
 	@$(MAKE) tsan RUNS=200
 
-# (Tests that mount something need a root directory of their own: a chroot is none.)
-own_root = $(shell unshare --mount --propagation unchanged true 2>/dev/null && \
-    echo unshare --mount --propagation unchanged tests/net/own_root.py /mnt)
+own_root := unshare --mount --propagation unchanged tests/net/own_root.py /mnt
 unit: $(UNIT)
-	@$(own_root) $(UNIT) $(ARGS)
+	@$(shell $(own_root) true 2>/dev/null && echo $(own_root)) $(UNIT) $(ARGS)
 sim: $(SIM)
 	@$(if $(SIM),COMMIT=$$(git describe --always --dirty 2>&1) $(SIM) $(ARGS), \
 	    echo "sim: nothing in tests/sim yet")
