@@ -25,7 +25,7 @@ class Schedule {
         for (std::uint32_t step = 0; step + 1 < blocks + dimensions_; ++step) {
             steps_.push_back(highest);
             for (std::uint32_t node = 1; node < members; ++node) {
-                const std::uint32_t got = gives(step, neighbour(node, step));
+                const std::uint32_t got = gives(neighbour(node, step), step);
                 if (got != kNone && (highest[node] == kNone || got > highest[node])) {
                     highest[node] = got;
                 }
