@@ -6,6 +6,8 @@
 #include "stager/files/target_file.h"
 #include "stager/files/target_tree.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -305,11 +307,18 @@ Status FileSink::finish() {
     if (Status settled = each(&Target::settle); !settled) {
         return settled;
     }
+    invariant(std::ranges::all_of(places_, is_closed_for_writing),
+              "a file is closed for writing before its user is told of it");
     if (Status told = tell_named(); !told) {
         return told;
     }
     Status named = give_names();
     return named ? list_files() : named;
+}
+
+bool FileSink::is_closed_for_writing(const Place& place) {
+    const int fd = place.target ? place.target->descriptor() : -1;
+    return fd < 0 || (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
 std::string FileSink::path(std::size_t index) const {

@@ -163,6 +163,7 @@ class FileSink final : public BlockSink {
         bool is_filled = false;   ///< By fill(), whole.
     };
 
+    [[nodiscard]] static bool is_closed_for_writing(const Place& place);
     [[nodiscard]] Result<Placing> gather_manifest(BlockIndex block, Bytes bytes);
     [[nodiscard]] Result<Placing> write_file_block(BlockIndex block,
                                                    Bytes bytes,

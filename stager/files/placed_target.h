@@ -17,7 +17,6 @@ class PlacedTarget : public Target {
     [[nodiscard]] std::string path() const final { return place_->path(); }
     [[nodiscard]] std::string temporary_path() const final { return place_->temporary_path(); }
     [[nodiscard]] bool is_left() const final { return place_->is_left(); }
-    [[nodiscard]] bool is_named() const final { return place_->is_named(); }
     [[nodiscard]] int descriptor() const final { return place_->top(); }
     [[nodiscard]] bool is_directory() const final { return true; }
 

@@ -7,8 +7,6 @@
 
 #include <fcntl.h>
 
-#include <array>
-
 namespace stage {
 namespace {
 
@@ -52,10 +50,9 @@ Result<SourceFile> SourceFile::open(std::string path) {
     if (!S_ISREG(status.st_mode)) {
         return not_regular(path, status.st_mode);
     }
-    std::array<std::byte, 1> first{};
-    if (status.st_size == 0 && read_fully(fd.get(), first, 0) != 0) {
-        return Error{Blame::user, path + ": does not tell its size (a file of /proc or /sys?)"}
-            .remedy("stage a copy of it");
+    if (Status empty = status.st_size == 0 ? check_really_empty(fd.get(), path) : Status{};
+        !empty) {
+        return std::move(empty).error();
     }
     // Advice that a file system does not take changes nothing.
     static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL));

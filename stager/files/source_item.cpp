@@ -1,9 +1,13 @@
 #include "stager/files/source_item.h"
 
+#include "stager/files/disk_error.h"
+#include "stager/files/disk_io.h"
 #include "stager/files/source_file.h"
 #include "stager/files/source_tree.h"
 
 #include <fcntl.h>
+
+#include <array>
 
 namespace stage {
 
@@ -56,6 +60,16 @@ std::vector<FileIdentity> directories_from(UniqueFd at) {
         at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
     return above;
+}
+
+Status check_really_empty(int file, const std::string& path) {
+    std::array<std::byte, 1> first{};
+    const std::int64_t count = read_fully(file, first, 0);
+    if (count > 0) {
+        return Error{Blame::user, path + ": does not tell its size (a file of /proc or /sys?)"}
+            .remedy("stage a copy of it");
+    }
+    return count == 0 ? Status{} : Status{source_error(path, errno)};
 }
 
 Error changed_while_read(const std::string& path) {

@@ -72,6 +72,9 @@ class SourceItem {
 /// An open directory and those that it lies in, upwards.
 [[nodiscard]] std::vector<FileIdentity> directories_from(UniqueFd at);
 
+/// Fails if the file that says its size is 0 has bytes, as those of /proc, or can't be read.
+[[nodiscard]] Status check_really_empty(int file, const std::string& path);
+
 /// "PATH: changed while it was read".
 [[nodiscard]] Error changed_while_read(const std::string& path);
 

@@ -96,9 +96,7 @@ class Target {
     [[nodiscard]] virtual std::string temporary_path() const = 0;
     /// What was there before stays; nothing of ours comes there.
     [[nodiscard]] virtual bool is_left() const = 0;
-    /// What came has the final name.
-    [[nodiscard]] virtual bool is_named() const = 0;
-    /// Of what came, once begun; -1: of nothing.
+    /// Of what came, once begun; -1: of nothing. From settle() on it can't write.
     [[nodiscard]] virtual int descriptor() const = 0;
     /// What comes is a directory with all that is in it.
     [[nodiscard]] virtual bool is_directory() const { return false; }
@@ -132,7 +130,9 @@ class Target {
     /// `offset`: BlockPlace::offset.
     [[nodiscard]] virtual Result<Placing> write(std::uint64_t offset, Bytes bytes) = 0;
     [[nodiscard]] virtual Status read_back(std::uint64_t offset, MutableBytes room) = 0;
-    /// Every byte is there: owner, mode, times; `durable`: on the disk.
+    /// Every byte is there: owner, mode, times; `durable`: on the disk. No descriptor that can
+    /// write a file of it stays open here: while one is, the kernel refuses to execute the
+    /// file (execve(2), ETXTBSY).
     [[nodiscard]] virtual Status settle() = 0;
     /// The final name. Requires settle().
     [[nodiscard]] virtual Status appear() = 0;

@@ -312,6 +312,9 @@ Status TargetFile::settle() {
         return failed(errno);
     }
     note_.reset();
+    if (Status closed = close_for_writing(); !closed) {
+        return closed;
+    }
     if (!keep_attributes(fd_.get(), node_)) {
         return failed(errno);
     }
@@ -320,6 +323,19 @@ Status TargetFile::settle() {
     }
     // What was read back since the last block may have waited for the disk, too.
     return behind_.cause() == 0 ? Status{} : Status{failed(behind_.cause())};
+}
+
+/// Before it has its mode, which may let nobody read it. Only close(2) tells what NFS could not
+/// store. Between the two locks its name is nobody's for a moment; who sees it then is another
+/// life of this very member.
+Status TargetFile::close_for_writing() {
+    UniqueFd reader = reading();
+    if (!reader || ::close(fd_.release()) != 0) {
+        return failed(errno);
+    }
+    fd_ = std::move(reader);
+    static_cast<void>(::flock(fd_.get(), LOCK_EX | LOCK_NB));
+    return {};
 }
 
 Error TargetFile::differs() const {

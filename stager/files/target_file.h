@@ -40,10 +40,6 @@ class TargetFile final : public Target {
     [[nodiscard]] std::string path() const override { return order_.place.path(); }
     [[nodiscard]] std::string temporary_path() const override;
     [[nodiscard]] bool is_left() const override { return way_ != Way::write; }
-    [[nodiscard]] bool is_named() const override {
-        return way_ == Way::write && fd_ && !has_temporary_;
-    }
-
     [[nodiscard]] int descriptor() const override { return fd_.get(); }
 
     [[nodiscard]] UniqueFd reading() const override;
@@ -88,6 +84,7 @@ class TargetFile final : public Target {
     [[nodiscard]] Status take_up_partial();
     [[nodiscard]] std::uint64_t room_of_part() const;
     [[nodiscard]] Status take_room();
+    [[nodiscard]] Status close_for_writing();
     [[nodiscard]] Status compare(std::uint64_t offset, Bytes bytes) const;
     [[nodiscard]] Status compare_holes() const;
     [[nodiscard]] Status rename_if_free();
@@ -104,7 +101,8 @@ class TargetFile final : public Target {
     bool has_temporary_ = false;
     bool may_replace_ = false;  ///< Whatever has the final name when we are done.
     Way way_ = Way::write;
-    UniqueFd fd_;  ///< The temporary file, later the final one; or the one compared with.
+    /// The temporary file, from settle() on only for reading; or the file compared with.
+    UniqueFd fd_;
     TreeNode node_;
     std::optional<SourceStamp> stamp_;  ///< Of what is resumable or noted.
     std::optional<PartialNote> note_;   ///< From begin() to settle().

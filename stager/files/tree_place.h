@@ -31,7 +31,6 @@ class TreePlace {
     [[nodiscard]] std::string path() const { return order_.place.path(); }
     [[nodiscard]] std::string temporary_path() const;
     [[nodiscard]] bool is_left() const { return is_left_; }
-    [[nodiscard]] bool is_named() const { return top_ && !has_temporary_ && !is_left_; }
 
     /// Makes the temporary directory, of mode 0700, if one is wanted.
     [[nodiscard]] Status begin();

@@ -1,6 +1,7 @@
 #include "stager/files/tree_walk.h"
 
 #include "stager/files/attributes.h"
+#include "stager/files/directory_listings.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/holes.h"
 #include "stager/files/source_item.h"
@@ -36,11 +37,18 @@ class Walk {
                 done = add_members_of(i);
             }
         }
+        if (const auto changed = done ? listings_.find_changed(directories_) : std::nullopt) {
+            has_moved_ = true;
+            done = changed_while_read(path_of(*changed, ""));
+        }
         if (!done) {
             return std::move(done).error();
         }
         return std::move(tree_);
     }
+
+    /// What failed may be well if it is tried again: names came or went meanwhile.
+    [[nodiscard]] bool has_moved() const { return has_moved_; }
 
   private:
     [[nodiscard]] std::string path_of(std::uint32_t parent, const std::string& name) const {
@@ -48,7 +56,8 @@ class Walk {
         return path_ + (above.empty() ? "" : '/' + above) + (name.empty() ? "" : '/' + name);
     }
 
-    [[nodiscard]] Error failed(std::uint32_t parent, const std::string& name) const {
+    [[nodiscard]] Error failed(std::uint32_t parent, const std::string& name) {
+        has_moved_ = has_moved_ || errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
         return source_error(path_of(parent, name), errno);
     }
 
@@ -81,7 +90,7 @@ class Walk {
         if (fd < 0) {
             return failed(directory, "");
         }
-        const auto names = names_in(fd);
+        const auto names = listings_.begin(directory, fd) ? names_in(fd) : std::nullopt;
         if (!names) {
             return failed(directory, "");
         }
@@ -106,7 +115,8 @@ class Walk {
         node.uid = status.st_uid;
         node.gid = status.st_gid;
         node.mtime = mtime_of(status);
-        tree_.newest = std::max(tree_.newest, node.mtime);
+        const bool is_first = tree_.index.size() == 0;
+        tree_.newest = is_first ? node.mtime : std::max(tree_.newest, node.mtime);
         tree_.stamper.add(status);
         if (Status known = add_kind(node, status, at); !known) {
             return known;
@@ -151,7 +161,7 @@ class Walk {
         return {};
     }
 
-    [[nodiscard]] Status add_text(TreeNode& node, int at) const {
+    [[nodiscard]] Status add_text(TreeNode& node, int at) {
         std::string text(kMaxLinkTextBytes + 1, '\0');
         const ssize_t length = ::readlinkat(at, node.name.c_str(), text.data(), text.size());
         if (length < 0) {
@@ -163,9 +173,12 @@ class Walk {
         return {};
     }
 
-    [[nodiscard]] Status add_file(TreeNode& node, const struct stat& status, int at) const {
+    [[nodiscard]] Status add_file(TreeNode& node, const struct stat& status, int at) {
         node.kind = TreeKind::file;
         node.size = static_cast<std::uint64_t>(status.st_size);
+        if (node.size == 0) {
+            return check_empty(node, at);
+        }
         const bool is_own = status.st_uid == user_ && (status.st_mode & S_IRUSR) != 0;
         if (!is_own && user_ != 0 &&
             ::faccessat(at, node.name.c_str(), R_OK, AT_EACCESS) != 0) {
@@ -176,10 +189,20 @@ class Walk {
                                                                    : Status{};
     }
 
-    /// A file with fewer blocks than bytes: has it holes, or is it only packed well?
-    [[nodiscard]] Status find_holes(TreeNode& node, int at) const {
-        const UniqueFd file{::openat(
+    [[nodiscard]] static UniqueFd open_file(const TreeNode& node, int at) {
+        return UniqueFd{::openat(
             at, node.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    }
+
+    [[nodiscard]] Status check_empty(const TreeNode& node, int at) {
+        const UniqueFd file = open_file(node, at);
+        return file ? check_really_empty(file.get(), path_of(node.parent, node.name))
+                    : Status{failed(node.parent, node.name)};
+    }
+
+    /// A file with fewer blocks than bytes: has it holes, or is it only packed well?
+    [[nodiscard]] Status find_holes(TreeNode& node, int at) {
+        const UniqueFd file = open_file(node, at);
         if (!file) {
             return failed(node.parent, node.name);
         }
@@ -195,6 +218,8 @@ class Walk {
     uid_t user_ = ::geteuid();
     WalkedTree tree_;
     TreeDirectories directories_;  ///< Refers to tree_.index.
+    DirectoryListings listings_;
+    bool has_moved_ = false;
     /// Files of several names, by device and inode: their place in the index.
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> originals_;
 };
@@ -202,7 +227,14 @@ class Walk {
 }  // namespace
 
 Result<WalkedTree> walk_tree(const UniqueFd& top, const std::string& path, bool is_ownerless) {
-    return Walk{top, path, is_ownerless}.run();
+    constexpr int kMostWalks = 3;
+    for (int walks = 1;; ++walks) {
+        Walk walk{top, path, is_ownerless};
+        Result<WalkedTree> tree = walk.run();
+        if (tree || !walk.has_moved() || walks == kMostWalks) {
+            return tree;
+        }
+    }
 }
 
 }  // namespace stage

@@ -16,10 +16,13 @@ namespace stage {
 struct WalkedTree {
     TreeIndex index;
     std::uint16_t set_id = 0;  ///< Set-id bits that any of its files has.
-    FileTime newest;           ///< The latest mtime of all that is in it, itself included.
+    FileTime newest{};         ///< The latest mtime of all that is in it, itself included.
     TreeStamper stamper{std::chrono::system_clock::now().time_since_epoch()};
 };
 
+/// A tree in which names come and go while it is walked is walked again, a few times. Fails if
+/// it still does: the list might lack what only moved from one directory to another.
+///
 /// `top` is the open directory (O_PATH will do), `path` what sentences call it.
 /// `is_ownerless`: all as if it were root's own (attributes.h: without_owner()).
 [[nodiscard]] Result<WalkedTree> walk_tree(const UniqueFd& top,

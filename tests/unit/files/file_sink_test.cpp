@@ -141,6 +141,28 @@ TEST_CASE("a manifest that is known beforehand takes the room; its blocks must a
     CHECK(content_of(to.path("x")) == content_of(path));
 }
 
+TEST_CASE("a finished file can be executed while its sink still serves it") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{
+        {.source = from.write("tool", "#!/bin/sh\nexit 7\n"),
+         .root = to.path(),
+         .below = "tool"},
+        {.source = from.write("none", "nobody reads it"), .root = to.path(), .below = "none"}};
+    REQUIRE(::chmod(wishes[0].source.c_str(), 0755) == 0);
+    REQUIRE(::chmod(wishes[1].source.c_str(), 0) == 0);
+    const auto blocks = test::object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
+    CHECK(WEXITSTATUS(std::system(to.path("tool").c_str())) == 7);  // NOLINT: no threads here
+    CHECK((status_of(to.path("none")).st_mode & 07777U) == 0);
+    for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+        std::vector<std::byte> room(blocks[i].size());
+        REQUIRE(said(sink.read_back(BlockIndex{i}, 0, room)) == "ok");
+        CHECK(room == blocks[i]);
+    }
+}
+
 TEST_CASE("who has no room knows it before the first block") {
     const Scratch from;
     const Scratch to;

@@ -1,4 +1,5 @@
 // Is a directory read as it was when it was walked, or else named?
+#include "stager/files/directory_listings.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -53,6 +54,53 @@ TEST_CASE("what can't be staged is named before the first byte") {
     CHECK_THAT(opening_as_nobody(), Contains(from.path("t/b") + ": Permission denied"));
     REQUIRE(::chmod(from.path("t/b").c_str(), 0744) == 0);
     CHECK_THAT(opening_as_nobody(), Contains(from.path("t/b") + ": Permission denied"));
+}
+
+TEST_CASE("a file that does not tell its size is named, alone and in a tree") {
+    for (const std::string path :
+         {"/proc/sys/kernel/random/poolsize", "/proc/sys/kernel/random"}) {
+        const auto source = FileSource::open(
+            test::source_orders({{.source = path, .root = "/", .below = "t"}}), 0);
+        REQUIRE_FALSE(source);
+        CHECK_THAT(source.error().sentence(), Contains("/proc/sys/kernel/random/"));
+        CHECK_THAT(source.error().sentence(), Contains("does not tell its size"));
+    }
+    const Scratch from;
+    from.write("t/empty", "");
+    CHECK(FileSource::open(
+        test::source_orders({{.source = from.path("t"), .root = "/", .below = "t"}}), 0));
+}
+
+TEST_CASE("a directory that changes after it was listed is found") {
+    const Scratch from;
+    write_some(from);
+    TreeIndex index;
+    for (const char* name : {"", "a", "b"}) {
+        TreeNode node;
+        node.name = name;
+        REQUIRE(index.add(node));
+    }
+    TreeDirectories directories{index, UniqueFd{::open(from.path("t").c_str(), O_PATH)}};
+    DirectoryListings listings;
+    for (const std::uint32_t directory : {0U, 1U, 2U}) {
+        REQUIRE(listings.begin(directory, directories.at(directory)));
+    }
+    CHECK_FALSE(listings.find_changed(directories));
+    SECTION("a name came") {
+        REQUIRE(::rename(from.path("t/c/last").c_str(), from.path("t/b/last").c_str()) == 0);
+        CHECK(listings.find_changed(directories) == 2U);
+    }
+    SECTION("a name came and its time was set back") {
+        const struct stat before = test::status_of(from.path("t/b"));
+        from.write("t/b/more", "more");
+        const std::array times{before.st_atim, before.st_mtim};
+        REQUIRE(::utimensat(AT_FDCWD, from.path("t/b").c_str(), times.data(), 0) == 0);
+        CHECK(listings.find_changed(directories) == 2U);
+    }
+    SECTION("it is elsewhere") {
+        REQUIRE(::rename(from.path("t/b").c_str(), from.path("t/c/b").c_str()) == 0);
+        CHECK(listings.find_changed(directories));
+    }
 }
 
 TEST_CASE("a member that changes while the tree is read is named") {

@@ -230,6 +230,20 @@ TEST_CASE("what has the name already decides") {
     CHECK(to.names().size() == 6);  // No more than two copies of three files.
 }
 
+TEST_CASE("newer replaces a tree from before 1970 by a later one") {
+    const Scratch from;
+    const Scratch to;
+    constexpr std::int64_t kYear = -365 * 86'400;
+    from.write("t/file", "new");
+    to.write("t/file", "old");
+    for (const char* path : {"t/file", "t"}) {
+        date(from.path(path), 10 * kYear);
+        date(to.path(path), 20 * kYear);
+    }
+    CHECK(staging(from.path("t"), to.path(), Existing::newer) == "ok");
+    check_same(from.path("t"), to.path("t"));
+}
+
 TEST_CASE("a link at the destination is replaced, not followed") {
     const Scratch from;
     const Scratch to;
