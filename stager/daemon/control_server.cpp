@@ -1,6 +1,7 @@
 #include "stager/daemon/control_server.h"
 
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,6 +25,8 @@ constexpr std::size_t kMaxConnections = 4096;  ///< Root's: waiting plugins, one
 /// To say the whole request, and to take the whole answer.
 constexpr Duration kTalkMax = std::chrono::seconds{5};
 constexpr std::size_t kReadBytes = 16U << 10U;
+constexpr Duration kRestoreAfter = std::chrono::milliseconds{100};
+constexpr Duration kRestoreAgainAfter = std::chrono::seconds{10};
 
 Result<UniqueFd> listen_at(const std::string& path) {
     sockaddr_un address{};
@@ -61,19 +64,61 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
                                                            const Logger& log,
                                                            Counters& counters,
                                                            OnRequest on_request) {
-    auto socket = listen_at(path);
-    if (!socket) {
-        return socket.error();
-    }
     auto server = std::make_unique<ControlServer>(Token{}, path, loop, log, counters);
-    server->socket_ = std::move(*socket);
     server->on_request_ = std::move(on_request);
-    const Status watched = loop.watch(
-        server->socket_.get(), EPOLLIN, [self = server.get()](auto) { self->on_connect(); });
-    if (!watched) {
-        return watched.error();
+    if (Status listening = server->listen(); !listening) {
+        return std::move(listening).error();
     }
+    server->watch_directory();
     return server;
+}
+
+Status ControlServer::listen() {
+    auto socket = listen_at(path_);
+    if (!socket) {
+        return std::move(socket).error();
+    }
+    if (socket_) {
+        loop_.forget(socket_.get());
+    }
+    socket_ = std::move(*socket);
+    return loop_.watch(socket_.get(), EPOLLIN, [this](auto) { on_connect(); });
+}
+
+void ControlServer::watch_directory() {
+    const std::string directory = path_.substr(0, path_.rfind('/') + 1);
+    removals_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    if (!removals_ ||
+        ::inotify_add_watch(
+            removals_.get(), directory.c_str(), IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR) < 0 ||
+        !loop_.watch(removals_.get(), EPOLLIN, [this](auto) { on_directory(); })) {
+        removals_.reset();
+    }
+}
+
+/// Whatever it was: the name is looked at, a little later, when another daemon that replaces
+/// the socket has done so.
+void ControlServer::on_directory() {
+    std::array<std::byte, kReadBytes> events{};
+    while (::read(removals_.get(), events.data(), events.size()) > 0) {
+    }
+    loop_.cancel(restoring_);
+    restoring_ = loop_.after(kRestoreAfter, [this] { restore_socket(); });
+}
+
+void ControlServer::restore_socket() {
+    restoring_ = 0;
+    struct stat status {};
+    if (!socket_ || ::lstat(path_.c_str(), &status) == 0 || errno != ENOENT) {
+        return;
+    }
+    if (Status listening = listen(); !listening) {
+        log_.error("the removed socket can't be made again",
+                   {{"why", listening.error().sentence()}});
+        restoring_ = loop_.after(kRestoreAgainAfter, [this] { restore_socket(); });
+        return;
+    }
+    log_.warn("the socket was removed, and is made again", {{"path", path_}});
 }
 
 ControlServer::ControlServer(
@@ -96,6 +141,11 @@ void ControlServer::close_door() {
     static_cast<void>(::unlink(path_.c_str()));
     loop_.forget(socket_.get());
     socket_.reset();
+    loop_.cancel(std::exchange(restoring_, 0));
+    if (removals_) {
+        loop_.forget(removals_.get());
+        removals_.reset();
+    }
     std::vector<ConnectionId> unheard;
     for (const auto& [id, connection] : connections_) {
         if (!connection.asked) {

@@ -28,7 +28,8 @@ class ControlServer {
     /// Who asked has hung up before the answer.
     using OnGone = std::function<void(ConnectionId)>;
 
-    /// Listens at `path`, replacing a socket that a dead daemon left. All that is handed in
+    /// Listens at `path`, replacing a socket that a dead daemon left; again, should somebody
+    /// remove it while the daemon runs (a cleaner of old files). All that is handed in
     /// must outlive it.
     static Result<std::unique_ptr<ControlServer>> open(const std::string& path,
                                                        Loop& loop,
@@ -65,6 +66,10 @@ class ControlServer {
         [[nodiscard]] bool is_root() const { return uid == 0; }
     };
 
+    [[nodiscard]] Status listen();
+    void watch_directory();
+    void on_directory();
+    void restore_socket();
     void on_connect();
     void add(UniqueFd fd, uid_t uid);
     [[nodiscard]] bool make_place(uid_t uid);
@@ -81,6 +86,9 @@ class ControlServer {
     OnRequest on_request_;
     OnGone on_gone_;
     UniqueFd socket_;
+    UniqueFd
+        removals_;  ///< inotify(7) of the socket's directory; none where that can't be had.
+    Loop::TimerId restoring_ = 0;
     ConnectionId last_ = 0;
     std::map<ConnectionId, Connection> connections_;  ///< By id: the oldest first.
     std::uint64_t refused_unlogged_ = 0;

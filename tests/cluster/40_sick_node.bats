@@ -34,6 +34,12 @@ begin() {
   as_alice srun -N4 --stage-file=data true
 }
 
+@test "the daemon's socket was removed: it makes it again" {
+  input data 100000
+  lab on n2 rm /run/stagecast/stagecastd.sock
+  as_alice srun -N4 --stage-file=data true
+}
+
 @test "steps and jobs that begin while a daemon is started anew wait for it" {
   input data 100000
   script 'srun -N4 true; touch between; while [ -e between ]; do sleep 0.1; done; srun -N4 true'

@@ -80,6 +80,10 @@ class World {
         run_until(*loop_, [&] { return requests == count; });
     }
     [[nodiscard]] UniqueFd connect(uid_t user = 0) const { return connect_as(user, path_); }
+    void remove_socket() { REQUIRE(::unlink(path_.c_str()) == 0); }
+    void wait_for_socket() {
+        run_until(*loop_, [this] { return has_socket(); });
+    }
     [[nodiscard]] bool has_socket() const { return ::access(path_.c_str(), F_OK) == 0; }
     ControlServer& server() { return *server_; }
 
@@ -113,6 +117,22 @@ TEST_CASE("root is answered") {
     CHECK(world.ask(0, said(EndRequest{.job_id = 7, .step_id = 0})) == Answer{Ack{}});
     CHECK(world.requests == 1);
     CHECK(world.counters_.control_refused == 0);
+}
+
+TEST_CASE("a socket that is removed is made again, a closed door's is not") {
+    if (::geteuid() != 0) {
+        return;
+    }
+    World world;
+    world.remove_socket();
+    world.wait_for_socket();
+    CHECK(world.log_lines.size() == 1);
+    const UniqueFd client = world.connect();
+    const std::vector<std::byte> question = said(PingRequest{});
+    REQUIRE(::send(client.get(), question.data(), question.size(), MSG_NOSIGNAL) > 0);
+    world.hear(1);
+    world.server().close_door();
+    CHECK_FALSE(world.has_socket());
 }
 
 TEST_CASE("a stranger may PING, and nothing else") {
