@@ -1,6 +1,7 @@
 #include "stager/cli/cache_check.h"
 
 #include "stager/cache/store.h"
+#include "stager/cli/write_check.h"
 #include "stager/daemon/cache_directory.h"
 
 #include <fcntl.h>
@@ -73,7 +74,7 @@ Finding check_cache_dir(const Config& config) {
                          std::to_string(config.cache_size) +
                          "; lower CacheSize, or free room there");
     }
-    return fine(kSubject, path);
+    return and_writable(fine(kSubject, path), path);
 }
 
 }  // namespace stage

@@ -6,6 +6,7 @@
 #include "stager/cli/node_checks.h"
 #include "stager/cli/path_checks.h"
 #include "stager/cli/slurm_checks.h"
+#include "stager/cli/write_check.h"
 
 #include <unistd.h>
 
@@ -26,12 +27,13 @@ void append(std::vector<Finding>& all, std::optional<Finding> one) {
 void examine_node(const Config& config, const std::string& spool, std::vector<Finding>& all) {
     if (::geteuid() == 0) {
         all.push_back(check_stage_root(config));
+        all.push_back(check_run_dir(config.run_dir));
         append(all, check_spool(config, spool));
         all.push_back(check_cache_dir(config));
         append(all, check_push_roots(config));
     } else {
-        all.push_back(
-            unknown("StageRoot, CacheDir, PushRoots", "only root can tell; run this as root"));
+        all.push_back(unknown("StageRoot, RunDir, CacheDir, PushRoots",
+                              "only root can tell; run this as root"));
     }
     all.push_back(check_libexec(config));
     all.push_back(check_pmix());

@@ -1,5 +1,6 @@
 #include "stager/cli/node_checks.h"
 
+#include "stager/cli/write_check.h"
 #include "stager/control/client.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/link/munge_check.h"
@@ -46,7 +47,8 @@ Finding check_stage_root(const Config& config) {
         return unknown(subject, config.stage_root + " is not there yet; stagecastd makes it");
     }
     const auto root = open_stage_root(config.stage_root, config.allow_ram_stage_root);
-    return root ? fine(subject, config.stage_root) : wrong(subject, root.error().sentence());
+    return root ? and_writable(fine(subject, config.stage_root), config.stage_root)
+                : wrong(subject, root.error().sentence());
 }
 
 Finding check_munge(const Config& config) {

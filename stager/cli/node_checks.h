@@ -9,7 +9,7 @@
 
 namespace stage {
 
-/// The directory that jobs' files go to: looked at, never made.
+/// The directory that jobs' files go to: never made; a file can be made in it.
 [[nodiscard]] Finding check_stage_root(const Config& config);
 /// munged seals and opens again.
 [[nodiscard]] Finding check_munge(const Config& config);

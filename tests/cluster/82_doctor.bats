@@ -89,6 +89,24 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [[ $output == *'WRONG  StageFrom: '*'slurm.conf has no Prolog='* ]]
 }
 
+@test "a StageRoot, RunDir and CacheDir that can't be written, though they are there" {
+  local place spool=/var/spool/stagecast
+  lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; mkdir -m 700 /var/spool/stagecast-cache
+    printf "%s\n" CacheSize=1M CacheDir=/var/spool/stagecast-cache >> /etc/stagecast/stagecast.conf'
+  for place in "StageRoot $spool" "RunDir /run/stagecast" "CacheDir /var/spool/stagecast-cache"; do
+    lab on n1 bash -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"' "${place#* }"
+    run -1 doctor
+    lab on n1 umount "${place#* }"
+    [[ $output == *"WRONG  ${place% *}: ${place#* }: a file can't be written there: Read-only file system; "* ]] || { echo "$output"; false; }
+  done
+  lab on n1 bash -c 'mv /run/lab/conf /etc/stagecast/stagecast.conf; rmdir /var/spool/stagecast-cache'
+  lab on n1 mount -t tmpfs -o mode=711,size=64k small $spool
+  lab on n1 bash -c 'grep -q ^AllowRamStageRoot=yes /etc/stagecast/stagecast.conf; head -c 64k /dev/zero > /var/spool/stagecast/all' || true
+  run -1 doctor
+  lab on n1 umount /var/spool/stagecast
+  [[ $output == *"WRONG  StageRoot: $spool: a file can't be written there: No space left on device; free space"* ]] || { echo "$output"; false; }
+}
+
 @test "a StageRoot beside slurmd's own directory is worth a warning, and no more" {
   run -0 doctor
   [[ $output == *'warn   StageRoot: /var/spool/stagecast shares a file system with '*'/var/spool/slurmd: '* ]]
