@@ -88,6 +88,7 @@ void judge(LaunchNode& node,
         return;
     }
     node.state = State::failed;
+    node.differs = seen.has_value();
     node.why = seen ? "what lies there differs from the source"
                     : complaint(heard, "did not say in time what it has there");
 }

@@ -25,6 +25,7 @@ struct LaunchNode {
     bool is_own = false;                              ///< This host; not with srun.
     State state = State::waiting;
     std::string why = {};  ///< Why it failed.
+    bool differs = false;  ///< It was compared: what lies there is other content.
 };
 
 /// Runs them all; what tells this command to end ends them.

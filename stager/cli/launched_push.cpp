@@ -351,7 +351,8 @@ nlohmann::json LaunchedPush::report() const {
     report["failed"] = nlohmann::json::array();
     for (const LaunchNode& node : nodes_) {
         if (node.state == State::failed) {
-            report["failed"].push_back({{"node", node.name}, {"why", node.why}});
+            report["failed"].push_back(
+                {{"node", node.name}, {"why", node.why}, {"differs", node.differs}});
         }
     }
     return report;

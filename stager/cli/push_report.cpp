@@ -3,6 +3,7 @@
 #include "stager/control/amount.h"
 #include "stager/control/message.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -40,6 +41,19 @@ std::string summary_of(const PushOptions& options, const nlohmann::json& report)
            tenths(report.value("seconds", 0.0)) + " s)";
 }
 
+/// That every node has other content is known as well as that one has.
+int exit_code_of(const nlohmann::json& report) {
+    const int done = report.value("done", 0);
+    if (done > 0) {
+        return done < report.value("nodes", 0) ? 1 : 0;
+    }
+    const auto failed = report.value("failed", nlohmann::json::array());
+    return std::ranges::any_of(failed,
+                               [](const auto& one) { return one.value("differs", false); })
+               ? 1
+               : kNothingDone;
+}
+
 }  // namespace
 
 int fail_push(int code, const std::string& sentence) {
@@ -60,8 +74,6 @@ bool was_told_to_end() {
 }
 
 int tell_push(const PushOptions& options, const nlohmann::json& report) {
-    const int done = report.value("done", 0);
-    const int nodes = report.value("nodes", 0);
     const std::string why = report.value("why", "");
     if (options.wants_json) {
         static_cast<void>(std::printf(
@@ -78,7 +90,7 @@ int tell_push(const PushOptions& options, const nlohmann::json& report) {
         }
         static_cast<void>(std::printf("%s\n", summary_of(options, report).c_str()));
     }
-    return done == 0 ? kNothingDone : done < nodes ? 1 : 0;
+    return exit_code_of(report);
 }
 
 }  // namespace stage

@@ -197,6 +197,7 @@ void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
     } else if (request_.mode == PushMode::compare &&
                (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
         node.why = "what lies there differs from the source";
+        node.differs = true;
     } else {
         node.state = request_.mode == PushMode::push ? NodeState::fit : NodeState::done;
     }
@@ -353,7 +354,8 @@ nlohmann::json Push::report() const {
     report["failed"] = nlohmann::json::array();
     for (const Node& node : nodes_) {
         if (node.state == NodeState::failed) {
-            report["failed"].push_back({{"node", node.name}, {"why", node.why}});
+            report["failed"].push_back(
+                {{"node", node.name}, {"why", node.why}, {"differs", node.differs}});
         }
     }
     return report;

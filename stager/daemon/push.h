@@ -63,6 +63,7 @@ class Push {
         std::string address;
         NodeState state = NodeState::waiting;
         std::string why;
+        bool differs = false;  ///< It was compared: what lies there is other content.
     };
 
     void resolve();

@@ -96,6 +96,28 @@ nothing_there() {
   wait_for 20 nothing_there || { lab on n0 find /tmp/d; false; }
 }
 
+@test "names that move from one directory to another at the start: all arrive, or the job fails" {
+  local before
+  mkdir -p "$WORK/box/cur" "$WORK/box/new"
+  (cd "$WORK/box" && seq -f 'cur/c%g' 30000 | xargs touch && seq -f 'new/n%g' 3000 | xargs touch)
+  chown -R 2001:2001 "$WORK/box"
+  before=$(lab on n0 pgrep -c stagecast-worke || true)
+  as_alice srun -N3 --stage-file=box sh -c 'find $STAGECAST_DIR/box -type f | wc -l' > "$WORK/counts" 2>&1 &
+  for _ in {1..400}; do
+    [ "$(lab on n0 pgrep -c stagecast-worke || true)" = "$before" ] || break
+    sleep 0.01
+  done
+  mv "$WORK"/box/new/* "$WORK/box/cur/"
+  wait $! || true
+  if grep -q 'changed while it was read\|No such file' "$WORK/counts"; then return; fi
+  [ "$(grep -cx 33000 "$WORK/counts")" = 3 ] || { cat "$WORK/counts"; false; }
+}
+
+@test "a member that does not tell its size: named" {
+  srun_fails --stage-file=/proc/sys/kernel/random
+  sentence "$OUT" n0 '/proc/sys/kernel/random/[a-z_]*' 'does not tell its size'
+}
+
 @test "an unreadable member, a pipe: named, and nothing is anywhere" {
   tree data
   place /tmp/d

@@ -66,6 +66,7 @@ teardown() { push_ends; }
   grep -q 'node n2: what lies there differs' "$WORK/said"
   grep -q 'node n3: /var/tmp/images/image: No such file .*; this node has no copy' "$WORK/said"
   grep -q '2 of 4 nodes have the same' "$WORK/said"
+  run -1 push n0 -w n2 --verify image /var/tmp/images/image   # all that were asked have another
   empty_on n3
 }
 
