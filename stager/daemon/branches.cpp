@@ -81,6 +81,12 @@ void Branches::on_time(Instant now) {
     }
 }
 
+void Branches::excuse(Duration pause) {
+    for (Branch& branch : branches_) {
+        branch.give_up_at += pause;
+    }
+}
+
 void Branches::lose(Instant now, Rank rank) {
     Branch* branch = find(rank);
     const bool was_up = branch->state == State::up;

@@ -18,7 +18,7 @@ struct BranchTimes {
     Duration connect_max =
         std::chrono::seconds{5};  ///< From the first try until it is given up.
     Duration retry_after = std::chrono::milliseconds{250};
-    Duration silence_max = std::chrono::seconds{5};  ///< Of a link that is up.
+    Duration silence_max = std::chrono::seconds{60};  ///< Of a link that is up.
 };
 
 /// A node below that does not take part.
@@ -43,6 +43,8 @@ class Branches {
     /// `rank` and all below it have what they need: losing it now is nothing.
     void on_settled(Rank rank);
     void on_time(Instant now);
+    /// This daemon did not run for `pause`: no branch is to blame for that time.
+    void excuse(Duration pause);
     [[nodiscard]] std::optional<Instant> deadline() const;
 
     /// Whom to connect to, each once per call for it.

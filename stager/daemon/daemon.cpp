@@ -4,6 +4,7 @@
 #include "stager/daemon/push_rules.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run_directory.h"
+#include "stager/daemon/time_limits.h"
 #include "stager/spawn/service_user.h"
 
 #include <sys/epoll.h>
@@ -45,6 +46,7 @@ Daemon::Daemon(Token /*token*/, Config config, Logger& log, ReadConfig read_conf
     links_.node_name = config_.node_name;
     links_.connect_timeout = config_.connect_timeout;
     links_.accept_timeout = config_.connect_timeout;
+    links_.silence_max = silence_max(config_);
     if (config_.slurm_user) {
         links_.trusted_uids.push_back(*config_.slurm_user);
     }
@@ -249,6 +251,7 @@ void Daemon::reread() {
     config_ = std::move(reloaded.config);
     links_.connect_timeout = config_.connect_timeout;
     links_.accept_timeout = config_.connect_timeout;
+    links_.silence_max = silence_max(config_);
     log_.info("the configuration was read again", {{"changed", reloaded.changed}});
     if (!reloaded.at_restart.empty()) {
         log_.warn("what was changed takes effect at a restart; systemctl restart stagecastd",

@@ -49,6 +49,7 @@ Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
 // ---- messages
 
 bool Group::on_message(Instant now, Rank from, TreeMessage message) {
+    notice_pause(now);
     if (above_ == Above::up && from == parent_) {
         parent_until_ = now + times_.branch.silence_max;
         return from_above(now, message);

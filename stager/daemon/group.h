@@ -26,6 +26,9 @@ struct GroupTimes {
     Duration pulse = std::chrono::seconds{1};
     Duration margin = std::chrono::seconds{1};  ///< That others leave the root to be first.
     Duration settle_max = std::chrono::seconds{20};  ///< From the verdict until links are cut.
+    /// A turn that is so late shows that this daemon itself did not run: it was stopped, or its
+    /// machine was. Its neighbours are not to blame for that time.
+    Duration pause_min = std::chrono::seconds{1};
     /// Without a parent, until this node decides for itself.
     [[nodiscard]] Duration orphan_max() const {
         return branch.silence_max + 2 * branch.connect_max;
@@ -137,6 +140,7 @@ class Group {
     void draw(Instant now);
     void go_direct();
     void after_branches(Instant now);
+    void notice_pause(Instant now);
     [[nodiscard]] std::string said_of(const LostBranch& lost) const;
     void finish_if_settled();
     void send(Rank to, TreeMessage message);

@@ -6,7 +6,28 @@
 
 namespace stage {
 
+/// Before anything is judged by the clock.
+void Group::notice_pause(Instant now) {
+    const auto due = deadline();
+    if (!due || now < *due + times_.pause_min) {
+        return;
+    }
+    const Duration pause = now - *due;
+    branches_.excuse(pause);
+    parent_until_ += pause;
+    if (pause >= times_.branch.silence_max && !verdict_) {
+        using std::chrono::seconds;
+        const auto length = std::chrono::duration_cast<seconds>(pause).count();
+        fail(now,
+             Blame::node,
+             "stagecastd did not run for " + std::to_string(length) +
+                 " s while it staged; was it stopped, or the machine suspended?");
+        decide_now(now);
+    }
+}
+
 bool Group::on_parent(Instant now, Rank from) {
+    notice_pause(now);
     if (is_root() || !seat_.tree.is_ancestor(from, seat_.self)) {
         return false;
     }
@@ -27,6 +48,7 @@ bool Group::on_parent(Instant now, Rank from) {
 }
 
 void Group::on_link_up(Instant now, Rank to) {
+    notice_pause(now);
     if (finished_ || !branches_.on_up(now, to)) {
         commands_.emplace_back(group::Hangup{to});
         return;
@@ -41,6 +63,7 @@ void Group::on_link_up(Instant now, Rank to) {
 }
 
 void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
+    notice_pause(now);
     if (above_ == Above::up && rank == parent_) {
         above_ = Above::lost;
         parent_until_ = now + times_.orphan_max();
@@ -91,6 +114,7 @@ void Group::on_time(Instant now) {
     if (finished_) {
         return;
     }
+    notice_pause(now);
     branches_.on_time(now);
     after_branches(now);
     if (above_ == Above::up && now >= parent_until_) {

@@ -77,7 +77,7 @@ void Stage::make_group(const StagePlan& plan, Rank self, Instant deadline) {
     }
     GroupTimes times;
     times.branch.connect_max = config.connect_timeout;
-    times.branch.silence_max = std::max<Duration>(config.connect_timeout, 3 * times.pulse);
+    times.branch.silence_max = silence_max(config);
     group_.emplace(std::move(seat), times, services_.loop.now(), deadline);
 }
 

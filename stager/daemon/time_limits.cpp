@@ -21,6 +21,11 @@ TimeLimits time_limits(Duration wanted, Duration most) {
             .verdict = std::min<Duration>(time + cushion, most - cushion)};
 }
 
+Duration silence_max(const Config& config) {
+    constexpr Duration kLeast = std::chrono::seconds{3};  // Some pulses.
+    return std::max<Duration>(2 * config.stall_timeout, kLeast);
+}
+
 bool is_wanted_limit(Duration wanted, Duration most) {
     return is_less(wanted, most) && time_limits(wanted, most).work == wanted;
 }

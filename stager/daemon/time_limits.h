@@ -5,6 +5,7 @@
 // than the site allows it has all of what it wants.
 #pragma once
 
+#include "stager/config/config.h"
 #include "transport/base/units.h"
 
 #include <string>
@@ -20,6 +21,11 @@ struct TimeLimits {
 
 /// `wanted`: 0 if the job leaves it to the site. `most`: the site's, when all must have heard.
 [[nodiscard]] TimeLimits time_limits(Duration wanted, Duration most);
+
+/// How long another daemon may say nothing, or acknowledge nothing, before it is given up.
+/// Twice StallTimeout: TCP doubles the time between its attempts, so that after an outage of
+/// less than StallTimeout it may be silent for as long again.
+[[nodiscard]] Duration silence_max(const Config& config);
 
 /// Whether the work ends by what the job wants, and not by the site's limit.
 [[nodiscard]] bool is_wanted_limit(Duration wanted, Duration most);

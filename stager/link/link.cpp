@@ -152,11 +152,13 @@ void Link::start_connecting(Instant now) {
 }
 
 void Link::prepare_socket() {
+    constexpr int kKeepIdleMax = 32767;  // Seconds; more is refused.
+    constexpr int kRtoMaxMs = 44;        // TCP_RTO_MAX_MS, of Linux 6.15.
     using std::chrono::duration_cast;
     const int fd = socket_.get();
     const auto milliseconds =
         static_cast<int>(duration_cast<std::chrono::milliseconds>(policy_.silence_max).count());
-    const int third = std::max(1, milliseconds / 3000);
+    const int third = std::clamp(milliseconds / 3000, 1, kKeepIdleMax);
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     // A peer whose machine is gone sends no end of stream: ask it now and then.
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -164,6 +166,8 @@ void Link::prepare_socket() {
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, third);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
+    // After an outage the next attempt comes soon, where the kernel can be told so.
+    set_option(fd, IPPROTO_TCP, kRtoMaxMs, 1000);
 }
 
 void Link::check_connected() {

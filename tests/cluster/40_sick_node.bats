@@ -158,6 +158,26 @@ begin() {
   node_sentence "$OUT" n2 ''
 }
 
+@test "a link that is down for 4 s, a receiver's or the source's, ends nothing" {
+  local node
+  for node in n2 n0; do
+    begin
+    lab on "$node" bash -c 'ip link set eth0 down; sleep 4; ip link set eth0 up'
+    wait_job "$JOB" COMPLETED
+    staged_everywhere "$OUT" data
+  done
+}
+
+@test "stagecastd pauses for 4 s, on another node or on the first: that ends nothing" {
+  local node
+  for node in n2 n0; do
+    begin
+    lab on "$node" bash -c 'kill -STOP $(cat /run/lab/stagecastd.pid); sleep 4; kill -CONT $(cat /run/lab/stagecastd.pid)'
+    wait_job "$JOB" COMPLETED
+    staged_everywhere "$OUT" data
+  done
+}
+
 @test "stagecastd is killed on one node in the middle" {
   begin
   lab on n2 bash -c 'kill -KILL $(cat /run/lab/stagecastd.pid)'

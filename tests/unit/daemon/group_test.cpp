@@ -254,6 +254,32 @@ TEST_CASE("the root dies: every node finds its own end, by a bound") {
     }
 }
 
+TEST_CASE("a daemon that pauses for less than the silence that is allowed ends nothing") {
+    const auto who = GENERATE(range(0U, 9U));
+    const auto when = GENERATE(60, 150, 300, 1000);
+    CAPTURE(who, when);
+    GroupWorld world{9, 2, 11};
+    announce_all(world);
+    world.at(kStart + 1ms * when, [&] { world.freeze(who, 29s); });
+    world.start(kStart, 200s);
+    world.run(kEnd);
+    CHECK(common_verdict(world).state == VerdictState::ok);
+}
+
+TEST_CASE("a root that was away for too long blames itself, not those that waited for it") {
+    const auto seed = GENERATE(range(1U, 20U));
+    CAPTURE(seed);
+    GroupWorld world{9, 2, seed};
+    announce_all(world);
+    world.at(kStart + 300ms, [&] { world.freeze(0, 90s); });
+    world.start(kStart, 200s);
+    world.run(kEnd);
+    REQUIRE(world.node(0).group->verdict());
+    CHECK_THAT(world.node(0).group->verdict()->sentence,
+               Catch::StartsWith("node n0: stagecastd did not run for ") &&
+                   !Catch::Contains("node n1"));
+}
+
 TEST_CASE("who is no ancestor is no parent") {
     GroupSeat seat{.key = {},
                    .tree = Tree{7, 2},

@@ -167,6 +167,19 @@ void GroupWorld::cut(std::size_t rank) {
     nodes_[rank].silent = true;
 }
 
+void GroupWorld::freeze(std::size_t rank, Duration length) {
+    nodes_[rank].frozen_until = now_ + length;
+}
+
+/// Whether this waits until the node runs again; then it comes to `what` once more.
+bool GroupWorld::is_put_off(std::size_t rank, const std::function<void()>& what) {
+    if (now_ >= nodes_[rank].frozen_until) {
+        return false;
+    }
+    at(nodes_[rank].frozen_until, what);
+    return true;
+}
+
 std::optional<GroupWorld::Edge> GroupWorld::edge_between(std::size_t one,
                                                          std::size_t other) const {
     const Edge edge{std::min(one, other), std::max(one, other)};
@@ -210,6 +223,9 @@ void GroupWorld::deliver(std::size_t from, std::size_t to, TreeMessage message) 
 }
 
 void GroupWorld::on_arrival(std::size_t from, std::size_t to, TreeMessage message) {
+    if (is_put_off(to, [this, from, to, message] { on_arrival(from, to, message); })) {
+        return;
+    }
     Node& node = nodes_[to];
     bool trusted = true;
     if (const auto* setup = std::get_if<SetupMessage>(&message)) {
@@ -280,13 +296,16 @@ void GroupWorld::tick(std::size_t rank) {
     if (!deadline) {
         return;
     }
-    at(std::max(*deadline, now_), [this, rank, due = *deadline] {
-        Node& node = nodes_[rank];
-        if (!node.dead && node.group->deadline() == due) {
-            node.group->on_time(now_);
-            follow(rank);
-        }
-    });
+    at(std::max(*deadline, now_), [this, rank, due = *deadline] { on_tick(rank, due); });
+}
+
+void GroupWorld::on_tick(std::size_t rank, Instant due) {
+    Node& node = nodes_[rank];
+    if (!node.dead && node.group->deadline() == due &&
+        !is_put_off(rank, [this, rank, due] { on_tick(rank, due); })) {
+        node.group->on_time(now_);
+        follow(rank);
+    }
 }
 
 }  // namespace stage

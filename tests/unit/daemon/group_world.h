@@ -21,6 +21,7 @@ class GroupWorld {
         std::unique_ptr<Group> group;
         bool dead = false;    ///< Its process is gone: connections are refused or cut.
         bool silent = false;  ///< Its network is gone: nothing arrives, nobody hears of it.
+        Instant frozen_until{};
         bool announced = false;
         bool early_failure = false;
         bool direct = false;
@@ -45,6 +46,8 @@ class GroupWorld {
     void lose_wire_up(std::size_t rank);
     void kill(std::size_t rank);
     void cut(std::size_t rank);
+    /// Its process is stopped for so long: what arrives waits, and its clock jumps.
+    void freeze(std::size_t rank, Duration length);
 
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
@@ -76,6 +79,8 @@ class GroupWorld {
     void on_delivered(std::size_t rank, const group::Deliver& done);
     void listen(std::size_t rank, std::uint32_t wire_up);
     void tick(std::size_t rank);
+    void on_tick(std::size_t rank, Instant due);
+    [[nodiscard]] bool is_put_off(std::size_t rank, const std::function<void()>& what);
     [[nodiscard]] GroupSeat seat(std::size_t rank) const;
     [[nodiscard]] std::optional<Edge> edge_between(std::size_t one, std::size_t other) const;
 
