@@ -8,7 +8,7 @@
 #   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
 #   make check-long   the same, then 10^5 simulations, 200 kills, sanitizers
 #   make deb      a Debian package of it, into build/deb/
-#   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc
+#   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc; make uninstall takes it away
 #
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
 # The papers' algorithms beside ours: make sim-baselines
@@ -47,7 +47,7 @@ deps_build := \
   libboost-program-options-dev          $(# command lines) \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
   $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
-deps_deb := dpkg-dev                    $(# make deb)
+deps_deb := dpkg-dev debhelper          $(# make deb)
 deps_test := $(deps_deb) \
   catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format clang-tidy shellcheck    $(# format, lint) \
@@ -133,6 +133,15 @@ ifneq ($(file <$(BUILD)/how),$(how))
 $(shell mkdir -p $(BUILD))$(file >$(BUILD)/how,$(how))
 endif
 
+# Likewise what the programs know of their release and of where they are installed. The version
+# is that of HEAD, once for all the makes of one call.
+export STAGECAST_VERSION ?= $(shell etc/version)
+places := -DSTAGECAST_VERSION='"$(STAGECAST_VERSION)"' -DSTAGECAST_PREFIX='"$(PREFIX)"' \
+  -DSTAGECAST_SYSCONFDIR='"$(SYSCONFDIR)"'
+ifneq ($(file <$(BUILD)/places),$(places))
+$(shell mkdir -p $(BUILD))$(file >$(BUILD)/places,$(places))
+endif
+
 # ----------------------------------------------------------------------- folders and programs
 transport := $(addprefix transport/,wan tcp verbs udp run core seal wire base)
 plugin    := spank stager/control transport/base
@@ -165,7 +174,8 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: bench-selftest check-on check-ci
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
-.PHONY: format format-check tidy headers exports lint install deb deps deps-build clean
+.PHONY: format format-check tidy headers exports lint install uninstall deb dsc clean
+.PHONY: deps deps-build
 .PHONY: ready-to-build ready-to-package ready-to-bench ready
 all: ready-to-build
 	@$(MAKE) programs
@@ -213,6 +223,10 @@ $(BUILD)/obj/%.o: %.cpp $(BUILD)/how
 $(BUILD)/pic/%.o: %.cpp $(BUILD)/how
 	@echo "  PIC  $<"; mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
+placed := $(addprefix $(BUILD)/,obj/stager/config/table.o obj/transport/base/installation.o \
+  pic/transport/base/installation.o)
+$(placed): CXXFLAGS += $(places)
+$(placed): $(BUILD)/places
 # Half the time that a unit test takes to compile would go into making it fast.
 ifndef SAN
 $(call objects,obj,$(filter tests/unit/%,$(unit_tests))): CXXFLAGS += -O0 -U_FORTIFY_SOURCE
@@ -345,39 +359,9 @@ $(BUILD)/lint/%.ok: % .clang-tidy
 	@clang-tidy --quiet $< -- -std=c++20 $(INCLUDES) 2>/dev/null
 	@touch $@
 
-# --------------------------------------------------------------------- install, and packages
-# The paths in etc/ are those of the defaults; another PREFIX or SYSCONFDIR rewrites them.
-put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$(strip $3))
-rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/,$(PREFIX)/,g' \
-    -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
-plugstack := plugstack.conf.d/stagecast.conf
-# (Worker and PMIx host run as users: a process of a program that its user can't read is none
-# that this user can trace, from exec on.)
-install: programs
-	$(call put,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
-	$(call put,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
-	$(call put,$(COMMAND),0755,$(PREFIX)/bin/stagecast)
-	$(call put,$(WORKER),0711,$(PREFIX)/libexec/stagecast/stagecast-worker)
-	$(call put,$(HOST),0711,$(PREFIX)/libexec/stagecast/stagecast-pmix-host)
-	$(call rewrite,etc/stagecastd.service,$(PREFIX)/lib/systemd/system/stagecastd.service)
-	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(SYSCONFDIR)/stagecast
-	$(if $(DAEMON),$(DAEMON) -m >$(DESTDIR)$(PREFIX)/share/man/man5/stagecast.conf.5)
-	$(if $(DAEMON),test -e $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf || \
-	    $(DAEMON) -p -c '' >$(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf)
-	$(call put,docs/man/stagecast.1,0644,$(PREFIX)/share/man/man1/stagecast.1)
-	$(call put,etc/bash-completion/stagecast,0644,\
-	    $(PREFIX)/share/bash-completion/completions/stagecast)
-	$(call put,docs/man/stagecastd.8,0644,$(PREFIX)/share/man/man8/stagecastd.8)
-	$(call put,docs/man/stagecast-spank.7,0644,$(PREFIX)/share/man/man7/stagecast-spank.7)
-	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
+include etc/install.mk
 
-# The package of this Debian, for this Debian: it needs what its programs were linked with.
-deb: ready-to-package
-	@$(MAKE) programs
-	@rm -rf $(BUILD)/deb
-	@$(MAKE) install DESTDIR=$(BUILD)/deb/tree PREFIX=/usr SYSCONFDIR=/etc >/dev/null
-	@etc/debian/build $(BUILD)/deb/tree $(BUILD)/deb
-
+# ---------------------------------------------------------------------------------- packages
 installed = $(shell dpkg-query -W -f '$${db:Status-Abbrev}:$${Package}\n' $1 2>/dev/null | \
               sed -n 's/^ii *://p')
 missing   = $(strip $(filter-out $(call installed,$1),$1))

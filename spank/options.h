@@ -2,6 +2,7 @@
 #pragma once
 
 #include "stager/control/message.h"
+#include "transport/base/installation.h"
 #include "transport/base/units.h"
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace stage {
 /// `optional /usr/lib/slurm/stagecast.so [conf=FILE] [socket=PATH]`. What is unknown is
 /// ignored: a plugin that refuses a word would take the cluster down with it.
 struct Arguments {
-    std::string conf_path = "/etc/stagecast/stagecast.conf";
+    std::string conf_path = config_path();
     std::string socket_path = kControlSocket;
 };
 

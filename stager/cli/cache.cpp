@@ -1,10 +1,12 @@
 #include "stager/cli/cache.h"
 
 #include "stager/cache/store.h"
-#include "stager/cli/usage.h"
+#include "stager/cli/command_line.h"
 #include "stager/config/config.h"
+#include "stager/control/message.h"
 #include "stager/files/disk_io.h"
 #include "transport/base/hex.h"
+#include "transport/base/installation.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -31,9 +33,8 @@ int fail(int code, const std::string& sentence) {
     return code;
 }
 
-int wrong_use() {
-    static_cast<void>(std::fputs(usage_of("cache").c_str(), stderr));
-    return EX_USAGE;
+int wrong_use(const std::string& what) {
+    return fail(EX_USAGE, what + "; stagecast cache --help tells more");
 }
 
 std::string user_of(std::uint32_t uid) {
@@ -79,12 +80,11 @@ int list(const CacheStore& store) {
     return 0;
 }
 
-int remove(CacheStore& store, const std::vector<std::string>& names) {
-    const bool is_all = names == std::vector<std::string>{"--all"};
+int remove(CacheStore& store, bool is_all, const std::vector<std::string>& names) {
     const bool is_sound = std::ranges::all_of(
         names, [](const std::string& name) { return name.size() >= kDigitsMin; });
-    if (names.empty() || (!is_all && !is_sound)) {
-        return wrong_use();
+    if (names.empty() != is_all || !is_sound) {
+        return wrong_use("rm takes KEYs of 8 digits or more, or --all");
     }
     std::size_t removed = 0;
     for (const CacheStore::Stored& stored : store.list()) {
@@ -136,16 +136,23 @@ int verify(const CacheStore& store) {
 }  // namespace
 
 int run_cache(std::span<char* const> words) {
-    std::vector<std::string> rest{words.begin(), words.end()};
-    std::string path{kConfigPath};
-    if (const auto option = std::ranges::find(rest, "-c");
-        option != rest.end() && option + 1 != rest.end()) {
-        path = *(option + 1);
-        rest.erase(option, option + 2);
+    constexpr std::array kOptions{OptionName{"all", 0, false}, OptionName{"config", 'c', true}};
+    const auto line = read_command_line(words, kOptions);
+    if (!line) {
+        return fail(EX_USAGE, line.error().sentence());
     }
+    std::string path = config_path();
+    bool is_all = false;
+    for (const auto& [name, value] : line->options) {
+        is_all = is_all || name == "all";
+        path = name == "config" ? value : path;
+    }
+    std::vector<std::string> rest = line->operands;
     const std::string command = rest.empty() ? "" : rest.front();
-    if (command != "rm" && ((command != "ls" && command != "verify") || rest.size() != 1)) {
-        return wrong_use();
+    if (command != "rm" &&
+        ((command != "ls" && command != "verify") || rest.size() != 1 || is_all)) {
+        return wrong_use(command.empty() ? "say ls, verify or rm"
+                                         : printable(command) + " is not ls, verify or rm");
     }
     rest.erase(rest.begin());
     const auto config = load_config(path);
@@ -162,7 +169,7 @@ int run_cache(std::span<char* const> words) {
     }
     CacheStore store{std::move(directory)};
     return command == "ls"   ? list(store)
-           : command == "rm" ? remove(store, rest)
+           : command == "rm" ? remove(store, is_all, rest)
                              : verify(store);
 }
 

@@ -1,11 +1,12 @@
 #include "stager/cli/daemon_socket.h"
 
 #include "stager/config/config.h"
+#include "transport/base/installation.h"
 
 namespace stage {
 
 Result<std::string> daemon_socket(const std::string& config) {
-    const auto loaded = load_config(config.empty() ? std::string{kConfigPath} : config);
+    const auto loaded = load_config(config.empty() ? config_path() : config);
     if (loaded) {
         return loaded->run_dir + "/stagecastd.sock";
     }

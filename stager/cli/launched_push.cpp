@@ -8,6 +8,7 @@
 #include "transport/base/address.h"
 #include "transport/base/codec.h"
 #include "transport/base/hex.h"
+#include "transport/base/installation.h"
 #include "transport/base/unique_fd.h"
 
 #include <sys/socket.h>
@@ -45,7 +46,7 @@ std::optional<IpAddress> address_towards(const IpAddress& ip) {
 }
 
 Result<Config> site_of(const PushOptions& options) {
-    auto site = load_config(options.config.empty() ? std::string{kConfigPath} : options.config);
+    auto site = load_config(options.config.empty() ? config_path() : options.config);
     const bool has_none = !site && site.error().cause() == ENOENT && options.config.empty();
     return has_none ? Result<Config>{default_config()} : std::move(site);
 }

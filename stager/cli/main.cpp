@@ -3,6 +3,7 @@
 // One word chooses what it does. Exit codes: 0 all is well or done, 1 something is wrong or
 // some nodes failed, 2 nothing was done, 64 to 78 wrong use, as in sysexits.h.
 #include "stager/cli/cache.h"
+#include "stager/cli/command_line.h"
 #include "stager/cli/doctor.h"
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
@@ -10,11 +11,13 @@
 #include "stager/cli/usage.h"
 #include "stager/config/config.h"
 #include "stager/control/message.h"
+#include "transport/base/installation.h"
 
 #include <sysexits.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdio>
 #include <span>
@@ -24,23 +27,23 @@ namespace stage {
 namespace {
 
 int doctor(std::span<char* const> words) {
-    std::string path{kConfigPath};
+    constexpr std::array kOptions{OptionName{"local", 0, false},
+                                  OptionName{"config", 'c', true}};
+    const auto line = read_command_line(words, kOptions);
+    if (!line || !line->operands.empty()) {
+        const std::string why = line ? "takes no operand; it looks at the node that it runs on"
+                                     : line.error().sentence();
+        static_cast<void>(std::fprintf(stderr, "stagecast doctor: %s\n", why.c_str()));
+        return EX_USAGE;
+    }
+    std::string path = config_path();
     DoctorReach reach = DoctorReach::cluster;
-    while (!words.empty()) {
-        const std::string_view word = words.front();
-        if (word == "--local") {
+    for (const auto& [name, value] : line->options) {
+        if (name == "local") {
             reach = DoctorReach::local;
-        } else if (word == "-c" && words.size() > 1) {
-            words = words.subspan(1);
-            path = words.front();
         } else {
-            static_cast<void>(
-                std::fputs("stagecast doctor: takes nothing but --local and -c FILE; it looks "
-                           "at the node that it runs on\n",
-                           stderr));
-            return EX_USAGE;
+            path = value;
         }
-        words = words.subspan(1);
     }
     const std::vector<Finding> findings = examine(path, reach);
     static_cast<void>(std::fputs(report(findings).c_str(), stdout));
@@ -59,6 +62,22 @@ int push(std::span<char* const> words) {
         return EX_USAGE;
     }
     return run_push(*options);
+}
+
+int wrong_command(std::string_view command) {
+    constexpr std::array<std::string_view, 6> kCommands{
+        "push", "status", "explain", "cache", "prolog", "doctor"};
+    if (command.empty()) {
+        static_cast<void>(std::fputs(usage().c_str(), stderr));
+        return EX_USAGE;
+    }
+    const std::string like{nearest(command, kCommands)};
+    static_cast<void>(std::fprintf(
+        stderr,
+        "stagecast: there is no command %s; %s\n",
+        printable(command).c_str(),
+        like.empty() ? "stagecast --help lists them" : ("do you mean " + like + '?').c_str()));
+    return EX_USAGE;
 }
 
 int run(std::span<char* const> words) {
@@ -84,18 +103,21 @@ int run(std::span<char* const> words) {
     if (command == "push") {
         return push(words.subspan(1));
     }
-    if (command == "--version") {
-        static_cast<void>(std::printf("stagecast %s\n", kStagecastVersion));
+    if (command == "--version" || command == "-V") {
+        static_cast<void>(std::printf("stagecast %s\n", version()));
         return 0;
     }
-    const bool is_help = command == "--help" || command == "-h";
-    static_cast<void>(std::fputs(usage().c_str(), is_help ? stdout : stderr));
-    return is_help ? 0 : EX_USAGE;
+    if (command == "--help" || command == "-h") {
+        static_cast<void>(std::fputs(usage().c_str(), stdout));
+        return 0;
+    }
+    return wrong_command(command);
 }
 
 }  // namespace
 }  // namespace stage
 
 int main(int argc, char** argv) {
-    return stage::run({argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)});
+    const int code = stage::run({argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)});
+    return stage::finish_output("stagecast") ? code : EX_IOERR;
 }

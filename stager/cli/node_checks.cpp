@@ -4,6 +4,7 @@
 #include "stager/control/client.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/link/munge_check.h"
+#include "transport/base/installation.h"
 
 #include <linux/capability.h>
 #include <sched.h>
@@ -79,11 +80,11 @@ Finding check_daemon(const Config& config) {
     if (pong == nullptr) {
         return wrong("stagecastd", "gave an answer to another question");
     }
-    return pong->version == kStagecastVersion
-               ? fine("stagecastd", "answers, version " + pong->version)
-               : wrong("stagecastd",
-                       "is of version " + printable(pong->version) + ", this is " +
-                           kStagecastVersion + "; restart it: systemctl restart stagecastd");
+    return pong->version == version() ? fine("stagecastd", "answers, version " + pong->version)
+                                      : wrong("stagecastd",
+                                              "is of version " + printable(pong->version) +
+                                                  ", this is " + std::string{version()} +
+                                                  "; restart it: systemctl restart stagecastd");
 }
 
 bool has_listener(std::istream& table, std::uint16_t port) {

@@ -1,13 +1,16 @@
 #include "stager/cli/prolog.h"
 
+#include "stager/cli/command_line.h"
 #include "stager/cli/daemon_socket.h"
 #include "stager/config/config.h"
 #include "stager/config/value.h"
 #include "stager/control/client.h"
+#include "transport/base/installation.h"
 
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -86,9 +89,12 @@ int announce(const std::string& socket, Duration limit) {
 }  // namespace
 
 int run_prolog(std::span<char* const> words) {
-    const bool has_config = words.size() == 2 && std::string_view{words[0]} == "-c";
-    if (!words.empty() && !has_config) {
-        return say(EX_USAGE, "usage: stagecast prolog [-c FILE], in Slurm's Prolog script");
+    constexpr std::array kOptions{OptionName{"config", 'c', true}};
+    const auto line = read_command_line(words, kOptions);
+    if (!line || !line->operands.empty()) {
+        return say(EX_USAGE,
+                   line ? printable(line->operands.front()) + ": it takes no operand"
+                        : line.error().sentence());
     }
     const std::string specs = variable(kSpecs);
     if (specs.empty() || specs == kNothing) {
@@ -98,7 +104,8 @@ int run_prolog(std::span<char* const> words) {
         variable("SLURM_JOB_GID").empty()) {
         return say(EX_USAGE, "is for Slurm's Prolog script, which runs as root for a job");
     }
-    const std::string path = has_config ? words[1] : std::string{kConfigPath};
+    const std::string path =
+        line->options.empty() ? config_path() : line->options.back().value;
     const auto loaded = load_config(path);
     const Config config = loaded ? *loaded : default_config();
     if (!loaded && loaded.error().cause() != ENOENT) {

@@ -1,5 +1,6 @@
 #include "stager/cli/push_options.h"
 
+#include "stager/cli/command_line.h"
 #include "stager/config/value.h"
 #include "stager/control/destination.h"
 #include "stager/control/spec_list.h"
@@ -11,6 +12,19 @@
 
 namespace stage {
 namespace {
+
+constexpr std::array kOptions{
+    OptionName{"nodes", 'w', true},
+    OptionName{"dry-run", 'n', false},
+    OptionName{"verify", 0, false},
+    OptionName{"resume", 0, false},
+    OptionName{"rate", 0, true},
+    OptionName{"timeout", 0, true},
+    OptionName{"json", 0, false},
+    OptionName{"launcher", 0, true},
+    OptionName{"interface", 0, true},
+    OptionName{"config", 'c', true},
+};
 
 Error misuse(const std::string& what) {
     return Error{Blame::user, what}.remedy("stagecast --help tells more");
@@ -38,61 +52,63 @@ Result<std::string> node_list_of(const std::string& value) {
                                   : Result<std::string>{value};
 }
 
-/// Sets what `name` says to `value`.
-Status take(PushOptions& options, const std::string& name, const std::string& value) {
-    if (name == "--nodes") {
-        const auto list = node_list_of(value);
-        options.node_list = list ? *list : "";
-        return list ? Status{} : Status{list.error()};
-    }
-    if (name == "--rate") {
-        const auto rate = read_rate(value);
-        options.rate = rate.value_or(0) * 8;
-        return options.rate > 0
-                   ? Status{}
-                   : Status{misuse("--rate=" + value + " is no rate, as 1gbit is")};
-    }
-    if (name == "--timeout") {
-        const auto seconds = read_count(value);
-        const bool fits = seconds && *seconds > 0 && *seconds <= kMaxTimeoutWish;
-        options.timeout_s = fits ? static_cast<std::uint32_t>(*seconds) : 0;
-        return fits ? Status{}
-                    : Status{misuse("--timeout=" + value +
-                                    " is no number of seconds from 1 to " +
-                                    std::to_string(kMaxTimeoutWish))};
-    }
-    if (name == "--config") {
-        options.config = value;
-        return {};
-    }
-    if (name == "--interface") {
-        options.interface = value;
-        return {};
-    }
-    if (name == "--launcher") {
-        const auto launcher = read_launcher(value);
-        options.launcher = launcher.value_or(Launcher::none);
-        return launcher ? Status{}
-                        : Status{misuse("--launcher=" + value +
-                                        " is none of srun, ssh, pdsh, clush")};
-    }
-    return misuse("push knows no option " + name);
-}
-
-/// Options without a value; false if it is none of them.
-bool take_flag(PushOptions& options, std::string_view name) {
-    if (name == "--dry-run" || name == "-n") {
+/// Options that say in which way it works; false if it is none of them.
+bool take_mode(PushOptions& options, const std::string& name) {
+    if (name == "dry-run") {
         options.mode = PushMode::look;
-    } else if (name == "--verify") {
+    } else if (name == "verify") {
         options.mode = PushMode::compare;
-    } else if (name == "--resume") {
+    } else if (name == "resume") {
         options.is_resumable = true;
-    } else if (name == "--json") {
+    } else if (name == "json") {
         options.wants_json = true;
     } else {
         return false;
     }
     return true;
+}
+
+Status take_nodes(PushOptions& options, const std::string& value) {
+    const auto list = node_list_of(value);
+    options.node_list = list ? *list : "";
+    return list ? Status{} : Status{list.error()};
+}
+
+Status take_rate(PushOptions& options, const std::string& value) {
+    options.rate = read_rate(value).value_or(0) * 8;
+    return options.rate > 0 ? Status{}
+                            : Status{misuse("--rate=" + value + " is no rate, as 1gbit is")};
+}
+
+Status take_timeout(PushOptions& options, const std::string& value) {
+    const auto seconds = read_count(value);
+    const bool fits = seconds && *seconds > 0 && *seconds <= kMaxTimeoutWish;
+    options.timeout_s = fits ? static_cast<std::uint32_t>(*seconds) : 0;
+    return fits ? Status{}
+                : Status{misuse("--timeout=" + value + " is no number of seconds from 1 to " +
+                                std::to_string(kMaxTimeoutWish))};
+}
+
+Status take_launcher(PushOptions& options, const std::string& value) {
+    const auto launcher = read_launcher(value);
+    options.launcher = launcher.value_or(Launcher::none);
+    return launcher
+               ? Status{}
+               : Status{misuse("--launcher=" + value + " is none of srun, ssh, pdsh, clush")};
+}
+
+Status take(PushOptions& options, const std::string& name, const std::string& value) {
+    if (take_mode(options, name)) {
+        return {};
+    }
+    if (name == "config" || name == "interface") {
+        (name == "config" ? options.config : options.interface) = value;
+        return {};
+    }
+    return name == "nodes"     ? take_nodes(options, value)
+           : name == "rate"    ? take_rate(options, value)
+           : name == "timeout" ? take_timeout(options, value)
+                               : take_launcher(options, value);
 }
 
 Status complete(PushOptions& options,
@@ -123,38 +139,17 @@ Status complete(PushOptions& options,
 
 Result<PushOptions> parse_push_options(std::span<char* const> words,
                                        const std::string& directory) {
+    const auto line = read_command_line(words, kOptions);
+    if (!line) {
+        return line.error();
+    }
     PushOptions options;
-    std::vector<std::string> places;
-    bool are_options_over = false;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        std::string word{words[i]};
-        if (are_options_over || !word.starts_with('-') || word == "-") {
-            places.push_back(std::move(word));
-            continue;
-        }
-        if (word == "--") {
-            are_options_over = true;
-            continue;
-        }
-        if (take_flag(options, word)) {
-            continue;
-        }
-        const std::size_t equals = word.find('=');
-        const bool is_short = word == "-w" || word == "-c";
-        const std::string name = word == "-w"   ? "--nodes"
-                                 : word == "-c" ? "--config"
-                                                : word.substr(0, equals);
-        if (is_short && i + 1 == words.size()) {
-            return misuse(word + " needs a value");
-        }
-        const std::string value = is_short                      ? std::string{words[++i]}
-                                  : equals == std::string::npos ? std::string{}
-                                                                : word.substr(equals + 1);
+    for (const auto& [name, value] : line->options) {
         if (Status taken = take(options, name, value); !taken) {
             return std::move(taken).error();
         }
     }
-    if (Status whole = complete(options, places, directory); !whole) {
+    if (Status whole = complete(options, line->operands, directory); !whole) {
         return std::move(whole).error();
     }
     return options;

@@ -1,6 +1,7 @@
 #include "stager/cli/status.h"
 
 #include "stager/cli/array_task.h"
+#include "stager/cli/command_line.h"
 #include "stager/cli/daemon_socket.h"
 #include "stager/cli/push_progress.h"
 #include "stager/config/value.h"
@@ -130,21 +131,26 @@ bool read_job(const std::string& text, Options& options) {
     return true;
 }
 
-bool read_options(std::span<char* const> words, Options& options) {
-    bool has_job = false;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string word{words[i]};
-        if (word == "--json") {
-            options.wants_json = true;
-        } else if (word == "-c" && i + 1 < words.size()) {
-            options.config = words[++i];
-        } else if (!has_job && read_job(word, options)) {
-            has_job = true;
-        } else {
-            return false;
-        }
+Status read_options(std::span<char* const> words, Options& options) {
+    constexpr std::array kOptions{OptionName{"json", 0, false},
+                                  OptionName{"config", 'c', true}};
+    const auto line = read_command_line(words, kOptions);
+    if (!line) {
+        return Status{line.error()};
     }
-    return has_job || options.kind == StatusKind::running;
+    for (const auto& [name, value] : line->options) {
+        options.wants_json = options.wants_json || name == "json";
+        options.config = name == "config" ? value : options.config;
+    }
+    const bool is_optional = options.kind == StatusKind::running;
+    if (line->operands.size() > 1 || (line->operands.empty() && !is_optional)) {
+        return Error{Blame::user, "give one job, as 42, 42.3 or 27_1"};
+    }
+    if (!line->operands.empty() && !read_job(line->operands.front(), options)) {
+        return Error{Blame::user, printable(line->operands.front()) + " is no job"}.remedy(
+            "write it as 42, 42.3 or 27_1");
+    }
+    return {};
 }
 
 int tell(const Options& options, const json& report) {
@@ -201,9 +207,8 @@ std::string explain_text(const json& report) {
 int run_status(StatusKind kind, std::span<char* const> words) {
     Options options;
     options.kind = kind;
-    if (!read_options(words, options)) {
-        return fail(
-            kind, EX_USAGE, "give a job as 42, 42.3 or 27_1; stagecast --help tells more");
+    if (const Status read = read_options(words, options); !read) {
+        return fail(kind, EX_USAGE, read.error().sentence());
     }
     if (!options.task.empty()) {
         const auto job = job_of_task(options.task);

@@ -22,7 +22,8 @@ constexpr std::array kCommands{
         "         --verify      only say which nodes have the same content\n"
         "         --resume      go on where an earlier push was broken off\n"
         "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
-        "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
+        "         --json        the result as JSON      -c --config=FILE  other "
+        "stagecast.conf\n"
         "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
         "         --interface=NAME  with a launcher: instead of the site's Interface=\n"},
     CommandUsage{"status",
@@ -39,7 +40,7 @@ constexpr std::array kCommands{
     CommandUsage{"doctor",
                  "stagecast doctor [--local] [-c FILE]  what keeps this node from staging?\n"
                  "         --local       ask only this node, not slurmctld\n"},
-    CommandUsage{"--version", "stagecast --version\n"},
+    CommandUsage{"--version", "stagecast --version | --help\n"},
 };
 
 }  // namespace

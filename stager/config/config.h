@@ -22,8 +22,6 @@
 
 namespace stage {
 
-inline constexpr std::string_view kConfigPath = "/etc/stagecast/stagecast.conf";
-
 /// How packets are protected; `encrypt` because any local user can join a multicast group.
 enum class Protection : unsigned char { none = 0, auth = 1, encrypt = 2 };
 enum class Transport : unsigned char { automatic = 0, udp = 1 };

@@ -20,7 +20,7 @@ std::string plain(std::string_view text) {
     return is_request ? "\\&" + out : out;
 }
 
-constexpr std::string_view kHead = R"(.TH STAGECAST.CONF 5 "" stagecast "File formats"
+constexpr std::string_view kHead = R"(.TH STAGECAST.CONF 5 "2026-11-26" stagecast "File formats"
 .SH NAME
 stagecast.conf \- what a site has decided about staging files
 .SH SYNOPSIS

@@ -162,11 +162,12 @@ constexpr std::array kKeys{
               "A staging that takes longer fails. Keep it 30 s below Slurm's PrologTimeout "
               "(25.05 and "
               "later) or PrologEpilogTimeout."},
-    ConfigKey{"StallTimeout",
-              TimeKey{&Config::stall_timeout, seconds{1}, hours{24}},
-              "30",
-              "A staging that makes no progress for so long fails. An outage that is shorter ends "
-              "nothing: another node's daemon may be silent for twice as long."},
+    ConfigKey{
+        "StallTimeout",
+        TimeKey{&Config::stall_timeout, seconds{1}, hours{24}},
+        "30",
+        "A staging that makes no progress for so long fails. An outage that is shorter ends "
+        "nothing: another node's daemon may be silent for twice as long."},
     ConfigKey{"ConnectTimeout",
               TimeKey{&Config::connect_timeout, milliseconds{100}, seconds{600}},
               "5",
@@ -263,7 +264,7 @@ constexpr std::array kKeys{
               Reread::at_restart},
     ConfigKey{"LibexecDir",
               PathKey{&Config::libexec_dir, false},
-              "/usr/libexec/stagecast",
+              STAGECAST_PREFIX "/libexec/stagecast",
               "Holds stagecast-worker and stagecast-pmix-host.",
               Reread::at_restart},
     ConfigKey{

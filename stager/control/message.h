@@ -45,7 +45,6 @@
 
 namespace stage {
 
-inline constexpr const char* kStagecastVersion = "0.1.0";
 inline constexpr std::uint8_t kControlVersion = 1;
 inline constexpr const char* kControlSocket = "/run/stagecast/stagecastd.sock";
 /// A whole message, without the frame's length, bytes. Larger than the sum of the limits below.

@@ -10,6 +10,7 @@
 #include "stager/link/munge_client.h"
 #include "stager/spawn/service_user.h"
 #include "stager/spawn/spawner.h"
+#include "transport/base/installation.h"
 #include "transport/base/log.h"
 
 #include <getopt.h>
@@ -18,34 +19,38 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace stage {
 namespace {
 
 struct Options {
-    std::string config{kConfigPath};
+    std::string config = config_path();
     bool config_given = false;
     bool check_only = false;
     bool print = false;
     bool print_manual = false;
-    bool print_usage = false;
+    std::optional<std::string> text;  ///< To be printed, and no more: the usage, the version.
 };
 
 constexpr const char* kUsage =
-    "usage: stagecastd [-c FILE] [-C] [-p] [-m] [-h]\n"
+    "usage: stagecastd [-c FILE] [-C] [-p] [-m] [-h] [-V]\n"
     "  -c FILE  the configuration, else /etc/stagecast/stagecast.conf;\n"
     "           '' for none: every key has its default\n"
     "  -C       check it and end\n"
     "  -p       print it with its help and end\n"
     "  -m       print the manual page stagecast.conf(5) and end\n"
-    "  -h       or --help: print this and end\n";
+    "  -h       or --help: print this and end\n"
+    "  -V       or --version: print the version and end\n";
 
 bool read_options(int argc, char** argv, Options& options) {
-    const std::array long_names{option{"help", no_argument, nullptr, 'h'}, option{}};
+    const std::array long_names{option{"help", no_argument, nullptr, 'h'},
+                                option{"version", no_argument, nullptr, 'V'},
+                                option{}};
     for (;;) {
         const int letter =  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-            ::getopt_long(argc, argv, "c:Cpmh", long_names.data(), nullptr);
+            ::getopt_long(argc, argv, "c:CpmhV", long_names.data(), nullptr);
         if (letter == -1) {
             return ::optind == argc;
         }
@@ -64,7 +69,10 @@ bool read_options(int argc, char** argv, Options& options) {
                 options.print_manual = true;
                 break;
             case 'h':
-                options.print_usage = true;
+                options.text = kUsage;
+                break;
+            case 'V':
+                options.text = std::string{"stagecastd "} + version() + '\n';
                 break;
             default:
                 return false;
@@ -82,6 +90,16 @@ Result<Config> read_config(const Options& options) {
         return default_config();
     }
     return config;
+}
+
+/// A file that a full disk has cut would pass for a configuration.
+int print(const std::string& text) {
+    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) {
+        return EX_OK;
+    }
+    const std::string why = Error::from_errno(Blame::user, "standard output").sentence();
+    static_cast<void>(std::fprintf(stderr, "stagecastd: %s\n", why.c_str()));
+    return EX_IOERR;
 }
 
 int serve(const Config& config, const Options& options) {
@@ -123,13 +141,8 @@ int main(int argc, char** argv) {
         static_cast<void>(std::fputs(kUsage, stderr));
         return EX_USAGE;
     }
-    if (options.print_usage) {
-        static_cast<void>(std::fputs(kUsage, stdout));
-        return EX_OK;
-    }
-    if (options.print_manual) {
-        static_cast<void>(std::fputs(print_manual().c_str(), stdout));
-        return EX_OK;
+    if (options.text || options.print_manual) {
+        return print(options.text ? *options.text : print_manual());
     }
     const auto config = read_config(options);
     if (!config) {
@@ -137,8 +150,7 @@ int main(int argc, char** argv) {
         return EX_CONFIG;
     }
     if (options.print) {
-        static_cast<void>(std::fputs(print_config(*config).c_str(), stdout));
-        return EX_OK;
+        return print(print_config(*config));
     }
     return options.check_only ? EX_OK : serve(*config, options);
 }

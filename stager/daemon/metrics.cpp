@@ -1,6 +1,7 @@
 #include "stager/daemon/metrics.h"
 
 #include "stager/control/message.h"
+#include "transport/base/installation.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -70,7 +71,7 @@ Status write_whole(const std::string& path, const std::string& text) {
 std::string metrics_text(const Counters& counters, const Gauges& gauges) {
     std::string text;
     family(text, "info", "gauge", "The release that runs.");
-    sample(text, "info{version=\"" + std::string{kStagecastVersion} + "\"}", "1");
+    sample(text, "info{version=\"" + std::string{version()} + "\"}", "1");
     gauge(text, "start_time_seconds", gauges.started_at, "When stagecastd started.");
     gauge(text, "enabled", gauges.is_enabled ? 1 : 0, "Whether jobs may stage (Enabled).");
     gauge(text,

@@ -2,6 +2,7 @@
 
 #include "stager/daemon/local_steps.h"
 #include "stager/daemon/push_rules.h"
+#include "transport/base/installation.h"
 
 #include <algorithm>
 
@@ -16,7 +17,7 @@ constexpr const char* kTooManyHeld =
 
 /// Their links speak one version, and yet.
 std::string unreadable_plan(const std::string& node) {
-    return "stagecastd here, version " + std::string{kStagecastVersion} +
+    return "stagecastd here, version " + std::string{version()} +
            ", can't read the plan of that of node " + node +
            ", so they are of different releases; install the same release of stagecast on both";
 }
@@ -53,7 +54,7 @@ void Registry::on_request(const Request& request, Answer answer) {
     } else if (const auto* end = std::get_if<EndRequest>(&request)) {
         on_end(*end, std::move(answer));
     } else {
-        answer(Pong{.version = kStagecastVersion});
+        answer(Pong{.version = version()});
     }
 }
 

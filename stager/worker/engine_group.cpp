@@ -10,6 +10,7 @@
 
 #ifndef STAGE_WITHOUT_PMIX
 #include "pmix/pmix_directory.h"
+#include "transport/base/installation.h"
 #endif
 
 #include <sys/socket.h>
@@ -110,7 +111,7 @@ Result<EngineGroup> group_of_order(const EngineOptions& options,
 #ifndef STAGE_WITHOUT_PMIX
 /// The site's word on where multicast may go; PMIx does not tell addresses.
 Result<std::vector<RailNames>> site_interfaces() {
-    const Result<Config> config = load_config(std::string{kConfigPath});
+    const Result<Config> config = load_config(config_path());
     if (config && !config->interfaces.empty()) {
         return config->interfaces;
     }

@@ -7,6 +7,7 @@
 #include "stager/worker/engine_look.h"
 #include "stager/worker/setup.h"
 #include "stager/worker/under_daemon.h"
+#include "transport/base/installation.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -64,7 +65,7 @@ int run(const std::vector<std::string>& arguments, bool under_daemon) {
     if (options->wants_help || options->wants_version) {
         const std::string text =
             options->wants_help ? engine_help()
-                                : std::string{"stagecast-worker "} + kStagecastVersion + '\n';
+                                : std::string{"stagecast-worker "} + version() + '\n';
         return std::fputs(text.c_str(), stdout) < 0 ? EX_IOERR : EX_OK;
     }
     if (options->look != EngineOptions::Look::none) {

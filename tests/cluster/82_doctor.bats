@@ -139,7 +139,11 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 
 @test "wrong use says how" {
   run -64 lab on n1 /srv/stagecast/bin/stagecast docter
-  [[ $output == *usage:* ]]
+  [ "$output" = 'stagecast: there is no command docter; do you mean doctor?' ]
+  run -64 lab on n1 /srv/stagecast/bin/stagecast status --jsno
+  [ "$output" = 'stagecast status: there is no option --jsno; do you mean --json?' ]
+  run -74 lab on n1 bash -c '/srv/stagecast/bin/stagecast --help > /dev/full'
+  run -74 lab on n1 bash -c '/srv/stagecast/sbin/stagecastd -p > /dev/full'
   run -64 lab on n1 /srv/stagecast/bin/stagecast doctor eth0
   [ "${#lines[@]}" = 1 ]
   run -0 lab on n1 /srv/stagecast/bin/stagecast --version
