@@ -48,6 +48,9 @@ Error malformed(std::string_view what) {
 }  // namespace
 
 Result<Placing> FileSink::write(BlockIndex block, Bytes bytes, const Digest128& leaf) {
+    if (failure_) {
+        return *failure_;
+    }
     return manifest_ && block.value() >= first_file_block_
                ? write_file_block(block, bytes, leaf)
                : gather_manifest(block, bytes);
@@ -111,8 +114,14 @@ Result<Placing> FileSink::gather_manifest(BlockIndex block, Bytes bytes) {
 }
 
 Status FileSink::take_manifest() {
-    Status decided = decide_all();
-    return decided ? begin_all() : decided;
+    Status taken = decide_all();
+    if (taken) {
+        taken = begin_all();
+    }
+    if (!taken) {
+        failure_ = taken.error();
+    }
+    return taken;
 }
 
 Status FileSink::decide_all() {
@@ -301,6 +310,9 @@ Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes 
 }
 
 Status FileSink::finish() {
+    if (failure_) {
+        return *failure_;
+    }
     if (!manifest_ || missing_ != 0) {
         return malformed("blocks are missing at its end");
     }
@@ -343,6 +355,7 @@ Status FileSink::each(Status (Target::*step)()) {
 Status FileSink::give_up(std::size_t index, Error why) {
     places_[index].target.reset();
     if (!places_[index].is_optional) {
+        failure_ = why;
         return why;
     }
     troubles_.push_back(std::move(why));

@@ -227,6 +227,7 @@ class FileSink final : public BlockSink {
     std::vector<Place> places_;    ///< By manifest entry.
     std::set<std::string> paths_;  ///< Of all targets: no two have one.
     std::vector<Error> troubles_;
+    std::optional<Error> failure_;  ///< It has ended all: targets may not have begun.
     std::uint32_t first_file_block_ = 0;
     std::vector<Digest128> leaves_;  ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> held_;         ///< Likewise.

@@ -1,6 +1,7 @@
 // Do files arrive whole, as they were, and only where they may?
 #include "stager/files/file_sink.h"
 
+#include "tests/unit/files/archives.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -21,6 +22,7 @@ using test::object_of;
 using test::said;
 using test::Scratch;
 using test::status_of;
+using test::Tar;
 using test::Wish;
 using Names = std::vector<std::string>;
 
@@ -294,6 +296,32 @@ TEST_CASE("an optional file that fails is a note; the others go on") {
     REQUIRE(sink.troubles().size() == 2);
     CHECK(sink.path(0).empty());
     CHECK(sink.path(2) == to.path("c"));
+}
+
+TEST_CASE("what fails when the places are looked at fails every block behind it") {
+    const Scratch from;
+    const Scratch to;
+    to.write("differs", "another content");
+    std::vector<Wish> wishes{
+        {.source = from.write("x.tar", Tar{}.file("a", test::noise(3 * kBlockBytes)).bytes()),
+         .root = to.path(),
+         .below = "t",
+         .is_unpacked = true},
+        {.source = from.write("f", test::noise(kBlockBytes)), .root = to.path(), .below = "g"},
+        {.source = from.path("f"),
+         .root = to.path(),
+         .below = "differs",
+         .existing = Existing::refuse}};
+    const auto blocks = object_of(wishes);
+    FileSink sink{test::sink_config(wishes)};
+    for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+        const Result<Placing> placing = test::put(sink, i, blocks[i]);
+        CAPTURE(i);
+        REQUIRE_FALSE(placing);
+        CHECK_THAT(placing.error().sentence(), Contains("/differs: exists already"));
+    }
+    CHECK_THAT(said(sink.finish()), Contains("/differs: exists already"));
+    CHECK_FALSE(sink.holds_all());
 }
 
 TEST_CASE("two files for one place are refused before any data") {
