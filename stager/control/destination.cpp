@@ -97,6 +97,16 @@ Error conflict(const Claim& one, const Claim& other, std::string_view how) {
         .remedy("give one of them another destination, as in SRC:DST");
 }
 
+/// ENV.TAR.GZ ends as env.tar.gz does.
+bool ends_as(std::string_view name, std::string_view ending) {
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    return name.size() >= ending.size() &&
+           std::ranges::equal(
+               name.substr(name.size() - ending.size()), ending, {}, lower, lower);
+}
+
 }  // namespace
 
 std::string_view archive_stem(std::string_view name) {
@@ -105,14 +115,14 @@ std::string_view archive_stem(std::string_view name) {
         ".tar", ".tgz", ".tzst", ".txz", ".tbz", ".tbz2", ".zip", ".tlz4"};
     std::string_view stem = name;
     for (const std::string_view packing : kPackings) {
-        if (stem.ends_with(packing) &&
-            stem.substr(0, stem.size() - packing.size()).ends_with(".tar")) {
+        if (ends_as(stem, packing) &&
+            ends_as(stem.substr(0, stem.size() - packing.size()), ".tar")) {
             stem.remove_suffix(packing.size());
             break;
         }
     }
     for (const std::string_view ending : kEndings) {
-        if (stem.ends_with(ending)) {
+        if (ends_as(stem, ending)) {
             stem.remove_suffix(ending.size());
             break;
         }

@@ -59,6 +59,8 @@ TEST_CASE("an archive that is unpacked is called so without its ending") {
     CHECK(unpacked("/data/env.tar", "d/") == "/stage/42/d/env");
     CHECK(unpacked("/data/env.1.tzst", "/scratch/") == "/scratch/env.1");
     CHECK(unpacked("/data/env.zip", "other.zip") == "/stage/42/other.zip");
+    CHECK(unpacked("/data/ENV.TAR.GZ", "") == "/stage/42/ENV");
+    CHECK(unpacked("/data/Env.Zip", "") == "/stage/42/Env");
     CHECK(unpacked("/data/env.gz", "") == "/stage/42/env.gz");
     CHECK(unpacked("/data/.tar.gz", "") == "/stage/42/.tar.gz");
     CHECK(unpacked("/data/...tar", "") == "/stage/42/...tar");
