@@ -10,8 +10,10 @@
 
 namespace stage {
 
-/// The data of an open file, if it has holes that can be told.
-[[nodiscard]] std::optional<std::vector<TreeExtent>> extents_of(int fd, std::uint64_t size);
+/// The data of an open file, if it has holes that can be told. Where they are too many, the
+/// smallest are told as data.
+[[nodiscard]] std::optional<std::vector<TreeExtent>> extents_of(
+    int fd, std::uint64_t size, std::size_t most = kMaxTreeExtents);
 
 /// There is nothing but zeros from `offset` to `end` of an open file. False and errno 0 where
 /// something else is, or with what kept it from being read.

@@ -21,7 +21,7 @@ namespace stage {
 inline constexpr std::size_t kMaxLinkTextBytes = 4095;         ///< PATH_MAX.
 inline constexpr std::size_t kMaxTreeAttributes = 255;         ///< Of one node.
 inline constexpr std::size_t kMaxAttributeBytes = 64U << 10U;  ///< XATTR_SIZE_MAX.
-inline constexpr std::size_t kMaxTreeExtents = 1U << 16U;      ///< Of one file.
+inline constexpr std::size_t kMaxTreeExtents = 1U << 18U;      ///< Of one file.
 inline constexpr std::uint64_t kMaxTreeBytes = 1ULL << 52U;    ///< 2^32 blocks.
 inline constexpr std::uint64_t kMaxFileBytes = (1ULL << 63U) - 1;
 
