@@ -44,6 +44,11 @@ constexpr std::array kTargetRemedies{
     Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
     Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
     Remedy{EISDIR, Blame::user, "it is a directory, name a file in it"},
+    Remedy{EMLINK,
+           Blame::user,
+           "the file system takes no more hard links to one file, choose another destination, "
+           "or make some of them files"},
+    Remedy{EBUSY, Blame::user, "it is a mount point, name a directory in it"},
     Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
 };
 

@@ -19,6 +19,14 @@ namespace {
 
 constexpr int kRead = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
+/// It can't be replaced, which would show only when all is here.
+bool is_mount_point(int directory, const std::string& name) {
+    struct statx there {};
+    constexpr int kHow = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+    return ::statx(directory, name.c_str(), kHow, STATX_TYPE, &there) == 0 &&
+           (there.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TreePlace>> TreePlace::decide(TargetOrder order,
@@ -91,7 +99,8 @@ Status TreePlace::look_at(const struct stat& there) {
         }
         is_left_ = *newest >= mtime_;
     }
-    return {};
+    const bool is_in_the_way = !is_left_ && is_mount_point(directory_.fd.get(), name_);
+    return is_in_the_way ? Status{failed(EBUSY)} : Status{};
 }
 
 /// What is replaced and the source itself may be for everybody to write.
