@@ -97,6 +97,13 @@ Status check_prolog_flags(const ClusterFacts& facts) {
     return {};
 }
 
+/// As the job's tasks get it from Slurm: what the variable says, if it is there.
+std::uint16_t umask_of(const SpankHandle& handle) {
+    const auto text = handle.variable("SLURM_UMASK");
+    const auto told = text ? parse_umask(*text) : std::nullopt;
+    return told ? *told : process_umask().value_or(kUsualUmask);
+}
+
 /// What the client itself does about a source: nothing, a notice, or the end.
 Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
     if (spec.is_late) {
@@ -161,8 +168,8 @@ void SubmitSide::take_defaults(const SpankHandle& handle) {
     }
 }
 
-Result<StageWishes> SubmitSide::wishes(const Site& site) const {
-    StageWishes wishes{.timeout_s = 0, .is_verbose = is_verbose_};
+Result<StageWishes> SubmitSide::wishes(const SpankHandle& handle, const Site& site) const {
+    StageWishes wishes{.timeout_s = 0, .is_verbose = is_verbose_, .umask = umask_of(handle)};
     if (timeout_.empty()) {
         return wishes;
     }
@@ -301,7 +308,7 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
     }
     const bool new_job = makes_job(handle);
     const Site site = read_site(arguments_.conf_path);
-    const auto wanted = wishes(site);
+    const auto wanted = wishes(handle, site);
     const auto line =
         wanted ? checked(handle, new_job, site, *wanted) : Result<std::string>{wanted.error()};
     values_.clear();

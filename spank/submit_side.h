@@ -37,7 +37,7 @@ class SubmitSide {
     static constexpr std::size_t kMaxTimeoutBytes = 64;
 
     void take_defaults(const SpankHandle& handle);
-    [[nodiscard]] Result<StageWishes> wishes(const Site& site) const;
+    [[nodiscard]] Result<StageWishes> wishes(const SpankHandle& handle, const Site& site) const;
     [[nodiscard]] Result<std::vector<StageSpec>> specs(const SpankHandle& handle) const;
     [[nodiscard]] Result<std::string> checked(SpankHandle& handle,
                                               bool makes_job,

@@ -148,6 +148,12 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
     if (wishes.has_container) {
         line += ",c";
     }
+    if (wishes.umask != kUsualUmask) {
+        line += ",u";
+        for (const unsigned shift : {6U, 3U, 0U}) {
+            line += static_cast<char>('0' + ((wishes.umask >> shift) & 7U));
+        }
+    }
     if (!wishes.ld_library_path.empty()) {
         line += ",e";
         append_escaped(line, wishes.ld_library_path);
@@ -163,6 +169,11 @@ bool take_wish(std::string_view word, StageWishes& wishes) {
     if (word == "c") {
         wishes.has_container = true;
         return true;
+    }
+    if (word.starts_with('u')) {
+        const auto umask = parse_umask(word.substr(1));
+        wishes.umask = umask.value_or(kUsualUmask);
+        return umask.has_value();
     }
     if (word.starts_with('e')) {
         const auto path = unescaped(word.substr(1));

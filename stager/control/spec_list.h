@@ -4,15 +4,16 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
 // the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
 //
-//     1[,tSECONDS][,v][,c][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...      %XX for , ; % space
-//     and control
+//     1[,tSECONDS][,v][,c][,uMASK][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...      %XX for , ;
+//     % space and control
 //
-// t, v, c and e: StageWishes.
+// t, v, c, u (octal) and e: StageWishes.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a
 // list, optional, temporary, durable, late, extract, libs, resumable).
 #pragma once
 
 #include "stager/control/stage_spec.h"
+#include "stager/control/umask.h"
 
 #include <cstdint>
 #include <span>
@@ -24,10 +25,11 @@ namespace stage {
 
 /// What a job wants of its staging as a whole.
 struct StageWishes {
-    std::uint32_t timeout_s = 0;    ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
-    bool is_verbose = false;        ///< --stage-verbose
-    bool has_container = false;     ///< A step's, which may be made of what is staged.
-    std::string ld_library_path{};  ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
+    std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
+    bool is_verbose = false;      ///< --stage-verbose
+    bool has_container = false;   ///< A step's, which may be made of what is staged.
+    std::uint16_t umask = kUsualUmask;  ///< Of the submission: what is unpacked gets it.
+    std::string ld_library_path{};      ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
 
     bool operator==(const StageWishes&) const = default;
 };

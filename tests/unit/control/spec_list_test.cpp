@@ -127,7 +127,9 @@ TEST_CASE("a job's wishes travel in front of its specs") {
          std::vector<StageWishes>{{},
                                   {.timeout_s = 1},
                                   {.timeout_s = kMaxTimeoutWish, .is_verbose = true},
-                                  {.has_container = true}}) {
+                                  {.umask = 0},
+                                  {.umask = 0777},
+                                  {.has_container = true, .umask = 077}}) {
         const auto line = serialize(specs, wishes);
         REQUIRE(line);
         CHECK(wishes_of(*line) == wishes);
@@ -147,6 +149,11 @@ TEST_CASE("forged wishes are refused, and are none") {
                                    "1,t1x",
                                    "1,tt1",
                                    "1,t99999999999",
+                                   "1,u",
+                                   "1,u8",
+                                   "1,u1000",
+                                   "1,u-1",
+                                   "1,u000077",
                                    "1,vv",
                                    "1,cc"}) {
         CAPTURE(head);

@@ -60,6 +60,24 @@ TEST_CASE("a ~ in front is the user's home") {
     CHECK(specs.at(1).destination == world.directory + "/copy");
 }
 
+TEST_CASE("the umask of the submission travels: Slurm's variable, or the process' own") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::allocator);
+    host.process["SLURM_UMASK"] = "0077";
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(wishes_of(host.handed.at(kHandedName)).umask == 077);
+    for (const char* const none : {"", "abc", "1777"}) {
+        host.process["SLURM_UMASK"] = none;
+        const mode_t before = ::umask(027);
+        side.on_option("a", false);
+        REQUIRE(side.on_options_parsed(host));
+        ::umask(before);
+        CHECK(wishes_of(host.handed.at(kHandedName)).umask == 027);
+    }
+}
+
 TEST_CASE("a job may give up sooner than the site, and be told what was staged") {
     const SubmitWorld world;
     std::ofstream{world.directory + "/stagecast.conf"} << "StageTimeout=100\n";

@@ -30,6 +30,7 @@ struct SubmitWorld {
     [[nodiscard]] FakeHost host(Context context) const {
         FakeHost made{context};
         made.directory = directory;
+        made.process["SLURM_UMASK"] = "0022";
         return made;
     }
     [[nodiscard]] SubmitSide side() const {
