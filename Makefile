@@ -42,7 +42,7 @@ deps_build := \
   $(if $(filter x86_64,$(shell uname -m)),libipsec-mb-dev) $(# seals, where processors can) \
   libxxhash-dev libisal-dev             $(# digests, CRC32C) \
   nlohmann-json3-dev                    $(# statistics) \
-  libarchive-dev libzstd-dev            $(# archives that are unpacked; compression) \
+  libarchive-dev zlib1g-dev liblz4-dev libzstd-dev $(# archives; compression) \
   libboost-filesystem-dev               $(# paths where they meet the disk) \
   libboost-program-options-dev          $(# command lines) \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
@@ -58,7 +58,7 @@ deps_test := $(deps_deb) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   xfsprogs btrfs-progs e2fsprogs        $(# their disks) \
   bindfs fuse3                          $(# a file system that refuses root) \
-  zip zstd                              $(# archives) \
+  zip unzip zstd lz4 xz-utils bzip2     $(# archives) \
   systemd python3-seccomp               $(# confine the daemon as its unit says) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)
@@ -117,7 +117,7 @@ INCLUDES := -I. $(CATCH_INC) $(SLURM_INC) $(PMIX_INC)
 CXXFLAGS := -std=c++20 -g -pthread -D_GLIBCXX_ASSERTIONS $(RELEASE) $(WARNINGS) $(INCLUDES)
 LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
-  -larchive -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
+  -larchive -lz -llz4 -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
 
 # The plugin is a guest in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to

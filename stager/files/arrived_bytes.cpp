@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <string>
 
@@ -91,6 +92,7 @@ std::int64_t ArrivedBytes::read(std::uint64_t offset, MutableBytes room) {
         was_read_.notify_one();
         came_.wait(lock, [&] { return is_stopped_ || has(offset); });
         if (is_stopped_) {
+            errno = ECANCELED;
             return -1;
         }
         const std::uint64_t wanted = std::min<std::uint64_t>(size_, offset + room.size());

@@ -39,7 +39,7 @@ class ArrivedBytes {
     // For the one who reads, in a thread of its own:
 
     /// Waits for the byte at `offset` and gives it with what is there behind it; 0 at the end,
-    /// -1 if it will not come.
+    /// -1 and errno if it will not come or can't be read.
     [[nodiscard]] std::int64_t read(std::uint64_t offset, MutableBytes room);
     /// Will read no more.
     void end_reading();

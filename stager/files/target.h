@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/control/stage_spec.h"
+#include "stager/control/umask.h"
 #include "stager/files/page_room.h"
 #include "stager/files/source_item.h"
 #include "stager/files/target_directory.h"
@@ -42,6 +43,7 @@ struct TargetOrder {
     std::chrono::milliseconds lock_patience{0};
     bool is_noted = false;  ///< What comes of it is noted while it grows (partial.h).
     std::string archive{};  ///< What is to be unpacked here, by its name; empty: nothing.
+    std::uint16_t umask = kUsualUmask;  ///< What is unpacked is made with it.
     /// How many of its first bytes may stay in memory; the others are let go once on the disk.
     std::uint64_t page_room = kAllPages;
 };

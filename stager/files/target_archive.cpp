@@ -13,6 +13,7 @@ Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
                                                              Writer writer,
                                                              std::uint64_t bytes_max) {
     std::string archive = std::move(order.archive);
+    const std::uint16_t umask = order.umask;
     if (entry.is_tree()) {
         return Error{Blame::user, archive + ": is a directory, there is nothing to unpack"}
             .remedy("leave out extract");
@@ -27,18 +28,20 @@ Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
         return std::move(place).error();
     }
     return std::make_unique<TargetArchive>(
-        *std::move(place), std::move(archive), entry, bytes_max);
+        *std::move(place), std::move(archive), entry, bytes_max, umask);
 }
 
 TargetArchive::TargetArchive(std::unique_ptr<TreePlace> place,
                              std::string archive,
                              const ManifestEntry& entry,
-                             std::uint64_t bytes_max)
+                             std::uint64_t bytes_max,
+                             std::uint16_t umask)
     : PlacedTarget{std::move(place)},
       archive_{std::move(archive)},
       size_{entry.size},
       mtime_{entry.mtime},
-      bytes_max_{bytes_max} {
+      bytes_max_{bytes_max},
+      umask_{umask} {
 }
 
 TargetArchive::~TargetArchive() {
@@ -84,7 +87,8 @@ Status TargetArchive::begin() {
     const TargetDirectory& disk = place().directory();
     const UnpackLimits limits{.bytes_free = disk.free_bytes - std::min(disk.free_bytes, size_),
                               .inodes_free = disk.free_inodes,
-                              .bytes_max = bytes_max_};
+                              .bytes_max = bytes_max_,
+                              .umask = umask_};
     bytes_ = std::make_unique<ArrivedBytes>(*std::move(file), size_);
     tree_ = std::make_unique<UnpackTree>(std::move(top), path(), limits);
     thread_ = std::thread{[this] { unpack_all(); }};

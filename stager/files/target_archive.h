@@ -25,7 +25,8 @@ class TargetArchive final : public PlacedTarget {
     TargetArchive(std::unique_ptr<TreePlace> place,
                   std::string archive,
                   const ManifestEntry& entry,
-                  std::uint64_t bytes_max);
+                  std::uint64_t bytes_max,
+                  std::uint16_t umask);
     TargetArchive(const TargetArchive&) = delete;
     TargetArchive& operator=(const TargetArchive&) = delete;
     ~TargetArchive() override;
@@ -50,6 +51,7 @@ class TargetArchive final : public PlacedTarget {
     std::uint64_t size_;
     FileTime mtime_;
     std::uint64_t bytes_max_;
+    std::uint16_t umask_;
     std::unique_ptr<ArrivedBytes> bytes_;
     std::unique_ptr<UnpackTree> tree_;
     std::atomic<bool> has_failed_{false};

@@ -36,11 +36,6 @@ TreeNode attributes_of(const Member& member) {
     return node;
 }
 
-/// Its attributes want a right to write that its mode does not give.
-bool has_mode_for_now(const Member& member) {
-    return !member.attributes.empty() && (member.mode & S_IWUSR) == 0;
-}
-
 }  // namespace
 
 UnpackTree::UnpackTree(UniqueFd top, std::string path, const UnpackLimits& limits)
@@ -48,7 +43,12 @@ UnpackTree::UnpackTree(UniqueFd top, std::string path, const UnpackLimits& limit
 }
 
 mode_t UnpackTree::mode_of(const Member& member) const {
-    return member.mode & 0777U & ~static_cast<mode_t>(maker_.umask);
+    return member.mode & 0777U & ~static_cast<mode_t>(limits_.umask);
+}
+
+bool UnpackTree::has_mode_for_now(const Member& member) const {
+    const bool lacks_right = !member.attributes.empty() && (member.mode & S_IWUSR) == 0;
+    return lacks_right || (mode_of(member) & own_umask_) != 0;
 }
 
 Error UnpackTree::failed(const Parts& parts, int cause) const {
@@ -147,10 +147,10 @@ Status UnpackTree::add_directory(const Member& member) {
     const std::string way = joined(member.parts);
     struct stat there {};
     const bool is_there = ::fstatat(here(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there && !S_ISDIR(there.st_mode)) {
-        return against("is a directory, and something else before");
+    if (is_there && !S_ISDIR(there.st_mode) && ::unlinkat(here(), name.c_str(), 0) != 0) {
+        return failed(member.parts, errno);
     }
-    if (!is_there) {
+    if (!is_there || !S_ISDIR(there.st_mode)) {
         if (Status made = make_directory(here(), name, way); !made) {
             return made;
         }
@@ -170,10 +170,19 @@ Status UnpackTree::make_room_for(const Member& member) {
     if (Status room = take(0, 1); !room) {
         return room;
     }
-    if (::unlinkat(here(), member.parts.back().c_str(), 0) == 0 || errno == ENOENT) {
+    const char* name = member.parts.back().c_str();
+    if (::unlinkat(here(), name, 0) == 0 || errno == ENOENT) {
         return {};
     }
-    return errno == EISDIR ? against("was a directory before") : failed(member.parts, errno);
+    if (errno != EISDIR) {
+        return failed(member.parts, errno);
+    }
+    if (::unlinkat(here(), name, AT_REMOVEDIR) != 0) {
+        return errno == ENOTEMPTY ? against("was a directory with something in it before")
+                                  : failed(member.parts, errno);
+    }
+    directories_.erase(joined(member.parts));
+    return {};
 }
 
 Status UnpackTree::add_symlink(const Member& member, const std::string& text) {
@@ -193,11 +202,19 @@ Status UnpackTree::add_symlink(const Member& member, const std::string& text) {
 
 Status UnpackTree::add_hard_link(const Member& member,
                                  const std::vector<std::string>& original) {
-    if (original.empty() || original == member.parts) {
-        return against("is a link to itself or to the archive's top");
+    if (original.empty()) {
+        return against("is a link to the archive's top");
     }
     if (Status entered = enter_way_to(original); !entered) {
         return entered;
+    }
+    if (original == member.parts) {  // tar writes this for a file that it was given twice.
+        struct stat there {};
+        const char* name = original.back().c_str();
+        return ::fstatat(here(), name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       !S_ISDIR(there.st_mode)
+                   ? Status{}
+                   : Status{against("is a link to itself, and no file before it")};
     }
     const UniqueFd from{::fcntl(here(), F_DUPFD_CLOEXEC, 0)};
     if (Status ready = make_room_for(member); !ready) {
@@ -219,7 +236,7 @@ Status UnpackTree::begin_file(const Member& member) {
         return ready;
     }
     constexpr int kMake = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    const mode_t mode = (member.mode & 0777U) | (has_mode_for_now(member) ? S_IWUSR : 0U);
+    const mode_t mode = mode_of(member) | (has_mode_for_now(member) ? S_IWUSR : 0U);
     file_.reset(::openat(here(), member.parts.back().c_str(), kMake, mode));
     file_parts_ = member.parts;
     return file_ ? Status{} : Status{failed(member.parts, errno)};

@@ -7,6 +7,7 @@
 // and the site give, before it is made.
 #pragma once
 
+#include "stager/control/umask.h"
 #include "stager/files/attributes.h"
 #include "transport/base/unique_fd.h"
 
@@ -20,7 +21,8 @@ namespace stage {
 struct UnpackLimits {
     std::uint64_t bytes_free = 0;
     std::uint64_t inodes_free = 0;
-    std::uint64_t bytes_max = 0;  ///< The site's word; 0: none.
+    std::uint64_t bytes_max = 0;        ///< The site's word; 0: none.
+    std::uint16_t umask = kUsualUmask;  ///< Of the user who unpacks, not of this process.
 };
 
 /// What is to be made.
@@ -64,15 +66,17 @@ class UnpackTree {
     [[nodiscard]] Status make_room_for(const Member& member);
     [[nodiscard]] Status settle(const std::string& way, const Member& directory);
     [[nodiscard]] Status take(std::uint64_t bytes, std::uint64_t inodes);
-    /// As a process of this umask makes it.
+    /// As a process of the user's umask makes it.
     [[nodiscard]] mode_t mode_of(const Member& member) const;
+    /// Its mode when it is made is another, for its attributes or because of this process.
+    [[nodiscard]] bool has_mode_for_now(const Member& member) const;
     [[nodiscard]] int here() const { return here_ ? here_.get() : top_.get(); }
     [[nodiscard]] Error failed(const Parts& parts, int cause) const;
 
     UniqueFd top_;
     std::string path_;
     UnpackLimits limits_;
-    Maker maker_ = Maker::self();
+    std::uint16_t own_umask_ = Maker::self().umask;
     Parts way_;      ///< To the directory that was entered last,
     UniqueFd here_;  ///< and it; nothing: the top.
     UniqueFd file_;

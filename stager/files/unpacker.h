@@ -1,8 +1,6 @@
-// What is in an archive, member by member, while it still arrives?
+// Unpacks an archive, member by member, while it still arrives.
 //
-// libarchive reads it: a tar from front to back, plain or compressed by gzip, zstd, xz, bzip2
-// or lz4; a zip once its end is here, where its directory is, because only that tells modes and
-// links. What it finds goes to the tree (unpack_tree.h), which judges where it may come.
+// What archive_reader.h finds goes to the tree (unpack_tree.h), which judges where it may come.
 #pragma once
 
 #include "stager/files/arrived_bytes.h"

@@ -249,6 +249,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         places_.has_cache && entry.size >= kPartOfMin && entry.size <= kPartOfMax;
     order.target.lock_patience = kLockPatience;
     order.target.archive = spec.is_unpacked ? spec.source : "";
+    order.target.umask = wishes_.umask;
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
     order.is_library = is_library;

@@ -128,6 +128,36 @@ END
   wait_for 10 nothing_there || { for one in "${NODES[@]}"; do lab on "$one" find /tmp/d; done; false; }
 }
 
+@test "one wrong bit in a .tar.gz or a .tar.lz4 fails the job" {
+  local bend='import sys
+for one in sys.argv[1:]:
+    data = bytearray(open(one, "rb").read())
+    data[len(data) // 2] ^= 16
+    open(one, "wb").write(data)'
+  as_alice bash -c "seq 100000 > data; tar -czf a.tar.gz data; tar -cf - data | lz4 -q > a.tar.lz4
+    python3 -c '$bend' a.tar.*; ! gzip -t a.tar.gz && ! lz4 -tq a.tar.lz4"
+  place /tmp/d
+  local one
+  for one in a.tar.gz a.tar.lz4; do
+    srun_fails --stage-file="$one:/tmp/d/x:extract"
+    sentence "$OUT" '[^ ]*' "$T/$one" 'is damaged or cut off'
+  done
+  wait_for 10 nothing_there
+}
+
+@test "modes are cut by the umask of the submission: of srun, sbatch, a step; SLURM_UMASK is the stronger" {
+  as_alice bash -c 'mkdir data && echo secret > data/f && chmod 777 data && chmod 666 data/f && tar -cf a.tar data'
+  place /tmp/d
+  local look='stat -c %a /tmp/d/x /tmp/d/x/data /tmp/d/x/data/f | paste -sd,'
+  as_alice bash -c "umask 077; srun -N2 --stage-file=a.tar:/tmp/d/x:extract+temp bash -c '$look'" > "$WORK/out"
+  [ "$(sort -u "$WORK/out")" = 700,700,600 ] || { cat "$WORK/out"; false; }
+  as_alice bash -c "umask 077; SLURM_UMASK=0002 srun -N2 --stage-file=a.tar:/tmp/d/x:extract+temp bash -c '$look'" > "$WORK/out"
+  [ "$(sort -u "$WORK/out")" = 775,775,664 ] || { cat "$WORK/out"; false; }
+  local step='srun -N1 --stage-file=a.tar:/tmp/d/y:extract+temp stat -c %a /tmp/d/y/data/f'
+  as_alice bash -c "umask 027; sbatch -W -N2 -o out.batch --stage-file=a.tar:/tmp/d/x:extract+temp --wrap '$look; umask; $step'"
+  [ "$(paste -sd' ' "$WORK/out.batch")" = '750,750,640 0027 640' ] || { cat "$WORK/out.batch"; false; }
+}
+
 @test "a node without room for what is in it is named" {
   head -c 30000000 /dev/zero > "$WORK/zeros"
   chown 2001:2001 "$WORK/zeros"
@@ -160,4 +190,33 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   wait_job "$JOB" FAILED
   no_rank_ran "$OUT"
   wait_for 20 nothing_half_done || { for one in "${NODES[@]}"; do lab on "$one" find /tmp/d | head; done; false; }
+}
+
+# staged_archives: what stagecast makes of $WORK/archives, each by its line of the list there, in $WORK/got.
+staged_archives() {
+  install -m 755 "$CLUSTER_TESTS/lib/archive_table.py" "$CLUSTER_DIR/srv/"
+  as_alice bash -c 'cd archives && srun -N1 --stage-file=@list bash -c "cp -a \$STAGECAST_DIR/got ../got"' > "$WORK/out" 2>&1 \
+    || { cat "$WORK/out"; return 1; }
+}
+
+@test "odd archives of each format: the table in docs/ARCHIVES.md is what comes of them beside tar and unzip" {
+  install -m 755 "$CLUSTER_TESTS/lib/archive_table.py" "$CLUSTER_DIR/srv/"
+  as_alice bash -c 'mkdir archives && python3 /srv/archive_table.py make archives'
+  staged_archives
+  as_alice python3 /srv/archive_table.py table archives got > "$WORK/table" 2> "$WORK/why"
+  diff <(grep '^|' "$CLUSTER_TESTS/../../docs/ARCHIVES.md") "$WORK/table" || { cat "$WORK/why"; false; }
+}
+
+@test "archives of other people's software are what tar and unzip make of them" {
+  local one
+  [ -d "${REAL_ARCHIVES:-}" ] || skip "REAL_ARCHIVES names no directory of archives (Debian's .orig.tar.*, npm's .tgz, .zip)"
+  mkdir "$WORK/archives"
+  cp "$REAL_ARCHIVES"/* "$WORK/archives/"
+  for one in "$WORK/archives"/*; do one=${one##*/}; echo "$one:got/$one:extract"; done > "$WORK/list"
+  mv "$WORK/list" "$WORK/archives/list"
+  chown -R 2001:2001 "$WORK/archives"
+  staged_archives
+  rm "$WORK/archives/list"
+  as_alice python3 /srv/archive_table.py compare archives got > "$WORK/differ" 2>&1
+  [ ! -s "$WORK/differ" ] || { cat "$WORK/differ"; false; }
 }

@@ -7,6 +7,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/small_world.h"
 #include "tests/unit/files/archives.h"
+#include "tests/unit/files/zips.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -93,9 +94,14 @@ std::vector<FuzzSeed> fuzz_seeds() {
     through.symlink("l", "/outside").symlink("m", "../outside/kept").file("m", "over it");
     test::Tar top;
     top.directory("./", 0500).directory("a/b/c", 0).file("a/g", std::string(2000, 'x'));
+    test::Zip zip;
+    zip.file("d/", "", {.mode = 040755}).file("d/r\xc3\xa9", "content", {.flags = 0x800});
+    zip.file("l", "d", {.mode = 0120777}).file("dos\\f", "x", {.made_by = 0});
     return {{"all_kinds", owned(all.bytes())},
             {"links", owned(through.bytes())},
-            {"top", owned(top.bytes())}};
+            {"top", owned(top.bytes())},
+            {"zip", owned(zip.bytes("comment"))},
+            {"zip_behind", owned("#!/bin/sh\n" + zip.bytes())}};
 }
 
 }  // namespace stage

@@ -55,7 +55,9 @@ LIBRARY = {
     "slurm/": ["spank", "stager/daemon/slurm_query.", "stager/daemon/slurm_nodes."]
     + ["stager/daemon/slurm_releases."],
     "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],
-    "archive": ["stager/files/unpacker."],
+    "archive": ["stager/files/archive_handle.", "stager/files/read_trouble."],
+    "zlib.h": ["stager/files/gzip_stream.", "stager/files/zip_directory."],
+    "lz4": ["stager/files/lz4_stream."],
     "zstd.h": ["transport/run/block_codec."],
     "intel-ipsec-mb.h": ["transport/seal/ipsec_gcm.", "transport/seal/algorithms."],
     "catch2/": [],

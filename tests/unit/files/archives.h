@@ -29,6 +29,13 @@ class Tar {
     /// '3' and '4': devices, '6': a pipe.
     Tar& other(const std::string& name, char type) { return add(name, type, 0644, 0, ""); }
 
+    /// Records ("27 mtime=-99.25\n") of the member that comes next.
+    Tar& pax(const std::string& records) {
+        add("pax", 'x', 0644, records.size(), "");
+        bytes_ += records;
+        return pad();
+    }
+
     [[nodiscard]] std::string unfinished() const { return bytes_; }
     [[nodiscard]] std::string bytes() const { return bytes_ + std::string(1024, '\0'); }
 

@@ -1,6 +1,6 @@
 // Does an archive arrive as what is in it, whole or absent, and nowhere else?
 #include "tests/unit/files/archives.h"
-#include "tests/unit/files/scratch.h"
+#include "tests/unit/files/unpacking.h"
 
 #include <catch2/catch.hpp>
 
@@ -19,20 +19,9 @@ using test::said;
 using test::Scratch;
 using test::status_of;
 using test::Tar;
+using test::unpacking;
 using test::Wish;
 using Names = std::vector<std::string>;
-
-/// What unpacking `bytes` below `to` as "t" says.
-std::string unpacking(const std::string& bytes, const Scratch& to, std::uint64_t max = 0) {
-    const Scratch from;
-    const std::string path = from.write("x.tar", bytes);
-    const std::vector<Wish> wishes{
-        {.source = path, .root = to.path(), .below = "t", .is_unpacked = true}};
-    SinkConfig config = test::sink_config(wishes);
-    config.bytes_max = max;
-    FileSink sink{std::move(config)};
-    return said(test::deliver(test::object_of(wishes), sink, 3));
-}
 
 /// As `zstd` would make it smaller.
 std::string pressed(const std::string& bytes) {
@@ -124,13 +113,74 @@ TEST_CASE("devices and pipes are refused, set-user-id bits are dropped") {
     check_refused(Tar{}.other("null", '3'), "null", "is a device, a pipe or a socket");
     check_refused(Tar{}.other("disk", '4'), "disk", "is a device, a pipe or a socket");
     check_refused(Tar{}.other("fifo", '6'), "fifo", "is a device, a pipe or a socket");
-    check_refused(Tar{}.file("d", "").directory("d"), "d", "something else before");
-    check_refused(Tar{}.directory("d").file("d", ""), "d", "was a directory before");
+    check_refused(Tar{}.directory("d").file("d/f", "").file("d", ""),
+                  "d",
+                  "was a directory with something in it before");
     const Scratch to;
     const std::string bytes = Tar{}.file("su", "x", 06755).directory("sticky", 07755).bytes();
     REQUIRE(unpacking(bytes, to) == "ok");
     CHECK((status_of(to.path("t/su")).st_mode & 07000U) == 0);
     CHECK((status_of(to.path("t/sticky")).st_mode & 07000U) == 0);
+}
+
+TEST_CASE("a member that comes again is what it was last, as tar does it") {
+    const Scratch to;
+    Tar tar;
+    tar.directory("a").file("a/f", "1").hard_link("a/f", "a/f").hard_link("./a//f", "a/./f");
+    tar.symlink("l", "a").hard_link("l", "l").hard_link("h", "a/f").hard_link("a/f", "h");
+    tar.file("was", "a file").directory("was").file("was/f", "2");
+    tar.directory("empty").file("empty", "3").symlink("to", "was").directory("to");
+    tar.file("to/f", "4");
+    REQUIRE(unpacking(tar.bytes(), to) == "ok");
+    CHECK(to.names() == Names{"t/a/f", "t/empty", "t/h", "t/l", "t/to/f", "t/was/f"});
+    CHECK(content_of(to.path("t/a/f")) == "1");
+    CHECK(content_of(to.path("t/l/f")) == "1");
+    CHECK(content_of(to.path("t/was/f")) == "2");
+    CHECK(content_of(to.path("t/empty")) == "3");
+    CHECK(status_of(to.path("t/a/f")).st_ino == status_of(to.path("t/h")).st_ino);
+    check_refused(Tar{}.hard_link("h", "h"), "h", "is a link to itself, and no file before it");
+    check_refused(Tar{}.directory("d").hard_link("d", "d"), "d", "is a link to itself");
+}
+
+TEST_CASE("a pax time before 1970 keeps its fraction") {
+    const auto time = [](const std::string& text) {
+        const Scratch to;
+        const std::string record = " mtime=" + text + "\n";
+        const std::string line = std::to_string(record.size() + 2) + record;
+        Tar tar;
+        REQUIRE(unpacking(tar.pax(line).file("f", "x").bytes(), to) == "ok");
+        return mtime_of(status_of(to.path("t/f")));
+    };
+    CHECK(time("-99.25") == FileTime{-100, 750'000'000});
+    CHECK(time("-99") == FileTime{-99, 0});
+    CHECK(time("99.25") == FileTime{99, 250'000'000});
+}
+
+TEST_CASE("modes are cut by the umask of the user, whatever this process has") {
+    const mode_t own = ::umask(027);
+    for (const unsigned bits : {0U, 2U, 022U, 077U, 0777U}) {
+        const auto umask = static_cast<std::uint16_t>(bits);
+        CAPTURE(umask);
+        const Scratch to;
+        Tar tar;
+        tar.directory("d", 0777).file("d/all", "x", 0777).file("d/few", "x", 0640);
+        tar.file("implied/f", "x", 0666).file("d/read", "x", 0444);
+        REQUIRE(unpacking(tar.bytes(), to, 0, "x.tar", umask) == "ok");
+        const auto mode = [&](const std::string& name) {
+            return status_of(to.path("t/" + name)).st_mode & 07777U;
+        };
+        const unsigned rest = 0777U & ~unsigned{umask};
+        if (umask != 0777 || test::is_root()) {
+            CHECK(mode("") == rest);
+            CHECK(mode("d") == rest);
+            CHECK(mode("d/all") == rest);
+            CHECK(mode("d/few") == (0640U & rest));
+            CHECK(mode("d/read") == (0444U & rest));
+            CHECK(mode("implied") == rest);
+            CHECK(mode("implied/f") == (0666U & rest));
+        }
+    }
+    ::umask(own);
 }
 
 TEST_CASE("what an archive unpacks to is bounded") {
@@ -158,7 +208,7 @@ TEST_CASE("an archive that is cut off or damaged is one sentence, and nothing is
     CHECK_THAT(unpacking(noise, to), Contains("x.tar: is no archive that can be unpacked"));
     CHECK_THAT(unpacking("", to), Contains("x.tar: is no archive that can be unpacked"));
     CHECK_THAT(unpacking("PK\x03\x04 and then nothing of a zip", to),
-               Contains("x.tar: is no archive that can be unpacked"));
+               Contains("x.tar: is damaged or cut off (the directory at the zip's end is"));
     CHECK(to.names().empty());
 }
 
@@ -217,6 +267,25 @@ TEST_CASE("a tree that holds the archive is not replaced by what is in it") {
     CHECK_THAT(said(test::deliver(test::object_of(wishes), sink, 1)),
                Contains("/t: the source lies in it"));
     CHECK(from.names() == Names{"t/x.tar"});
+}
+
+TEST_CASE("a mount point is named before anything is made") {
+    if (!test::is_root()) {
+        WARN("needs root for a mount");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string path = from.write("x.tar", Tar{}.file("a", "x").bytes());
+    const std::string sentence = test::in_child([&]() -> std::string {
+        const std::vector<Wish> wishes{
+            {.source = path, .root = to.path(), .below = "small", .is_unpacked = true}};
+        FileSink sink{test::sink_config(wishes)};
+        return test::mount_small(to.path("small"), 100 * 4096)
+                   ? said(sink.look(test::object_of(wishes)[0]))
+                   : "not here";
+    });
+    CHECK_THAT(sentence, Contains("/small: ") && Contains("it is a mount point"));
 }
 
 TEST_CASE("a directory can't be unpacked, and room is looked for") {
