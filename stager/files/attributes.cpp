@@ -1,6 +1,6 @@
 #include "stager/files/attributes.h"
 
-#include "stager/files/disk_io.h"
+#include "stager/control/umask.h"
 #include "transport/base/unique_fd.h"
 
 #include <fcntl.h>
@@ -32,9 +32,12 @@ unsigned little_endian(Bytes two) {
     return std::to_integer<unsigned>(two[0]) | (std::to_integer<unsigned>(two[1]) << 8U);
 }
 
-/// What the file system or the caller's rights don't allow is left out.
+/// What the file system or the caller's rights don't allow is left out, and what the file
+/// system has no room for beside a file: ext4 has 4 KiB for all attributes of one. (A disk that
+/// is full has no room for the file either.)
 bool is_left_out(int cause) {
-    return cause == EOPNOTSUPP || cause == EPERM || cause == EACCES || cause == EINVAL;
+    return cause == EOPNOTSUPP || cause == EPERM || cause == EACCES || cause == EINVAL ||
+           cause == ENOSPC || cause == E2BIG || cause == ERANGE;
 }
 
 std::string proc_path(int directory, const std::string& name) {
@@ -158,19 +161,7 @@ void keep_owner_and_mode(int fd, const OwnerAndMode& wanted) {
 
 Maker Maker::self() {
     Maker maker{.uid = ::geteuid(), .gid = ::getegid()};
-    std::array<char, 4096> text{};
-    const UniqueFd status{::open("/proc/self/status", O_RDONLY | O_CLOEXEC)};
-    if (!status || read_fully(status.get(), std::as_writable_bytes(std::span{text}), 0) < 0) {
-        return maker;
-    }
-    const std::string_view all{text.data(), text.size() - 1};
-    constexpr std::string_view kKey = "Umask:\t";
-    const std::size_t at = all.find(kKey);
-    if (at != std::string_view::npos) {
-        const char* digits = text.data() + at + kKey.size();
-        const unsigned long mask = std::strtoul(digits, nullptr, 8);
-        maker.umask = static_cast<std::uint16_t>(mask & 0777U);
-    }
+    maker.umask = process_umask().value_or(maker.umask);
     return maker;
 }
 

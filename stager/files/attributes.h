@@ -3,7 +3,7 @@
 // As far as the caller may: a user can give a file to a group of theirs, root to anybody. Who
 // can't keep the owner or group must not keep the bits that lend their rights; who can't keep
 // an ACL must not keep the rights of its mask, which stand where the group's do. A file system
-// that knows no attributes or no such times goes without.
+// that knows no attributes, has no room for one or knows no such times goes without.
 #pragma once
 
 #include "stager/files/tree_node.h"

@@ -125,3 +125,20 @@ PYTHON
   sums=$(cd "$WORK/tree" && sha256sum holes plain | cut -c 1-64 | xargs)
   for node in "${NODES[@]}"; do grep -qx "$node $sums plain value 02000400d2070000 True" "$OUT"; done
 }
+
+@test "a user attribute that ext4 has no room for is left out; the file, the tree and the archive are there" {
+  as_alice python3 -c 'import io, os, tarfile
+os.mkdir("tree")
+for name in "file", "tree/f":
+    with open(name, "w") as file:
+        file.write("1")
+    os.setxattr(name, "user.note", b"h" * 5000)
+with tarfile.open("a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+    one = tarfile.TarInfo("f")
+    one.size = 1
+    one.pax_headers = {"SCHILY.xattr.user.note": "h" * 5000}
+    tar.addfile(one, io.BytesIO(b"1"))' || skip "the directory of submission takes no such attribute"
+  as_alice srun -N3 --stage-file=file --stage-file=tree --stage-file=a.tar::extract \
+    sh -c 'cat $STAGECAST_DIR/file $STAGECAST_DIR/tree/f $STAGECAST_DIR/a/f; echo' > "$WORK/out" 2>&1 || { cat "$WORK/out"; false; }
+  [ "$(sort "$WORK/out" | uniq -c | tr -s ' ')" = ' 3 111' ] || { cat "$WORK/out"; false; }
+}

@@ -1,8 +1,11 @@
 // What may a group do where an ACL can't be kept?
 #include "stager/files/attributes.h"
 
+#include "tests/unit/files/scratch.h"
+
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +46,20 @@ TEST_CASE("only what is made right at once needs no second word") {
     ::umask(before);
     CHECK(Maker::self().umask == before);
     CHECK(Maker::self().uid == ::geteuid());
+}
+
+TEST_CASE("an attribute that there is no room for is left out, and the others stay") {
+    const test::Scratch scratch;
+    const UniqueFd file{::open(scratch.write("f", "x").c_str(), O_RDWR | O_CLOEXEC)};
+    TreeNode node;
+    // More than the kernel takes for any file system; ext4 says no to much less.
+    node.attributes = {
+        {.name = "user.large", .value = std::vector<std::byte>(kMaxAttributeBytes + 1)},
+        {.name = "user.small", .value = std::vector<std::byte>(3)}};
+    CHECK(keep_user_attributes(file.get(), node));
+    for (const TreeAttribute& kept : read_attributes(file.get())) {
+        CHECK(kept == node.attributes[1]);
+    }
 }
 
 TEST_CASE("only what a user may hand on is carried") {
