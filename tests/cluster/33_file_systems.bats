@@ -127,17 +127,19 @@ PYTHON
 }
 
 @test "a user attribute that ext4 has no room for is left out; the file, the tree and the archive are there" {
-  as_alice python3 -c 'import io, os, tarfile
+  # (Where the directory of submission takes no such attribute, file and tree have none.)
+  as_alice python3 -c 'import contextlib, io, os, tarfile
 os.mkdir("tree")
 for name in "file", "tree/f":
     with open(name, "w") as file:
         file.write("1")
-    os.setxattr(name, "user.note", b"h" * 5000)
+    with contextlib.suppress(OSError):
+        os.setxattr(name, "user.note", b"h" * 5000)
 with tarfile.open("a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
     one = tarfile.TarInfo("f")
     one.size = 1
     one.pax_headers = {"SCHILY.xattr.user.note": "h" * 5000}
-    tar.addfile(one, io.BytesIO(b"1"))' || skip "the directory of submission takes no such attribute"
+    tar.addfile(one, io.BytesIO(b"1"))'
   as_alice srun -N3 --stage-file=file --stage-file=tree --stage-file=a.tar::extract \
     sh -c 'cat $STAGECAST_DIR/file $STAGECAST_DIR/tree/f $STAGECAST_DIR/a/f; echo' > "$WORK/out" 2>&1 || { cat "$WORK/out"; false; }
   [ "$(sort "$WORK/out" | uniq -c | tr -s ' ')" = ' 3 111' ] || { cat "$WORK/out"; false; }
