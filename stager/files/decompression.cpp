@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace stage {
 namespace {
@@ -11,7 +12,8 @@ using namespace std::string_view_literals;
 
 /// Nobody packs more often; each costs memory.
 constexpr int kMaxLayers = 8;
-constexpr std::size_t kMagicBytes = 8;
+constexpr std::size_t kMagicBytes = 10;
+constexpr std::size_t kFrameHeadBytes = 8;
 constexpr std::size_t kStepBytes = 256U << 10U;
 
 struct Magic {
@@ -33,15 +35,24 @@ constexpr std::array kMagics{
     Magic{"BZh"sv, filtered<Filter::bzip2>},
 };
 
+/// A tar's first member may be called BZhang: what tells is the block that follows, the first
+/// one or the mark of the end.
+bool has_block(const Magic& magic, std::string_view head) {
+    return magic.bytes != "BZh"sv ||
+           (head.size() >= kMagicBytes && head[3] >= '1' && head[3] <= '9' &&
+            (head.substr(4, 6) == "1AY&SY"sv || head.substr(4, 6) == "\x17rE8P\x90"sv));
+}
+
 /// A frame that decoders of zstd and of lz4 skip, and pzstd begins with: the bytes of it that
 /// are behind its head.
 std::optional<std::uint32_t> skippable(std::string_view head) {
-    if (head.size() < kMagicBytes || (static_cast<unsigned char>(head[0]) & 0xf0U) != 0x50 ||
+    if (head.size() < kFrameHeadBytes ||
+        (static_cast<unsigned char>(head[0]) & 0xf0U) != 0x50 ||
         head.substr(1, 3) != "\x2a\x4d\x18"sv) {
         return std::nullopt;
     }
     std::uint32_t size = 0;
-    for (std::size_t i = kMagicBytes; i-- > 4;) {
+    for (std::size_t i = kFrameHeadBytes; i-- > 4;) {
         size = (size << 8U) | static_cast<unsigned char>(head[i]);
     }
     return size;
@@ -54,23 +65,26 @@ Decompression::Decompression(ArrivedBytes& bytes, ReadTrouble& trouble) : troubl
 }
 
 bool Decompression::open() {
+    std::vector<std::byte> head;
     for (int layers = 0; layers <= kMaxLayers;) {
-        std::vector<std::byte> head(kMagicBytes);
-        const std::int64_t count = read_all(plain(), head);
-        if (count < 0) {
+        if (!fill(head)) {
             return false;
         }
-        head.resize(static_cast<std::size_t>(count));
         const std::string_view text{reinterpret_cast<const char*>(head.data()), head.size()};
         if (const auto rest = skippable(text)) {
-            if (!skip(*rest)) {
+            const std::size_t held = head.size() - kFrameHeadBytes;
+            const std::size_t dropped = std::min<std::size_t>(*rest, held);
+            head.erase(head.begin(),
+                       head.begin() + static_cast<std::ptrdiff_t>(kFrameHeadBytes + dropped));
+            if (!skip(*rest - dropped)) {
                 return false;
             }
             continue;
         }
-        const auto* const magic = std::ranges::find_if(
-            kMagics, [&](const Magic& one) { return text.starts_with(one.bytes); });
-        streams_.push_back(stream_again(std::move(head), plain()));
+        const auto* const magic = std::ranges::find_if(kMagics, [&](const Magic& one) {
+            return text.starts_with(one.bytes) && has_block(one, text);
+        });
+        streams_.push_back(stream_again(std::exchange(head, {}), plain()));
         if (magic == kMagics.end()) {
             return true;
         }
@@ -81,6 +95,15 @@ bool Decompression::open() {
     trouble_.set({.kind = ReadTrouble::Kind::unsupported,
                   .why = "compressed more than " + std::to_string(kMaxLayers) + " times"});
     return false;
+}
+
+/// With what a magic may have, or with all that there is.
+bool Decompression::fill(std::vector<std::byte>& head) {
+    const std::size_t held = head.size();
+    head.resize(kMagicBytes);
+    const std::int64_t count = read_all(plain(), MutableBytes{head}.subspan(held));
+    head.resize(held + static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
+    return count >= 0;
 }
 
 bool Decompression::skip(std::uint64_t count) {

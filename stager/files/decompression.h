@@ -21,6 +21,7 @@ class Decompression {
     [[nodiscard]] bool finish();
 
   private:
+    [[nodiscard]] bool fill(std::vector<std::byte>& head);
     [[nodiscard]] bool skip(std::uint64_t count);
 
     ReadTrouble& trouble_;

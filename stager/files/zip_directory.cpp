@@ -19,6 +19,7 @@ constexpr std::size_t kEnd64Bytes = 56;
 constexpr std::size_t kEntryBytes = 46;
 constexpr std::uint64_t kDirectoryBytesMax = 1U << 30U;
 constexpr std::uint32_t kIn64 = 0xffffffffU;
+constexpr std::uint16_t kIn64Disk = 0xffffU;
 constexpr unsigned kExtra64 = 0x0001;
 constexpr unsigned kExtraUnicodePath = 0x7075;
 constexpr unsigned kMadeByDos = 0;
@@ -123,6 +124,11 @@ class Finder {
     }
 
     std::optional<ZipDirectory> list(std::uint64_t end_at) {
+        if (u16(end_, 4) != 0 && u16(end_, 4) != kIn64Disk) {
+            trouble_.set({.kind = ReadTrouble::Kind::unsupported,
+                          .why = "it is the last part of a zip of several"});
+            return std::nullopt;
+        }
         const std::optional<Where> there = where(end_at);
         if (!there) {
             return std::nullopt;

@@ -156,14 +156,16 @@ TEST_CASE("members, frames and compressions over each other are all taken off") 
     };
     // (A frame that says of itself that it is to be skipped, as pzstd writes it.)
     const std::string skipped{"\x50\x2a\x4d\x18\x04\0\0\0abcd", 12};
-    for (const std::string& bytes : {in_two(gzip),
-                                     in_two(lz4),
-                                     in_two(packed_by_zstd),
-                                     skipped + packed_by_zstd(tar),
-                                     skipped + lz4(tar) + skipped,
-                                     gzip(tar) + std::string(512, '\0'),
-                                     gzip(tar) + "a text behind it",
-                                     packed_by_zstd(gzip(lz4(tar)))}) {
+    for (const std::string& bytes :
+         {in_two(gzip),
+          in_two(lz4),
+          in_two(packed_by_zstd),
+          skipped + packed_by_zstd(tar),
+          std::string{"\x50\x2a\x4d\x18\0\0\0\0", 8} + skipped + lz4(tar),
+          skipped + lz4(tar) + skipped,
+          gzip(tar) + std::string(512, '\0'),
+          gzip(tar) + "a text behind it",
+          packed_by_zstd(gzip(lz4(tar)))}) {
         const Scratch to;
         CHECK(unpacking(bytes, to) == "ok");
         CHECK((content_of(to.path("t/f")) == content));
@@ -175,6 +177,19 @@ TEST_CASE("members, frames and compressions over each other are all taken off") 
     }
     CHECK_THAT(unpacking(often, to),
                Contains("can't be unpacked here (compressed more than 8 times)"));
+}
+
+TEST_CASE("a tar whose first name begins as a compressed one does is a tar") {
+    for (const char* const name : {"BZh9", "BZhang/data", "BZh91AY&S"}) {
+        const Scratch to;
+        CHECK(unpacking(Tar{}.file(name, "x").bytes(), to) == "ok");
+        CHECK(content_of(to.path(std::string{"t/"} + name)) == "x");
+    }
+    const Scratch to;
+    const std::string empty = packed("", archive_write_add_filter_bzip2);
+    CHECK_THAT(unpacking(empty, to), Contains("is no archive that can be unpacked"));
+    const std::string tar = Tar{}.file("f", "x").bytes();
+    CHECK(unpacking(empty + packed(tar, archive_write_add_filter_bzip2), to) == "ok");
 }
 
 TEST_CASE("a tar is whole if the mark of its end is there, and with it all before") {

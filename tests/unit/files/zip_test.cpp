@@ -116,6 +116,9 @@ TEST_CASE("what is refused of a zip says why, and damaged only what is") {
     std::string sum = zip;  // In the directory only.
     sum[sum.find("PK\x01\x02") + 16] ^= 1;
     CHECK_THAT(said(sum), Contains("x.zip: is damaged or cut off") && Contains("CRC32"));
+    std::string part = zip;
+    part[part.size() - 18] = 1;
+    CHECK_THAT(said(part), Contains("can't be unpacked here (it is the last part of a zip"));
     std::string count = zip;
     count[count.size() - 12] = 3;
     CHECK_THAT(said(count), Contains("the directory of the zip lacks entries"));
