@@ -10,7 +10,7 @@ namespace {
 /// One environment string may be 128 KiB long; longer ones break the exec of the job's tasks.
 constexpr std::size_t kMaxFilesBytes = 96U << 10U;
 
-/// `directory` in front of the job's LD_LIBRARY_PATH, once.
+/// `directory` in front of the job's LD_LIBRARY_PATH, once. Its $ORIGIN is for the loader.
 void publish_libraries(SpankHandle& handle, std::string directory) {
     constexpr const char* kVariable = "LD_LIBRARY_PATH";
     directory.pop_back();  // The slash.

@@ -1,7 +1,7 @@
 // What does a job see of its stage, in its environment?
 //
-// Where its directory and its files are, whether all of them are there, and its libraries by
-// LD_LIBRARY_PATH.
+// Where its directory and its files are, whether all of them are there, and by LD_LIBRARY_PATH
+// what leads its programs to their libraries (decisions/0040).
 #pragma once
 
 #include "spank/spank_handle.h"

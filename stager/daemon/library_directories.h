@@ -1,7 +1,7 @@
-// Adds to a verdict the directories that a stage placed libraries in.
+// Adds to a verdict what leads programs to the libraries that a stage placed.
 //
-// They stand behind the paths, each with a slash at its end, for the job's LD_LIBRARY_PATH. The
-// worker names them: only it has seen whose they are, and whether a library is there at all.
+// Entries for the job's LD_LIBRARY_PATH, each with a slash at its end, stand behind the paths.
+// The worker names them: only it has seen whose the libraries are, and whether any is there.
 #pragma once
 
 #include "stager/control/message.h"

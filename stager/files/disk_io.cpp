@@ -5,7 +5,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <vector>
 
 namespace stage {
 
@@ -44,6 +46,25 @@ bool write_fully(int fd, Bytes bytes, std::uint64_t offset) {
             return false;
         }
         done += static_cast<std::size_t>(count);
+    }
+    return true;
+}
+
+bool has_same_bytes(int one, int other, std::uint64_t size) {
+    constexpr std::size_t kStep = 256U << 10U;
+    std::vector<std::byte> left(kStep);
+    std::vector<std::byte> right(kStep);
+    for (std::uint64_t at = 0; at < size; at += kStep) {
+        const std::size_t count =
+            static_cast<std::size_t>(std::min<std::uint64_t>(kStep, size - at));
+        const MutableBytes a = MutableBytes{left}.first(count);
+        const MutableBytes b = MutableBytes{right}.first(count);
+        errno = 0;
+        if (read_fully(one, a, at) != static_cast<std::int64_t>(count) ||
+            read_fully(other, b, at) != static_cast<std::int64_t>(count) ||
+            !std::equal(a.begin(), a.end(), b.begin())) {
+            return false;
+        }
     }
     return true;
 }

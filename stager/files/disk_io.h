@@ -15,6 +15,9 @@ namespace stage {
 /// Writes all of it. False and errno otherwise.
 [[nodiscard]] bool write_fully(int fd, Bytes bytes, std::uint64_t offset);
 
+/// True if the two agree from the beginning to `size`. False and errno 0 where they don't.
+[[nodiscard]] bool has_same_bytes(int one, int other, std::uint64_t size);
+
 /// Makes the empty file as long as it will be. All its room is taken before the first byte, but
 /// in memory: there that takes 0.3 s a GB, during which the blocks that come find their disk
 /// thread busy, and places nothing better. The errno, or 0.

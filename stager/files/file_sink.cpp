@@ -140,49 +140,66 @@ Status FileSink::decide_all() {
     leaves_.resize(missing_);
     held_.resize(missing_);
     places_.resize(manifest_->entries.size());
+    std::vector<SinkOrder> orders;
+    for (const ManifestEntry& entry : manifest_->entries) {
+        Result<SinkOrder> order = config_.order_of(entry);
+        if (!order) {
+            return std::move(order).error();
+        }
+        orders.push_back(*std::move(order));
+    }
+    weigh_programs(orders);
     for (std::size_t index = 0; index < places_.size(); ++index) {
-        if (Status decided = decide(index); !decided) {
+        if (Status decided = decide(index, std::move(orders[index])); !decided) {
             return decided;
         }
     }
     if (Status apart = check_nesting(); !apart) {
         return apart;
     }
+    if (Status served = check_needed_paths(); !served) {
+        return served;
+    }
     return check_space();
 }
 
-Status FileSink::decide(std::size_t index) {
+Status FileSink::decide(std::size_t index, SinkOrder order) {
     const ManifestEntry& entry = manifest_->entries[index];
-    Result<SinkOrder> order = config_.order_of(entry);
-    if (!order) {
-        return std::move(order).error();
-    }
     Place& place = places_[index];
-    place.is_optional = order->is_optional;
-    place.is_temporary = order->is_temporary;
-    place.is_library = order->is_library;
-    place.is_outside = order->target.place.root != config_.list_directory &&
-                       !order->target.place.root.starts_with(config_.list_directory + '/');
+    place.is_optional = order.is_optional;
+    place.is_temporary = order.is_temporary;
+    place.is_library = order.is_library;
+    place.is_of_program = order.is_of_program;
+    place.is_for_all = order.is_for_all;
+    place.needed_paths = std::move(order.needed_paths);
+    place.is_outside = order.target.place.root != config_.list_directory &&
+                       !order.target.place.root.starts_with(config_.list_directory + '/');
+    if (place.is_of_program && given_up_.contains(entry.spec)) {
+        return {};
+    }
     if (!entry.trouble.empty()) {
         return give_up(index, Error{entry.blame, entry.trouble});
     }
-    const std::string path = order->target.place.path();
+    const std::string path = order.target.place.path();
     if (!paths_.insert(path).second) {
         return Error{Blame::user, path + ": two files of the stage have this destination"};
     }
     if (config_.identity_of) {
-        order->target.source = config_.identity_of(index);
+        order.target.source = config_.identity_of(index);
     }
     if (config_.above) {
-        order->target.above_source = config_.above(index);
+        order.target.above_source = config_.above(index);
     }
-    order->target.page_room = page_shares_.take(entry.size);
+    order.target.page_room = page_shares_.take(entry.size);
     Result<std::unique_ptr<Target>> target =
-        decide_target(std::move(order->target), entry, config_);
+        decide_target(std::move(order.target), entry, config_);
     if (!target) {
         return give_up(index, std::move(target).error());
     }
     place.target = *std::move(target);
+    if (const auto& made = place.target->directory().made) {
+        made_.emplace(entry.spec, made);
+    }
     return {};
 }
 
@@ -324,8 +341,11 @@ Status FileSink::finish() {
     if (Status told = tell_named(); !told) {
         return told;
     }
-    Status named = give_names();
-    return named ? list_files() : named;
+    if (Status named = give_names(); !named) {
+        return named;
+    }
+    Status linked = link_libraries();
+    return linked ? list_files() : linked;
 }
 
 bool FileSink::is_closed_for_writing(const Place& place) {
@@ -358,7 +378,13 @@ Status FileSink::give_up(std::size_t index, Error why) {
         failure_ = why;
         return why;
     }
-    troubles_.push_back(std::move(why));
+    const bool is_of_program = places_[index].is_of_program;
+    if (!is_of_program || !given_up_.contains(manifest_->entries[index].spec)) {
+        troubles_.push_back(std::move(why));
+    }
+    if (is_of_program) {
+        give_up_program(manifest_->entries[index].spec);
+    }
     return {};
 }
 

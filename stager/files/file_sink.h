@@ -34,6 +34,10 @@ struct SinkOrder {
     bool is_optional = false;
     bool is_temporary = false;  ///< Outside the stage directory, but to be removed with it.
     bool is_library = false;    ///< In a directory that is made for a program's libraries.
+    /// The entries of its spec are a program and its libraries: all of them come, or none.
+    bool is_of_program = false;
+    bool is_for_all = false;  ///< A library, loaded by any program that loads the spec's file.
+    std::vector<std::string> needed_paths{};  ///< Must be on this node, or come to it.
 };
 
 struct SinkConfig {
@@ -144,6 +148,11 @@ class FileSink final : public BlockSink {
     [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
     /// Where entry `index` of the manifest is, absolute; "" for one in trouble. After finish().
     [[nodiscard]] std::string path(std::size_t index) const;
+    /// What finds the libraries that are here, for LD_LIBRARY_PATH, each with a slash at its
+    /// end: a directory, or one that $ORIGIN makes a program's own. After finish().
+    [[nodiscard]] const std::vector<std::string>& library_paths() const {
+        return library_paths_;
+    }
     /// Of `optional` files, why they are not here: each one sentence.
     [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
     /// Of all file blocks. After finish().
@@ -159,6 +168,9 @@ class FileSink final : public BlockSink {
         bool is_optional = false;
         bool is_temporary = false;
         bool is_library = false;
+        bool is_of_program = false;
+        bool is_for_all = false;
+        std::vector<std::string> needed_paths{};
         bool is_outside = false;  ///< Of the list directory.
         bool is_filled = false;   ///< By fill(), whole.
     };
@@ -171,7 +183,13 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status compare_manifest(std::size_t begin, Bytes bytes) const;
     [[nodiscard]] Status take_manifest();
     [[nodiscard]] Status decide_all();
-    [[nodiscard]] Status decide(std::size_t index);
+    [[nodiscard]] Status decide(std::size_t index, SinkOrder order);
+    void weigh_programs(std::vector<SinkOrder>& orders) const;
+    [[nodiscard]] Status check_needed_paths();
+    void give_up_program(std::uint16_t spec);
+    [[nodiscard]] Status link_libraries();
+    [[nodiscard]] Status check_jobs_libraries(const Place& program, std::size_t library) const;
+    [[nodiscard]] Status link_libraries_of(const Place& program, std::size_t library);
     [[nodiscard]] Status check_nesting() const;
     [[nodiscard]] Status check_space();
     [[nodiscard]] static Status add_needs(const Target& target,
@@ -224,7 +242,11 @@ class FileSink final : public BlockSink {
     std::vector<std::byte> manifest_bytes_;  ///< Its length is known from block 0 on.
     std::vector<bool> manifest_held_;
     std::optional<Manifest> manifest_;
-    std::vector<Place> places_;    ///< By manifest entry.
+    /// By spec: directories of libraries that this sink made. (Emptied before they go.)
+    std::map<std::uint16_t, std::shared_ptr<MadeDirectory>> made_;
+    std::vector<Place> places_;         ///< By manifest entry.
+    std::set<std::uint16_t> given_up_;  ///< Specs of programs.
+    std::vector<std::string> library_paths_;
     std::set<std::string> paths_;  ///< Of all targets: no two have one.
     std::vector<Error> troubles_;
     std::optional<Error> failure_;  ///< It has ended all: targets may not have begun.

@@ -47,7 +47,8 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
     std::uint64_t bytes = 0;
     for (const SourceOrder& order : orders) {
         Result<std::unique_ptr<SourceItem>> item =
-            open_source(order.path, order.is_plain, order.is_ownerless);
+            order.trouble ? Result<std::unique_ptr<SourceItem>>{*order.trouble}
+                          : open_source(order.path, order.is_plain, order.is_ownerless);
         if (!item && !order.is_optional) {
             return std::move(item).error();
         }

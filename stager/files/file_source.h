@@ -23,8 +23,9 @@ namespace stage {
 /// One file or directory to send.
 struct SourceOrder {
     std::uint16_t spec = 0;
-    std::string path;          ///< Absolute.
-    std::string line;          ///< ManifestEntry::line.
+    std::string path;                ///< Absolute.
+    std::string line;                ///< ManifestEntry::line.
+    std::optional<Error> trouble{};  ///< Why it can't be sent, whatever the file is.
     bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
     bool is_plain = false;     ///< Nothing but the bytes: of a file that is unpacked, not kept.
     bool is_ownerless = false;  ///< Of a tree that is compared: who owns what is no matter.

@@ -3,10 +3,7 @@
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/elf_needs.h"
-#include "stager/files/linker_cache.h"
 #include "transport/base/unique_fd.h"
-
-#include <boost/filesystem.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,37 +21,8 @@ struct Object {
     std::string path;
     ElfNeeds needs;
     const Object* by = nullptr;
+    bool is_systems = false;
 };
-
-std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-    for (std::size_t at = text.find(what); at != std::string::npos;
-         at = text.find(what, at + by.size())) {
-        text.replace(at, what.size(), by);
-    }
-}
-
-/// The directories of a path with colons. One with a token other than $ORIGIN is left out:
-/// what it means is the loader's secret.
-std::vector<std::string> directories_in(std::string_view path, const std::string& origin) {
-    std::vector<std::string> directories;
-    while (!path.empty()) {
-        const std::size_t end = path.find(':');
-        std::string one{path.substr(0, end)};
-        path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
-        replace_all(one, "${ORIGIN}", origin);
-        replace_all(one, "$ORIGIN", origin);
-        // (A relative one would depend on where the program is started.)
-        if (one.starts_with('/') && one.find('$') == std::string::npos) {
-            directories.push_back(std::move(one));
-        }
-    }
-    return directories;
-}
 
 Result<ElfNeeds> needs_of(const std::string& path) {
     struct stat status {};
@@ -74,91 +42,89 @@ Result<ElfNeeds> needs_of(const std::string& path) {
     return needs ? std::move(needs) : Result<ElfNeeds>{std::move(needs).error().within(path)};
 }
 
-LinkerCache read_list(const std::string& path) {
-    const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 ||
-        static_cast<std::uint64_t>(status.st_size) > kMaxLinkerCacheBytes) {
-        return {};
-    }
-    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-    const std::int64_t count = read_fully(file.get(), bytes, 0);
-    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
-    return parse_linker_cache(bytes);
-}
-
 class Closure {
   public:
-    Closure(std::string ld_library_path, const SystemLibraries& system)
-        : library_path_{std::move(ld_library_path)},
-          system_{system},
-          list_{read_list(system.list)} {}
+    Closure(const std::string& ld_library_path,
+            const std::string& work_dir,
+            const SystemLibraries& system)
+        : library_path_{ld_library_path}, defaults_{system} {
+        context_.work_dir = work_dir;
+    }
 
-    Result<std::vector<Library>> of(const std::string& program) {
+    Result<LibraryClosure> of(const std::string& program) {
         Result<ElfNeeds> needs = needs_of(program);
         if (!needs) {
             return std::move(needs).error();
         }
-        objects_.push_back({.path = real(program), .needs = *std::move(needs)});
+        objects_.push_back({.path = real_path(program), .needs = *std::move(needs)});
+        if (Status known = take_loader(); !known) {
+            return std::move(known).error();
+        }
         for (std::size_t i = 0; i < objects_.size(); ++i) {
             // (A deque: each stays where it is.)
             if (Status found = find_needs_of(objects_[i]); !found) {
                 return std::move(found).error();
             }
         }
-        return std::move(libraries_);
+        return std::move(closure_);
     }
 
   private:
-    static std::string real(const std::string& path) {
-        boost::system::error_code failed;
-        const auto canonical = boost::filesystem::canonical(path, failed);
-        return failed ? path : canonical.string();
-    }
+    [[nodiscard]] const Object& program() const { return objects_.front(); }
 
-    static std::string below(const std::string& directory, const std::string& name) {
-        return directory + '/' + name;
-    }
-
-    /// As it was found, or where it really is.
-    [[nodiscard]] bool is_systems(const std::string& path) const {
-        const auto lies_there = [&](const std::string& one) {
-            return std::ranges::any_of(system_.directories, [&](const std::string& directory) {
-                return one.starts_with(directory + '/');
-            });
-        };
-        return lies_there(path) || lies_there(real(path));
+    Status take_loader() {
+        const std::string loader = program().needs.interpreter;
+        closure_.is_program = !loader.empty();
+        if (!closure_.is_program) {
+            const Result<ElfNeeds> own = needs_of("/proc/self/exe");
+            context_.library_directory = own ? library_token_of(own->interpreter) : "lib";
+            return {};
+        }
+        context_.library_directory = library_token_of(loader);
+        if (loader.substr(loader.rfind('/') + 1).starts_with("ld-musl")) {
+            return Error{Blame::user,
+                         program().path + ": is of musl, libs knows the GNU C library's loader"}
+                .remedy("link it statically, or leave out libs");
+        }
+        if (!defaults_.is_systems(loader)) {
+            has_own_loader_ = true;
+            closure_.paths.push_back(loader);
+            defaults_.put_before(loader);
+        }
+        return {};
     }
 
     /// Where the loader would look for what `object` needs, in its order.
-    [[nodiscard]] std::vector<std::string> places_for(const std::string& name,
-                                                      const Object& object) const {
-        std::vector<std::string> places;
-        const auto add = [&](std::string_view path, const Object& from) {
-            for (const std::string& one : directories_in(path, directory_of(from.path))) {
-                places.push_back(below(one, name));
-            }
-        };
+    [[nodiscard]] std::vector<LibraryPlace> places_for(const std::string& name,
+                                                       const Object& object) const {
+        std::vector<LibraryPlace> places;
+        const auto add =
+            [&](std::string_view path, const Object& from, const char* separators) {
+                const std::string origin = directory_of(from.path);
+                for (LibraryPlace& one : places_in(path, separators, name, origin, context_)) {
+                    places.push_back(std::move(one));
+                }
+            };
         for (const Object* up = &object; up != nullptr && object.needs.runpath.empty();
              up = up->by) {
             if (up->needs.runpath.empty()) {
-                add(up->needs.rpath, *up);
+                add(up->needs.rpath, *up, ":");
             }
         }
-        add(library_path_, object);
-        add(object.needs.runpath, object);
-        const auto [begin, end] = list_.equal_range(name);
-        std::for_each(begin, end, [&](const auto& entry) { places.push_back(entry.second); });
-        for (const std::string& directory : system_.directories) {
-            places.push_back(below(directory, name));
-        }
+        add(library_path_, program(), ":;");
+        add(object.needs.runpath, object, ":");
+        std::ranges::move(defaults_.places_of(name), std::back_inserter(places));
         return places;
     }
 
     Status find_needs_of(const Object& object) {
         for (const std::string& name : object.needs.needed) {
-            Status found = known_.insert(name).second ? find(name, object) : Status{};
-            if (!found) {
+            const bool is_new = known_.insert(name).second;
+            Status found = !is_new                               ? Status{}
+                           : name.find('/') == std::string::npos ? find(name, object)
+                                                                 : find_by_path(name, object);
+            // (What the system's libraries need is the system's affair.)
+            if (!found && !object.is_systems) {
                 return found;
             }
         }
@@ -166,53 +132,102 @@ class Closure {
     }
 
     Status find(const std::string& name, const Object& object) {
-        const std::vector<std::string> places =
-            name.starts_with('/') ? std::vector{name} : places_for(name, object);
-        for (const std::string& path : places) {
-            Result<ElfNeeds> needs = needs_of(path);
-            if (needs && needs->machine == objects_.front().needs.machine) {
-                return keep(name, path, *std::move(needs), object);
+        for (const LibraryPlace& place : places_for(name, object)) {
+            Result<ElfNeeds> needs = needs_of(place.path);
+            if (needs && needs->machine == program().needs.machine) {
+                return keep(name, place, *std::move(needs), object);
             }
         }
+        return missing(name, object);
+    }
+
+    Error missing(const std::string& name, const Object& object) const {
         return Error{Blame::user,
-                     objects_.front().path + ": the library " + name + ", which " +
-                         (&object == &objects_.front() ? "it" : object.path) +
-                         " needs, is not found"}
+                     program().path + ": the library " + name + ", which " +
+                         (&object == &program() ? "it" : object.path) + " needs, is not found"}
             .remedy(
                 "check it with ldd(1), set LD_LIBRARY_PATH at submission, or leave out libs");
     }
 
+    /// The loader looks for it at this path and nowhere else.
+    Status find_by_path(const std::string& name, const Object& object) {
+        bool has_origin = false;
+        std::string path = with_tokens(name, directory_of(object.path), context_, has_origin);
+        if (has_origin) {
+            return Error{
+                Blame::user,
+                program().path + ": the library " + name +
+                    " is needed by a path from its own directory, and libs can't bring "
+                    "it there"}
+                .remedy("stage the directory that the program is installed in");
+        }
+        if (!path.starts_with('/') && !context_.work_dir.empty()) {
+            path = context_.work_dir + '/' + path;
+        }
+        Result<ElfNeeds> needs = needs_of(path);
+        if (!needs || needs->machine != program().needs.machine) {
+            return missing(name, object);
+        }
+        known_.insert(needs->name);
+        closure_.paths.push_back(path);
+        return add_object({.path = path, .needs = *std::move(needs), .by = &object});
+    }
+
     Status keep(const std::string& name,
-                const std::string& path,
+                const LibraryPlace& place,
                 ElfNeeds needs,
                 const Object& by) {
         known_.insert(needs.name);
-        // One with a path in its name is looked for nowhere else.
-        if (is_systems(path) || name.find('/') != std::string::npos) {
+        if (is_of_c_library(name)) {
+            return keep_of_c_library(name, place);
+        }
+        const bool is_systems = defaults_.is_systems(place.path);
+        std::vector<Library>& libraries = is_systems ? closure_.present : closure_.sent;
+        libraries.push_back({.name = name, .path = place.path});
+        return add_object({.path = place.path,
+                           .needs = std::move(needs),
+                           .by = &by,
+                           .is_systems = is_systems});
+    }
+
+    /// Only a loader of the same build can load it: the system's takes the system's. Another
+    /// loader finds its own where it is installed, unless $ORIGIN led to it.
+    Status keep_of_c_library(const std::string& name, const LibraryPlace& place) {
+        if (has_own_loader_ && place.is_by_origin && !name.starts_with("ld")) {
+            closure_.sent.push_back({.name = name, .path = place.path});
             return {};
         }
-        if (libraries_.size() == kMaxLibraries) {
-            return Error{Blame::user, objects_.front().path + ": needs too many libraries"};
+        if (has_own_loader_ && !defaults_.is_systems(place.path)) {
+            closure_.paths.push_back(place.path);
         }
-        libraries_.push_back({.name = name, .path = path});
-        objects_.push_back({.path = path, .needs = std::move(needs), .by = &by});
+        closure_.present.push_back({.name = name, .path = place.path});
+        return {};
+    }
+
+    Status add_object(Object object) {
+        if (closure_.sent.size() > kMaxLibraries || objects_.size() == kMaxClosureObjects) {
+            return Error{Blame::user, program().path + ": needs too many libraries"};
+        }
+        objects_.push_back(std::move(object));
         return {};
     }
 
     std::string library_path_;
-    SystemLibraries system_;
-    LinkerCache list_;
+    SearchContext context_;
+    LoaderDefaults defaults_;
+    bool has_own_loader_ = false;
     std::deque<Object> objects_;  ///< The program first.
-    std::vector<Library> libraries_;
+    LibraryClosure closure_;
     std::set<std::string> known_;  ///< Names that are found.
 };
 
 }  // namespace
 
-Result<std::vector<Library>> library_closure(const std::string& program,
-                                             const std::string& ld_library_path,
-                                             const SystemLibraries& system) {
-    return Closure{ld_library_path, system}.of(program);
+Result<LibraryClosure> library_closure(const std::string& program,
+                                       const std::string& ld_library_path,
+                                       const std::string& work_dir,
+                                       const SystemLibraries& system) {
+    return Closure{ld_library_path, work_dir, system}.of(program);
 }
 
 }  // namespace stage

@@ -16,6 +16,11 @@ Status FileSink::tell_begun() const {
             continue;
         }
         entries.push_back(use_entry(path(index)));
+        if (place.is_temporary && place.target->directory().made) {
+            // All of it goes, with what the job puts there.
+            const std::string directory = path(index).substr(0, path(index).rfind('/') + 1);
+            entries.push_back(removal_entry(directory, place.target->directory().fd.get()));
+        }
         if (!place.target->is_left() && !place.target->is_kept()) {
             entries.push_back(
                 entry_of(index, place.target->temporary_path() + list_mark(index)));
@@ -44,15 +49,19 @@ Status FileSink::tell(std::vector<std::string> entries) const {
     return entries.empty() || !config_.tell_left ? Status{} : config_.tell_left(entries);
 }
 
+/// Libraries first: where a program has its name, its libraries are whole.
 Status FileSink::give_names() {
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        Target* target = places_[index].target.get();
-        Status named = target != nullptr ? target->appear() : Status{};
-        if (!named) {
-            named = give_up(index, std::move(named).error());
-        }
-        if (!named) {
-            return named;
+    for (const bool is_library : {true, false}) {
+        for (std::size_t index = 0; index < places_.size(); ++index) {
+            Target* target = places_[index].target.get();
+            const bool is_next = target != nullptr && places_[index].is_library == is_library;
+            Status named = is_next ? target->appear() : Status{};
+            if (!named) {
+                named = give_up(index, std::move(named).error());
+            }
+            if (!named) {
+                return named;
+            }
         }
     }
     return {};

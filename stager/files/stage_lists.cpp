@@ -3,7 +3,6 @@
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
 #include "transport/base/codec.h"
-#include "transport/base/unique_fd.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,6 +13,8 @@ namespace stage {
 namespace {
 
 constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+}  // namespace
 
 Result<UniqueFd> open_list_directory(const std::string& directory) {
     // A step's directory is made by whoever comes first.
@@ -31,8 +32,6 @@ Result<UniqueFd> open_list_directory(const std::string& directory) {
     }
     return lists;
 }
-
-}  // namespace
 
 Status write_files_list(const std::string& directory, const std::vector<std::string>& paths) {
     const Result<UniqueFd> lists = open_list_directory(directory);

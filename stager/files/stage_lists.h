@@ -6,6 +6,7 @@
 #pragma once
 
 #include "transport/base/result.h"
+#include "transport/base/unique_fd.h"
 
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ namespace stage {
 
 inline constexpr const char* kListDirectory = ".stagecast";
 inline constexpr const char* kFilesList = "files";
+
+/// Opens directory/.stagecast (O_PATH), which is made if it is missing, and so is `directory`.
+/// Neither may be a symbolic link.
+[[nodiscard]] Result<UniqueFd> open_list_directory(const std::string& directory);
 
 /// Writes directory/.stagecast/files, whole or not at all. An empty list is removed if it
 /// exists. `directory` is made if it is missing; it must not be a symbolic link, and none below

@@ -32,6 +32,7 @@ struct Writer {
 struct TargetOrder {
     TargetPlace place;
     Existing existing = Existing::overwrite;
+    bool is_newer = false;  ///< With `newer`: what stands there has been found to be older.
     bool is_durable = false;
     /// Owners, ACLs and set-id bits are kept, as far as this process may; else all of it is
     /// root's own, and a file with set-id bits is refused.

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <array>
 #include <limits>
@@ -56,12 +57,21 @@ Status check_step(int parent, int at, const std::string& path) {
 }
 
 /// One step down. A link is told apart, since the errno for it is ENOTDIR.
-Result<UniqueFd> step_down(int parent, const std::string& name, const TargetPlace& place) {
+Result<UniqueFd> step_down(int parent,
+                           const std::string& name,
+                           const TargetPlace& place,
+                           bool is_of_libraries,
+                           std::shared_ptr<MadeDirectory>& made) {
     UniqueFd next{::openat(parent, name.c_str(), kPlace | O_NOFOLLOW)};
-    if (!next && errno == ENOENT && place.makes_directories) {
-        const mode_t mode = place.is_of_libraries ? 0755 : 0777;
-        if (::mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) {
+    if (!next && errno == ENOENT && (place.makes_directories || is_of_libraries)) {
+        const bool is_made =
+            ::mkdirat(parent, name.c_str(), place.is_of_libraries ? 0755 : 0777) == 0;
+        if (!is_made && errno != EEXIST) {
             return target_error(place.path(), errno);
+        }
+        if (is_made && is_of_libraries) {
+            made = std::make_shared<MadeDirectory>(
+                UniqueFd{::fcntl(parent, F_DUPFD_CLOEXEC, 0)}, name);
         }
         next.reset(::openat(parent, name.c_str(), kPlace | O_NOFOLLOW));
     }
@@ -88,7 +98,9 @@ Result<UniqueFd> open_root_of(const TargetPlace& place) {
 }
 
 /// Follows every component of `below` but the last.
-Result<UniqueFd> walk(UniqueFd at, const TargetPlace& place) {
+Result<UniqueFd> walk(UniqueFd at,
+                      const TargetPlace& place,
+                      std::shared_ptr<MadeDirectory>& made) {
     std::string_view rest = place.below;
     for (std::size_t slash = rest.find('/'); slash != std::string_view::npos;
          slash = rest.find('/')) {
@@ -100,7 +112,8 @@ Result<UniqueFd> walk(UniqueFd at, const TargetPlace& place) {
         if (name == "..") {
             return Error{Blame::user, place.path() + ": a destination must not go up by '..'"};
         }
-        Result<UniqueFd> next = step_down(at.get(), name, place);
+        const bool is_of_libraries = place.is_of_libraries && rest.find('/') == rest.npos;
+        Result<UniqueFd> next = step_down(at.get(), name, place, is_of_libraries, made);
         if (!next) {
             return next;
         }
@@ -150,6 +163,10 @@ Status check_local(int directory, const TargetPlace& place) {
 
 }  // namespace
 
+MadeDirectory::~MadeDirectory() {
+    static_cast<void>(::unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR));
+}
+
 std::string TargetPlace::path() const {
     return root.ends_with('/') ? root + below : root + '/' + below;
 }
@@ -173,7 +190,8 @@ Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
     if (!root) {
         return std::move(root).error();
     }
-    Result<UniqueFd> fd = walk(*std::move(root), place);
+    TargetDirectory directory;
+    Result<UniqueFd> fd = walk(*std::move(root), place, directory.made);
     if (!fd) {
         return std::move(fd).error();
     }
@@ -191,7 +209,6 @@ Result<TargetDirectory> open_target_directory(const TargetPlace& place) {
     if (::fstat(fd->get(), &status) != 0) {
         return target_error(place.path(), errno);
     }
-    TargetDirectory directory;
     directory.device = status.st_dev;
     directory.fd = *std::move(fd);
     look_for_room(directory);

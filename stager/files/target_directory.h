@@ -12,8 +12,10 @@
 #include "transport/base/unique_fd.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace stage {
 
@@ -23,7 +25,8 @@ struct TargetPlace {
     std::string below;               ///< The file below it: "input.dat", "a/b/input.dat".
     bool makes_directories = false;  ///< Those below the root that are not there yet.
     bool refuses_network = false;    ///< A network file system there is an error.
-    bool is_of_libraries = false;    ///< Its directory must be this user's alone (planted.h).
+    /// Its directory must be this user's alone (planted.h), and is made if it is missing.
+    bool is_of_libraries = false;
     /// Not empty: this key names `root`, which only root may have placed (root_directory.h).
     std::string guarded_by{};
 
@@ -33,12 +36,27 @@ struct TargetPlace {
     [[nodiscard]] std::string name() const;
 };
 
+/// A directory that was made for what comes into it. Goes with this object if it is empty then.
+class MadeDirectory {
+  public:
+    MadeDirectory(UniqueFd parent, std::string name)
+        : parent_{std::move(parent)}, name_{std::move(name)} {}
+    MadeDirectory(const MadeDirectory&) = delete;
+    MadeDirectory& operator=(const MadeDirectory&) = delete;
+    ~MadeDirectory();
+
+  private:
+    UniqueFd parent_;
+    std::string name_;
+};
+
 /// A directory, open as a place (O_PATH).
 struct TargetDirectory {
     UniqueFd fd;
     std::uint64_t device = 0;
     std::uint64_t free_bytes = 0;  ///< For this caller, when it was opened.
     std::uint64_t free_inodes = 0;
+    std::shared_ptr<MadeDirectory> made{};  ///< Of libraries, if it was not there before.
 };
 
 /// Opens the directory that `place` lies in. Fails with a sentence naming the file.

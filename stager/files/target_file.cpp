@@ -110,7 +110,8 @@ Status TargetFile::look() {
         }
     }
     if (is_source(there) || order_.existing == Existing::keep ||
-        (order_.existing == Existing::newer && mtime_of(there) >= node_.mtime)) {
+        (order_.existing == Existing::newer && !order_.is_newer &&
+         mtime_of(there) >= node_.mtime)) {
         way_ = Way::leave;
         return {};
     }

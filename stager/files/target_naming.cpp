@@ -6,35 +6,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <vector>
 
 namespace stage {
-namespace {
-
-/// True if the two agree from the beginning to `size`. False and errno 0 where they don't.
-bool same_content(int one, int other, std::uint64_t size) {
-    constexpr std::size_t kStep = 256U << 10U;
-    std::vector<std::byte> left(kStep);
-    std::vector<std::byte> right(kStep);
-    for (std::uint64_t at = 0; at < size; at += kStep) {
-        const std::size_t count =
-            static_cast<std::size_t>(std::min<std::uint64_t>(kStep, size - at));
-        const MutableBytes a = MutableBytes{left}.first(count);
-        const MutableBytes b = MutableBytes{right}.first(count);
-        errno = 0;
-        if (read_fully(one, a, at) != static_cast<std::int64_t>(count) ||
-            read_fully(other, b, at) != static_cast<std::int64_t>(count) ||
-            !std::equal(a.begin(), a.end(), b.begin())) {
-            return false;
-        }
-    }
-    return true;
-}
-
-}  // namespace
-
 Status TargetFile::appear() {
     if (way_ != Way::write) {
         return still_there();
@@ -112,7 +86,7 @@ Status TargetFile::meet_newcomer() {
         return failed(errno);
     }
     if (!S_ISREG(there.st_mode) || static_cast<std::uint64_t>(there.st_size) != node_.size ||
-        !same_content(own.get(), fd_.get(), node_.size)) {
+        !has_same_bytes(own.get(), fd_.get(), node_.size)) {
         return differs();
     }
     static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));

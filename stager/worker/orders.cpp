@@ -3,8 +3,8 @@
 #include "stager/cache/part_note.h"
 #include "stager/control/message.h"
 #include "stager/files/disk_error.h"
-#include "stager/files/library_closure.h"
 #include "stager/files/source_file.h"
+#include "stager/worker/library_orders.h"
 #include "transport/base/codec.h"
 
 #include <algorithm>
@@ -111,12 +111,21 @@ Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
 
 Result<std::vector<SourceOrder>> Orders::sources() const {
     std::vector<SourceOrder> orders;
+    std::vector<PlacedProgram> programs;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         const auto index = static_cast<std::uint16_t>(i);
-        Status added = specs_[i].is_list ? add_lines(index, orders) : add_file(index, orders);
+        Status added = specs_[i].is_list             ? add_lines(index, orders)
+                       : specs_[i].is_with_libraries ? add_program(index, orders, programs)
+                                                     : add_file(index, orders);
         if (!added) {
             return std::move(added).error();
         }
+    }
+    if (!programs.empty()) {
+        add_neighbours(programs);
+    }
+    if (Status agree = check_libraries_agree(programs); !agree) {
+        return std::move(agree).error();
     }
     return orders;
 }
@@ -128,44 +137,69 @@ Status Orders::add_file(std::uint16_t index, std::vector<SourceOrder>& orders) c
                       .line = {},
                       .is_optional = spec.is_optional,
                       .is_plain = spec.is_unpacked});
-    Status found = spec.is_with_libraries ? add_libraries(index, orders) : Status{};
-    return found || spec.is_optional ? Status{} : std::move(found);
+    return {};
 }
 
-/// A library has a line, too: one that says what it is called.
-Status Orders::add_libraries(std::uint16_t index, std::vector<SourceOrder>& orders) const {
-    const StageSpec& program = specs_[index];
-    const Result<std::vector<Library>> libraries =
-        library_closure(program.source, wishes_.ld_library_path);
-    if (!libraries) {
-        return libraries.error();
+/// A program and its libraries are one thing: where one can't be had, none is sent.
+Status Orders::add_program(std::uint16_t index,
+                           std::vector<SourceOrder>& orders,
+                           std::vector<PlacedProgram>& programs) const {
+    const StageSpec& spec = specs_[index];
+    SourceOrder order{
+        .spec = index, .path = spec.source, .line = {}, .is_optional = spec.is_optional};
+    Result<LibraryClosure> closure =
+        library_closure(spec.source, wishes_.ld_library_path, places_.work_dir);
+    Result<std::string> line =
+        closure ? program_line(closure->paths) : Result<std::string>{closure.error()};
+    if (!line) {
+        order.trouble = line.error();
+        orders.push_back(std::move(order));
+        return spec.is_optional ? Status{} : Status{line.error()};
     }
-    for (const Library& library : *libraries) {
-        const StageSpec mark{.source = '/' + library.name};
-        Result<std::string> line = serialize(std::span{&mark, 1});
-        if (!line) {
-            return std::move(line).error();
-        }
-        orders.push_back({.spec = index,
-                          .path = library.path,
-                          .line = *std::move(line),
-                          .is_optional = program.is_optional});
+    order.line = *std::move(line);
+    orders.push_back(std::move(order));
+    for (const Library& library : closure->sent) {
+        orders.push_back(
+            {.spec = index,
+             .path = library.path,
+             .line = library_line({.name = library.name, .is_for_all = !closure->is_program}),
+             .is_optional = spec.is_optional});
     }
+    programs.push_back({spec.source, directory_for(spec), *std::move(closure)});
     return {};
+}
+
+/// Programs without `libs` that will stand among others: each of the job's is to run as it does
+/// where it is installed.
+void Orders::add_neighbours(std::vector<PlacedProgram>& programs) const {
+    for (const StageSpec& spec : specs_) {
+        if (spec.is_list || spec.is_with_libraries || spec.is_unpacked) {
+            continue;
+        }
+        Result<LibraryClosure> closure =
+            library_closure(spec.source, wishes_.ld_library_path, places_.work_dir);
+        if (closure && closure->is_program) {
+            closure->present.insert(
+                closure->present.end(), closure->sent.begin(), closure->sent.end());
+            closure->sent.clear();
+            programs.push_back({spec.source, directory_for(spec), *std::move(closure)});
+        }
+    }
+}
+
+/// Which directory the spec's file will lie in.
+std::string Orders::directory_for(const StageSpec& spec) const {
+    const Result<TargetPlace> place = place_of(spec);
+    const std::string path = place ? place->path() : "";
+    return path.substr(0, path.rfind('/') + 1);
 }
 
 /// "prog_libs/libx.so.1" beside "prog".
 Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
-                                             const std::string& line) const {
-    const Result<std::vector<StageSpec>> mark = parse_serialized(line);
-    const std::string name = mark && mark->size() == 1 ? mark->front().source.substr(1) : "";
-    if (!program.is_with_libraries || !is_plain_name(name)) {
-        return Error{Blame::internal, "the manifest has a library that nobody asked for"};
-    }
+                                             const std::string& name) const {
     Result<TargetPlace> place = place_of(program);
     if (place) {
         place->below += std::string{kLibrariesSuffix} + '/' + name;
-        place->makes_directories = true;
         place->is_of_libraries = true;
     }
     return place;
@@ -231,9 +265,10 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         }
         spec = line->front();
     }
-    const bool is_library = !specs_[entry.spec].is_list && !entry.line.empty();
+    const bool is_of_program = !specs_[entry.spec].is_list && spec.is_with_libraries;
+    const auto library = is_of_program ? parse_library_line(entry.line) : std::nullopt;
     Result<TargetPlace> place =
-        is_library ? place_of_library(spec, entry.line) : place_of(spec);
+        library ? place_of_library(spec, library->name) : place_of(spec);
     if (!place) {
         return std::move(place).error();
     }
@@ -252,7 +287,12 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     order.target.umask = wishes_.umask;
     order.is_optional = spec.is_optional;
     order.is_temporary = spec.is_temporary;
-    order.is_library = is_library;
+    order.is_library = library.has_value();
+    order.is_for_all = library && library->is_for_all;
+    order.is_of_program = is_of_program;
+    if (is_of_program) {
+        order.needed_paths = parse_program_line(entry.line);
+    }
     return order;
 }
 
@@ -277,26 +317,6 @@ std::string Orders::base() const {
                                        : places_.stage_dir + '/' + places_.dest_subdir;
 }
 
-std::vector<std::string> Orders::library_directories(const FileSink& sink) const {
-    std::vector<std::string> directories;
-    if (!sink.manifest()) {
-        return directories;
-    }
-    for (std::size_t i = 0; i < sink.manifest()->entries.size(); ++i) {
-        const ManifestEntry& entry = sink.manifest()->entries[i];
-        const std::string path = sink.path(i);
-        if (path.empty() || entry.line.empty() || !specs_[entry.spec].is_with_libraries) {
-            continue;
-        }
-        std::string directory = path.substr(0, path.rfind('/') + 1);
-        const bool is_new = std::ranges::find(directories, directory) == directories.end();
-        if (is_new && directory.size() <= kMaxPathBytes) {
-            directories.push_back(std::move(directory));
-        }
-    }
-    return directories;
-}
-
 std::vector<std::string> Orders::paths(const FileSink& sink) const {
     std::vector<std::string> paths(specs_.size());
     if (!sink.manifest()) {
@@ -305,7 +325,7 @@ std::vector<std::string> Orders::paths(const FileSink& sink) const {
     for (std::size_t i = 0; i < sink.manifest()->entries.size(); ++i) {
         const ManifestEntry& entry = sink.manifest()->entries[i];
         const bool is_list = specs_[entry.spec].is_list;
-        if (is_list || entry.line.empty()) {  // Else a library.
+        if (is_list || !parse_library_line(entry.line)) {
             paths[entry.spec] = is_list ? base() : sink.path(i);
         }
     }

@@ -11,6 +11,7 @@
 #include "stager/control/spec_list.h"
 #include "stager/files/file_sink.h"
 #include "stager/files/file_source.h"
+#include "stager/worker/library_orders.h"
 
 #include <string>
 #include <vector>
@@ -51,9 +52,6 @@ class Orders {
 
     /// By spec: where its file is; the base for a list; "" for a file that is not here.
     [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
-    /// The directories that libraries were placed in, each with a slash at its end: this user's
-    /// alone. None for a program that needed no library, or whose libraries are not here.
-    [[nodiscard]] std::vector<std::string> library_directories(const FileSink& sink) const;
 
   private:
     Orders(std::vector<StageSpec> specs, StageWishes wishes, OrderPlaces places)
@@ -62,10 +60,13 @@ class Orders {
     [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
     [[nodiscard]] Status add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const;
     [[nodiscard]] Status add_file(std::uint16_t index, std::vector<SourceOrder>& orders) const;
-    [[nodiscard]] Status add_libraries(std::uint16_t index,
-                                       std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] Status add_program(std::uint16_t index,
+                                     std::vector<SourceOrder>& orders,
+                                     std::vector<PlacedProgram>& programs) const;
+    void add_neighbours(std::vector<PlacedProgram>& programs) const;
+    [[nodiscard]] std::string directory_for(const StageSpec& spec) const;
     [[nodiscard]] Result<TargetPlace> place_of_library(const StageSpec& program,
-                                                       const std::string& line) const;
+                                                       const std::string& name) const;
 
     std::vector<StageSpec> specs_;
     StageWishes wishes_;

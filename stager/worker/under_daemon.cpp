@@ -322,7 +322,7 @@ void Stage::tell_held(const core::Outcome& held) {
     const FileSink* sink = work_->sink();
     if (sink != nullptr) {
         outcome.paths = orders_->paths(*sink);
-        outcome.library_directories = orders_->library_directories(*sink);
+        outcome.library_directories = sink->library_paths();
     }
     for (const Error& trouble : sink != nullptr ? sink->troubles() : std::vector<Error>{}) {
         outcome.state = VerdictState::partial;

@@ -91,18 +91,18 @@ TEST_CASE("a name with a line break stays one line") {
     CHECK(host.job[kStageFiles] == "/stage/7/a\\nb\n/stage/7/c\\d");
 }
 
-TEST_CASE("directories of libraries come first in LD_LIBRARY_PATH, once, and are no files") {
+TEST_CASE("what leads to libraries comes first in LD_LIBRARY_PATH, once, and is no file") {
     FakeHost host = step_host();
     FakeDaemon daemon;
     Verdict verdict = good();
-    verdict.paths = {"/stage/7/prog", "/stage/7/prog_libs/"};
+    verdict.paths = {"/stage/7/prog", "/stage/7/.stagecast/libs/0/$ORIGIN/"};
     daemon.answer = Answer{verdict};
     host.job["LD_LIBRARY_PATH"] = "/opt/lib";
     for (int step = 0; step < 2; ++step) {
         StepSide side{kArguments, daemon.ask(), daemon.begin()};
         side.on_option();
         side.on_step_begins(host);
-        CHECK(host.job["LD_LIBRARY_PATH"] == "/stage/7/prog_libs:/opt/lib");
+        CHECK(host.job["LD_LIBRARY_PATH"] == "/stage/7/.stagecast/libs/0/$ORIGIN:/opt/lib");
         CHECK(host.job[kStageFiles] == "/stage/7/prog");
     }
 }
