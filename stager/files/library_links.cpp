@@ -1,6 +1,7 @@
 #include "stager/files/library_links.h"
 
 #include "stager/files/disk_error.h"
+#include "stager/files/empty_directory.h"
 #include "stager/files/stage_lists.h"
 #include "transport/base/names_in.h"
 #include "transport/base/unique_fd.h"
@@ -55,10 +56,7 @@ bool put_link(UniqueFd at, std::string_view below, const std::string& directory)
         below.remove_prefix(slash + 1);
     }
     const std::string name{below};
-    if (!at || (::unlinkat(at.get(), name.c_str(), 0) != 0 && errno != ENOENT)) {
-        return false;
-    }
-    return ::symlinkat(directory.c_str(), at.get(), name.c_str()) == 0;
+    return at && ::symlinkat(directory.c_str(), at.get(), name.c_str()) == 0;
 }
 
 }  // namespace
@@ -75,6 +73,9 @@ Result<std::string> link_to_libraries(const std::string& base, const LibraryLink
     const std::string number = std::to_string(link.number);
     const std::string lists_path = base + '/' + kListDirectory + '/';
     const std::string below = link_path(number, *origin);
+    if (const UniqueFd links = enter(lists->get(), kLinks)) {  // What an earlier life made.
+        static_cast<void>(remove_entry(links.get(), number));
+    }
     if (!put_link(*std::move(lists), below, link.directory)) {
         return target_error(lists_path + below, errno);
     }

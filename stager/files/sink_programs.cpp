@@ -28,13 +28,15 @@ std::string job_directory_of(const std::string& directory) {
 }
 
 bool is_weighed(const SinkOrder& order) {
-    return order.is_of_program && order.target.existing == Existing::newer;
+    return order.is_of_program && (order.target.existing == Existing::newer ||
+                                   order.target.existing == Existing::keep);
 }
 
 }  // namespace
 
 /// `newer` replaces a program with all its libraries, or leaves them all, as it does with the
-/// members of a directory: versions are never mixed.
+/// members of a directory: versions are never mixed. `keep` leaves libraries of a program that
+/// is there; where it is not, they are of another version.
 void FileSink::weigh_programs(std::vector<SinkOrder>& orders) const {
     std::map<std::uint16_t, Weighed> programs;
     for (std::size_t index = 0; index < orders.size(); ++index) {
@@ -60,12 +62,15 @@ void FileSink::weigh_programs(std::vector<SinkOrder>& orders) const {
             continue;
         }
         const Weighed& program = programs.at(manifest_->entries[index].spec);
-        const bool is_left = program.has_program &&
-                             (program.newest_there > program.newest ||
-                              (program.has_all && program.newest_there == program.newest));
+        const bool is_as_new = program.has_all && program.newest_there == program.newest;
+        const bool is_left =
+            program.has_program && (orders[index].target.existing == Existing::keep ||
+                                    is_as_new || program.newest_there > program.newest);
         if (is_left) {
             orders[index].target.existing = Existing::keep;
-        } else {
+        } else if (orders[index].is_library ||
+                   orders[index].target.existing == Existing::newer) {
+            orders[index].target.existing = Existing::newer;
             orders[index].target.is_newer = true;
         }
     }

@@ -54,13 +54,13 @@ nothing_there() {
   for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp/d -mindepth 1)" ] || return 1; done
 }
 
-@test "a batch script finds them, too, and its steps" {
+@test "a batch script finds them, too, its steps, and what mpirun starts" {
   program
-  script '$STAGECAST_DIR/prog; srun $STAGECAST_DIR/prog'
+  script '$STAGECAST_DIR/prog; srun $STAGECAST_DIR/prog; mpirun --map-by node -n 3 $STAGECAST_DIR/prog'
   JOB=$(with_three sbatch --parsable -N3 --stage-file=app/bin/prog::libs job.sh)
   OUT=$WORK/slurm-$JOB.out
   wait_job "$JOB" COMPLETED
-  [ "$(grep -c 'sum 6' "$OUT")" = 4 ] || { cat "$OUT"; false; }
+  [ "$(grep -c 'sum 6' "$OUT")" = 7 ] || { cat "$OUT"; false; }
 }
 
 @test "a library that is missing, a script, a list: a sentence" {

@@ -185,6 +185,20 @@ TEST_CASE("newer replaces a program with all its libraries, or nothing of it") {
     CHECK(is_there("two"));
 }
 
+TEST_CASE("keep leaves a program and its libraries, but no libraries without their program") {
+    Site site;
+    const std::string there = ":" + site.node.path("p") + ":keep+libs";
+    REQUIRE(site.stage_all({site.install("one", "1") + there}) == "ok");
+    REQUIRE(site.stage_all({site.install("two", "2") + there}) == "ok");
+    const auto library_of = [&](const std::string& name) {
+        return content_of(site.apps.path(name + "/lib/liba.so.1"));
+    };
+    CHECK(content_of(site.node.path("p_libs/liba.so.1")) == library_of("one"));
+    REQUIRE(::unlink(site.node.path("p").c_str()) == 0);
+    REQUIRE(site.stage_all({site.install("two", "2") + there}) == "ok");
+    CHECK(content_of(site.node.path("p_libs/liba.so.1")) == library_of("two"));
+}
+
 TEST_CASE("an optional program is given up with all its libraries") {
     Site site;
     const std::string program = site.install("one", "1");
