@@ -51,17 +51,17 @@ Status FileSink::tell(std::vector<std::string> entries) const {
 
 /// Libraries first: where a program has its name, its libraries are whole.
 Status FileSink::give_names() {
-    for (const bool is_library : {true, false}) {
-        for (std::size_t index = 0; index < places_.size(); ++index) {
-            Target* target = places_[index].target.get();
-            const bool is_next = target != nullptr && places_[index].is_library == is_library;
-            Status named = is_next ? target->appear() : Status{};
-            if (!named) {
-                named = give_up(index, std::move(named).error());
-            }
-            if (!named) {
-                return named;
-            }
+    const std::size_t count = places_.size();
+    for (std::size_t i = 0; i < 2 * count; ++i) {
+        const std::size_t index = i % count;
+        Target* target = places_[index].target.get();
+        const bool is_next = target != nullptr && places_[index].is_library == (i < count);
+        Status named = is_next ? target->appear() : Status{};
+        if (!named) {
+            named = give_up(index, std::move(named).error());
+        }
+        if (!named) {
+            return named;
         }
     }
     return {};

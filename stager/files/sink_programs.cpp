@@ -124,11 +124,13 @@ Status FileSink::link_libraries() {
         }
         if (!place.is_library) {
             programs.emplace(spec, index);
-        } else if (programs.contains(spec) && linked.insert(spec).second) {
-            Status done = link_libraries_of(places_[programs.at(spec)], index);
-            if (!done) {
-                return done;
-            }
+            continue;
+        }
+        const bool is_first = programs.contains(spec) && linked.insert(spec).second;
+        Status done =
+            is_first ? link_libraries_of(places_[programs.at(spec)], index) : Status{};
+        if (!done) {
+            return done;
         }
     }
     return {};
@@ -140,17 +142,20 @@ Status FileSink::check_jobs_libraries(const Place& program, std::size_t library)
     const std::vector<std::string> jobs =
         job.empty() ? std::vector<std::string>{}
                     : linked_from(job, program.target->directory().fd.get());
-    for (std::size_t index = library; index < places_.size() && !jobs.empty(); ++index) {
+    for (std::size_t index = library; index < places_.size(); ++index) {
         const bool is_its = manifest_->entries[index].spec == manifest_->entries[library].spec;
         const std::string path = is_its ? this->path(index) : "";
-        for (const std::string& directory : path.empty() ? std::vector<std::string>{} : jobs) {
-            const std::string other = directory + path.substr(path.rfind('/'));
-            if (have_other_bytes(path, other)) {
-                return Error{
-                    Blame::user,
-                    path + ": the job has another one for programs in that directory, " + other}
-                    .remedy("stage the step's program to a directory of its own");
-            }
+        const std::string name = path.substr(path.rfind('/') + 1);
+        const auto other = std::ranges::find_if(jobs, [&](const std::string& directory) {
+            std::string theirs = directory + '/';
+            theirs += name;
+            return have_other_bytes(path, theirs);
+        });
+        if (other != jobs.end()) {
+            const std::string its = *other + '/' + name;
+            return Error{Blame::user,
+                         path + ": the job has another one for programs in that directory"}
+                .remedy("stage the step's program to a directory of its own (" + its + ")");
         }
     }
     return {};

@@ -86,15 +86,15 @@ std::vector<std::string> parse_program_line(std::string_view line) {
 }
 
 Status check_libraries_agree(std::span<const PlacedProgram> programs) {
-    for (const PlacedProgram& bringing : programs) {
-        for (const PlacedProgram& other : programs) {
-            const bool is_beside =
-                &bringing != &other &&
-                (!bringing.closure.is_program || bringing.directory == other.directory);
-            Status agrees = is_beside ? check_beside(bringing, other) : Status{};
-            if (!agrees) {
-                return agrees;
-            }
+    for (std::size_t i = 0; i < programs.size() * programs.size(); ++i) {
+        const PlacedProgram& bringing = programs[i / programs.size()];
+        const PlacedProgram& other = programs[i % programs.size()];
+        const bool is_beside =
+            &bringing != &other && !bringing.closure.sent.empty() &&
+            (!bringing.closure.is_program || bringing.directory == other.directory);
+        Status agrees = is_beside ? check_beside(bringing, other) : Status{};
+        if (!agrees) {
+            return agrees;
         }
     }
     return {};
