@@ -138,6 +138,57 @@ TEST_CASE("a member that multicast doesn't reach is named, and is told", "[scena
     }
 }
 
+// One way only: it hears each offer, and each says that it is awaited.
+TEST_CASE("a member that the source does not hear says so itself", "[scenario]") {
+    for (const std::uint64_t bytes : {std::uint64_t{3}, 8 * kMiB}) {
+        Plan plan = calm_plan(6, bytes);
+        plan.ready_timeout = seconds{60};
+        plan.partitions.push_back({.members = {4},
+                                   .begin = Duration{0},
+                                   .end = std::chrono::hours{1},
+                                   .hears_nothing = false,
+                                   .says_nothing = true});
+        plan.member[4].abort_at = std::chrono::hours{2};  // It is the one at fault.
+        const Ran ran{plan};
+        const core::Outcome& outcome = ran.world.host(4).outcome();
+        CAPTURE(bytes);
+        CHECK(outcome.phase == core::Phase::failed);
+        CHECK(outcome.culprit == Rank{4});
+        REQUIRE(outcome.why);
+        CHECK(outcome.why->sentence().find("no datagram of this node arrives at the source") !=
+              std::string::npos);
+    }
+}
+
+TEST_CASE("where the source hears no member each of them names the source", "[scenario]") {
+    Plan plan = calm_plan(6, 8 * kMiB);
+    plan.ready_timeout = seconds{60};
+    plan.partitions.push_back({.members = {0},
+                               .begin = Duration{0},
+                               .end = std::chrono::hours{1},
+                               .hears_nothing = true,
+                               .says_nothing = false});
+    plan.member[0].abort_at = std::chrono::hours{2};
+    const Ran ran{plan};
+    for (std::uint16_t rank = 1; rank < 6; ++rank) {
+        CAPTURE(rank);
+        CHECK(ran.phase(rank) == core::Phase::failed);
+        CHECK(ran.world.host(rank).outcome().culprit == Rank{0});
+    }
+}
+
+TEST_CASE("a source that hears nobody any more names itself", "[scenario]") {
+    Plan plan = calm_plan(6, 64 * kMiB);
+    plan.partitions.push_back({.members = {0},
+                               .begin = milliseconds{100},
+                               .end = std::chrono::hours{1},
+                               .hears_nothing = true,
+                               .says_nothing = false});
+    plan.member[0].abort_at = std::chrono::hours{2};
+    const Ran ran{plan};
+    ran.all_name(0, "of any of the 5 other nodes");
+}
+
 TEST_CASE("a member that dies in the middle is named by its silence", "[scenario]") {
     for (const int at_ms : {5, 40, 80, 120}) {
         Plan plan = calm_plan(6, 16 * kMiB);

@@ -89,17 +89,29 @@ std::optional<Accusation> MemberWatch::poll(Instant now,
     next_at_ = now + config_.stall_timeout / kLooks;
     std::optional<Accusation> first;
     std::uint32_t others = 0;
+    std::uint32_t watched = 0;
+    std::uint32_t silent = 0;
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
         const Rank rank{static_cast<std::uint16_t>(i)};
         if (rank == config_.source || !ready.has(rank) || done.has(rank)) {
             continue;
         }
+        ++watched;
+        silent += now - members_[i].heard_at > config_.stall_timeout ? 1U : 0U;
         auto reason = why(now, members_[i], sent);
         if (reason && !first) {
             first = Accusation{.rank = rank, .why = std::move(*reason)};
         } else if (reason) {
             ++others;
         }
+    }
+    if (silent > 1 && silent == watched) {
+        return Accusation{
+            .rank = config_.own,
+            .why = "nothing was heard here of any of the " + std::to_string(silent) +
+                   " other nodes for " + seconds(config_.stall_timeout) +
+                   ": the data ports (DataPortRange, UDP) are closed here, or the "
+                   "network of this node fails"};
     }
     if (others > 0) {
         first->why += " (and " + std::to_string(others) + " more nodes)";

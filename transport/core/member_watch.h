@@ -3,8 +3,9 @@
 // One that said nothing for stall_timeout, though everybody who isn't done reports much more
 // often; or one that is alive, misses blocks that were sent, and neither holds more of them
 // than stall_timeout ago nor had a chunk of any come meanwhile. Files' final names may take
-// longer. Who is done is watched no more, and who has not answered an offer not yet: until it
-// must have (readiness.h) it may be silent.
+// longer. Where nothing is heard of any of several, it is the source that is deaf. Who is done
+// is watched no more, and who has not answered an offer not yet: until it must have
+// (readiness.h) it may be silent.
 #pragma once
 
 #include "transport/core/contract.h"

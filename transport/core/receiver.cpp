@@ -112,6 +112,7 @@ void Receiver::Parts::work(Instant now) {
     }
     if (!is_over()) {
         watch_source(now);
+        watch_answers(now);
         watch_disk(now);
     }
     if (!is_over()) {

@@ -57,6 +57,7 @@ struct Receiver::Parts {
     void order_finish();
     void on_held(Instant now);
     void watch_source(Instant now);
+    void watch_answers(Instant now);
     /// This member, for a reason of its own.
     void fail(Instant now, Error why);
     void stop();

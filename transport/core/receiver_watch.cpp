@@ -47,6 +47,28 @@ void Receiver::Parts::watch_source(Instant now) {
     fail(now, {Blame::node, sentence});
 }
 
+/// Within stall_timeout of its first answer.
+void Receiver::Parts::watch_answers(Instant now) {
+    if (ready.unheard() < config.stall_timeout / 4 * 3) {
+        return;
+    }
+    if (ready.is_source_deaf()) {
+        fail(now,
+             {Blame::node,
+              "no datagram of the " + std::to_string(config.members - 1) +
+                  " other nodes arrives here: open the data ports (DataPortRange, UDP) in this "
+                  "node's firewall, or look at the network between them"});
+        outcome.culprit = config.source;
+        return;
+    }
+    fail(now,
+         {Blame::node,
+          "no datagram of this node arrives at the source, whose datagrams arrive here: open "
+          "the "
+          "data ports (DataPortRange, UDP) in both nodes' firewalls, or look at the network "
+          "between them (rp_filter, where the source's node has several interfaces)"});
+}
+
 /// How long the disk may take for what it is doing now; nothing if it isn't waited for.
 std::optional<Duration> Receiver::Parts::disk_patience() const {
     if (outcome.phase != Phase::moving || !intake.has_begun()) {
