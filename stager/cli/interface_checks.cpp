@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -123,6 +124,13 @@ std::vector<Named> each_once(const std::vector<RailNames>& entries) {
     return once;
 }
 
+/// As transport/udp/rails.h has it: by an alternative name, too.
+std::string interface_called(const std::string& name) {
+    std::array<char, IF_NAMESIZE> real{};
+    const unsigned index = ::if_nametoindex(name.c_str());
+    return index != 0 && ::if_indextoname(index, real.data()) != nullptr ? real.data() : name;
+}
+
 }  // namespace
 
 std::vector<InterfaceSeen> interfaces_seen() {
@@ -133,10 +141,13 @@ std::vector<InterfaceSeen> interfaces_seen() {
     }
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
     for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-        auto found = std::ranges::find(seen, one->ifa_name, &InterfaceSeen::name);
+        // A label, "eth0:1", names an address and no interface.
+        std::string name{one->ifa_name};
+        name.resize(std::min(name.size(), name.find(':')));
+        auto found = std::ranges::find(seen, name, &InterfaceSeen::name);
         if (found == seen.end()) {
-            const int filter = std::max(rp_filter_of("all"), rp_filter_of(one->ifa_name));
-            seen.push_back({.name = one->ifa_name,
+            const int filter = std::max(rp_filter_of("all"), rp_filter_of(name));
+            seen.push_back({.name = name,
                             .is_up = (one->ifa_flags & IFF_UP) != 0,
                             .has_link = (one->ifa_flags & IFF_RUNNING) != 0,
                             .can_multicast = (one->ifa_flags & IFF_MULTICAST) != 0,
@@ -175,7 +186,11 @@ std::vector<Finding> check_interfaces(const Config& config) {
                       "none is named, so no multicast leaves this node; set Interface= in "
                       "stagecast.conf")};
     }
-    return judge_interfaces(config.interfaces, interfaces_seen());
+    std::vector<RailNames> entries = config.interfaces;
+    for (RailNames& entry : entries) {
+        std::ranges::transform(entry, entry.begin(), interface_called);
+    }
+    return judge_interfaces(entries, interfaces_seen());
 }
 
 }  // namespace stage

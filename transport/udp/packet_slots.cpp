@@ -20,8 +20,8 @@ constexpr std::size_t kAtOnce = 24;  ///< 1.5 MB; pieces of one call.
 }  // namespace
 
 bool is_loss(int cause) {
-    return cause == ECONNREFUSED || cause == EHOSTUNREACH || cause == ENETUNREACH ||
-           cause == EPERM || cause == ENOBUFS || cause == EHOSTDOWN || cause == ENETDOWN;
+    return !is_full(cause) && cause != EBADF && cause != ENOTSOCK && cause != EFAULT &&
+           cause != EPIPE;
 }
 
 bool is_full(int cause) {

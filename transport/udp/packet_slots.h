@@ -13,7 +13,9 @@
 namespace stage::udp {
 
 /// A socket's refusal that another packet may not meet: losing it is what the protocol is for.
-/// An interface or a route that is gone may return; silence is for the protocol to judge.
+/// An interface, a route or an address that is gone may return, and so may a firewall's
+/// consent; silence is for the protocol to judge. Only a socket that is none any more is none
+/// of these.
 [[nodiscard]] bool is_loss(int cause);
 /// Nothing there, or no room, just now.
 [[nodiscard]] bool is_full(int cause);

@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <memory>
 #include <optional>
 
@@ -18,7 +20,7 @@ std::optional<std::string> trouble_with(const std::string& name,
                                         bool needs_link) {
     const auto found = std::ranges::find(here, name, &InterfaceHere::name);
     if (found == here.end()) {
-        return "network interface '" + name + "' is absent or has no address";
+        return "network interface '" + name + "' is absent or has no IPv4 address";
     }
     if (!found->is_up) {
         return "network interface '" + name + "' is down";
@@ -42,27 +44,97 @@ std::optional<std::string> take_rails(const std::vector<std::string>& entry,
     return std::nullopt;
 }
 
+unsigned prefix_bits_of(const sockaddr* mask) {
+    const auto address = mask == nullptr ? Result<Address>{Error{Blame::node, "no mask"}}
+                                         : Address::from_socket(mask, sizeof(sockaddr_in6));
+    unsigned bits = 0;
+    for (std::size_t i = 0; address && i < address->ip.length(); ++i) {
+        bits += static_cast<unsigned>(
+            std::popcount(std::to_integer<unsigned>(address->ip.octets[i])));
+    }
+    return bits;
+}
+
+bool shares_prefix(const Address& one, const Address& other, unsigned bits) {
+    if (one.family() != other.family()) {
+        return false;
+    }
+    for (unsigned i = 0; i < one.ip.length() && bits > 0; ++i) {
+        const unsigned count = std::min(bits, 8U);
+        const unsigned differ = std::to_integer<unsigned>(one.ip.octets[i]) ^
+                                std::to_integer<unsigned>(other.ip.octets[i]);
+        if ((differ >> (8U - count)) != 0) {
+            return false;
+        }
+        bits -= count;
+    }
+    return true;
+}
+
+/// The more the better.
+unsigned fitness(const AddressHere& one, const Neighbours& neighbours) {
+    if (neighbours.own && neighbours.own->with_port(0) == one.address) {
+        return 3;
+    }
+    const bool has_other = std::ranges::any_of(neighbours.others, [&one](const Address& other) {
+        return shares_prefix(one.address, other, one.prefix_bits);
+    });
+    const bool has_subnet = one.prefix_bits < 8 * one.address.ip.length();
+    return has_other && has_subnet ? 2 : has_subnet ? 1 : 0;
+}
+
+/// A label, "eth0:1", names an address of an interface and no interface.
+std::string without_label(std::string name) {
+    return name.substr(0, name.find(':'));
+}
+
 }  // namespace
 
-std::vector<InterfaceHere> interfaces_here(int family) {
+Address choose_address(const std::vector<AddressHere>& all, const Neighbours& neighbours) {
+    return std::ranges::max_element(
+               all,
+               {},
+               [&neighbours](const AddressHere& one) { return fitness(one, neighbours); })
+        ->address;
+}
+
+std::string interface_called(const std::string& name) {
+    std::array<char, IF_NAMESIZE> real{};
+    const unsigned index = ::if_nametoindex(name.c_str());
+    return index != 0 && ::if_indextoname(index, real.data()) != nullptr ? real.data() : name;
+}
+
+std::vector<InterfaceHere> interfaces_here(int family, const Neighbours& neighbours) {
     std::vector<InterfaceHere> here;
+    std::vector<std::vector<AddressHere>> addresses;  // Of each of these.
     ifaddrs* list = nullptr;
     if (::getifaddrs(&list) != 0) {
         return here;
     }
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
     for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-        const bool is_known =
-            std::ranges::find(here, entry->ifa_name, &InterfaceHere::name) != here.end();
-        if (is_known || entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family) {
+        if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family) {
             continue;
         }
-        if (const auto address = Address::from_socket(entry->ifa_addr, sizeof(sockaddr_in6))) {
-            here.push_back({.name = entry->ifa_name,
-                            .address = address->with_port(0),
-                            .is_up = (entry->ifa_flags & IFF_UP) != 0,
-                            .has_link = (entry->ifa_flags & IFF_RUNNING) != 0});
+        const auto address = Address::from_socket(entry->ifa_addr, sizeof(sockaddr_in6));
+        if (!address) {
+            continue;
         }
+        const std::string name = without_label(entry->ifa_name);
+        auto known = std::ranges::find(here, name, &InterfaceHere::name);
+        if (known == here.end()) {
+            known = here.insert(known,
+                                {.name = name,
+                                 .address = *address,
+                                 .is_up = (entry->ifa_flags & IFF_UP) != 0,
+                                 .has_link = (entry->ifa_flags & IFF_RUNNING) != 0});
+            addresses.emplace_back();
+        }
+        addresses[static_cast<std::size_t>(known - here.begin())].push_back(
+            {address->with_port(0), prefix_bits_of(entry->ifa_netmask)});
+    }
+    for (std::size_t i = 0; i < here.size(); ++i) {
+        here[i].address = choose_address(addresses[i], neighbours);
     }
     return here;
 }

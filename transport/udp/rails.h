@@ -7,6 +7,7 @@
 #include "transport/base/address.h"
 #include "transport/base/result.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,31 @@ namespace stage::udp {
 /// One of the interfaces that are used together.
 struct Rail {
     std::string name;
-    Address address;  ///< Its first, without a port.
+    Address address;  ///< One of its own, without a port.
 
     bool operator==(const Rail&) const = default;
 };
 
-/// What this node has: an interface, with its first address of the family in question.
+/// By which addresses the nodes of a group know each other. An interface may have several
+/// addresses, and not each is reached by the others.
+struct Neighbours {
+    std::optional<Address> own;
+    std::vector<Address> others;
+};
+
+/// An address of an interface, with the length of its subnet's prefix.
+struct AddressHere {
+    Address address;
+    unsigned prefix_bits = 0;
+};
+
+/// That by which this node is known, or one in whose subnet another node is, or the first that
+/// has a subnet at all (an address that moves from host to host often has none), or the first.
+/// `all` has one at least.
+[[nodiscard]] Address choose_address(const std::vector<AddressHere>& all,
+                                     const Neighbours& neighbours);
+
+/// What this node has: an interface, with an address of the family in question.
 struct InterfaceHere {
     std::string name;
     Address address;
@@ -29,7 +49,12 @@ struct InterfaceHere {
 };
 
 /// `family`: AF_INET or AF_INET6. Interfaces without such an address are not among them.
-[[nodiscard]] std::vector<InterfaceHere> interfaces_here(int family);
+[[nodiscard]] std::vector<InterfaceHere> interfaces_here(int family,
+                                                         const Neighbours& neighbours = {});
+
+/// The name of the interface that has `name` among its alternative ones (ip link property), or
+/// `name`.
+[[nodiscard]] std::string interface_called(const std::string& name);
 
 /// The first entry whose interfaces are all here and up, and have a link where there are
 /// several: a rail without one would lose its share of everything. None: the error

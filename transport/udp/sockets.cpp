@@ -1,6 +1,7 @@
 #include "transport/udp/sockets.h"
 
 #include <ifaddrs.h>
+#include <linux/filter.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -121,16 +122,33 @@ Status send_multicast_by(int socket, int family, unsigned interface, std::uint8_
         socket, IPPROTO_IP, IP_MULTICAST_IF, request, "choosing the multicast interface");
 }
 
+/// While SO_REUSEPORT is set the kernel lets a socket stand beside another of the same user
+/// that has it set, too: the one that holds the port. Afterwards this socket lets nobody beside
+/// it.
+Status bind_beside_holder(int socket, const Address& address, bool is_holder) {
+    if (!is_holder) {
+        return bind_to(socket, address);
+    }
+    if (auto shared = set(socket, SOL_SOCKET, SO_REUSEPORT, int{1}, "using a held port");
+        !shared) {
+        return shared;
+    }
+    Status bound = bind_to(socket, address);
+    Status alone = set(socket, SOL_SOCKET, SO_REUSEPORT, int{0}, "keeping a port");
+    return bound ? alone : bound;
+}
+
 /// From here on a port is any user's, not only root's.
 constexpr std::uint16_t kUnprivilegedPorts = 1024;
 
 /// Binds to the first free port of a range; all taken is said as such.
 Status bind_in_range(int socket,
                      const Address& own,
-                     std::pair<std::uint16_t, std::uint16_t> ports) {
+                     std::pair<std::uint16_t, std::uint16_t> ports,
+                     bool is_holder) {
     for (unsigned port = ports.first; port <= ports.second; ++port) {
         const Address candidate = own.with_port(static_cast<std::uint16_t>(port));
-        auto bound = bind_to(socket, candidate);
+        auto bound = bind_beside_holder(socket, candidate, is_holder);
         if (bound || bound.error().cause() != EADDRINUSE) {
             return bound;
         }
@@ -166,7 +184,7 @@ Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& op
     }
     tune(fd->get(), group.family(), options, options.buffer_bytes);
     for (auto step : {set(fd->get(), SOL_SOCKET, SO_REUSEADDR, int{1}, "sharing the port"),
-                      bind_to(fd->get(), group),
+                      bind_beside_holder(fd->get(), group, options.is_holder),
                       join(fd->get(), group, *index)}) {
         if (!step) {
             return std::move(step).error();
@@ -200,6 +218,28 @@ Status change_membership(int socket,
     return index ? change(socket, group, *index, joins) : Status{std::move(index).error()};
 }
 
+Result<UniqueFd> hold_port(std::uint16_t port) {
+    auto fd = make_socket(AF_INET);
+    if (!fd) {
+        return fd;
+    }
+    std::array<sock_filter, 1> drop_all{sock_filter{BPF_RET | BPF_K, 0, 0, 0}};
+    const sock_fprog filter{.len = drop_all.size(), .filter = drop_all.data()};
+    const auto any = Address::parse("0.0.0.0", port);
+    if (!any) {
+        return any.error();
+    }
+    for (auto step : {set(fd->get(), SOL_SOCKET, SO_ATTACH_FILTER, filter, "hearing nothing"),
+                      set(fd->get(), IPPROTO_IP, IP_MULTICAST_ALL, int{0}, "hearing no group"),
+                      set(fd->get(), SOL_SOCKET, SO_REUSEPORT, int{1}, "holding a port"),
+                      bind_to(fd->get(), *any)}) {
+        if (!step) {
+            return std::move(step).error();
+        }
+    }
+    return fd;
+}
+
 /// Sends to the group, and whatever else from `own`.
 Result<UniqueFd> open_sender(const Address& own,
                              std::pair<std::uint16_t, std::uint16_t> ports,
@@ -212,7 +252,7 @@ Result<UniqueFd> open_sender(const Address& own,
     }
     tune(fd->get(), own.family(), options, receive_bytes);
     for (auto step : {forbid_fragments(fd->get(), own.family()),
-                      bind_in_range(fd->get(), own, ports),
+                      bind_in_range(fd->get(), own, ports, options.is_holder),
                       send_multicast_by(fd->get(), own.family(), *index, options.ttl)}) {
         if (!step) {
             return std::move(step).error();
@@ -271,6 +311,17 @@ Result<std::uint32_t> interface_mtu(const std::string& interface) {
         return Error::from_errno(Blame::node, "asking for the MTU of " + interface);
     }
     return static_cast<std::uint32_t>(request.ifr_mtu);
+}
+
+Status allow_fragments(int socket) {
+    constexpr const char* kDoing = "allowing fragments";
+    const auto bound = bound_address(socket);
+    if (!bound) {
+        return bound.error();
+    }
+    return bound->is_v6()
+               ? set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, int{IPV6_PMTUDISC_DONT}, kDoing)
+               : set(socket, IPPROTO_IP, IP_MTU_DISCOVER, int{IP_PMTUDISC_DONT}, kDoing);
 }
 
 Result<Address> bound_address(int socket) {

@@ -30,6 +30,8 @@ struct SocketOptions {
     /// grants twice that, and counts its own share.
     std::uint32_t buffer_bytes = 12U << 20U;
     bool force_buffer = false;  ///< As root: beyond the system's maximum.
+    /// The process holds ports (hold_port()) and opens its sockets one after another.
+    bool is_holder = false;
 };
 
 /// Which flows a group has (docs/PROTOCOL.md, 3.5).
@@ -58,6 +60,11 @@ struct GroupFlows {
                                        const std::string& interface,
                                        bool joins);
 
+/// Keeps a UDP port of all of this host's IPv4 addresses from processes of other users, and
+/// hears nothing itself. The same user's sockets with is_holder can be opened on it. Fails with
+/// EADDRINUSE where another program has it on any address.
+[[nodiscard]] Result<UniqueFd> hold_port(std::uint16_t port);
+
 /// Bound to `own` on the first free port of `first` .. `last`; multicast leaves by the
 /// interface.
 [[nodiscard]] Result<UniqueFd> open_peer_socket(const Address& own,
@@ -74,6 +81,9 @@ struct GroupFlows {
 [[nodiscard]] Result<std::string> interface_of(const Address& address);
 /// Its MTU, bytes.
 [[nodiscard]] Result<std::uint32_t> interface_mtu(const std::string& interface);
+
+/// From now on the kernel cuts what is longer than an interface's MTU.
+[[nodiscard]] Status allow_fragments(int socket);
 
 /// Where the socket is bound.
 [[nodiscard]] Result<Address> bound_address(int socket);

@@ -1,6 +1,7 @@
 #include "transport/udp/udp_driver.h"
 
 #include "transport/base/invariant.h"
+#include "transport/udp/sockets.h"
 #include "transport/udp/udp_lane.h"
 
 #include <netinet/udp.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace stage::udp {
 namespace {
@@ -285,11 +287,27 @@ Result<Sent> UdpDriver::send_segmented(Outlet& outlet, const Train& train) {
     if (::sendmsg(outlet.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
         return Sent::all;
     }
-    if (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP) {
-        outlet.can_segment = false;  // no checksum offload on the path, or an old kernel
+    if (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP || errno == EMSGSIZE) {
+        // No checksum offload on the path, an old kernel, or a smaller MTU.
+        outlet.can_segment = false;
         return send_singly(outlet, train);
     }
     return refused(outlet, train, "sending a train");
+}
+
+int UdpDriver::send_messages(const Outlet& outlet, std::span<mmsghdr> messages) {
+    ++counters_.send_calls;
+    return ::sendmmsg(outlet.fd,
+                      messages.data(),
+                      static_cast<unsigned>(messages.size()),
+                      MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/// The interface's MTU has become smaller since the packets' size was agreed upon: from now on
+/// the kernel cuts them, and the receivers' put them together. False: it does so already.
+bool UdpDriver::may_fragment(Outlet& outlet) {
+    outlet.can_segment = false;
+    return !std::exchange(outlet.fragments, true) && allow_fragments(outlet.fd).ok();
 }
 
 Result<Sent> UdpDriver::send_singly(Outlet& outlet, const Train& train) {
@@ -313,8 +331,10 @@ Result<Sent> UdpDriver::send_singly(Outlet& outlet, const Train& train) {
         header.msg_iovlen = static_cast<std::size_t>(&cuts[used] - header.msg_iov);
         left -= size;
     }
-    ++counters_.send_calls;
-    const int sent = ::sendmmsg(outlet.fd, messages.data(), count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    int sent = send_messages(outlet, std::span{messages}.first(count));
+    if (sent < 0 && errno == EMSGSIZE && may_fragment(outlet)) {
+        sent = send_messages(outlet, std::span{messages}.first(count));
+    }
     // A train that left in part counts as sent: the rest is lost, and repaired like any loss.
     return sent > 0 ? Result<Sent>{Sent::all} : refused(outlet, train, "sending packets");
 }

@@ -55,7 +55,8 @@ class UdpDriver final : public Driver {
     struct Outlet {
         int fd = -1;
         bool can_segment = true;
-        bool carries = true;  ///< As far as was seen.
+        bool fragments = false;  ///< The kernel cuts what is longer than the MTU.
+        bool carries = true;     ///< As far as was seen.
         std::uint32_t asked = 0;
     };
 
@@ -67,6 +68,8 @@ class UdpDriver final : public Driver {
     void count_sent(const Train& train);
     Result<std::size_t> send_by(Outlet& outlet, std::span<const Train> trains);
     Result<Sent> send_segmented(Outlet& outlet, const Train& train);
+    [[nodiscard]] int send_messages(const Outlet& outlet, std::span<mmsghdr> messages);
+    [[nodiscard]] static bool may_fragment(Outlet& outlet);
     Result<Sent> send_singly(Outlet& outlet, const Train& train);
     Result<Sent> refused(Outlet& outlet, const Train& train, const char* doing);
 

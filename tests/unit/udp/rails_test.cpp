@@ -46,6 +46,26 @@ TEST_CASE("the first entry is taken that the node has, all of it") {
     CHECK(chosen({{"hsn0", "hsn1"}, {"hsn0"}}, all) == Names{"hsn0"});
 }
 
+TEST_CASE("of several addresses that is taken which the other nodes reach") {
+    const std::vector<AddressHere> all{
+        {address("192.168.50.5"), 24}, {address("10.77.9.9"), 32}, {address("10.77.1.2"), 16}};
+    CHECK(choose_address(all, {}) == address("192.168.50.5"));
+    CHECK(choose_address(all, {address("10.77.1.2"), {}}) == address("10.77.1.2"));
+    CHECK(choose_address(all, {address("10.77.9.9", 5), {}}) == address("10.77.9.9"));
+    CHECK(choose_address(all, {std::nullopt, {address("10.77.200.1")}}) ==
+          address("10.77.1.2"));
+    CHECK(choose_address(all, {address("172.16.0.1"), {address("172.16.0.2")}}) ==
+          address("192.168.50.5"));
+    const std::vector<AddressHere> moving{all[1], all[0]};
+    CHECK(choose_address(moving, {}) == address("192.168.50.5"));
+    CHECK(choose_address({all[1]}, {}) == address("10.77.9.9"));
+}
+
+TEST_CASE("an interface is called by its name where no other has that") {
+    CHECK(interface_called("lo") == "lo");
+    CHECK(interface_called("no-such-name") == "no-such-name");
+}
+
 TEST_CASE("a rail needs a link; who is alone may get one yet") {
     auto all = three();
     all[2].has_link = false;

@@ -311,10 +311,18 @@ TEST_CASE("a peer that is gone is loss, not an error") {
 }
 
 TEST_CASE("what the network refuses is lost, what the socket refuses is an error") {
-    for (const int cause : {ENETDOWN, ENETUNREACH, EHOSTUNREACH, EPERM, ENOBUFS}) {
+    for (const int cause : {ENETDOWN,
+                            ENETUNREACH,
+                            EHOSTUNREACH,
+                            EPERM,
+                            ENOBUFS,
+                            EACCES,
+                            EINVAL,
+                            EMSGSIZE,
+                            ENOMEM}) {
         CHECK(udp::is_loss(cause));
     }
-    for (const int cause : {EBADF, ENOTSOCK, EMSGSIZE, EACCES, EAGAIN}) {
+    for (const int cause : {EBADF, ENOTSOCK, EFAULT, EPIPE, EAGAIN}) {
         CHECK_FALSE(udp::is_loss(cause));
     }
 }
