@@ -2,6 +2,8 @@
 
 #include "stager/cache/keeper_choice.h"
 
+#include <algorithm>
+
 namespace stage {
 
 void Keepers::prepare() {
@@ -31,7 +33,8 @@ void Keepers::on_answer(const Result<SlurmAnswer>& answer) {
 }
 
 void Keepers::know(std::vector<SlurmNode> nodes) {
-    fresh_until_ = services_.loop.now() + kKeepersAge;
+    known_at_ = services_.loop.now();
+    fresh_until_ = known_at_ + kKeepersAge;
     nodes_ = std::move(nodes);
     names_.clear();
     for (const SlurmNode& node : nodes_) {
@@ -54,6 +57,9 @@ const SlurmNode* Keepers::keeper_of(const LeasedFile& file) const {
 /// Only keepers' names come here, so there are few.
 void Keepers::on_silent(const std::string& node) {
     silent_until_[node] = services_.loop.now() + kSilentKeeper;
+    if (fresh_until_) {
+        fresh_until_ = std::min(*fresh_until_, known_at_ + kKeepersAgeLeast);
+    }
 }
 
 }  // namespace stage

@@ -1,8 +1,9 @@
 // Which nodes keep the leases of this cluster's files?
 //
-// Slurm knows; it is asked at most once in kKeepersAge, and not again for a while when it is
-// silent. A keeper that did not answer isn't asked for as long either: a node that is down
-// costs one stage its patience, not each.
+// Slurm knows, by the table of all nodes: it is asked once in kKeepersAge, sooner where a
+// keeper turns out to be away, and not again for a while when it is silent. A keeper that did
+// not answer isn't asked for as long either: a node that is down costs one stage its patience,
+// not each.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -16,7 +17,9 @@
 
 namespace stage {
 
-inline constexpr Duration kKeepersAge = std::chrono::minutes{5};
+inline constexpr Duration kKeepersAge = std::chrono::hours{1};
+/// Where the cluster seems to have changed.
+inline constexpr Duration kKeepersAgeLeast = std::chrono::minutes{5};
 inline constexpr Duration kSilentKeeper = std::chrono::seconds{30};
 
 class Keepers {
@@ -45,6 +48,7 @@ class Keepers {
     std::vector<std::string> names_;  ///< Theirs.
     std::map<std::string, Instant> silent_until_;
     std::optional<Instant> fresh_until_;
+    Instant known_at_{};
 };
 
 }  // namespace stage
