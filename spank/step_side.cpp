@@ -110,15 +110,43 @@ void StepSide::ask_for_job(SpankHandle& handle) {
     }
     const bool may_be_unknown = is_mixed(handle);
     const bool says_nothing = may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_;
-    const auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}},
-                             says_nothing ? kBrief : kThroughRestart);
+    auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}},
+                       says_nothing ? kBrief : kThroughRestart);
     if (!answer && says_nothing) {
         return;  // nothing speaks of files, and there is no daemon to know better
+    }
+    if (answer && is_unknown(*answer) && !may_be_unknown) {
+        answer = stage_for_job(handle, std::move(answer));
     }
     judge(handle, answer, may_be_unknown);
     if (answer && std::holds_alternative<Verdict>(*answer) && !is_unknown(*answer)) {
         job_ = std::get<Verdict>(*answer);
     }
+}
+
+/// No prolog ran on this node: slurmd of 22.05 leaves it out where it has not yet forgotten an
+/// earlier life of the job. The job's environment says what the prolog would have; `known`
+/// where it doesn't.
+Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer> known) const {
+    const auto sign = handle.job_variable(kJobSign);
+    const auto job = handle.item(Item::job_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    const Site site = read_site(arguments_.conf_path);
+    if (!sign || *sign == kNothing || *sign == kSomething || !job || !uid || !gid ||
+        site.is_script_first) {
+        return known;
+    }
+    StageRequest request;
+    request.key = {.job_id = *job, .step_id = kWholeJob, .restart = restart_of(handle)};
+    request.uid = *uid;
+    request.gid = *gid;
+    request.node_name = node_name(handle);
+    request.node_list = handle.job_variable("SLURM_JOB_NODELIST").value_or("");
+    request.work_dir = handle.job_variable("SLURM_JOB_WORK_DIR").value_or("");
+    request.specs = *sign;
+    request.is_late = true;
+    return ask_(bounded(std::move(request)), patience_of(site));
 }
 
 void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {

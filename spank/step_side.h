@@ -76,6 +76,8 @@ class StepSide {
 
     [[nodiscard]] bool concerns_job(const SpankHandle& handle, bool has_step_specs) const;
     void ask_for_job(SpankHandle& handle);
+    [[nodiscard]] Result<Answer> stage_for_job(const SpankHandle& handle,
+                                               Result<Answer> known) const;
     void stage_for_step(SpankHandle& handle, const std::string& specs);
     void judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown);
     void fail(SpankHandle& handle, Failed failed);

@@ -46,6 +46,7 @@ std::vector<std::byte> encode_one(const StageRequest& request) {
     put_text(writer, request.node_list, kMaxNodeListBytes);
     put_text(writer, request.work_dir, kMaxPathBytes);
     put_text(writer, request.specs, kMaxSpecsBytes);
+    writer.u8(request.is_late ? 1 : 0);
     return writer.take();
 }
 
@@ -137,6 +138,7 @@ StageRequest take_stage(ByteReader& reader) {
     request.node_list = take_text(reader, kMaxNodeListBytes);
     request.work_dir = take_absolute(reader);
     request.specs = take_text(reader, kMaxSpecsBytes);
+    request.is_late = reader.u8() != 0;
     return request;
 }
 

@@ -85,6 +85,9 @@ struct StageRequest {
     std::string node_list{};  ///< The job's (or step's) nodes, "n[0-7,9]".
     std::string work_dir{};   ///< Absolute, or empty. Relative sources lie below it.
     std::string specs{};      ///< stage_spec.h: parse_serialized().
+    /// Of a whole job, said by a step and not by a prolog: whether the nodes are the job's is
+    /// not known.
+    bool is_late = false;
 
     bool operator==(const StageRequest&) const = default;
 };

@@ -123,6 +123,7 @@ Status Daemon::open_children(Spawner spawner) {
                                .links = links_,
                                .credentials = munge_->client(),
                                .cache = *cache_});
+    hold_ports();
     cluster_cache_.emplace(*services_);
     lease_keeper_.emplace(*services_);
     lender_.emplace(*services_);
@@ -132,6 +133,18 @@ Status Daemon::open_children(Spawner spawner) {
     examiner_.emplace(*services_);
     pushes_.emplace(*services_, *registry_);
     return {};
+}
+
+void Daemon::hold_ports() {
+    services_->ports.hold(config_.data_port_range);
+    std::string list;
+    for (const std::uint16_t port : services_->ports.taken()) {
+        list += (list.empty() ? "" : ",") + std::to_string(port);
+    }
+    if (!list.empty()) {
+        log_.info("other programs have UDP ports of DataPortRange; these are not used here",
+                  {{"ports", list}});
+    }
 }
 
 /// Where others knock: daemons by TCP, the plugin by the node's own socket.
@@ -258,6 +271,7 @@ void Daemon::reread() {
                   {{"keys", reloaded.at_restart}});
     }
     log_.set_least(config_.log_level);
+    hold_ports();
     warn_of_push_roots(config_, log_);
     metrics_->write();
 }

@@ -52,6 +52,7 @@ class Daemon {
     void reread();
     void log_counters();
     void refresh_counters();
+    void hold_ports();
     void on_request(ControlServer::ConnectionId id, const Request& request);
     void on_status(std::uint32_t uid,
                    const StatusRequest& request,

@@ -7,15 +7,22 @@ namespace {
 
 constexpr std::uint64_t kMaxBufferBytes = 1U << 30U;  // The kernel counts in ints.
 
-Result<std::vector<udp::Rail>> own_rails(const Config& config, int family, std::size_t most) {
+Result<std::vector<udp::Rail>> own_rails(const Config& config,
+                                         const udp::GroupFlows& flows,
+                                         const udp::Neighbours& neighbours) {
     if (config.interfaces.empty()) {
         return Error{Blame::node,
                      "Interface is not set in stagecast.conf; name the network interface that "
                      "multicast may use"};
     }
-    auto rails = udp::choose_rails(config.interfaces, udp::interfaces_here(family));
-    if (rails && rails->size() > most) {
-        rails->resize(most);
+    std::vector<RailNames> entries = config.interfaces;
+    for (RailNames& entry : entries) {
+        std::ranges::transform(entry, entry.begin(), udp::interface_called);
+    }
+    auto rails =
+        udp::choose_rails(entries, udp::interfaces_here(flows.first.family(), neighbours));
+    if (rails && rails->size() > flows.rails) {
+        rails->resize(flows.rails);
     }
     return rails;
 }
@@ -24,8 +31,9 @@ Result<std::vector<udp::Rail>> own_rails(const Config& config, int family, std::
 
 Result<DataSockets> open_data_sockets(const Config& config,
                                       const udp::GroupFlows& flows,
+                                      const udp::Neighbours& neighbours,
                                       bool is_source) {
-    const auto rails = own_rails(config, flows.first.family(), flows.rails);
+    const auto rails = own_rails(config, flows, neighbours);
     if (!rails) {
         return rails.error();
     }
@@ -34,7 +42,8 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                      .dscp = static_cast<std::uint8_t>(config.dscp),
                                      .buffer_bytes = static_cast<std::uint32_t>(
                                          std::min(config.socket_buffer, kMaxBufferBytes)),
-                                     .force_buffer = true};
+                                     .force_buffer = true,
+                                     .is_holder = true};
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
     auto lanes = udp::open_lane_sockets(flows, *rails, options);
     if (!lanes) {

@@ -25,10 +25,11 @@ struct DataSockets {
 };
 
 /// On the first entry of the configuration that this node has with an address of the group's
-/// family; of its rails as many as the group has. Fails (Blame::node) naming the key of
-/// stagecast.conf to look at.
+/// family, and by the address that the neighbours reach; of its rails as many as the group has.
+/// Fails (Blame::node) naming the key of stagecast.conf to look at.
 [[nodiscard]] Result<DataSockets> open_data_sockets(const Config& config,
                                                     const udp::GroupFlows& flows,
+                                                    const udp::Neighbours& neighbours,
                                                     bool is_source);
 
 }  // namespace stage

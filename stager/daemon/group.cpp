@@ -78,6 +78,10 @@ bool Group::from_above(Instant now, TreeMessage& message) {
         go_direct();
         return true;
     }
+    if (auto* moved = std::get_if<PortsMessage>(&message)) {
+        on_move(std::move(*moved));
+        return true;
+    }
     return std::holds_alternative<PulseMessage>(message);
 }
 
@@ -100,6 +104,13 @@ bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
     }
     if (std::holds_alternative<DirectMessage>(message)) {
         request_direct(now, "the wire-up was lost on another node");
+        return true;
+    }
+    if (auto* asked = std::get_if<PortsMessage>(&message)) {
+        if (asked->rank != from && !seat_.tree.is_ancestor(from, asked->rank)) {
+            return false;
+        }
+        ask_for_port(now, std::move(*asked), "the group's UDP ports are taken");
         return true;
     }
     if (std::holds_alternative<SettledMessage>(message)) {
@@ -147,7 +158,7 @@ bool Group::gather(Instant now,
                    Rank from,
                    GatherKey key,
                    std::vector<Contribution> contributions) {
-    if (verdict_) {
+    if (verdict_ || is_of_earlier_move(key)) {
         return true;  // Too late to matter.
     }
     auto found = gathers_.find(key);
@@ -254,6 +265,20 @@ void Group::draw(Instant now) {
 void Group::decide_now(Instant now) {
     if (!verdict_ && is_root() && !failures_.empty()) {
         draw(now);
+    }
+}
+
+void Group::name_awaited(Instant now, Blame blame, const std::string& why) {
+    std::vector<Rank> late;
+    for (const auto& [key, gather] : gathers_) {
+        for (const Rank rank : gather.awaited()) {
+            if (rank != seat_.self && seat_.tree.children(rank).empty()) {
+                late.push_back(rank);
+            }
+        }
+    }
+    for (const Rank rank : late) {
+        note(now, {rank, blame, why});
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <variant>
 
 namespace stage {
@@ -72,7 +73,21 @@ struct Settle {
 };
 /// The wire-up begins anew, and cards go through the daemons (Collective::cards).
 struct Direct {};
-using Command = std::variant<Connect, Send, Hangup, Deliver, Settle, Direct>;
+/// At the root only: the group needs a port that is none of these; then call move_to(), or
+/// fail().
+struct DrawPort {
+    Rank rank;  ///< Which asks for it.
+    std::set<std::uint16_t> taken;
+};
+/// The group's port is another, and the wire-up begins anew as by Direct.
+struct Move {
+    std::uint32_t move;  ///< The how-manieth.
+    std::uint16_t port;
+};
+using Command = std::variant<Connect, Send, Hangup, Deliver, Settle, Direct, DrawPort, Move>;
+
+/// Ports that are drawn again, before the stage fails.
+inline constexpr std::uint32_t kMovesMax = 4;
 
 }  // namespace group
 
@@ -99,10 +114,18 @@ class Group {
     void fail(Instant now, Blame blame, std::string sentence);
     /// As fail(), but another rank is to blame.
     void fail(Instant now, Failure failure);
+    /// The time is over: children are at fault from which something is awaited that this node
+    /// has done itself. Of those with children of their own it is not known which one is late.
+    void name_awaited(Instant now, Blame blame, const std::string& why);
     /// PMIx can't bring the cards together here: let the daemons do it. Asking again is
     /// nothing; once some node is done with its part it is too late, and the stage fails with
     /// `why`.
     void request_direct(Instant now, const std::string& why);
+    /// This node can't open the group's port: let another be drawn. `taken`: what other
+    /// programs have here; `why`: what is said where no port helps.
+    void request_port(Instant now, std::vector<std::uint16_t> taken, const std::string& why);
+    /// The root: it is this port from now on.
+    void move_to(std::uint16_t port);
     /// The root: no grace, no further wait.
     void decide_now(Instant now);
 
@@ -139,6 +162,9 @@ class Group {
     void decide_alone(Instant now, const std::string& why);
     void draw(Instant now);
     void go_direct();
+    void ask_for_port(Instant now, PortsMessage asked, const std::string& why);
+    void on_move(PortsMessage moved);
+    [[nodiscard]] bool is_of_earlier_move(GatherKey key) const;
     void after_branches(Instant now);
     void notice_pause(Instant now);
     [[nodiscard]] std::string said_of(const LostBranch& lost) const;
@@ -165,6 +191,8 @@ class Group {
     std::optional<GroupVerdict> verdict_;
     std::optional<Instant> cut_at_;
     bool direct_ = false;
+    PortsMessage moved_;             ///< Where the group is now; move 0: where the plan says.
+    std::set<std::uint16_t> taken_;  ///< Ports, at the root: by other programs anywhere.
     bool finished_ = false;
     std::vector<group::Command> commands_;
 };

@@ -54,7 +54,9 @@ void Group::on_link_up(Instant now, Rank to) {
         return;
     }
     send_setup(now, to);
-    if (direct_) {
+    if (moved_.move > 0) {
+        send(to, moved_);
+    } else if (direct_) {
         send(to, DirectMessage{});
     }
     if (verdict_) {

@@ -1,8 +1,6 @@
 #include "stager/daemon/node_run.h"
 
 #include "pmix/business_card.h"
-#include "stager/daemon/job_directory.h"
-#include "stager/daemon/job_roots.h"
 #include "stager/daemon/worker_order.h"
 
 #include <algorithm>
@@ -41,7 +39,7 @@ void NodeRun::begin(int root) {
     if (!failed_) {
         open_sockets();
     }
-    if (failed_) {
+    if (failed_ || waits_for_port_) {
         return;
     }
     if (order_.plan.cards_follow) {
@@ -52,37 +50,6 @@ void NodeRun::begin(int root) {
     } else {
         take_host();
     }
-}
-
-void NodeRun::make_directory(int root) {
-    const StageKey& key = order_.request.key;
-    const Owner owner{order_.request.uid, order_.request.gid};
-    Status made = make_job_directory(root, key.job_id, owner);
-    if (made && key.step_id != kWholeJob) {
-        made = make_step_directory(root, key.job_id, key.step_id, owner);
-    }
-    made = made ? outside_.begin(root, order_.request) : made;
-    if (!made) {
-        fail(made.error().blame(), made.error().sentence());
-    }
-    directory_ = job_directory(services_.config, services_.verdicts, key.job_id);
-}
-
-void NodeRun::open_sockets() {
-    const auto group = Address::parse(order_.plan.group_address, order_.plan.group_port);
-    if (!group) {
-        fail(Blame::internal, group.error().sentence());
-        return;
-    }
-    auto sockets = open_data_sockets(
-        services_.config,
-        {.first = *group, .lanes = order_.plan.policies.lanes, .rails = order_.plan.rails},
-        order_.self == Rank{0});
-    if (!sockets) {
-        fail(sockets.error().blame(), sockets.error().sentence());
-        return;
-    }
-    sockets_ = *std::move(sockets);
 }
 
 void NodeRun::take_host() {
@@ -202,7 +169,7 @@ void NodeRun::restart_worker() {
     if (sockets_.lanes.empty()) {
         open_sockets();
     }
-    if (failed_) {
+    if (failed_ || waits_for_port_) {
         return;
     }
     if (order_.plan.cards_follow) {

@@ -36,6 +36,8 @@ class NodeRunOwner {
     virtual void on_outcome(WorkerOutcome outcome) = 0;
     /// PMIx won't do it on this node; go_direct() might.
     virtual void on_wire_up_lost(const std::string& why) = 0;
+    /// Another program has the group's port here; move() might help. Until then nothing runs.
+    virtual void on_port_taken(const std::string& why) = 0;
     /// It can't go on, or the worker ended before its outcome.
     virtual void on_run_failed(Blame blame, const std::string& sentence) = 0;
     /// No process of this run is left.
@@ -60,6 +62,8 @@ class NodeRun {
     void all_listen();
     /// Begins the wire-up anew, with a worker whose cards go over its own socket.
     void go_direct();
+    /// The same, and the group has another port.
+    void move(std::uint16_t port);
     /// The worker stops and removes what it has not finished, or is killed soon.
     void abort(Blame blame, const std::string& sentence);
     /// Nobody needs the worker's repairs any more.
@@ -67,6 +71,8 @@ class NodeRun {
 
     [[nodiscard]] bool is_gone() const { return !host_ && !worker_ && !waits_for_host_; }
     [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
+    /// This node has done its part of the wire-up, or has every byte.
+    [[nodiscard]] bool awaits_others() const;
     [[nodiscard]] const std::string& last_statistics() const { return statistics_; }
 
   private:
@@ -75,6 +81,7 @@ class NodeRun {
     void watch_connect(bool is_due);
     void make_directory(int root);
     void open_sockets();
+    [[nodiscard]] udp::Neighbours neighbours() const;
     void take_host();
     void on_host(Result<HostPool::HostPointer> host);
     void on_host_message(FromHost message);
@@ -102,6 +109,7 @@ class NodeRun {
     HostPool::HostPointer host_;
     bool waits_for_host_ = false;
     bool host_replaced_ = false;
+    bool waits_for_port_ = false;
     bool waits_for_connect_ = false;  ///< The worker is to connect to its host.
     bool part_left_ = false;          ///< This node's card is with the others: no second start.
     Alarm host_alarm_;

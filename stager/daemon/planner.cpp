@@ -27,7 +27,17 @@ std::string dotted(GroupAddress address) {
 
 }  // namespace
 
-StagePlan draw_plan(const Config& config, const StageRequest& request) {
+std::optional<std::uint16_t> draw_port(const Services& services,
+                                       const StagePlan& plan,
+                                       const DataPorts::Ports& excluded) {
+    return services.ports.draw(services.config.data_port_range,
+                               plan.policies.lanes,
+                               random_value<std::uint32_t>(),
+                               excluded);
+}
+
+StagePlan draw_plan(const Services& services, const StageRequest& request) {
+    const Config& config = services.config;
     StagePlan plan;
     plan.session = random_value<std::array<std::byte, 16>>();
     plan.group_key = random_value<std::array<std::byte, 32>>();
@@ -39,12 +49,6 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
     const std::size_t lanes = std::max<std::size_t>(config.lanes, rails);
     plan.rails = static_cast<std::uint8_t>(rails);
     plan.group_address = dotted(config.group_at(draw % config.group_count(rails), rails));
-    const auto& ports = config.data_port_range;
-    // The last lane's port is in the range, too.
-    const auto port_count =
-        static_cast<unsigned>(static_cast<std::size_t>(ports.last - ports.first) + 2U - lanes);
-    const auto port_draw = random_value<std::uint32_t>();
-    plan.group_port = static_cast<std::uint16_t>(ports.first + port_draw % port_count);
     plan.protection = static_cast<std::uint8_t>(config.protection);
     plan.rate_max = config.rate_max * 8;
     plan.rate_told = !config.rate_search;
@@ -53,6 +57,8 @@ StagePlan draw_plan(const Config& config, const StageRequest& request) {
                      .readiness = config.readiness,
                      .lanes = static_cast<std::uint8_t>(lanes),
                      .group_leave = config.group_leave};
+    // Where none is free here the node says so when it opens its sockets.
+    plan.group_port = draw_port(services, plan, {}).value_or(config.data_port_range.first);
     return plan;
 }
 
@@ -84,7 +90,7 @@ void Planner::make(const StageRequest& request,
     names_ = std::move(names);
     on_plan_ = std::move(on_plan);
     // A step on this node alone makes no other daemon work, so its list need not be believed.
-    if (names_.size() == 1 || request_.key.step_id == kWholeJob) {
+    if (names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late)) {
         find_addresses();
         return;
     }
@@ -166,7 +172,7 @@ void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
 }
 
 Result<StagePlan> Planner::complete() const {
-    StagePlan plan = draw_plan(services_.config, request_);
+    StagePlan plan = draw_plan(services_, request_);
     // Who is alone needs no cards at all, and no PMIx host that would wait for it. A host never
     // serves root. What this node's hosts can't do those of the others hardly can.
     plan.cards_follow = names_.size() == 1 || names_.size() >= kCardsFollowFrom ||

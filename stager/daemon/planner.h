@@ -1,9 +1,10 @@
 // Makes a stage's plan on the job's first node: who takes part, where, and what is drawn.
 //
-// A job's node list is slurmd's word. A step's is its srun's, which is the user's process: the
-// plan of a step over several nodes waits until slurmctld has said which nodes are the job's,
-// and a list with any other node fails. Without slurmctld's word such a step fails, too; Slurm
-// could hardly have begun it without slurmctld.
+// A job's node list is slurmd's word. A step's is its srun's, which is the user's process, and
+// so is a job's that a step announces because no prolog did: the plan of such a stage over
+// several nodes waits until slurmctld has said which nodes are the job's, and a list with any
+// other node fails. Without slurmctld's word such a step fails, too; Slurm could hardly have
+// begun it without slurmctld.
 //
 // Addresses come from Slurm (NodeAddr), and are asked for anew after kAddressAge, or where a
 // node could not be reached. No other node has to ask. Where slurmctld is silent, what it said
@@ -67,6 +68,11 @@ class Planner {
                                                       const SlurmJob& job);
 
 /// All that is drawn; the nodes are left empty.
-[[nodiscard]] StagePlan draw_plan(const Config& config, const StageRequest& request);
+[[nodiscard]] StagePlan draw_plan(const Services& services, const StageRequest& request);
+
+/// Another port for a group, where members can't open `excluded`; none: all are.
+[[nodiscard]] std::optional<std::uint16_t> draw_port(const Services& services,
+                                                     const StagePlan& plan,
+                                                     const DataPorts::Ports& excluded);
 
 }  // namespace stage

@@ -218,7 +218,7 @@ void Push::on_one_more() {
 // ---- rounds
 
 StagePlan Push::plan_of_round() {
-    StagePlan plan = draw_plan(services_.config, StageRequest{});
+    StagePlan plan = draw_plan(services_, StageRequest{});
     plan.push_specs = request_.specs;
     plan.push_token = token_;
     plan.cards_follow = true;

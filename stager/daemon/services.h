@@ -6,6 +6,7 @@
 #include "stager/config/config.h"
 #include "stager/daemon/children.h"
 #include "stager/daemon/counters.h"
+#include "stager/daemon/data_ports.h"
 #include "stager/daemon/host_pool.h"
 #include "stager/daemon/loop.h"
 #include "stager/daemon/node_cache.h"
@@ -56,6 +57,7 @@ struct Services {
     UserClosers closers{};
     StagePlaces places{};
     PushPermits push_permits{};
+    DataPorts ports{};
 };
 
 /// Fresh from getrandom(): keys, ids, draws.

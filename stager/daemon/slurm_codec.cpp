@@ -56,6 +56,7 @@ CancelOrder read_order(ByteReader& reader) {
     order.step_id = is_step ? std::optional{step_id} : std::nullopt;
     order.restart = reader.u32();
     order.sentence = reader.text(kSentenceMax);
+    order.only_in_prolog = reader.u8() != 0;
     return order;
 }
 
@@ -123,6 +124,7 @@ std::vector<std::byte> encode_question(const SlurmQuestion& question) {
         out.u8(static_cast<std::uint8_t>(Ask::cancel)).u32(order->job_id);
         out.u8(order->step_id ? 1 : 0).u32(order->step_id.value_or(0)).u32(order->restart);
         out.text(std::string_view{order->sentence}.substr(0, kSentenceMax));
+        out.u8(order->only_in_prolog ? 1 : 0);
     } else if (std::holds_alternative<KeepersQuestion>(question)) {
         out.u8(static_cast<std::uint8_t>(Ask::keepers));
     } else if (const auto* jobs = std::get_if<JobsQuestion>(&question)) {

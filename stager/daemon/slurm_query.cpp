@@ -52,7 +52,8 @@ SlurmJob describe(const slurm_job_info_t& job) {
     return {.state = state_of_job(job.job_state),
             .restart_count = job.restart_cnt,
             .word = std::string{word_of(job.job_state)},
-            .node_list = job.nodes == nullptr ? "" : job.nodes};
+            .node_list = job.nodes == nullptr ? "" : job.nodes,
+            .is_in_prolog = job.state_reason == WAIT_PROLOG};
 }
 
 SlurmJob absent_job() {
@@ -118,11 +119,11 @@ bool comment_on(std::uint32_t job_id, std::string comment) {
 
 /// A node that learns late of a stage's end must not touch what runs under the same job id
 /// since: whatever slurmctld does not confirm is another life.
-bool is_in_life(std::uint32_t job_id, std::uint32_t restart) {
+bool is_in_life(std::uint32_t job_id, std::uint32_t restart, bool in_prolog = false) {
     const Result<SlurmAnswer> answer = job_state(job_id);
     const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
     return job != nullptr && job->state == SlurmJobState::alive &&
-           job->restart_count == restart;
+           job->restart_count == restart && (!in_prolog || job->is_in_prolog);
 }
 
 /// JOB_RUNNING as a flag: a job that does not run any more is left as it is, by slurmctld.
@@ -147,7 +148,7 @@ Result<SlurmAnswer> on_failure(const FailureOrder& order) {
 
 /// Says why where anybody can read it, then cancels. Only the cancelling must work.
 Result<SlurmAnswer> cancel(CancelOrder order) {
-    if (!order.step_id && !is_in_life(order.job_id, order.restart)) {
+    if (!order.step_id && !is_in_life(order.job_id, order.restart, order.only_in_prolog)) {
         return SlurmAnswer{SlurmJob{
             .state = SlurmJobState::alive, .restart_count = 0, .word = "not in this life"}};
     }

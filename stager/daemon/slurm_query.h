@@ -58,12 +58,13 @@ struct FailureOrder {
 };
 /// No question: the job (or, where `step_id` names one, the step) is to be cancelled.
 /// `sentence` goes to whoever waits at a terminal, and into the job's admin comment. The answer
-/// is a SlurmJob; `alive` if the job has been requeued since, and so is left alone.
+/// is a SlurmJob; `alive` if the job is left alone, as one that has been requeued since.
 struct CancelOrder {
     std::uint32_t job_id = 0;
     std::optional<std::uint32_t> step_id;
     std::uint32_t restart = 0;  ///< Of a whole job; ignored for a step.
     std::string sentence;
+    bool only_in_prolog = false;  ///< A job for which Slurm does not await a prolog is left.
 };
 using SlurmQuestion = std::variant<ExpandQuestion,
                                    ResolveQuestion,
@@ -93,6 +94,7 @@ struct SlurmJob {
     std::uint32_t restart_count = 0;  ///< 0 in the answer to a JobsQuestion.
     std::string word;                 ///< Slurm's name of the state, "CANCELLED".
     std::string node_list{};  ///< Of the allocation; in the answer to a JobStateQuestion only.
+    bool is_in_prolog = false;  ///< Known to the child that asks only.
     bool operator==(const SlurmJob&) const = default;
 };
 using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<SlurmJob>>;

@@ -30,6 +30,7 @@ Stage::Stage(Services& services,
              }},
       links_{services, *this},
       wait_alarm_{services.loop, [this] { on_late(); }},
+      begin_alarm_{services.loop, [this] { cancel_unbegun(); }},
       removal_alarm_{services.loop, [this] { begin_run(); }},
       group_alarm_{services.loop, [this] {
                        group_->set_progress(own_progress());
@@ -94,6 +95,8 @@ void Stage::await_verdict(OnVerdict on_verdict) {
 
 void Stage::end() {
     is_over_ = true;
+    awaits_begin_ = false;
+    begin_alarm_.set(std::nullopt);
     reason_ = reason_.value_or(
         Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
     apply(StageEvent::end);
@@ -116,7 +119,7 @@ Failures Stage::failures() const {
 
 bool Stage::is_quiet() const {
     return !is_open() && !has_process() && (!group_ || group_->is_finished()) &&
-           links_.empty() && !notice_.is_busy();
+           links_.empty() && !notice_.is_busy() && !awaits_begin_;
 }
 
 // ---- what is done next
@@ -232,7 +235,8 @@ void Stage::begin_run() {
                                      RunOrder{.request = *request_,
                                               .plan = *plan_,
                                               .self = group_->seat().self,
-                                              .deadline = run_deadline_});
+                                              // By then the nodes have said who is late.
+                                              .deadline = group_deadline_});
     run_->begin(*root);
 }
 
@@ -315,7 +319,7 @@ void Stage::on_group_part(std::uint32_t sequence) {
 }
 
 void Stage::on_card(std::vector<std::byte> card) {
-    group_->contribute(services_.loop.now(), Collective::cards, 0, std::move(card));
+    group_->contribute(services_.loop.now(), Collective::cards, moves_, std::move(card));
     follow_group();
 }
 

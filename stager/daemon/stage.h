@@ -95,6 +95,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void on_listening() override;
     void on_outcome(WorkerOutcome outcome) override;
     void on_wire_up_lost(const std::string& why) override;
+    void on_port_taken(const std::string& why) override;
     void on_run_failed(Blame blame, const std::string& sentence) override;
     void on_gone() override;
     void on_link_up(Rank rank) override;
@@ -129,17 +130,25 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void tell_slurm();
     void answer_waiting();
     void on_late();
+    void on_others_late();
+    [[nodiscard]] Blame blame_of_time() const;
     void ask_first_node();
     void on_first_node(const std::string& first, Inquiry::Said said, const std::string& why);
     void cancel_job(const std::string& sentence);
+    void await_begin();
+    void cancel_unbegun();
 
     void make_group(const StagePlan& plan, Rank self, Instant deadline);
     void follow_group();
     void follow(group::Command command);
     void deliver(group::Deliver result);
     void go_direct();
+    void draw_port(const group::DrawPort& asked);
+    void move(const group::Move& moved);
     /// A wire-up that began anew has other workers.
-    [[nodiscard]] std::uint32_t wire_up() const { return plan_->cards_follow ? 1 : 0; }
+    [[nodiscard]] std::uint32_t wire_up() const {
+        return 2 * moves_ + (plan_->cards_follow ? 1 : 0);
+    }
     void tell_change();
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
     [[nodiscard]] Duration most_time() const;
@@ -173,6 +182,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<std::string>
         blamed_node_;  ///< Of reason_, where there is no plan; else here.
     bool has_asked_ = false;
+    bool others_are_late_ = false;
     bool is_first_ = false;      ///< Makes the plan, and speaks for all nodes to slurmctld.
     bool is_over_ = false;       ///< Slurm needs no word of what becomes of it.
     bool is_requeuing_ = false;  ///< Nobody hears the verdict before slurmctld has.
@@ -186,11 +196,14 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     std::optional<Group> group_;
     Instant group_deadline_{};
     std::unique_ptr<NodeRun> run_;
-    Alarm wait_alarm_;     ///< For the plan, for the announcement, for the work: on_late().
+    Alarm wait_alarm_;   ///< For the plan, for the announcement, for the work: on_late().
+    Alarm begin_alarm_;  ///< For a job of which a prolog may never come: cancel_unbegun().
+    bool awaits_begin_ = false;
     Alarm removal_alarm_;  ///< Until a removal that may not know of this stage has ended.
     Instant run_deadline_{};
     Alarm group_alarm_;
     bool following_ = false;
+    std::uint32_t moves_ = 0;  ///< Of the group, to other ports.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -73,6 +73,9 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
 /// node's prolog returns no batch script runs, and one that began would fail the job first.
 void Stage::tell_slurm() {
     is_requeuing_ = is_to_be_requeued(services_.config, key_, verdict_->blame);
+    if (!is_requeuing_) {
+        await_begin();
+    }
     notice_.tell(key_, verdict_->sentence, is_requeuing_, [this] {
         if (std::exchange(is_requeuing_, false)) {
             answer_waiting();

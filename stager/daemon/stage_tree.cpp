@@ -31,6 +31,7 @@ bool Stage::set_up(const SetupMessage& setup,
     links_.take(setup.from, std::move(link));
     follow_group();
     if (is_new) {
+        watch_.stop();  // The root does.
         apply(StageEvent::plan);
     }
     return true;
@@ -116,6 +117,10 @@ void Stage::follow(group::Command command) {
         deliver(std::move(*result));
     } else if (std::holds_alternative<group::Direct>(command)) {
         go_direct();
+    } else if (const auto* asked = std::get_if<group::DrawPort>(&command)) {
+        draw_port(*asked);
+    } else if (const auto* moved = std::get_if<group::Move>(&command)) {
+        move(*moved);
     } else if (auto* settling = std::get_if<group::Settle>(&command)) {
         outcomes_ = std::move(settling->outcomes);
         apply(StageEvent::verdict);
@@ -133,6 +138,53 @@ void Stage::go_direct() {
     }
 }
 
+void Stage::on_port_taken(const std::string& why) {
+    services_.ports.hold(services_.config.data_port_range);
+    std::vector<std::uint16_t> taken{services_.ports.taken().begin(),
+                                     services_.ports.taken().end()};
+    // Whatever holds says of them, none of the group's is good.
+    for (unsigned lane = 0; lane < plan_->policies.lanes; ++lane) {
+        const auto port = static_cast<std::uint16_t>(plan_->group_port + lane);
+        if (!services_.ports.is_held(port)) {
+            taken.push_back(port);
+        }
+    }
+    group_->request_port(services_.loop.now(), std::move(taken), why);
+    follow_group();
+}
+
+/// At the root.
+void Stage::draw_port(const group::DrawPort& asked) {
+    const auto port = stage::draw_port(services_, *plan_, asked.taken);
+    if (port && *port != plan_->group_port) {
+        group_->move_to(*port);
+        return;
+    }
+    const auto& range = services_.config.data_port_range;
+    group_->fail(services_.loop.now(),
+                 Failure{asked.rank,
+                         Blame::node,
+                         "no UDP port of DataPortRange (" + std::to_string(range.first) + "-" +
+                             std::to_string(range.last) +
+                             ") is free on all nodes: other programs have " +
+                             std::to_string(asked.taken.size()) +
+                             " of them ('ss -lunp' says which); widen DataPortRange in "
+                             "stagecast.conf, or move it"});
+}
+
+void Stage::move(const group::Move& moved) {
+    services_.log.info("a stage's UDP port is another node's program's; it gets another one",
+                       {{"job", key_.job_id}, {"port", std::uint64_t{moved.port}}});
+    moves_ = moved.move;
+    plan_->group_port = moved.port;
+    plan_->cards_follow = true;
+    if (state_ == StageState::reported) {
+        stop_all(Blame::node, "the wire-up began anew after this node was done");
+    } else if (run_) {
+        run_->move(moved.port);
+    }
+}
+
 void Stage::deliver(group::Deliver result) {
     if (!run_) {
         return;
@@ -142,6 +194,10 @@ void Stage::deliver(group::Deliver result) {
             run_->all_listen();
         }
         return;
+    }
+    const bool is_direct = result.kind == Collective::cards;
+    if (moves_ > 0 && (!is_direct || result.sequence != moves_)) {
+        return;  // Of a wire-up that was given up.
     }
     times_.wired = times_.wired.value_or(services_.loop.now());
     ByteReader reader{result.bytes};

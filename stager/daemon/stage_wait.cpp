@@ -14,6 +14,14 @@ namespace {
 constexpr std::size_t kCancellingRanks = 3;
 /// Where no plan comes, thousands would ask slurmctld and the first node in one moment.
 constexpr Duration kTurn = std::chrono::milliseconds{1};
+/// Without a SETUP, until a node asks slurmctld whether the job is still wanted,
+constexpr Duration kEarlyLook = std::chrono::seconds{3};
+/// each later than the one before it.
+constexpr Duration kLookTurn = std::chrono::milliseconds{5};
+/// From a failed verdict until a job that waits for a prolog even then is cancelled,
+constexpr Duration kBeginMax = std::chrono::seconds{5};
+/// and until slurmctld is asked again that did not answer.
+constexpr Duration kAskAgain = std::chrono::seconds{30};
 /// Stages in the queue for which slurmctld is asked whether the job still runs.
 constexpr std::size_t kWatchedMax = 32;
 /// AnnounceTimeouts until a first node whose stage is queued is asked again.
@@ -31,8 +39,8 @@ std::string progress_of(const WorkerProgress& progress) {
     if (progress.phase == WorkerPhase::wire_up) {
         return "the nodes were not wired up yet";
     }
-    return amount_text(progress.bytes) + " of " + amount_text(progress.bytes_total) +
-           " were here";
+    return amount_text(std::min(progress.bytes, progress.bytes_total)) + " of " +
+           amount_text(progress.bytes_total) + " were here";
 }
 
 }  // namespace
@@ -72,6 +80,7 @@ void Stage::await_setup(std::size_t rank, std::size_t nodes) {
                               kTurn * rank;
     const Instant now = services_.loop.now();
     wait_alarm_.set(std::min(now + patience, *times_.announced + time_limit()));
+    watch_.look_once(kEarlyLook + kLookTurn * rank);
 }
 
 /// At the first node, which holds nothing meanwhile and has told no other (stage_places.h).
@@ -155,13 +164,31 @@ void Stage::on_late() {
         fail(Blame::node,
              kUnannounced + std::string{" (AnnounceTimeout="} +
                  seconds_of(config.announce_timeout) + ")");
+    } else if (run_ && !is_alone() && run_->awaits_others() && !group_->is_finished()) {
+        on_others_late();
     } else {
         // Of less time than the site allows the user has had the choice.
-        const bool is_users = !is_push() && is_wanted_limit(time_limit(), most_time());
-        fail(is_users ? Blame::user : Blame::node,
+        fail(blame_of_time(),
              "staging was not done within " + time_limit_text() + ": " +
                  (run_ ? progress_of(run_->progress()) : ""));
     }
+}
+
+Blame Stage::blame_of_time() const {
+    const bool is_users = !is_push() && is_wanted_limit(time_limit(), most_time());
+    return is_users ? Blame::user : Blame::node;
+}
+
+/// Those that are late say so themselves, in better words. A moment later they are named here.
+void Stage::on_others_late() {
+    if (!std::exchange(others_are_late_, true)) {
+        wait_alarm_.set(services_.loop.now() + (limits().verdict - limits().work) / 2);
+        return;
+    }
+    group_->name_awaited(services_.loop.now(),
+                         blame_of_time(),
+                         "this node did not do its part within " + time_limit_text());
+    follow_group();
 }
 
 /// No SETUP came. The first node's daemon may know why.
@@ -244,6 +271,38 @@ void Stage::cancel_job(const std::string& sentence) {
                        if (state_ == StageState::announced) {
                            fail(Blame::node, kUnannounced);
                        }
+                   });
+}
+
+/// A job whose staging has failed is ended by its first task, which Slurm starts when all
+/// nodes' prologs are done. Where slurmctld gave up to start one it never does.
+void Stage::await_begin() {
+    awaits_begin_ = true;
+    begin_alarm_.set(
+        std::max(services_.loop.now(), *times_.announced + services_.config.announce_timeout) +
+        kBeginMax);
+}
+
+void Stage::cancel_unbegun() {
+    canceller_.ask(CancelOrder{.job_id = key_.job_id,
+                               .step_id = std::nullopt,
+                               .restart = key_.restart,
+                               .sentence = "stagecast: " + verdict_->sentence,
+                               .only_in_prolog = true},
+                   [this](const Result<SlurmAnswer>& answer) {
+                       if (!answer && awaits_begin_) {
+                           begin_alarm_.set(services_.loop.now() + kAskAgain);
+                           return;
+                       }
+                       const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+                       if (job != nullptr && job->state == SlurmJobState::ended) {
+                           services_.log.warn(
+                               "a failed job is cancelled: Slurm awaits a prolog that never "
+                               "came",
+                               {{"job", key_.job_id}, {"why", verdict_->sentence}});
+                       }
+                       awaits_begin_ = false;
+                       tell_change();
                    });
 }
 

@@ -5,6 +5,8 @@
 #include "stager/worker/setup.h"
 
 #include <algorithm>
+#include <array>
+#include <variant>
 
 namespace stage {
 namespace {
@@ -30,73 +32,20 @@ enum class Type : std::uint8_t {
     take = 18,
     question = 19,
     report = 20,
+    ports = 21,
 };
 
 /// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
 constexpr std::size_t kMaxPlanBytes = 3U << 20U;
 constexpr std::size_t kMaxResultBytes = 4U << 20U;
 
-Type type_of(const SetupMessage& /*message*/) {
-    return Type::setup;
-}
-Type type_of(const GatheredMessage& /*message*/) {
-    return Type::gathered;
-}
-Type type_of(const ResultMessage& /*message*/) {
-    return Type::result;
-}
-Type type_of(const FailedMessage& /*message*/) {
-    return Type::failed;
-}
-Type type_of(const GroupVerdict& /*message*/) {
-    return Type::verdict;
-}
-Type type_of(const SettledMessage& /*message*/) {
-    return Type::settled;
-}
-Type type_of(const PulseMessage& /*message*/) {
-    return Type::pulse;
-}
-Type type_of(const AskMessage& /*message*/) {
-    return Type::ask;
-}
-Type type_of(const TellMessage& /*message*/) {
-    return Type::tell;
-}
-
-Type type_of(const DirectMessage& /*message*/) {
-    return Type::direct;
-}
-Type type_of(const ExamineMessage& /*message*/) {
-    return Type::examine;
-}
-Type type_of(const ExaminedMessage& /*message*/) {
-    return Type::examined;
-}
-Type type_of(const LeaseMessage& /*message*/) {
-    return Type::lease;
-}
-Type type_of(const LeasedMessage& /*message*/) {
-    return Type::leased;
-}
-Type type_of(const ReportQuestion& /*message*/) {
-    return Type::question;
-}
-Type type_of(const ReportMessage& /*message*/) {
-    return Type::report;
-}
-Type type_of(const HeldMessage& /*message*/) {
-    return Type::held;
-}
-Type type_of(const FetchMessage& /*message*/) {
-    return Type::fetch;
-}
-Type type_of(const FoundMessage& /*message*/) {
-    return Type::found;
-}
-Type type_of(const TakeMessage& /*message*/) {
-    return Type::take;
-}
+/// Of each kind, in the order of TreeMessage.
+constexpr std::array kTypes{
+    Type::setup,  Type::gathered, Type::result, Type::failed, Type::verdict, Type::settled,
+    Type::pulse,  Type::ask,      Type::tell,   Type::direct, Type::examine, Type::examined,
+    Type::lease,  Type::leased,   Type::held,   Type::fetch,  Type::found,   Type::question,
+    Type::report, Type::take,     Type::ports};
+static_assert(kTypes.size() == std::variant_size_v<TreeMessage>);
 
 void put(ByteWriter& writer, const SetupMessage& message) {
     put_key(writer, message.key);
@@ -133,6 +82,15 @@ void put(ByteWriter& writer, const PulseMessage& message) {
 }
 
 void put(ByteWriter& /*writer*/, const DirectMessage& /*message*/) {
+}
+
+void put(ByteWriter& writer, const PortsMessage& message) {
+    const std::size_t count = std::min(message.taken.size(), kTakenPortsMax);
+    writer.u32(message.move).u16(message.port).u16(message.rank.value());
+    writer.u16(static_cast<std::uint16_t>(count));
+    for (std::size_t i = 0; i < count; ++i) {
+        writer.u16(message.taken[i]);
+    }
 }
 
 void put(ByteWriter& writer, const AskMessage& message) {
@@ -318,6 +276,19 @@ FoundMessage take_found(ByteReader& reader) {
     return message;
 }
 
+PortsMessage take_ports(ByteReader& reader) {
+    PortsMessage message{
+        .move = reader.u32(), .port = reader.u16(), .rank = Rank{reader.u16()}, .taken = {}};
+    const std::size_t count = reader.u16();
+    if (count > kTakenPortsMax) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        message.taken.push_back(reader.u16());
+    }
+    return message;
+}
+
 std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
     switch (type) {
         case Type::setup:
@@ -360,6 +331,8 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
             return take_question(reader);
         case Type::report:
             return take_report(reader);
+        case Type::ports:
+            return take_ports(reader);
     }
     return std::nullopt;
 }
@@ -368,13 +341,8 @@ std::optional<TreeMessage> take_body(Type type, ByteReader& reader) {
 
 std::vector<std::byte> encode(const TreeMessage& message) {
     ByteWriter writer;
-    writer.u8(kTreeVersion);
-    std::visit(
-        [&](const auto& one) {
-            writer.u8(static_cast<std::uint8_t>(type_of(one)));
-            put(writer, one);
-        },
-        message);
+    writer.u8(kTreeVersion).u8(static_cast<std::uint8_t>(kTypes.at(message.index())));
+    std::visit([&](const auto& one) { put(writer, one); }, message);
     return writer.take();
 }
 

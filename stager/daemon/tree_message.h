@@ -118,6 +118,19 @@ struct DirectMessage {
     bool operator==(const DirectMessage&) const = default;
 };
 
+/// Up: `rank` can't open the group's port, and other programs there have `taken`. Down: this is
+/// the port from now on, and the wire-up begins anew (as by DirectMessage).
+struct PortsMessage {
+    std::uint32_t move = 0;  ///< How often the port has been drawn again; up: so far.
+    std::uint16_t port = 0;  ///< Down only.
+    Rank rank;               ///< Up only, and so are these.
+    std::vector<std::uint16_t> taken{};
+
+    bool operator==(const PortsMessage&) const = default;
+};
+/// More are not told.
+inline constexpr std::size_t kTakenPortsMax = 1024;
+
 /// "Has your plugin announced this stage?"
 struct AskMessage {
     StageKey key;
@@ -233,7 +246,8 @@ using TreeMessage = std::variant<SetupMessage,
                                  FoundMessage,
                                  ReportQuestion,
                                  ReportMessage,
-                                 TakeMessage>;
+                                 TakeMessage,
+                                 PortsMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
 /// Fails (Blame::node) on anything but exactly one well-formed message of our version.

@@ -29,8 +29,15 @@ Watch::Watch(Services& services, StageKey key, OnOver on_over)
       alarm_{services.loop, [this] { ask(); }} {
 }
 
+void Watch::look_once(Duration pause) {
+    stopped_ = false;
+    repeats_ = false;
+    alarm_.set(services_.loop.now() + pause);
+}
+
 void Watch::start(const std::optional<SlurmJob>& known) {
     stopped_ = false;
+    repeats_ = true;
     set_alarm(std::min(kFirstLook, services_.config.watch_interval));
     if (known) {
         consider(*known);
@@ -61,7 +68,9 @@ void Watch::on_answer(const Result<SlurmAnswer>& answer) {
     if (stopped_) {
         return;
     }
-    set_alarm(services_.config.watch_interval);
+    if (repeats_) {
+        set_alarm(services_.config.watch_interval);
+    }
     if (const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr) {
         consider(*job);
         return;

@@ -5,7 +5,8 @@
 // WatchInterval, which bounds what stages of any number of nodes cost slurmctld. Each pause is
 // up to a fifth longer, drawn, so that stages that began together don't ask together. Only a
 // clear answer ends a stage; a slurmctld that is silent, or a daemon that can't ask, never
-// does.
+// does. Another node than the root looks once, where no SETUP comes: the root may never have
+// heard of a job that was cancelled as it began.
 #pragma once
 
 #include "stager/daemon/slurm_asker.h"
@@ -32,6 +33,8 @@ class Watch {
 
     /// `known`: what slurmctld has said of the job a moment ago, if anything.
     void start(const std::optional<SlurmJob>& known);
+    /// One look, so long from now, and no more.
+    void look_once(Duration pause);
     void stop();
 
   private:
@@ -46,6 +49,7 @@ class Watch {
     SlurmAsker asker_;
     Alarm alarm_;
     bool stopped_ = true;
+    bool repeats_ = true;
     bool seen_ = false;
 };
 

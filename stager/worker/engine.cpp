@@ -1,6 +1,7 @@
 #include "stager/worker/engine.h"
 
 #include "stager/config/config.h"
+#include "stager/config/engine_ports.h"
 #include "stager/control/message.h"
 #include "stager/worker/engine_group.h"
 #include "stager/worker/engine_place.h"
@@ -56,16 +57,14 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
     return work ? *std::move(work) : Work::refusing(std::move(work).error(), true);
 }
 
-/// The group's first address and its port: drawn alike by all members, from the defaults'
-/// ranges.
+/// The group's first address and its port: drawn alike by all members, from the default groups
+/// and the ports that daemons leave.
 Result<Address> group_address(std::uint64_t draw, std::size_t rails) {
     const Config site = default_config();
     const GroupAddress number = site.group_at(draw % site.group_count(rails), rails);
     // Whatever a member believes of the lanes: the first is where it seeks it.
-    const std::uint32_t ports =
-        2U + site.data_port_range.last - site.data_port_range.first - kPolicyLanesMax;
-    const auto port =
-        static_cast<std::uint16_t>(site.data_port_range.first + (draw >> 32U) % ports);
+    constexpr std::uint32_t kPorts = 2U + kEnginePortLast - kEnginePortFirst - kPolicyLanesMax;
+    const auto port = static_cast<std::uint16_t>(kEnginePortFirst + (draw >> 32U) % kPorts);
     ByteWriter octets;
     octets.u32(number);
     const std::optional<IpAddress> address = ip_from_bytes(octets.view());
@@ -74,8 +73,7 @@ Result<Address> group_address(std::uint64_t draw, std::size_t rails) {
 }
 
 std::pair<std::uint16_t, std::uint16_t> ports_range() {
-    const auto ports = default_config().data_port_range;
-    return {ports.first, ports.last};
+    return {kEnginePortFirst, kEnginePortLast};
 }
 
 std::vector<std::string> names_of(const std::vector<udp::Rail>& rails) {

@@ -183,6 +183,17 @@ class StageGroup {
     void obey(const group::Direct&) {
         invariant(!std::exchange(is_direct_, true), "the wire-up begins anew once");
     }
+    void obey(const group::DrawPort& one) {
+        invariant(self_ == Rank{0}, "only the root draws a port");
+        invariant(one.rank.index() < kNodes, "a member asks for it");
+        if (!one.taken.contains(6840)) {
+            group_.move_to(6840);
+        }
+    }
+    void obey(const group::Move& one) {
+        invariant(one.move > std::exchange(move_, one.move), "moves are counted");
+        is_direct_ = true;
+    }
 
     void step(StageEvent event) {
         const StageStep next = next_step(state_, event);
@@ -202,6 +213,7 @@ class StageGroup {
     bool has_believed_ = false;
     bool has_settled_ = false;
     bool is_direct_ = false;
+    std::uint32_t move_ = 0;
     bool was_late_ = false;
 };
 
@@ -253,6 +265,8 @@ std::vector<std::byte> inner() {
     ByteWriter out;
     out.u8(1).u8(event(6, 0)).u8(event(4, 3)).u8(event(4, 4)).u8(event(11, 0));
     say(out, 0, DirectMessage{});
+    say(out, 3, PortsMessage{.move = 0, .port = 0, .rank = Rank{3}, .taken = {6831}});
+    say(out, 0, PortsMessage{.move = 1, .port = 6840, .rank = {}, .taken = {}});
     say(out, 0, ResultMessage{.kind = Collective::group, .sequence = 1, .bytes = {}});
     say(out,
         0,

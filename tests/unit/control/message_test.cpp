@@ -18,7 +18,8 @@ std::vector<Request> requests() {
                          .node_name = "n0",
                          .node_list = "n[0-7,9]",
                          .work_dir = "/home/u",
-                         .specs = "1;-,/a,"},
+                         .specs = "1;-,/a,",
+                         .is_late = true},
             QueryRequest{kKey},
             EndRequest{.job_id = 7, .step_id = kWholeJob},
             PingRequest{}};

@@ -164,6 +164,17 @@ TEST_CASE("a node that never announces costs the stage, not for ever") {
     CHECK(*world.node(3).settled_at <= kStart + 21s);
 }
 
+TEST_CASE("a node that the others wait for is named when the time is over") {
+    GroupWorld world{4, 16, 3};
+    for (const std::size_t rank : {0U, 1U, 3U}) {
+        world.announce(rank);
+    }
+    world.start(kStart, 20s);
+    world.at(kStart + 18s, [&] { world.time_is_over(0); });
+    world.run(kEnd);
+    CHECK(common_verdict(world).sentence == "node n2: did not do its part");
+}
+
 TEST_CASE("nodes die and vanish at any moment: all who can hear the root agree, in time") {
     const auto seed = GENERATE(range(1U, 400U));
     CAPTURE(seed);
@@ -252,6 +263,33 @@ TEST_CASE("the root dies: every node finds its own end, by a bound") {
             CHECK(*world.node(rank).settled_at <= kStart + 62s);
         }
     }
+}
+
+TEST_CASE("a port that a member can't open is drawn again, until all can open it") {
+    const auto seed = GENERATE(range(1U, 60U));
+    CAPTURE(seed);
+    Prng draw{seed};
+    const std::size_t size = 2 + draw.below(20);
+    GroupWorld world{size, 1 + draw.below(4), seed};
+    announce_all(world);
+    world.take_ports(draw.below(size), {1, 2});
+    world.take_ports(draw.below(size), {1, 3, 5});
+    world.start(kStart, 60s);
+    world.run(kEnd);
+    CHECK(common_verdict(world).state == VerdictState::ok);
+    for (std::size_t rank = 0; rank < size; ++rank) {
+        CHECK_FALSE(world.node(rank).taken.contains(world.node(rank).port));
+        CHECK(world.node(rank).port == world.node(0).port);
+    }
+}
+
+TEST_CASE("where no port is free on all nodes one that asked for it is named") {
+    GroupWorld world{7, 2, 5};
+    announce_all(world);
+    world.take_ports(6, {1, 2, 3, 4, 5, 6});
+    world.start(kStart, 60s);
+    world.run(kEnd);
+    CHECK(common_verdict(world).sentence == "node n6: no port is free");
 }
 
 TEST_CASE("a daemon that pauses for less than the silence that is allowed ends nothing") {

@@ -84,10 +84,17 @@ void GroupWorld::do_local(std::size_t rank) {
         return;
     }
     node.early_failure = true;  // Said once.
+    if (node.taken.contains(node.port)) {
+        node.group->request_port(now_, {node.taken.begin(), node.taken.end()}, "port is taken");
+        follow(rank);
+        return;
+    }
     std::vector<std::byte> part{static_cast<std::byte>(rank)};
     part.resize(part_bytes_, std::byte{0xee});
-    node.group->contribute(
-        now_, node.direct ? Collective::cards : Collective::fence, 0, std::move(part));
+    node.group->contribute(now_,
+                           node.direct ? Collective::cards : Collective::fence,
+                           node.direct ? node.moves : 0,
+                           std::move(part));
     follow(rank);
 }
 
@@ -103,6 +110,26 @@ void GroupWorld::on_direct(std::size_t rank) {
     }
 }
 
+void GroupWorld::time_is_over(std::size_t rank) {
+    nodes_[rank].group->name_awaited(now_, Blame::node, "did not do its part");
+    follow(rank);
+}
+
+void GroupWorld::take_ports(std::size_t rank, std::set<std::uint16_t> ports) {
+    nodes_[rank].taken = std::move(ports);
+}
+
+void GroupWorld::draw_port(std::size_t rank, const group::DrawPort& asked) {
+    constexpr std::uint16_t kPorts = 6;
+    for (std::uint16_t port = 1; port <= kPorts; ++port) {
+        if (!asked.taken.contains(port)) {
+            nodes_[rank].group->move_to(port);
+            return;
+        }
+    }
+    nodes_[rank].group->fail(now_, Failure{asked.rank, Blame::node, "no port is free"});
+}
+
 void GroupWorld::lose_wire_up(std::size_t rank) {
     Node& node = nodes_[rank];
     if (node.group && !node.dead) {
@@ -113,9 +140,11 @@ void GroupWorld::lose_wire_up(std::size_t rank) {
 
 void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
     Node& node = nodes_[rank];
-    const std::uint32_t wire_up = node.direct ? 1 : 0;
-    if (done.kind == Collective::listening ? done.sequence != wire_up
-                                           : (done.kind == Collective::cards) != node.direct) {
+    const std::uint32_t wire_up = 2 * node.moves + (node.direct ? 1 : 0);
+    const bool is_cards = done.kind == Collective::cards;
+    if (done.kind == Collective::listening
+            ? done.sequence != wire_up
+            : is_cards != node.direct || (is_cards && done.sequence != node.moves)) {
         return;  // Of the wire-up that was given up.
     }
     if (done.kind != Collective::listening) {
@@ -123,9 +152,10 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
         at(now_ + latency() * 10, [this, rank, wire_up] { listen(rank, wire_up); });
         return;
     }
-    at(now_ + latency() * 10, [this, rank, direct = node.direct] {
+    at(now_ + latency() * 10, [this, rank, direct = node.direct, moves = node.moves] {
         Node& worker = nodes_[rank];
-        if (!worker.dead && !worker.outcome_said && worker.direct == direct) {
+        if (!worker.dead && !worker.outcome_said && worker.direct == direct &&
+            worker.moves == moves) {
             worker.outcome_said = true;
             worker.group->contribute(now_, Collective::outcome, 0, encode(NodeOutcome{}));
             follow(rank);
@@ -135,7 +165,7 @@ void GroupWorld::on_delivered(std::size_t rank, const group::Deliver& done) {
 
 void GroupWorld::listen(std::size_t rank, std::uint32_t wire_up) {
     Node& node = nodes_[rank];
-    if (!node.dead && (node.direct ? 1U : 0U) == wire_up) {
+    if (!node.dead && 2 * node.moves + (node.direct ? 1U : 0U) == wire_up) {
         node.group->contribute(now_, Collective::listening, wire_up, {});
         follow(rank);
     }
@@ -281,6 +311,12 @@ void GroupWorld::follow(std::size_t rank) {
         } else if (auto* done = std::get_if<group::Deliver>(&command)) {
             on_delivered(rank, *done);
         } else if (std::holds_alternative<group::Direct>(command)) {
+            on_direct(rank);
+        } else if (const auto* asked = std::get_if<group::DrawPort>(&command)) {
+            draw_port(rank, *asked);
+        } else if (const auto* moved = std::get_if<group::Move>(&command)) {
+            node.moves = moved->move;
+            node.port = moved->port;
             on_direct(rank);
         } else if (auto* settle = std::get_if<group::Settle>(&command)) {
             invariant(!node.settled_at, "a node settles once");

@@ -25,6 +25,9 @@ class GroupWorld {
         bool announced = false;
         bool early_failure = false;
         bool direct = false;
+        std::set<std::uint16_t> taken;  ///< Ports that its worker can't have.
+        std::uint32_t moves = 0;
+        std::uint16_t port = 1;
         bool outcome_said = false;
         std::optional<Instant> settled_at;
         std::vector<std::byte> fence;
@@ -44,8 +47,11 @@ class GroupWorld {
     void announce(std::size_t rank);
     void fail(std::size_t rank, const std::string& sentence);
     void lose_wire_up(std::size_t rank);
+    void time_is_over(std::size_t rank);
     void kill(std::size_t rank);
     void cut(std::size_t rank);
+    /// Another program has these ports; all nodes begin with port 1.
+    void take_ports(std::size_t rank, std::set<std::uint16_t> ports);
     /// Its process is stopped for so long: what arrives waits, and its clock jumps.
     void freeze(std::size_t rank, Duration length);
 
@@ -76,6 +82,7 @@ class GroupWorld {
     void hang_up(std::size_t one, std::size_t other);
     void do_local(std::size_t rank);
     void on_direct(std::size_t rank);
+    void draw_port(std::size_t rank, const group::DrawPort& asked);
     void on_delivered(std::size_t rank, const group::Deliver& done);
     void listen(std::size_t rank, std::uint32_t wire_up);
     void tick(std::size_t rank);

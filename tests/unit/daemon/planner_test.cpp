@@ -48,13 +48,15 @@ int say_nothing(int) {
 
 Result<StagePlan> plan_of(ServicesWorld& world,
                           std::uint32_t step_id,
-                          const std::string& list) {
+                          const std::string& list,
+                          bool is_late = false) {
     world.config = default_config();
     Planner planner{*world.services};
     StageRequest request;
     request.key = {.job_id = 42, .step_id = step_id, .restart = 0};
     request.uid = 2001;
     request.node_list = list;
+    request.is_late = is_late;
     auto names = expand_host_list(list);
     REQUIRE(names);
     std::optional<Result<StagePlan>> plan;
@@ -79,6 +81,9 @@ TEST_CASE("a step's nodes are the job's, or no plan is made of them") {
                Catch::Contains("n3, which is not a node of the job"));
     // slurmd's own word.
     CHECK(plan_of(world, kWholeJob, "n[1-3]"));
+    // A step's, which announces the job because no prolog did.
+    CHECK(plan_of(world, kWholeJob, "n[1-2]", true));
+    CHECK_FALSE(plan_of(world, kWholeJob, "n[1-3]", true));
     // No other node is asked for anything.
     CHECK(plan_of(world, 0, "n7"));
 }

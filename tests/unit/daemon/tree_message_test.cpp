@@ -47,6 +47,8 @@ std::vector<TreeMessage> every_kind() {
                      .key = {std::byte{7}},
                      .nonce_base = {std::byte{8}}},
         TakeMessage{},
+        PortsMessage{.move = 1, .port = 0, .rank = Rank{3}, .taken = {6831, 6832}},
+        PortsMessage{.move = 2, .port = 6840, .rank = Rank{}, .taken = {}},
         ReportQuestion{2001, {StatusKind::explain, {7, 0, 1}}},
         ReportMessage{R"({"stages":[]})"}};
 }

@@ -12,13 +12,14 @@ inline constexpr const char* kSpecs = "1;-,/data/a,";
 /// A daemon that remembers what it was asked and answers what it was told to.
 struct FakeDaemon {
     std::vector<Request> asked;
-    int waits = 0;  ///< For the answer to what was begun.
+    int waits = 0;                        ///< For the answer to what was begun.
+    std::vector<Result<Answer>> answers;  ///< The first ones, if any; then
     Result<Answer> answer = Answer{Verdict{}};
 
     AskDaemon ask() {
         return [this](const Request& request, const CallPatience& /*patience*/) {
             asked.push_back(request);
-            return answer;
+            return asked.size() <= answers.size() ? answers[asked.size() - 1] : answer;
         };
     }
 

@@ -1,0 +1,71 @@
+# Jobs that end as they begin, begin a second time, or never begin: do their nodes get free, and do they get their files?
+
+bats_require_minimum_version 1.5.0
+load lib/cluster
+load lib/jobs
+
+# Credentials live so briefly that a requeued job comes back while its nodes are as busy as before.
+setup_file() { cluster_up 3 --cpus 16 --conf AuthInfo=cred_expire=5 --stagecast AnnounceTimeout=12 --stagecast StageTimeout=60; }
+teardown_file() { cluster_down; }
+setup() { test_begins; }
+teardown() {
+  touch "$ALICE/enough"
+  lab on n0 bash -c 'kill -CONT "$(cat /run/lab/slurmd.pid)"'
+  test_ends
+}
+
+slurmd() { lab on n0 bash -c 'kill -s "$0" "$(cat /run/lab/slurmd.pid)"' "$1"; }
+prolog_waits() { lab on n1 pgrep -f 'spank prolog'; }
+gone() { [ -z "$(lab exec squeue -h -j "$1" 2> /dev/null)" ]; }
+
+# busy: steps follow each other on n0, so that slurmd looks at its jobs' credentials again and again.
+busy() {
+  as_alice bash -c 'end=$((SECONDS + 80)); while [ $SECONDS -lt $end ] && [ ! -e ~/enough ]; do srun -w n0 -n1 true; done' > /dev/null 2>&1
+}
+
+@test "requeued jobs on a busy node, where Slurm may leave the prolog out, have their files" {
+  input data 100000
+  local jobs=() i
+  rm -f "$ALICE/enough"
+  busy 3>&- & busy 3>&- &
+  script '[ -n "$SLURM_RESTART_COUNT" ] || sleep 60; cmp "$STAGECAST_DIR/data" data && echo same'
+  for i in 1 2 3 4 5 6; do
+    submit -w n0 -N1 -n1 -o 'life-%j' --open-mode=append --requeue --stage-file=data job.sh
+    jobs+=("$JOB")
+  done
+  sleep 3
+  for i in "${jobs[@]}"; do lab exec scontrol requeue "$i"; sleep 0.4; done
+  for i in "${jobs[@]}"; do wait_job "$i" COMPLETED; done
+  touch "$ALICE/enough"
+  [ "$(cat "$WORK"/life-* | grep -c '^same$')" = 6 ] || { cat "$WORK"/life-*; false; }
+}
+
+@test "a job that is cancelled before its first node has begun it frees the others at once" {
+  input data 100000
+  local try began
+  script 'true'
+  for try in 1 2 3 4; do
+    slurmd STOP
+    submit -N3 --stage-file=data job.sh
+    wait_for 10 prolog_waits
+    lab exec scancel "$JOB"
+    sleep 0.5
+    slurmd CONT
+    began=$SECONDS
+    wait_for 40 gone "$JOB"
+    [ $((SECONDS - began)) -le 10 ] || { echo "try $try: COMPLETING for $((SECONDS - began)) s"; false; }
+  done
+}
+
+@test "a job of which one node's prolog never comes ends, with the sentence" {
+  input data 100000
+  script 'true'
+  lab stop n1 slurmd
+  submit -N2 -w n0,n1 --stage-file=data job.sh
+  sleep 15
+  lab start n1 slurmd
+  wait_for 60 job_ended "$JOB"
+  [ "$(job_field "$JOB" JobState)" = CANCELLED ]
+  lab exec scontrol show job "$JOB" | grep -q 'AdminComment=stagecast: node n1: '
+  wait_for 60 nodes_idle
+}

@@ -1,0 +1,68 @@
+// What does a step do for a job that no prolog has announced?
+#include "spank/daemon_talk.h"
+#include "spank/names.h"
+#include "spank/step_side.h"
+#include "tests/unit/spank/fake_daemon.h"
+#include "tests/unit/spank/fake_host.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+
+FakeHost step_host(std::uint32_t step = 0) {
+    FakeHost host{Context::remote};
+    host.items = {{Item::job_id, 7},
+                  {Item::step_id, step},
+                  {Item::uid, 2001},
+                  {Item::gid, 2002},
+                  {Item::node_id, 0},
+                  {Item::node_count, 2},
+                  {Item::restart, 0},
+                  {Item::task, 0}};
+    host.process["SLURMD_NODENAME"] = "n3";
+    host.job["SLURM_RESTART_COUNT"] = "1";
+    host.job["SLURM_STEP_NODELIST"] = "n[3-4]";
+    host.job["SLURM_STEP_NUM_NODES"] = "2";
+    return host;
+}
+
+}  // namespace
+
+// slurmd of 22.05 runs no prolog where it remembers an earlier life of the job.
+TEST_CASE("a step of a job that no prolog has announced has it staged then") {
+    FakeHost host = step_host();
+    host.job[kJobSign] = kSpecs;
+    host.job["SLURM_JOB_NODELIST"] = "n[3-5]";
+    FakeDaemon daemon;
+    daemon.answers = {Answer{Verdict{}}, Answer{good()}};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
+    side.on_option();
+    side.on_step_begins(host);
+    REQUIRE(daemon.asked.size() == 2);
+    CHECK(std::get<StageRequest>(daemon.asked[1]) ==
+          StageRequest{.key = {.job_id = 7, .step_id = kWholeJob, .restart = 1},
+                       .uid = 2001,
+                       .gid = 2002,
+                       .node_name = "n3",
+                       .node_list = "n[3-5]",
+                       .work_dir = {},
+                       .specs = kSpecs,
+                       .is_late = true});
+    CHECK(side.may_start(host));
+    CHECK(host.job[kStageFiles] == "/stage/7/a\n/s/b");
+}
+
+TEST_CASE("where the job's environment has no specs nothing is staged late") {
+    FakeHost host = step_host();
+    host.job[kJobSign] = kSomething;
+    FakeDaemon daemon;
+    daemon.answer = Answer{Verdict{}};
+    StepSide side{kArguments, daemon.ask(), daemon.begin()};
+    side.on_option();
+    side.on_step_begins(host);
+    CHECK(daemon.asked.size() == 1);
+    CHECK_FALSE(side.may_start(host));
+    CHECK_THAT(host.errors.at(0), Catch::Contains("knows nothing of this job"));
+}
