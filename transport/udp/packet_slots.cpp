@@ -21,7 +21,7 @@ constexpr std::size_t kAtOnce = 24;  ///< 1.5 MB; pieces of one call.
 
 bool is_loss(int cause) {
     return !is_full(cause) && cause != EBADF && cause != ENOTSOCK && cause != EFAULT &&
-           cause != EPIPE;
+           cause != EPIPE && cause != ENOTCONN;
 }
 
 bool is_full(int cause) {
