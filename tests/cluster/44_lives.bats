@@ -28,7 +28,7 @@ busy() {
   local jobs=() i
   rm -f "$ALICE/enough"
   busy 3>&- & busy 3>&- &
-  script '[ -n "$SLURM_RESTART_COUNT" ] || sleep 60; cmp "$STAGECAST_DIR/data" data && echo same'
+  script '[ -n "$SLURM_RESTART_COUNT" ] || { sleep 60; exit 1; }; cmp "$STAGECAST_DIR/data" data && echo same'
   for i in 1 2 3 4 5 6; do
     submit -w n0 -N1 -n1 -o 'life-%j' --open-mode=append --requeue --stage-file=data job.sh
     jobs+=("$JOB")
