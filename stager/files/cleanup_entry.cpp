@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace stage {
 namespace {
 
 constexpr char kUseMark = 'U';
 constexpr char kLibraryMark = 'L';
+constexpr std::string_view kParentEnd = "/.";
 
 }  // namespace
 
@@ -24,6 +26,10 @@ std::string removal_entry(const std::string& path, int own) {
 
 std::string library_entry(const std::string& entry) {
     return std::string{kLibraryMark} + (entry.starts_with('/') ? ":" : "") + entry;
+}
+
+std::string parent_entry(const std::string& path) {
+    return path + std::string{kParentEnd};
 }
 
 std::string file_identity(int at, const std::string& name) {
@@ -59,6 +65,10 @@ CleanupEntry parse_cleanup_entry(const std::string& text) {
     if (slash > 0 && rest[slash - 1] == ':') {
         entry.identity = rest.substr(0, slash - 1);
         rest.erase(0, slash);
+    }
+    entry.is_parent = rest.size() > kParentEnd.size() && rest.ends_with(kParentEnd);
+    if (entry.is_parent) {
+        rest.resize(rest.size() - kParentEnd.size());
     }
     entry.is_directory = rest.size() > 1 && rest.ends_with('/');
     if (entry.is_directory) {

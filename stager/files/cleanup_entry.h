@@ -9,6 +9,8 @@
 //     INODE.BIRTH:/path    to remove with the stage, if it is still this file
 //     L...                 one of these two, and then the directory of libraries it lies in
 //
+//     /path/.              to remove with the stage, if it is an empty directory then
+//
 // A path that ends in a slash is a directory's, to be removed with all that is in it. The inode
 // and the time of birth are there because another stage may give the name to another file.
 #pragma once
@@ -31,6 +33,9 @@ inline constexpr const char* kAllUsesTold = "X";
 /// The same entry for a program's library.
 [[nodiscard]] std::string library_entry(const std::string& entry);
 
+/// To remove if it is empty: a directory that was made for what lies in it.
+[[nodiscard]] std::string parent_entry(const std::string& path);
+
 /// Identifies the file that has `name` in the open directory `at`, for as long as its file
 /// system lives; empty: there is none, or it can't be told. Empty name: the open file `at`.
 [[nodiscard]] std::string file_identity(int at, const std::string& name);
@@ -41,6 +46,7 @@ struct CleanupEntry {
     std::string path;      ///< Absolute if the list is sound; without a final slash.
     bool is_directory = false;
     bool is_library = false;
+    bool is_parent = false;  ///< parent_entry()
 };
 [[nodiscard]] CleanupEntry parse_cleanup_entry(const std::string& text);
 

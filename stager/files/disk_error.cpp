@@ -43,12 +43,14 @@ constexpr std::array kTargetRemedies{
     Remedy{EXDEV, Blame::user, "a part of the path leads elsewhere, name the real one"},
     Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
     Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
-    Remedy{EISDIR, Blame::user, "it is a directory, name a file in it"},
+    Remedy{EISDIR, Blame::user, "write a slash behind it to put the file into it"},
     Remedy{EMLINK,
            Blame::user,
            "the file system takes no more hard links to one file, choose another destination, "
            "or make some of them files"},
     Remedy{EBUSY, Blame::user, "it is a mount point, name a directory in it"},
+    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
+    Remedy{ENFILE, Blame::node, "too many files are open on the node, tell the administrator"},
     Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
 };
 

@@ -41,6 +41,9 @@ Result<std::unique_ptr<Target>> decide_target(TargetOrder order,
     return std::unique_ptr<Target>{std::make_unique<TargetFile>(*std::move(file))};
 }
 
+/// So many have their descriptors (two of a file) all the time.
+constexpr std::size_t kMaxAwake = 128;
+
 Error malformed(std::string_view what) {
     return {Blame::internal, "the object does not fit its manifest: " + std::string{what}};
 }
@@ -178,11 +181,12 @@ Status FileSink::decide(std::size_t index, SinkOrder order) {
         return {};
     }
     if (!entry.trouble.empty()) {
-        return give_up(index, Error{entry.blame, entry.trouble});
+        return end_one(index, Error{entry.blame, entry.trouble});
     }
     const std::string path = order.target.place.path();
     if (!paths_.insert(path).second) {
-        return Error{Blame::user, path + ": two files of the stage have this destination"};
+        return Error{Blame::user, path + ": two files of the stage have this destination"}
+            .within(order.where.empty() ? "the option" : order.where);
     }
     if (config_.identity_of) {
         order.target.source = config_.identity_of(index);
@@ -200,6 +204,7 @@ Status FileSink::decide(std::size_t index, SinkOrder order) {
     if (const auto& made = place.target->directory().made) {
         made_.emplace(entry.spec, made);
     }
+    static_cast<void>(use(index));
     return {};
 }
 
@@ -275,7 +280,7 @@ Result<Placing> FileSink::write_file_block(BlockIndex block,
         return malformed(place ? "a block's length" : "a block beyond its end");
     }
     const std::size_t index = block.index() - first_file_block_;
-    Target* target = places_[place->entry].target.get();
+    Target* target = use(place->entry);
     if (held_[index]) {
         return target != nullptr ? Placing::placed : Placing::discarded;
     }
@@ -323,7 +328,7 @@ Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes 
         std::uint64_t{offset} + room.size() > place->length) {
         return absent;
     }
-    return places_[place->entry].target->read_back(place->offset + offset, room);
+    return use(place->entry)->read_back(place->offset + offset, room);
 }
 
 Status FileSink::finish() {
@@ -353,13 +358,22 @@ bool FileSink::is_closed_for_writing(const Place& place) {
     return fd < 0 || (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
+Target* FileSink::use(std::size_t index) const {
+    Target* before = places_[used_].target.get();
+    if (used_ != index && used_ >= kMaxAwake && before != nullptr) {
+        before->rest();
+    }
+    used_ = index;
+    return places_[index].target.get();
+}
+
 std::string FileSink::path(std::size_t index) const {
     return places_[index].target ? places_[index].target->path() : std::string{};
 }
 
 Status FileSink::each(Status (Target::*step)()) {
     for (std::size_t index = 0; index < places_.size(); ++index) {
-        Target* target = places_[index].target.get();
+        Target* target = use(index);
         Status done = target != nullptr ? (target->*step)() : Status{};
         if (!done) {
             done = give_up(index, std::move(done).error());
@@ -371,8 +385,15 @@ Status FileSink::each(Status (Target::*step)()) {
     return {};
 }
 
-/// The end of one file: a note if it is optional, an error for all of them if not.
+/// What the source says of a list's line tells of the line already; what fails here does not.
 Status FileSink::give_up(std::size_t index, Error why) {
+    const Result<SinkOrder> order = config_.order_of(manifest_->entries[index]);
+    const std::string where = order ? order->where : std::string{};
+    return end_one(index, where.empty() ? std::move(why) : std::move(why).within(where));
+}
+
+/// The end of one file: a note if it is optional, an error for all of them if not.
+Status FileSink::end_one(std::size_t index, Error why) {
     places_[index].target.reset();
     if (!places_[index].is_optional) {
         failure_ = why;

@@ -38,6 +38,7 @@ struct SinkOrder {
     bool is_of_program = false;
     bool is_for_all = false;  ///< A library, loaded by any program that loads the spec's file.
     std::vector<std::string> needed_paths{};  ///< Must be on this node, or come to it.
+    std::string where{};  ///< Which line of which list asks for it; empty: no list.
 };
 
 struct SinkConfig {
@@ -51,6 +52,8 @@ struct SinkConfig {
     std::string list_directory;  ///< Where ".stagecast" is; empty: no list of files is written.
     /// Extends the stage's cleanup list (cleanup_entry.h); empty: there is none.
     std::function<Status(const std::vector<std::string>& entries)> tell_left;
+    /// What is made above files outside of the list directory. May be none.
+    std::shared_ptr<MadeDirectories> made{};
     /// Bytes of all files together, and that an archive may become; 0: no limit.
     std::uint64_t bytes_max = 0;
     std::uint64_t page_room = kAllPages;  ///< Of all files, what may stay in memory.
@@ -153,6 +156,8 @@ class FileSink final : public BlockSink {
     [[nodiscard]] const std::vector<std::string>& library_paths() const {
         return library_paths_;
     }
+    /// Of all that is here, files in trees and of lists, too. After finish().
+    [[nodiscard]] std::size_t file_count() const;
     /// Of `optional` files, why they are not here: each one sentence.
     [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
     /// Of all file blocks. After finish().
@@ -175,6 +180,9 @@ class FileSink final : public BlockSink {
         bool is_filled = false;   ///< By fill(), whole.
     };
 
+    /// The target of entry `index`, which is at work now; of those that are many only this one
+    /// has descriptors.
+    Target* use(std::size_t index) const;
     [[nodiscard]] static bool is_closed_for_writing(const Place& place);
     [[nodiscard]] Result<Placing> gather_manifest(BlockIndex block, Bytes bytes);
     [[nodiscard]] Result<Placing> write_file_block(BlockIndex block,
@@ -205,6 +213,7 @@ class FileSink final : public BlockSink {
     /// Does `step` with every file; one that is optional may fail.
     [[nodiscard]] Status each(Status (Target::*step)());
     [[nodiscard]] Status give_up(std::size_t index, Error why);
+    [[nodiscard]] Status end_one(std::size_t index, Error why);
     [[nodiscard]] Status fill_whole(std::size_t index,
                                     UniqueFd file,
                                     const Content& content,
@@ -245,6 +254,7 @@ class FileSink final : public BlockSink {
     /// By spec: directories of libraries that this sink made. (Emptied before they go.)
     std::map<std::uint16_t, std::shared_ptr<MadeDirectory>> made_;
     std::vector<Place> places_;         ///< By manifest entry.
+    mutable std::size_t used_ = 0;      ///< The one used last.
     std::set<std::uint16_t> given_up_;  ///< Specs of programs.
     std::vector<std::string> library_paths_;
     std::set<std::string> paths_;  ///< Of all targets: no two have one.

@@ -7,6 +7,9 @@
 namespace stage {
 namespace {
 
+/// So many are open all the time.
+constexpr std::size_t kMaxAwake = 128;
+
 /// The place in the manifest of a file that can't be had.
 ManifestEntry note_of(const SourceOrder& order, const Error& why) {
     ManifestEntry entry;
@@ -49,6 +52,9 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
         Result<std::unique_ptr<SourceItem>> item =
             order.trouble ? Result<std::unique_ptr<SourceItem>>{*order.trouble}
                           : open_source(order.path, order.is_plain, order.is_ownerless);
+        if (!item && !order.where.empty()) {
+            item = std::move(item).error().within(order.where);
+        }
         if (!item && !order.is_optional) {
             return std::move(item).error();
         }
@@ -64,6 +70,9 @@ Result<std::unique_ptr<FileSource>> FileSource::open(const std::vector<SourceOrd
         bytes += entry.size;
         if (bytes_max != 0 && bytes > bytes_max) {
             return too_many_bytes(bytes, bytes_max);
+        }
+        if (item && items.size() >= kMaxAwake) {
+            (*item)->rest();
         }
         manifest.entries.push_back(std::move(entry));
         items.push_back(item ? *std::move(item) : nullptr);
@@ -116,10 +125,18 @@ Result<SourceBlock> FileSource::read(BlockIndex block, MutableBytes room) {
     return SourceBlock{.length = length, .leaf = leaf};
 }
 
+SourceItem& FileSource::use(std::size_t index) {
+    if (used_ != index && used_ >= kMaxAwake && items_[used_]) {
+        items_[used_]->rest();
+    }
+    used_ = index;
+    return *items_[index];
+}
+
 Status FileSource::read_file_block(BlockIndex block, MutableBytes room) {
     const auto place = find_block(manifest_, block);
     invariant(place && items_[place->entry], "a file block has a file");
-    Status done = items_[place->entry]->read(place->offset, room);
+    Status done = use(place->entry).read(place->offset, room);
     bytes_read_ += done ? room.size() : 0;
     return done;
 }
@@ -135,12 +152,12 @@ Status FileSource::keep_to_it(BlockIndex block, Bytes bytes, const Digest128& le
     leaves_[index] = leaf;
     is_read_[index] = true;
     // The last block of a changed file never leaves this node.
-    return --unread_[place->entry] == 0 ? items_[place->entry]->unchanged() : Status{};
+    return --unread_[place->entry] == 0 ? use(place->entry).unchanged() : Status{};
 }
 
 Status FileSource::finish() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
-        Status same = unread_[i] > 0 && items_[i] ? items_[i]->unchanged() : Status{};
+        Status same = unread_[i] > 0 && items_[i] ? use(i).unchanged() : Status{};
         if (!same) {
             return same;
         }

@@ -28,6 +28,7 @@ struct SourceOrder {
     std::optional<Error> trouble{};  ///< Why it can't be sent, whatever the file is.
     bool is_optional = false;  ///< A file that can't be opened becomes a note in the manifest.
     bool is_plain = false;     ///< Nothing but the bytes: of a file that is unpacked, not kept.
+    std::string where{};       ///< Which line of which list asks for it; empty: no list.
     bool is_ownerless = false;  ///< Of a tree that is compared: who owns what is no matter.
 };
 
@@ -67,6 +68,9 @@ class FileSource final : public BlockSource {
     FileSource(std::vector<std::unique_ptr<SourceItem>> items, Manifest manifest);
 
   private:
+    /// Item `index`, which is at work now; of those that are many only this one has
+    /// descriptors.
+    SourceItem& use(std::size_t index);
     [[nodiscard]] Status read_file_block(BlockIndex block, MutableBytes room);
     /// `bytes` of that leaf are what this file block was and will be.
     [[nodiscard]] Status keep_to_it(BlockIndex block, Bytes bytes, const Digest128& leaf);
@@ -78,6 +82,7 @@ class FileSource final : public BlockSource {
     std::uint32_t first_file_block_;
     std::vector<Digest128> leaves_;      ///< Of file blocks, from first_file_block_ on.
     std::vector<bool> is_read_;          ///< Likewise.
+    std::size_t used_ = 0;               ///< The item used last.
     std::vector<std::uint32_t> unread_;  ///< Blocks to go, by manifest entry.
     std::atomic<std::uint64_t> bytes_read_{0};
 };

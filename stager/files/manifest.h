@@ -32,8 +32,8 @@
 namespace stage {
 
 inline constexpr std::size_t kManifestHeadBytes = 20;
-inline constexpr std::size_t kMaxManifestBytes = 16U << 20U;
-inline constexpr std::size_t kMaxManifestEntries = 65536;
+inline constexpr std::size_t kMaxManifestBytes = 128U << 20U;
+inline constexpr std::size_t kMaxManifestEntries = 1U << 18U;
 inline constexpr std::size_t kMaxFileNameBytes = 255;           ///< NAME_MAX.
 inline constexpr std::size_t kMaxTreeIndexBytes = 256U << 20U;  ///< Of one tree.
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -53,6 +54,18 @@ UniqueFd open_past_planted_links(const std::string& path) {
         }
     }
     return here;
+}
+
+void remove_if_empty(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) {
+        return;
+    }
+    const UniqueFd parent = open_past_planted_links(path.substr(0, slash + 1));
+    if (parent) {
+        static_cast<void>(
+            ::unlinkat(parent.get(), path.substr(slash + 1).c_str(), AT_REMOVEDIR));
+    }
 }
 
 }  // namespace stage

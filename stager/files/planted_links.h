@@ -15,4 +15,7 @@ namespace stage {
 /// reached so.
 [[nodiscard]] UniqueFd open_past_planted_links(const std::string& path);
 
+/// Removes the directory at `path`, absolute, if it is empty.
+void remove_if_empty(const std::string& path);
+
 }  // namespace stage

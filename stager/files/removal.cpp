@@ -101,14 +101,8 @@ bool pass_on(int list, const std::string& entry) {
 
 /// Removes the directory of a program's libraries unless something else is in it.
 void remove_libraries(const std::string& directory) {
-    const std::size_t slash = directory.rfind('/');
-    if (slash == std::string::npos || !directory.ends_with(kLibrariesSuffix)) {
-        return;
-    }
-    const UniqueFd parent = open_past_planted_links(directory.substr(0, slash + 1));
-    if (parent) {
-        static_cast<void>(
-            ::unlinkat(parent.get(), directory.substr(slash + 1).c_str(), AT_REMOVEDIR));
+    if (directory.ends_with(kLibrariesSuffix)) {
+        remove_if_empty(directory);
     }
 }
 
@@ -139,6 +133,10 @@ class Remover {
             !is_plain_name(entry.path.substr(slash + 1))) {
             return;
         }
+        if (entry.is_parent) {
+            parents_.push_back(entry.path);
+            return;
+        }
         const std::string name = entry.path.substr(slash + 1);
         UniqueFd parent = open_past_planted_links(entry.path.substr(0, slash + 1));
         if (!parent && errno != ENOTDIR && errno != ELOOP) {
@@ -167,8 +165,17 @@ class Remover {
             remove_libraries(entry.path.substr(0, slash));  // (Perhaps it never came.)
         }
     }
+    /// What is empty by then goes, what lies in another after that.
     Removed finish() {
         empty();
+        for (auto path = parents_.rbegin(); path != parents_.rend(); ++path) {
+            const std::optional<int> list = uses_.list_with(*path);
+            if (list && pass_on(*list, parent_entry(*path))) {
+                ++removed_.passed_on;
+            } else if (!list) {
+                remove_if_empty(*path);
+            }
+        }
         return removed_;
     }
 
@@ -221,6 +228,7 @@ class Remover {
 
     const Uses& uses_;
     std::vector<Going> directories_;
+    std::vector<std::string> parents_;  ///< In the order in which they were made.
     Removed removed_;
 };
 

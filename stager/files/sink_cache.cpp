@@ -23,7 +23,7 @@ Status FileSink::fill(const Cached& cached) {
     invariant(manifest_.has_value(), "what is to come is known before it is looked for");
     for (std::size_t index = 0; index < places_.size(); ++index) {
         const auto content = content_of_bytes(manifest_->entries[index].content);
-        const Target* target = places_[index].target.get();
+        const Target* target = use(index);
         if (!content || target == nullptr) {
             continue;
         }
@@ -178,7 +178,7 @@ std::vector<FileSink::Keepsake> FileSink::keepsakes(std::size_t most) const {
     for (std::size_t index = 0; index < places_.size() && all.size() < most; ++index) {
         const ManifestEntry& entry = manifest_->entries[index];
         const auto stamp = entry.stamp_if_any();
-        const Target* target = places_[index].target.get();
+        const Target* target = use(index);
         if (!stamp || target == nullptr || entry.is_tree()) {
             continue;
         }

@@ -37,6 +37,9 @@ Status FileSink::tell_named() const {
         const Place& place = places_[index];
         if (place.target && place.is_outside && place.is_temporary &&
             !place.target->is_left()) {
+            if (Status awake = use(index)->wake(); !awake) {
+                return awake;
+            }
             entries.push_back(entry_of(
                 index,
                 removal_entry(path(index) + list_mark(index), place.target->descriptor())));
@@ -54,7 +57,7 @@ Status FileSink::give_names() {
     const std::size_t count = places_.size();
     for (std::size_t i = 0; i < 2 * count; ++i) {
         const std::size_t index = i % count;
-        Target* target = places_[index].target.get();
+        Target* target = use(index);
         const bool is_next = target != nullptr && places_[index].is_library == (i < count);
         Status named = is_next ? target->appear() : Status{};
         if (!named) {
@@ -64,7 +67,18 @@ Status FileSink::give_names() {
             return named;
         }
     }
+    if (config_.made && !troubles_.empty()) {
+        config_.made->prune();
+    }
     return {};
+}
+
+std::size_t FileSink::file_count() const {
+    std::size_t count = 0;
+    for (const Place& place : places_) {
+        count += place.target ? place.target->file_count() : 0;
+    }
+    return count;
 }
 
 Status FileSink::list_files() const {

@@ -8,7 +8,7 @@ namespace stage {
 Status FileSink::take_up(const std::function<Status()>& check) {
     invariant(manifest_.has_value(), "what is to come is known before it is looked for");
     for (std::size_t index = 0; index < places_.size(); ++index) {
-        const Target* target = places_[index].target.get();
+        const Target* target = use(index);
         const auto noted = target != nullptr ? target->noted() : std::vector<Digest128>{};
         const BlockIndex first = manifest_->entries[index].first_block;
         if (Status taken = take_up_noted(first, noted, check); !taken) {
@@ -41,8 +41,7 @@ void FileSink::take_up_block(std::uint32_t number, const Digest128& leaf) {
     }
     room_.resize(kBlockBytes);
     const MutableBytes bytes = MutableBytes{room_}.first(place->length);
-    if (places_[place->entry].target->read_back(place->offset, bytes).ok() &&
-        xxh3_128(bytes) == leaf) {
+    if (use(place->entry)->read_back(place->offset, bytes).ok() && xxh3_128(bytes) == leaf) {
         hold(block, *place, leaf);
         bytes_filled_ += place->length;
     }
@@ -51,7 +50,7 @@ void FileSink::take_up_block(std::uint32_t number, const Digest128& leaf) {
 Status FileSink::take_up_from(const Earliers& earliers, const Cached& cached) {
     invariant(manifest_.has_value(), "what is to come is known before it is looked for");
     for (std::size_t index = 0; index < places_.size() && earliers.has_time(); ++index) {
-        const Target* target = places_[index].target.get();
+        const Target* target = use(index);
         const auto stamp = manifest_->entries[index].stamp_if_any();
         const bool is_wanted =
             target != nullptr && target->is_noted() && stamp && !places_[index].is_filled;
@@ -131,7 +130,7 @@ Status FileSink::take_up_part_block(BlockIndex block, int part, const Digest128&
 std::vector<FileSink::Begun> FileSink::begun(std::size_t most) const {
     std::vector<Begun> all;
     for (std::size_t index = 0; index < places_.size() && all.size() < most; ++index) {
-        const Target* target = places_[index].target.get();
+        const Target* target = use(index);
         if (target == nullptr || !target->is_noted() || places_[index].is_filled) {
             continue;
         }

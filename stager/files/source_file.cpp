@@ -101,7 +101,27 @@ ManifestEntry SourceFile::describe() const {
     return entry;
 }
 
+/// Whatever has that name now: it must be the file that was described.
+Status SourceFile::wake() {
+    if (fd_) {
+        return {};
+    }
+    UniqueFd again{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    struct stat status {};
+    if (!again || ::fstat(again.get(), &status) != 0) {
+        return errno == ENOENT ? changed_while_read(path_) : source_error(path_, errno);
+    }
+    if (identity_of(status) != identity_) {
+        return changed_while_read(path_);
+    }
+    fd_ = std::move(again);
+    return {};
+}
+
 Status SourceFile::read(std::uint64_t offset, MutableBytes room) {
+    if (Status awake = wake(); !awake) {
+        return awake;
+    }
     for (const FilePiece& piece : file_pieces(node_, offset, room.size())) {
         const std::int64_t count =
             read_fully(fd_.get(), room.subspan(piece.begin, piece.length), piece.offset);
@@ -116,7 +136,10 @@ Status SourceFile::read(std::uint64_t offset, MutableBytes room) {
     return {};
 }
 
-Status SourceFile::unchanged() const {
+Status SourceFile::unchanged() {
+    if (Status awake = wake(); !awake) {
+        return awake;
+    }
     const auto now = state_of(fd_.get(), true);
     if (!now) {
         return source_error(path_, errno);

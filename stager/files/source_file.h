@@ -28,15 +28,19 @@ class SourceFile final : public SourceItem {
 
     void keep_pages(std::uint64_t room) override { behind_ = DropBehind{room}; }
 
+    void rest() override { fd_.reset(); }
+
     /// Of what is sent of it. A file that has become shorter is an error.
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
 
     /// Size and mtime are what they were at open().
-    [[nodiscard]] Status unchanged() const override;
+    [[nodiscard]] Status unchanged() override;
 
     [[nodiscard]] Error changed_error(std::uint64_t offset, std::size_t length) override;
 
   private:
+    [[nodiscard]] Status wake();
+
     SourceFile(std::string path, UniqueFd fd, const struct stat& status);
 
     std::string path_;

@@ -56,10 +56,14 @@ class SourceItem {
     /// What is behind so many of its first bytes is let go from memory as it is read.
     virtual void keep_pages(std::uint64_t /*room*/) {}
 
+    /// One of very many, and not the one that is read: closes what it has open. read() opens
+    /// that again.
+    virtual void rest() {}
+
     /// Fills `room` from `offset`. What has changed is an error.
     [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes room) = 0;
     /// Every byte was read: is it still what it was?
-    [[nodiscard]] virtual Status unchanged() const = 0;
+    [[nodiscard]] virtual Status unchanged() = 0;
     /// What everyone says who finds these bytes different.
     [[nodiscard]] virtual Error changed_error(std::uint64_t offset, std::size_t length) = 0;
 

@@ -26,7 +26,7 @@ class SourceTree final : public SourceItem {
     [[nodiscard]] std::vector<FileIdentity> above() const override { return above_; }
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
     /// Each file was looked at when its last byte was read.
-    [[nodiscard]] Status unchanged() const override { return {}; }
+    [[nodiscard]] Status unchanged() override { return {}; }
     [[nodiscard]] Error changed_error(std::uint64_t offset, std::size_t length) override;
 
   private:

@@ -104,6 +104,9 @@ class Target {
     /// What comes is a directory with all that is in it.
     [[nodiscard]] virtual bool is_directory() const { return false; }
 
+    /// Files of it here, links among them. After settle().
+    [[nodiscard]] virtual std::size_t file_count() const { return 1; }
+
     /// The bytes that came, as one file, for reading: of a plain file what stands at its place
     /// before begin(), what was written after. Nothing where there is none.
     [[nodiscard]] virtual UniqueFd reading() const { return {}; }
@@ -127,6 +130,12 @@ class Target {
     [[nodiscard]] virtual std::vector<Digest128> noted() const { return {}; }
     /// The block at `offset` was written: its leaf.
     virtual void note(std::uint64_t /*offset*/, const Digest128& /*leaf*/) {}
+
+    /// One of very many, and not the one that is at work: closes what it has open. What is
+    /// asked of it next opens that again, but needs() and descriptor().
+    virtual void rest() {}
+    /// For descriptor().
+    [[nodiscard]] virtual Status wake() const { return {}; }
 
     /// Makes what is temporary.
     [[nodiscard]] virtual Status begin() = 0;

@@ -56,22 +56,44 @@ Status check_step(int parent, int at, const std::string& path) {
         parent, status, path, {.is_writable = (status.st_mode & S_ISVTX) != 0});
 }
 
+/// A directory on the way that is missing: remembered, so that it goes if nothing comes into
+/// it.
+Status make_step(int parent,
+                 const std::string& name,
+                 const std::string& here,
+                 const TargetPlace& place,
+                 bool is_of_libraries,
+                 std::shared_ptr<MadeDirectory>& made) {
+    if (place.made && !is_of_libraries) {
+        const Status there = place.made->make(parent, name, here);
+        return there || there.error().cause() == 0
+                   ? there
+                   : Status{target_error(place.path(), there.error().cause())};
+    }
+    const bool is_made =
+        ::mkdirat(parent, name.c_str(), place.is_of_libraries ? 0755 : 0777) == 0;
+    if (!is_made && errno != EEXIST) {
+        return target_error(place.path(), errno);
+    }
+    if (is_made && is_of_libraries) {
+        made = std::make_shared<MadeDirectory>(UniqueFd{::fcntl(parent, F_DUPFD_CLOEXEC, 0)},
+                                               name);
+    }
+    return {};
+}
+
 /// One step down. A link is told apart, since the errno for it is ENOTDIR.
 Result<UniqueFd> step_down(int parent,
                            const std::string& name,
+                           const std::string& here,
                            const TargetPlace& place,
                            bool is_of_libraries,
                            std::shared_ptr<MadeDirectory>& made) {
     UniqueFd next{::openat(parent, name.c_str(), kPlace | O_NOFOLLOW)};
     if (!next && errno == ENOENT && (place.makes_directories || is_of_libraries)) {
-        const bool is_made =
-            ::mkdirat(parent, name.c_str(), place.is_of_libraries ? 0755 : 0777) == 0;
-        if (!is_made && errno != EEXIST) {
-            return target_error(place.path(), errno);
-        }
-        if (is_made && is_of_libraries) {
-            made = std::make_shared<MadeDirectory>(
-                UniqueFd{::fcntl(parent, F_DUPFD_CLOEXEC, 0)}, name);
+        Status there = make_step(parent, name, here, place, is_of_libraries, made);
+        if (!there) {
+            return std::move(there).error();
         }
         next.reset(::openat(parent, name.c_str(), kPlace | O_NOFOLLOW));
     }
@@ -113,12 +135,12 @@ Result<UniqueFd> walk(UniqueFd at,
             return Error{Blame::user, place.path() + ": a destination must not go up by '..'"};
         }
         const bool is_of_libraries = place.is_of_libraries && rest.find('/') == rest.npos;
-        Result<UniqueFd> next = step_down(at.get(), name, place, is_of_libraries, made);
+        const std::string path = place.path();
+        const std::string here = path.substr(0, path.size() - rest.size() - 1);
+        Result<UniqueFd> next = step_down(at.get(), name, here, place, is_of_libraries, made);
         if (!next) {
             return next;
         }
-        const std::string path = place.path();
-        const std::string here = path.substr(0, path.size() - rest.size() - 1);
         if (Status checked = check_step(at.get(), next->get(), here); !checked) {
             return std::move(checked).error();
         }

@@ -8,6 +8,7 @@
 // relative to one.
 #pragma once
 
+#include "stager/files/made_directories.h"
 #include "transport/base/result.h"
 #include "transport/base/unique_fd.h"
 
@@ -24,7 +25,10 @@ struct TargetPlace {
     std::string root;  ///< Absolute; may be reached through links: whoever named it is trusted.
     std::string below;               ///< The file below it: "input.dat", "a/b/input.dat".
     bool makes_directories = false;  ///< Those below the root that are not there yet.
-    bool refuses_network = false;    ///< A network file system there is an error.
+    /// And remembers them here, as what is made outside of the stage's own directory. May be
+    /// none.
+    std::shared_ptr<MadeDirectories> made{};
+    bool refuses_network = false;  ///< A network file system there is an error.
     /// Its directory must be this user's alone (planted.h), and is made if it is missing.
     bool is_of_libraries = false;
     /// Not empty: this key names `root`, which only root may have placed (root_directory.h).

@@ -67,6 +67,7 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
       may_replace_{other.may_replace_},
       way_{other.way_},
       fd_{std::move(other.fd_)},
+      rested_{other.rested_},
       node_{std::move(other.node_)},
       stamp_{other.stamp_},
       note_{std::move(other.note_)},
@@ -76,7 +77,7 @@ TargetFile::TargetFile(TargetFile&& other) noexcept
 
 TargetFile::~TargetFile() {
     const bool is_worth_it = is_taken_up() && note_ && note_->has_any();
-    if (has_temporary_ && !is_worth_it) {
+    if (has_temporary_ && !is_worth_it && wake()) {
         static_cast<void>(::unlinkat(directory_.fd.get(), temporary_.c_str(), 0));
     }
 }
@@ -153,6 +154,9 @@ Status TargetFile::begin() {
     if (way_ != Way::write) {
         return {};
     }
+    if (Status awake = wake(); !awake) {
+        return awake;
+    }
     if (Status made = make_temporary(); !made) {
         return made;
     }
@@ -181,6 +185,15 @@ Status TargetFile::make_temporary() {
             static_cast<void>(::flock(fd_.get(), LOCK_EX | LOCK_NB));
             disinherit(fd_.get());
             return {};
+        }
+        if (errno == ENOENT &&
+            order_.place.made) {  // Another stage has just removed what it made.
+            Result<TargetDirectory> again = open_target_directory(order_.place);
+            if (!again) {
+                return std::move(again).error();
+            }
+            directory_ = *std::move(again);
+            continue;
         }
         if (errno != EEXIST) {
             return failed(errno);
@@ -213,6 +226,9 @@ Status TargetFile::take_room() {
 Result<Placing> TargetFile::write(std::uint64_t offset, Bytes bytes) {
     if (way_ == Way::leave) {
         return Placing::discarded;
+    }
+    if (Status awake = wake(); !awake) {
+        return std::move(awake).error();
     }
     if (way_ == Way::compare) {
         Status same = compare(offset, bytes);
@@ -257,6 +273,9 @@ Status TargetFile::compare_holes() const {
 }
 
 Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
+    if (Status awake = wake(); !awake) {
+        return awake;
+    }
     if (way_ == Way::leave || !fd_) {
         return Error{Blame::internal, path() + ": its bytes were not kept"};
     }
@@ -276,6 +295,9 @@ Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
 
 /// By another descriptor than the own one, which can write.
 UniqueFd TargetFile::reading() const {
+    if (!wake()) {
+        return {};
+    }
     const bool has_bytes = fd_ && (way_ == Way::write || way_ == Way::compare);
     const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
     return has_bytes ? UniqueFd{::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)}
@@ -283,7 +305,7 @@ UniqueFd TargetFile::reading() const {
 }
 
 bool TargetFile::clone(int file) {
-    if (way_ != Way::write || !fd_) {
+    if (way_ != Way::write || !wake() || !fd_) {
         return false;
     }
     const int own = fd_.get();
@@ -302,6 +324,9 @@ bool TargetFile::clone(int file) {
 }
 
 Status TargetFile::settle() {
+    if (Status awake = wake(); !awake) {
+        return awake;
+    }
     if (way_ == Way::compare) {
         return compare_holes();
     }

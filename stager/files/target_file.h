@@ -46,6 +46,9 @@ class TargetFile final : public Target {
     [[nodiscard]] bool is_compared() const override { return way_ == Way::compare; }
     [[nodiscard]] bool clone(int file) override;
 
+    void rest() override;
+    [[nodiscard]] Status wake() const override;
+
     [[nodiscard]] bool is_kept() const override { return is_taken_up() && way_ == Way::write; }
     [[nodiscard]] bool is_noted() const override { return note_ && !is_taken_up(); }
     [[nodiscard]] std::vector<Digest128> noted() const override;
@@ -69,6 +72,14 @@ class TargetFile final : public Target {
                const ManifestEntry& entry,
                Writer writer,
                TargetDirectory at);
+
+    /// What rest() closed.
+    struct Rested {
+        FileIdentity directory{};
+        std::optional<FileIdentity> file{};
+        int how = 0;    ///< O_RDONLY or O_RDWR.
+        int cause = 0;  ///< Closing it failed.
+    };
 
     [[nodiscard]] Status look();
     void choose_temporary();
@@ -95,14 +106,15 @@ class TargetFile final : public Target {
 
     TargetOrder order_;
     Writer writer_;
-    TargetDirectory directory_;
+    mutable TargetDirectory directory_;
     std::string name_;
     std::string temporary_;  ///< Its name; meaningful while has_temporary_.
     bool has_temporary_ = false;
     bool may_replace_ = false;  ///< Whatever has the final name when we are done.
     Way way_ = Way::write;
     /// The temporary file, from settle() on only for reading; or the file compared with.
-    UniqueFd fd_;
+    mutable UniqueFd fd_;
+    mutable std::optional<Rested> rested_;
     TreeNode node_;
     std::optional<SourceStamp> stamp_;  ///< Of what is resumable or noted.
     std::optional<PartialNote> note_;   ///< From begin() to settle().

@@ -10,6 +10,9 @@
 
 namespace stage {
 Status TargetFile::appear() {
+    if (Status awake = wake(); !awake) {
+        return awake;
+    }
     if (way_ != Way::write) {
         return still_there();
     }

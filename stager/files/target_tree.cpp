@@ -16,6 +16,14 @@ Error malformed(const std::string& path) {
 
 }  // namespace
 
+std::size_t TargetTree::file_count() const {
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; index_ && i < index_->size(); ++i) {
+        count += index_->node(i).kind == TreeKind::directory ? 0 : 1;
+    }
+    return index_ ? count : 1;
+}
+
 Result<std::unique_ptr<TargetTree>> TargetTree::decide(TargetOrder order,
                                                        const ManifestEntry& entry,
                                                        Writer writer) {

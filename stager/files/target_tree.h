@@ -37,6 +37,8 @@ class TargetTree final : public PlacedTarget {
 
     [[nodiscard]] TargetNeeds needs() const override;
 
+    [[nodiscard]] std::size_t file_count() const override;
+
     [[nodiscard]] bool is_adopting() const override { return !is_left(); }
     void adopt(UniqueFd file) override;
 

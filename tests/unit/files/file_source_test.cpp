@@ -46,6 +46,33 @@ void set_mtime(const std::string& path, time_t seconds) {
 
 }  // namespace
 
+TEST_CASE("of many files, one that was replaced before it is read is an error") {
+    const Scratch from;
+    std::vector<SourceOrder> orders;
+    for (std::size_t i = 0; i < 200; ++i) {
+        SourceOrder order;
+        order.path = from.write("f" + std::to_string(i), "content");
+        orders.push_back(order);
+    }
+    const auto source = FileSource::open(orders, 0);
+    REQUIRE(source);
+    from.write("new", "content");
+    REQUIRE(::rename(from.path("new").c_str(), from.path("f190").c_str()) == 0);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE_FALSE(blocks);
+    CHECK_THAT(blocks.error().sentence(), Contains("f190: changed while it was read"));
+}
+
+TEST_CASE("an error of a list's file names the list and the line") {
+    SourceOrder order;
+    order.path = "/nowhere/x";
+    order.where = "/list, line 3";
+    const auto source = FileSource::open({order}, 0);
+    REQUIRE_FALSE(source);
+    CHECK_THAT(source.error().sentence(),
+               Catch::StartsWith("/list, line 3: /nowhere/x: No such file"));
+}
+
 TEST_CASE("blocks of a source are its manifest and its files") {
     const Scratch scratch;
     const std::string content = test::noise(2 * kBlockBytes + 5);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace stage {
@@ -39,6 +40,33 @@ TEST_CASE("an entry of a cleanup list says what it is") {
     CHECK(parse_cleanup_entry(kAllUsesTold).kind == CleanupEntry::Kind::all_told);
     CHECK(split_cleanup_list(std::string_view{"a\0b\0c", 5}) == Names{"a", "b"});
     CHECK(split_cleanup_list("").empty());
+}
+
+TEST_CASE("a directory made above a file goes if it is empty by then, unless another uses it") {
+    const Scratch outside;
+    const std::string file = outside.write("a/b/file", "x");
+    const Names list{parent_entry(outside.path("a")),
+                     parent_entry(outside.path("a/b")),
+                     removal_there(file)};
+    const CleanupEntry parent = parse_cleanup_entry(list[1]);
+    CHECK((parent.is_parent && parent.path == outside.path("a/b") && !parent.is_directory));
+    SECTION("empty") {
+        CHECK(follow_list(list) == 1);
+        CHECK(::access(outside.path("a").c_str(), F_OK) != 0);
+    }
+    SECTION("not empty") {
+        outside.write("a/mine", "x");
+        CHECK(follow_list(list) == 1);
+        CHECK(outside.names() == Names{"a/mine"});
+        CHECK(::access(outside.path("a/b").c_str(), F_OK) != 0);
+    }
+    SECTION("used") {
+        Names passed_on;
+        follow_list(list, {{use_entry(outside.path("a/b/other"))}}, &passed_on);
+        CHECK(::access(outside.path("a/b").c_str(), F_OK) == 0);
+        CHECK(std::ranges::count(passed_on, list[0]) == 1);
+        CHECK(std::ranges::count(passed_on, list[1]) == 1);
+    }
 }
 
 TEST_CASE("what took a file's place later is not removed with a stage") {
