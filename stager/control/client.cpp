@@ -43,6 +43,9 @@ bool is_untaken(const Error& error) {
 
 constexpr int kBetweenTriesMs = 50;
 
+/// For a connection that carries nothing.
+constexpr Duration kLookPatience = std::chrono::seconds{1};
+
 /// A socket that is none of 0, 1, 2, whatever the host process has closed.
 UniqueFd open_socket() {
     UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -114,19 +117,20 @@ Status check_peer(const UniqueFd& fd, const std::string& path) {
     return {};
 }
 
-/// 0 when `events` are there, else an errno.
+/// 0 when `events` are there, else an errno. What is there already is taken after the deadline,
+/// too: this process may have been suspended with its job meanwhile.
 int wait_for(const UniqueFd& fd, short events, Clock::time_point deadline) {
     while (true) {
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        if (left <= 0) {
-            return ETIMEDOUT;
-        }
         pollfd one{.fd = fd.get(), .events = events, .revents = 0};
         const int ready =
-            ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+            ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
         if (ready > 0) {
             return 0;
+        }
+        if (ready == 0 && left <= 0) {
+            return ETIMEDOUT;
         }
         if (ready < 0 && errno != EINTR) {
             return errno;
@@ -222,6 +226,20 @@ Result<Answer> Call::answer(Clock::time_point deadline,
 
 Result<Answer> Call::answer(Duration patience) const {
     return answer(Clock::now() + patience, {}, [](Bytes) {});
+}
+
+UniqueFd root_of_listener(const std::string& socket_path) {
+    const auto fd = connected(socket_path, kLookPatience, {});
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (!fd || !check_peer(*fd, socket_path) ||
+        ::getsockopt(fd->get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+        peer.pid <= 0) {
+        return UniqueFd{};
+    }
+    // (While the connection stands the number is no other process'.)
+    const std::string root = "/proc/" + std::to_string(peer.pid) + "/root";
+    return UniqueFd{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
 }
 
 Result<Answer> ask_daemon(const std::string& socket_path,

@@ -47,6 +47,10 @@ class Call {
     std::string path_;
 };
 
+/// The root directory of the process that listens at a socket, as it sees it, opened as a path:
+/// its mount namespace may be another than ours. None if it can't be told.
+[[nodiscard]] UniqueFd root_of_listener(const std::string& socket_path);
+
 /// Fails with Blame::node and a sentence that names the socket; Refused is an answer like
 /// others.
 [[nodiscard]] Result<Answer> ask_daemon(const std::string& socket_path,

@@ -162,6 +162,17 @@ std::string placed(const Destination& destination, std::string_view stage_dir) {
     return path += destination.path;
 }
 
+bool are_equal(const StageSpec& one, const StageSpec& other) {
+    StageSpec alike = other;
+    alike.source = one.source;
+    alike.destination = one.destination;
+    alike.is_late = one.is_late;
+    const auto place = destination_of(one);
+    const auto other_place = destination_of(other);
+    return alike == one && components(one.source) == components(other.source) && place &&
+           other_place && *place == *other_place;
+}
+
 Status check_distinct(std::span<const StageSpec> specs) {
     std::vector<Claim> claims;
     for (const StageSpec& spec : specs) {

@@ -41,6 +41,10 @@ struct Destination {
 /// The path on disk. `stage_dir` is absolute.
 [[nodiscard]] std::string placed(const Destination& destination, std::string_view stage_dir);
 
+/// They ask for one thing: the same file at the same place with the same flags, however the two
+/// are written ("./a", "a:a"). Whether it must exist at submission does not matter.
+[[nodiscard]] bool are_equal(const StageSpec& one, const StageSpec& other);
+
 /// No two specs write one path, and none needs as a directory what another writes as a file.
 /// Fails (Blame::user), naming both sources.
 [[nodiscard]] Status check_distinct(std::span<const StageSpec> specs);

@@ -21,6 +21,7 @@ enum class Type : std::uint8_t {
     pong = 67,
     refused = 68,
     report = 69,
+    verdict_with_directories = 70,
 };
 
 ByteWriter begin(Type type) {
@@ -93,7 +94,8 @@ std::string_view below(std::string_view path, std::string_view directory) {
 }
 
 std::vector<std::byte> encode_one(const Verdict& verdict) {
-    ByteWriter writer = begin(Type::verdict);
+    const bool has_directories = !verdict.directories.empty();
+    ByteWriter writer = begin(has_directories ? Type::verdict_with_directories : Type::verdict);
     put_enum(writer, verdict.state);
     put_enum(writer, verdict.blame);
     put_cut(writer, verdict.sentence, kMaxSentenceBytes);
@@ -102,6 +104,13 @@ std::vector<std::byte> encode_one(const Verdict& verdict) {
     writer.u16(static_cast<std::uint16_t>(verdict.paths.size()));
     for (const std::string& path : verdict.paths) {
         put_text(writer, below(path, verdict.stage_dir), kMaxPathBytes);
+    }
+    invariant(verdict.directories.size() <= kMaxDirectories, "a verdict's directories are few");
+    if (has_directories) {
+        writer.u16(static_cast<std::uint16_t>(verdict.directories.size()));
+    }
+    for (const std::string& directory : verdict.directories) {
+        put_text(writer, directory, kMaxPathBytes);
     }
     return writer.take();
 }
@@ -183,6 +192,16 @@ Verdict take_verdict(ByteReader& reader) {
     return verdict;
 }
 
+void take_directories(ByteReader& reader, Verdict& verdict) {
+    const std::size_t count = reader.u16();
+    if (count == 0 || count > kMaxDirectories) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        verdict.directories.push_back(take_absolute(reader));
+    }
+}
+
 Error malformed(std::string_view what) {
     return {Blame::internal, "a malformed " + std::string{what} + " message"};
 }
@@ -248,8 +267,14 @@ bool fits(const Verdict& verdict) {
         }
         total += kLengthBytes + sent.size();
     }
+    for (const std::string& directory : verdict.directories) {
+        if (directory.size() > kMaxPathBytes) {
+            return false;
+        }
+        total += kLengthBytes + directory.size();
+    }
     return verdict.stage_dir.size() <= kMaxPathBytes && verdict.paths.size() <= kMaxSpecs &&
-           total <= kMaxMessageBytes;
+           verdict.directories.size() <= kMaxDirectories && total <= kMaxMessageBytes;
 }
 
 std::vector<std::byte> encode(const Request& request) {
@@ -303,8 +328,12 @@ Result<Answer> decode_answer(Bytes message) {
         return type.error();
     }
     switch (*type) {
-        case Type::verdict: {
+        case Type::verdict:
+        case Type::verdict_with_directories: {
             Verdict verdict = take_verdict(reader);
+            if (*type == Type::verdict_with_directories) {
+                take_directories(reader, verdict);
+            }
             return complete<Answer>(reader, std::move(verdict), "VERDICT");
         }
         case Type::ack:

@@ -56,6 +56,7 @@ inline constexpr std::size_t kMaxNodeListBytes = 20U << 10U;  ///< As Slurm comp
 inline constexpr std::size_t kMaxPathBytes = 4096;            ///< PATH_MAX.
 inline constexpr std::size_t kMaxNameBytes = 255;             ///< A node's name.
 inline constexpr std::size_t kMaxSentenceBytes = 4096;
+inline constexpr std::size_t kMaxDirectories = 64;  ///< Of a verdict.
 inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more belong in a @list.
 
 /// The step of a stage that belongs to the whole job.
@@ -167,6 +168,10 @@ struct Verdict {
     /// Where the files lie, absolute, in the order of the specs; "" for an optional one that is
     /// not here. Behind them, each with a slash at its end, the directories of libraries.
     std::vector<std::string> paths{};
+    /// Directories, at most kMaxDirectories, below which all that was staged here lies: those
+    /// of a list's files, too, which have no path of their own. A task that sees others there
+    /// does not see its files (spank/visibility.h).
+    std::vector<std::string> directories{};
 
     bool operator==(const Verdict&) const = default;
 };

@@ -154,6 +154,13 @@ void append_wishes(std::string& line, const StageWishes& wishes) {
             line += static_cast<char>('0' + ((wishes.umask >> shift) & 7U));
         }
     }
+    if (wishes.line != 0) {
+        line += ",l" + std::to_string(wishes.line);
+    }
+    if (!wishes.work_dir.empty()) {
+        line += ",w";
+        append_escaped(line, wishes.work_dir);
+    }
     if (!wishes.ld_library_path.empty()) {
         line += ",e";
         append_escaped(line, wishes.ld_library_path);
@@ -175,6 +182,14 @@ bool take_wish(std::string_view word, StageWishes& wishes) {
         wishes.umask = umask.value_or(kUsualUmask);
         return umask.has_value();
     }
+    if (word.starts_with('w')) {
+        const auto directory = unescaped(word.substr(1));
+        if (!directory || !directory->starts_with('/') || directory->size() >= kMaxPathBytes) {
+            return false;
+        }
+        wishes.work_dir = *directory;
+        return true;
+    }
     if (word.starts_with('e')) {
         const auto path = unescaped(word.substr(1));
         if (!path || path->empty() || path->size() > kMaxLibraryPathBytes) {
@@ -184,6 +199,9 @@ bool take_wish(std::string_view word, StageWishes& wishes) {
         return true;
     }
     const char* const end = word.data() + word.size();
+    if (word.starts_with('l')) {
+        return std::from_chars(word.data() + 1, end, wishes.line).ptr == end && wishes.line > 0;
+    }
     return word.starts_with('t') &&
            std::from_chars(word.data() + 1, end, wishes.timeout_s).ptr == end &&
            wishes.timeout_s > 0 && wishes.timeout_s <= kMaxTimeoutWish;
@@ -203,6 +221,22 @@ std::optional<StageWishes> parse_wishes(std::string_view head) {
     return wishes;
 }
 
+/// Scripts, wrappers and the environment may each ask for the same file.
+std::vector<StageSpec> without_equal(std::span<const StageSpec> specs) {
+    std::vector<StageSpec> different;
+    for (const StageSpec& spec : specs) {
+        // (Where there are too many, it does not matter which.)
+        const bool is_there = different.size() <= kMaxSpecs &&
+                              std::ranges::any_of(different, [&](const StageSpec& other) {
+                                  return are_equal(spec, other);
+                              });
+        if (!is_there) {
+            different.push_back(spec);
+        }
+    }
+    return different;
+}
+
 Error too_many(std::size_t count) {
     return Error{Blame::user, std::to_string(count) + " files to stage are too many"}.remedy(
         "name at most " + std::to_string(kMaxSpecs) +
@@ -211,8 +245,9 @@ Error too_many(std::size_t count) {
 
 }  // namespace
 
-Result<std::string> serialize(std::span<const StageSpec> specs, const StageWishes& wishes) {
-    invariant(!specs.empty(), "a job that stages has specs");
+Result<std::string> serialize(std::span<const StageSpec> given, const StageWishes& wishes) {
+    invariant(!given.empty(), "a job that stages has specs");
+    const std::vector<StageSpec> specs = without_equal(given);
     if (specs.size() > kMaxSpecs) {
         return too_many(specs.size());
     }

@@ -4,10 +4,10 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
 // the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
 //
-//     1[,tSECONDS][,v][,c][,uMASK][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...      %XX for , ;
-//     % space and control
+//     1[,tSECONDS][,v][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...
+//     %XX for , ; % space and control
 //
-// t, v, c, u (octal) and e: StageWishes.
+// t, v, c, u (octal), l, w and e: StageWishes.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a
 // list, optional, temporary, durable, late, extract, libs, resumable).
 #pragma once
@@ -29,6 +29,8 @@ struct StageWishes {
     bool is_verbose = false;      ///< --stage-verbose
     bool has_container = false;   ///< A step's, which may be made of what is staged.
     std::uint16_t umask = kUsualUmask;  ///< Of the submission: what is unpacked gets it.
+    std::uint32_t line = 0;             ///< In a manifest: which line of its list this spec is.
+    std::string work_dir{};             ///< A step's: relative names in its lists lie below it.
     std::string ld_library_path{};      ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
 
     bool operator==(const StageWishes&) const = default;
@@ -36,9 +38,9 @@ struct StageWishes {
 inline constexpr std::uint32_t kMaxTimeoutWish = 24 * 3600;
 inline constexpr std::size_t kMaxLibraryPathBytes = 8192;
 
-/// All specs of a job. Fails (Blame::user) with a sentence if there are too many or they are
-/// too long together, or if two have one destination. Requires absolute sources and at least
-/// one.
+/// All specs of a job; of equal ones the first. Fails (Blame::user) with a sentence if there
+/// are too many or they are too long together, or if two have one destination. Requires
+/// absolute sources and at least one.
 [[nodiscard]] Result<std::string> serialize(std::span<const StageSpec> specs,
                                             const StageWishes& wishes = {});
 

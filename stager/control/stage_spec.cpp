@@ -50,6 +50,19 @@ std::vector<Field> split_fields(std::string_view text) {
     return fields;
 }
 
+/// Any other word before "://" is a file's name, and "//" where it goes.
+bool is_known_scheme(std::string_view scheme) {
+    constexpr std::array<std::string_view, 23> kSchemes{
+        "abfs", "az",   "cluster", "data",   "dav",  "davs", "docker", "file",
+        "ftp",  "ftps", "gs",      "gsiftp", "hdfs", "http", "https",  "oras",
+        "oci",  "root", "rsync",   "s3",     "scp",  "sftp", "ssh"};
+    std::string lower{scheme};
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return std::ranges::find(kSchemes, lower) != kSchemes.end();
+}
+
 /// "https" of "https://host/file", or nothing.
 std::string_view scheme_of(std::string_view text) {
     const std::size_t end = text.find("://");
@@ -64,7 +77,19 @@ std::string_view scheme_of(std::string_view text) {
         is_letter(scheme.front()) && std::ranges::all_of(scheme, [&](char c) {
             return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
         });
-    return well_formed ? scheme : std::string_view{};
+    return well_formed && is_known_scheme(scheme) ? scheme : std::string_view{};
+}
+
+/// As split_fields() takes it for a part of one name.
+std::string escaped(std::string_view name) {
+    std::string text;
+    for (const char c : name) {
+        if (c == ':' || c == '\\') {
+            text += '\\';
+        }
+        text += c;
+    }
+    return text;
 }
 
 /// Sets what `flag` asks for. Says why not, or nothing.
@@ -159,8 +184,10 @@ Result<StageSpec> parse_spec(std::string_view text) {
     }
     const std::vector<Field> fields = split_fields(text);
     if (fields.size() > 3) {
-        return mistake(
-            text, fields[3].at - 1, "one colon too many; write '\\:' for a colon in a name");
+        return mistake(text,
+                       fields[3].at - 1,
+                       "one colon too many; write '\\:' for a colon in a name ('\\\\:' in an "
+                       "#SBATCH line)");
     }
     StageSpec spec;
     spec.is_list = text.starts_with('@');
@@ -180,6 +207,26 @@ Result<StageSpec> parse_spec(std::string_view text) {
         return place.error().within("'" + printable(text.substr(0, kQuoteBytes)) + "'");
     }
     return spec;
+}
+
+Result<StageSpec> parse_spec(std::string_view text,
+                             const std::function<bool(const std::string&)>& is_there) {
+    Result<StageSpec> plain = parse_spec(text);
+    if (text.find_first_of(":\\") == kNowhere || (plain && is_there(plain->source))) {
+        return plain;
+    }
+    const std::string_view mark = text.starts_with('@') ? "@" : "";
+    const std::string_view rest = text.substr(mark.size());
+    for (std::size_t end = rest.size(); end != kNowhere && end > 0;
+         end = rest.rfind(':', end - 1)) {
+        const std::string source{rest.substr(0, end)};
+        if (is_there(source)) {
+            Result<StageSpec> found =
+                parse_spec(std::string{mark} + escaped(source) + std::string{rest.substr(end)});
+            return found ? std::move(found) : std::move(plain);
+        }
+    }
+    return plain;
 }
 
 StageSpec made_absolute(StageSpec spec, std::string_view directory) {

@@ -1,6 +1,6 @@
 // What does one --stage-file= ask for?
 //
-//     SRC[:DST[:FLAG+FLAG...]]      @LIST[::FLAG+FLAG...]      SCHEME://... (taken whole)
+//     SRC[:DST[:FLAG+FLAG...]]      @LIST[::FLAG+FLAG...]      SCHEME://... (refused)
 //
 // `\:` is a colon of a name and `\\` a backslash; any other backslash is itself. A user's
 // mistake is answered with its position, counted in bytes from 1, and what to write instead.
@@ -9,6 +9,7 @@
 
 #include "transport/base/result.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -37,7 +38,14 @@ struct StageSpec {
 /// One option's value, or one line of a @LIST. Fails (Blame::user) with position and reason.
 [[nodiscard]] Result<StageSpec> parse_spec(std::string_view text);
 
-/// The same with a relative source put below `directory`, which is absolute.
+/// The same, where files can be looked for: if there is none of that name, a colon or a
+/// backslash may be part of one that is there, though nothing says so (sbatch takes the
+/// backslash out of
+/// "\\:" in an #SBATCH line). `is_there` is asked for names as they are given.
+[[nodiscard]] Result<StageSpec> parse_spec(
+    std::string_view text, const std::function<bool(const std::string&)>& is_there);
+
+/// A spec with a relative source put below `directory`, which is absolute.
 [[nodiscard]] StageSpec made_absolute(StageSpec spec, std::string_view directory);
 
 /// What must hold of every spec, wherever it came from: why this one is none, or nothing.

@@ -32,6 +32,9 @@ std::vector<Answer> answers() {
                     .stage_dir = "/stage/7",
                     .paths = {"/stage/7/a", "/scratch/b", "/stage/7/c\nd", "/stage/70/e"}},
             Verdict{},
+            Verdict{.state = VerdictState::ok,
+                    .stage_dir = "/stage/7",
+                    .directories = {"/scratch", "/stage/7"}},
             Ack{},
             Pong{"0.1.0"},
             Refused{.blame = Blame::node, .sentence = "not you"}};

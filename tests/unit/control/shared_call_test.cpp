@@ -62,6 +62,17 @@ TEST_CASE("an answer that breaks off is none to anybody") {
     }
 }
 
+TEST_CASE("an answer that came in time is taken by who was suspended meanwhile") {
+    const FalseDaemon listener;
+    const auto call = [&] {
+        const auto daemon = listener.answering(framed(encode(Answer{Ack{}})));
+        return SharedCall::begin(
+            listener.path(), QueryRequest{}, {.connect = 20s, .answer = Duration{1}});
+    }();  // The daemon has answered, and the time for that is over.
+    REQUIRE(call);
+    CHECK(call->answer());
+}
+
 TEST_CASE("who waits for a silent daemon does so until one moment, all together") {
     const FalseDaemon listener;
     const auto call =

@@ -121,15 +121,27 @@ TEST_CASE("more specs than a stage takes are refused on both sides") {
     CHECK(parse_serialized(*serialize(specs))->size() == kMaxSpecs);
 }
 
+TEST_CASE("equal specs are one") {
+    const StageSpec spec{.source = "/in/a"};
+    const StageSpec late{.source = "/in/a", .is_late = true};
+    const StageSpec other{.source = "/in//./a", .destination = "./a"};
+    const auto line = serialize(std::vector{spec, late, other, spec});
+    REQUIRE(line);
+    CHECK(*parse_serialized(*line) == std::vector{spec});
+    const StageSpec temporary{.source = "/in/a", .is_temporary = true};
+    CHECK_THAT(serialize(std::vector{spec, temporary}).error().sentence(),
+               Catch::Contains("have one destination"));
+}
+
 TEST_CASE("a job's wishes travel in front of its specs") {
     const auto specs = samples();
-    for (const StageWishes& wishes :
-         std::vector<StageWishes>{{},
-                                  {.timeout_s = 1},
-                                  {.timeout_s = kMaxTimeoutWish, .is_verbose = true},
-                                  {.umask = 0},
-                                  {.umask = 0777},
-                                  {.has_container = true, .umask = 077}}) {
+    for (const StageWishes& wishes : std::vector<StageWishes>{
+             {},
+             {.timeout_s = 1},
+             {.timeout_s = kMaxTimeoutWish, .is_verbose = true},
+             {.umask = 0},
+             {.umask = 0777},
+             {.has_container = true, .umask = 077, .line = 7, .work_dir = "/home/a, b"}}) {
         const auto line = serialize(specs, wishes);
         REQUIRE(line);
         CHECK(wishes_of(*line) == wishes);

@@ -1,5 +1,7 @@
 #include "stager/control/stage_spec.h"
 
+#include "stager/control/destination.h"
+
 #include <catch2/catch.hpp>
 
 using namespace stage;
@@ -74,6 +76,32 @@ TEST_CASE("a mistake is shown with its place and what to write instead") {
     CHECK_THAT(refusal("a::libs+extract"), Catch::Contains("exclude each other"));
     CHECK(parsed("a.tar::extract+overwrite").is_unpacked);
     CHECK_THAT(refusal("@list::extract"), Catch::Contains("takes no destination"));
+}
+
+TEST_CASE("a colon or a backslash belongs to the name of a file that is there") {
+    const auto found = [](std::string_view text, const std::vector<std::string>& files) {
+        const auto spec = parse_spec(text, [&](const std::string& name) {
+            return std::ranges::find(files, name) != files.end();
+        });
+        return spec ? spec->source + "|" + spec->destination : spec.error().sentence();
+    };
+    CHECK(found("run-12:30.dat", {"run-12:30.dat"}) == "run-12:30.dat|");
+    CHECK(found("run-12:30.dat:x", {"run-12:30.dat"}) == "run-12:30.dat|x");
+    CHECK(found("1:2:3:4:x:temp", {"1:2:3:4"}) == "1:2:3:4|x");
+    CHECK(found("two\\\\slash:x", {"two\\\\slash"}) == "two\\\\slash|x");
+    CHECK(found("@l:1::late", {"l:1"}) == "l:1|");
+    // What the text says comes first.
+    CHECK(found("a:b", {"a", "a:b"}) == "a|b");
+    CHECK(found("a\\:b", {"a:b", "a\\"}) == "a:b|");
+    CHECK(found("a:b", {}) == "a|b");
+    CHECK_THAT(found("a:b:c:d", {}), Catch::Contains("one colon too many"));
+}
+
+TEST_CASE("a word before two slashes is a scheme only if there is such a one") {
+    const StageSpec spec = parsed("one://tmp/x:temp");
+    CHECK(spec.source == "one");
+    CHECK(destination_of(spec)->path == "/tmp/x");
+    CHECK_THAT(refusal("HTTPS://host/file"), Catch::Contains("not supported yet"));
 }
 
 TEST_CASE("a scheme is taken whole and refused") {
