@@ -19,7 +19,7 @@ Error malformed(const std::string& path) {
 std::size_t TargetTree::file_count() const {
     std::size_t count = 0;
     for (std::uint32_t i = 0; index_ && i < index_->size(); ++i) {
-        count += index_->node(i).kind == TreeKind::directory ? 0 : 1;
+        count += index_->node(i).kind == TreeKind::directory ? 0U : 1U;
     }
     return index_ ? count : 1;
 }
