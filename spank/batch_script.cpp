@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace stage {
 namespace {
@@ -52,8 +53,7 @@ std::optional<std::string> cluster_in_line(std::string_view line) {
         return std::nullopt;
     }
     const auto words = words_of(line.substr(kMark.size()));
-    auto named = argument_value(words, "--clusters", "-M");
-    return named ? named : argument_value(words, "--cluster", {});
+    return argument_value(words, "--clusters", "--cluster", 'M');
 }
 
 std::optional<std::string> cluster_in(std::string_view script) {
@@ -73,21 +73,10 @@ std::optional<std::string> cluster_in(std::string_view script) {
 
 }  // namespace
 
-std::optional<std::string> cluster_of_script(const std::vector<std::string>& words,
+std::optional<std::string> cluster_of_script(const std::string& script,
                                              const std::string& directory) {
-    const std::size_t count = std::min(own_words(words).size() + 1, words.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::string& word = words[i];
-        if (word.empty() || word.starts_with('-')) {
-            continue;
-        }
-        std::string path = word.starts_with('/') ? "" : directory + '/';
-        const std::string head = head_of(path.append(word));
-        if (!head.empty()) {
-            return cluster_in(head);
-        }
-    }
-    return std::nullopt;
+    std::string path = script.starts_with('/') ? "" : directory + '/';
+    return cluster_in(head_of(path.append(script)));
 }
 
 }  // namespace stage

@@ -8,14 +8,12 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace stage {
 
-/// What "#SBATCH --clusters=" says in the script that these arguments of sbatch's name, or
-/// nothing. Which of them is the script only sbatch knows: of the words that may be, the first
-/// that is one. `directory` is the client's.
-[[nodiscard]] std::optional<std::string> cluster_of_script(
-    const std::vector<std::string>& words, const std::string& directory);
+/// What "#SBATCH --clusters=" says in the script of that name, or nothing. `directory`, the
+/// client's, is where a relative one lies.
+[[nodiscard]] std::optional<std::string> cluster_of_script(const std::string& script,
+                                                           const std::string& directory);
 
 }  // namespace stage

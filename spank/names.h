@@ -37,6 +37,9 @@ inline constexpr const char* kSrunDefault = "SLURM_STAGE_FILE";
 
 /// The sign's value where the sign must not be believed: a job made inside a job that stages.
 inline constexpr const char* kNothing = "none";
+/// The sign's value in a step that srun begins from outside of its job: whether that has files
+/// only the nodes' daemons know.
+inline constexpr const char* kAsk = "ask";
 /// The sign's value where the specs themselves need not be repeated.
 inline constexpr const char* kSomething = "given";
 

@@ -279,7 +279,8 @@ STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) 
         slurm, count, words, &stage::PrologSide::conclude, &stage::PrologSide::conclude_limit);
 }
 
-// (In task_init a container's plugin, pyxis for one, may have entered it already.)
+// (In task_init a container's plugin, pyxis for one, may have entered it already, and that look
+// does not count; but another plugin's private /tmp may be mounted in this hook behind ours.)
 STAGE_EXPORT int slurm_spank_task_init_privileged(spank_t slurm, int count, char** words) {
     static_cast<void>(slurm);
     return stage::guest([&] { stage::plugin(count, words).step.look_around(); },
@@ -291,6 +292,7 @@ STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
         [&] {
             SlurmHost host{slurm};
             stage::StepSide& step = stage::plugin(count, words).step;
+            step.look_around();
             if (step.awaits_files()) {
                 // What is called slurmstepd is sent no signal by proctrack/linuxproc.
                 static_cast<void>(::prctl(PR_SET_NAME, "stagecast-wait"));

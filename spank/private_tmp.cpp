@@ -1,14 +1,13 @@
 #include "spank/private_tmp.h"
 
+#include "stager/control/list_lines.h"
 #include "stager/control/message.h"
 
 #include <fstream>
+#include <sstream>
 
 namespace stage {
 namespace {
-
-/// A longer list is not read here; nobody writes one by hand.
-constexpr std::size_t kMaxLines = 100'000;
 
 Status check_place(const std::string& destination) {
     for (const std::string place : {"/tmp", "/dev/shm"}) {
@@ -30,13 +29,15 @@ Status check_private_tmp(const StageSpec& spec) {
     if (!spec.is_list) {
         return check_place(spec.destination);
     }
-    std::ifstream list{spec.source};
-    std::string line;
-    for (std::size_t count = 0; count < kMaxLines && std::getline(list, line); ++count) {
-        const auto entry = parse_spec(line);  // The worker judges lines that are none.
+    std::ostringstream whole;
+    whole << std::ifstream{spec.source}.rdbuf();
+    const std::string text = whole.str();
+    for (const ListLine& line : lines_in(text)) {
+        const auto entry = parse_spec(line.text);  // The worker judges lines that are none.
         const Status seen = entry ? check_place(entry->destination) : Status{};
         if (!seen) {
-            return seen.error().within(printable(spec.source));
+            return seen.error().within(printable(spec.source) + ", line " +
+                                       std::to_string(line.number));
         }
     }
     return {};

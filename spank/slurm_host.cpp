@@ -5,6 +5,7 @@
 #include <slurm/slurm.h>
 
 #include <fcntl.h>
+#include <getopt.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,6 +156,10 @@ std::vector<std::string> SlurmHost::command_line() const {
         words.erase(words.begin());
     }
     return words;
+}
+
+std::size_t SlurmHost::options_end() const {
+    return ::optind > 0 ? static_cast<std::size_t>(::optind) : 0;
 }
 
 std::string SlurmHost::working_directory() const {

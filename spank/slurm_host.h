@@ -26,6 +26,7 @@ class SlurmHost final : public SpankHandle {
     [[nodiscard]] bool hand_to_prolog(const char* name, const std::string& value) override;
     [[nodiscard]] std::string client() const override;
     [[nodiscard]] std::vector<std::string> command_line() const override;
+    [[nodiscard]] std::size_t options_end() const override;
     [[nodiscard]] std::string working_directory() const override;
     [[nodiscard]] std::optional<ClusterFacts> cluster_facts() const override;
     void say_error(const std::string& sentence) override;

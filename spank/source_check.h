@@ -13,4 +13,10 @@ namespace stage {
 /// at by the node.
 [[nodiscard]] Status check_source(const StageSpec& spec);
 
+/// What could be staged has this name.
+[[nodiscard]] bool is_file_or_directory(const std::string& path);
+
+/// Fails (Blame::user) for a source that is not there and has a variable in its name, "$USER".
+[[nodiscard]] Status check_variables(const StageSpec& spec);
+
 }  // namespace stage

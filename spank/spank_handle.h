@@ -6,6 +6,7 @@
 // throws nor blocks, but in cluster_facts(), which asks slurmctld.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -70,6 +71,9 @@ class SpankHandle {
     [[nodiscard]] virtual std::string client() const = 0;
     /// The client's own arguments, without its name.
     [[nodiscard]] virtual std::vector<std::string> command_line() const = 0;
+    /// getopt's optind in this process: where the options end that the client has parsed last,
+    /// counted from its name (from the ":" before a later component) as 0.
+    [[nodiscard]] virtual std::size_t options_end() const = 0;
     /// The client's working directory, absolute, as the user sees it; empty if there is none.
     [[nodiscard]] virtual std::string working_directory() const = 0;
     /// Nothing if slurmctld does not answer; submitting will tell the user.

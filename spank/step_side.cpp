@@ -28,6 +28,11 @@ std::uint32_t restart_of(const SpankHandle& handle) {
                     number_of(handle.job_variable("SLURM_RESTART_COUNT")));
 }
 
+/// The client knew no more of the step's job than its number.
+bool is_from_outside(const SpankHandle& handle) {
+    return handle.job_variable(kJobSign) == kAsk;
+}
+
 /// The steps of all components of a heterogeneous job share one environment (measured), that of
 /// the client or batch script they come from: whether a step's own component was given files,
 /// only the daemon knows. The batch step has its component's own.
@@ -108,8 +113,10 @@ void StepSide::ask_for_job(SpankHandle& handle) {
               .is_local = false});
         return;
     }
-    const bool may_be_unknown = is_mixed(handle);
-    const bool says_nothing = may_be_unknown && !handle.job_variable(kJobSign) && !option_seen_;
+    const bool is_outside = is_from_outside(handle);
+    const bool may_be_unknown = is_outside || is_mixed(handle);
+    const bool says_nothing =
+        may_be_unknown && (is_outside || !handle.job_variable(kJobSign)) && !option_seen_;
     auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}},
                        says_nothing ? kBrief : kThroughRestart);
     if (!answer && says_nothing) {
@@ -143,7 +150,8 @@ Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer>
     request.gid = *gid;
     request.node_name = node_name(handle);
     request.node_list = handle.job_variable("SLURM_JOB_NODELIST").value_or("");
-    request.work_dir = handle.job_variable("SLURM_JOB_WORK_DIR").value_or("");
+    // (Slurm tells SLURM_JOB_WORK_DIR in prologs only.)
+    request.work_dir = handle.job_variable("PWD").value_or("");
     request.specs = *sign;
     request.is_late = true;
     return ask_(bounded(std::move(request)), patience_of(site));
@@ -180,7 +188,7 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     request.gid = *gid;
     request.node_name = node_name(handle);
     request.node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
-    request.work_dir = handle.job_variable("SLURM_JOB_WORK_DIR").value_or("");
+    request.work_dir = wishes_of(specs).work_dir;  // Slurm tells none in a step.
     request.specs = specs;
     has_staged_ = true;
     auto begun =
@@ -220,10 +228,12 @@ void StepSide::on_step_begins(SpankHandle& handle) {
     if (!is_concerned_) {
         return;
     }
-    visibility_.is_outside();
     if (job_concerned) {
         ask_for_job(handle);
         publish(handle, job_, step_, failure_.has_value());
+    }
+    if (job_ || step_specs) {
+        visibility_.is_outside(root_of_listener(arguments_.socket_path));
     }
     if (!failure_ && job_) {
         visibility_.remember(*job_);
@@ -240,8 +250,9 @@ void StepSide::look_around() {
     if (!is_concerned_) {
         return;
     }
-    visibility_.is_inside();
-    hidden_ = visibility_.objection();
+    if (visibility_.is_inside()) {
+        hidden_ = visibility_.objection();
+    }
 }
 
 bool StepSide::may_start(SpankHandle& handle) const {

@@ -44,8 +44,8 @@ class StepSide {
     /// stages. Without the option it looks into that environment, and that is all.
     void on_step_begins(SpankHandle& handle);
 
-    /// In the forked task, still root, in the job's private /tmp if it has one but not yet in a
-    /// container: are the files where they will be looked for?
+    /// In the forked task, in each hook that it has: are the files where they will be looked
+    /// for? What another plugin mounts it may do before the last of them.
     void look_around();
 
     /// In the forked task: waits for what the step stages, and publishes it.

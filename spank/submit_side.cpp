@@ -1,15 +1,16 @@
 #include "spank/submit_side.h"
 
 #include "spank/batch_script.h"
-#include "spank/client_words.h"
 #include "spank/names.h"
 #include "spank/private_tmp.h"
 #include "spank/source_check.h"
 #include "spank/stage_timeout.h"
-#include "stager/control/destination.h"
+#include "stager/control/list_lines.h"
+#include "stager/control/name_pattern.h"
 #include "stager/control/spec_list.h"
 
 #include <algorithm>
+#include <array>
 
 namespace stage {
 namespace {
@@ -18,12 +19,22 @@ constexpr std::string_view kOption = "--stage-file";
 
 /// Whether tasks run in a container that is made before there are tasks, of what may have been
 /// staged: pyxis' --container-image and the like, or Slurm's own --container.
-bool has_container(const SpankHandle& handle) {
-    const std::vector<std::string> words = handle.command_line();
+bool has_container(const SpankHandle& handle, std::span<const std::string> own) {
     return std::ranges::any_of(
-               own_words(words),
-               [](const std::string& word) { return word.starts_with("--container"); }) ||
+               own, [](const std::string& word) { return word.starts_with("--conta"); }) ||
            handle.variable(kInheritedContainer) || handle.variable("SLURM_CONTAINER");
+}
+
+/// Where a step's tasks will be: its lists' relative names lie there, as a job's lie in the
+/// job's.
+std::string step_directory(const SpankHandle& handle, std::span<const std::string> own) {
+    auto wanted = argument_value(own, "--chdir", "--ch", 'D');
+    wanted = wanted ? wanted : handle.variable("SLURM_WORKING_DIR");
+    const std::string directory = handle.working_directory();
+    if (!wanted || wanted->empty()) {
+        return directory;
+    }
+    return wanted->starts_with('/') ? *wanted : directory + '/' + *wanted;
 }
 
 /// As a shell would: it does not within --stage-file=~/input.
@@ -33,42 +44,62 @@ void expand_home(std::string& path, const std::string& home) {
     }
 }
 
-bool is_inside_job(const SpankHandle& handle) {
-    return handle.variable("SLURM_JOB_ID") || handle.variable("SLURM_JOBID");
+/// The job that this client's environment speaks of.
+std::optional<std::string> surrounding_job(const SpankHandle& handle) {
+    auto job = handle.variable("SLURM_JOB_ID");
+    return job ? job : handle.variable("SLURM_JOBID");
 }
 
-/// Whether this srun begins a step of another job than the one around it.
-bool is_for_other_job(const SpankHandle& handle) {
-    const auto named = argument_value(handle.command_line(), "--jobid", {});
-    auto own = handle.variable("SLURM_JOB_ID");
-    if (!own) {
-        own = handle.variable("SLURM_JOBID");
-    }
-    return handle.context() == Context::local && named && own && *named != *own;
+std::optional<std::string> named_job(std::span<const std::string> own) {
+    return argument_value(own, "--jobid", "--jobi");
 }
 
 /// Whether this client makes a job of its own, which will have a prolog. Only srun may not.
-bool makes_job(const SpankHandle& handle) {
+bool makes_job(const SpankHandle& handle, std::span<const std::string> own) {
     return handle.context() == Context::allocator ||
-           (!is_inside_job(handle) &&
-            !argument_value(handle.command_line(), "--jobid", {}).has_value());
+           (!surrounding_job(handle) && !named_job(own));
+}
+
+/// Whether this srun, which makes no job, begins a step from outside of the step's job: what
+/// its environment says of files is not that job's. (A job's own environment has more than a
+/// number.)
+bool is_outside(const SpankHandle& handle, std::span<const std::string> own) {
+    const auto around = surrounding_job(handle);
+    const auto named = named_job(own);
+    const auto other = handle.variable("SLURM_JOBID");
+    const bool is_other =
+        !around || (named && *named != *around) || (other && *other != *around);
+    return is_other || (!handle.variable(kJobSign) && !handle.variable("SLURM_JOB_NODELIST"));
+}
+
+/// What the script says, if one is named. (Of a heterogeneous job's components only the last
+/// has it: of the words behind them, the first that is one.)
+std::optional<std::string> cluster_in_script(const SpankHandle& handle,
+                                             std::span<const std::string> behind) {
+    for (const std::string& word : behind) {
+        const bool may_be_script = word != ":" && !word.starts_with('-');
+        auto named = may_be_script ? cluster_of_script(word, handle.working_directory())
+                                   : std::optional<std::string>{};
+        if (named || behind.front() != ":") {
+            return named;
+        }
+    }
+    return std::nullopt;
 }
 
 /// The cluster that the user named by -M, there or in the script, if it is another one than
 /// ours.
 std::optional<std::string> other_cluster(const SpankHandle& handle,
+                                         const ClientWords& words,
                                          const std::optional<ClusterFacts>& facts) {
-    auto named = argument_value(handle.command_line(), "--clusters", "-M");
-    if (!named) {
-        named = argument_value(handle.command_line(), "--cluster", {});
-    }
+    auto named = argument_value(words.own, "--clusters", "--cluster", 'M');
     for (const char* const name : {"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}) {
         if (!named) {
             named = handle.variable(name);
         }
     }
     if (!named && handle.client() == "sbatch") {
-        named = cluster_of_script(handle.command_line(), handle.working_directory());
+        named = cluster_in_script(handle, words.behind);
     }
     const bool is_ours = named && facts && *named == facts->name;
     return is_ours ? std::nullopt : named;
@@ -106,6 +137,9 @@ std::uint16_t umask_of(const SpankHandle& handle) {
 
 /// What the client itself does about a source: nothing, a notice, or the end.
 Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
+    if (const Status sound = check_variables(spec); !sound) {
+        return sound;
+    }
     if (spec.is_late) {
         return {};
     }
@@ -118,12 +152,19 @@ Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
     return {};
 }
 
-/// What the environment of a client inside a job says of that job's files is no news to a new
-/// one.
+constexpr std::array kPublished{kStageDir, kStageFiles, kJobStatus, kStepDir};
+
+/// The environment speaks of a job's files, in whatever is left of it.
+bool speaks_of_files(const SpankHandle& handle) {
+    return handle.variable(kJobSign) || std::ranges::any_of(kPublished, [&](const char* name) {
+               return handle.variable(name).has_value();
+           });
+}
+
+/// What the environment of a client inside a job says of that job's files is no news to another
+/// one: on a node without the plugin nothing would replace it.
 void forget_surrounding_job(SpankHandle& handle) {
-    handle.set_variable(kJobSign, kNothing);
-    static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
-    for (const char* const name : {kStageDir, kStageFiles, kJobStatus, kStepDir}) {
+    for (const char* const name : kPublished) {
         handle.unset_variable(name);
     }
 }
@@ -143,7 +184,7 @@ void SubmitSide::on_option(std::string_view value, bool inherited) {
 }
 
 /// Without the option: what the client's variable says, a spec a line.
-void SubmitSide::take_defaults(const SpankHandle& handle) {
+void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::string> own) {
     origin_ = kOption;
     if (!values_.empty()) {
         return;
@@ -153,18 +194,12 @@ void SubmitSide::take_defaults(const SpankHandle& handle) {
                              : handle.client() == "salloc" ? kSallocDefault
                                                            : kSbatchDefault;
     // (Of a step by which salloc starts its shell nobody thought as of one with files.)
-    const bool is_shell =
-        is_srun && argument_value(handle.command_line(), "--interactive", {}).has_value();
+    const bool is_shell = is_srun && argument_value(own, "--interactive", "--inte").has_value();
     const auto text = is_shell ? std::nullopt : handle.variable(name);
-    std::string_view rest = text ? std::string_view{*text} : std::string_view{};
-    while (!rest.empty()) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        if (!line.empty()) {
-            is_first_value_ = false;
-            on_option(line, false);
-            origin_ = name;
-        }
+    for (const ListLine& line : lines_in(text ? std::string_view{*text} : std::string_view{})) {
+        is_first_value_ = false;
+        on_option(line.text, false);
+        origin_ = name;
     }
 }
 
@@ -194,10 +229,15 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
     const std::string directory = handle.working_directory();
     const std::string home = handle.variable("HOME").value_or("");
     std::vector<StageSpec> specs;
+    const auto is_there = [&](std::string name) {
+        expand_home(name, home);
+        return is_file_or_directory(name.starts_with('/') ? name : directory + '/' + name);
+    };
     for (const std::string& value : values_) {
-        auto spec = parse_spec(value);
-        if (!spec) {
-            return spec.error();
+        auto spec = parse_spec(value, is_there);
+        const Status sound = spec ? check_patterns(*spec) : Status{};
+        if (!spec || !sound) {
+            return spec ? sound.error() : spec.error();
         }
         expand_home(spec->source, home);
         expand_home(spec->destination, home);
@@ -211,9 +251,10 @@ Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) cons
 }
 
 Result<std::string> SubmitSide::checked(SpankHandle& handle,
-                                        bool makes_job,
+                                        const ClientWords& words,
                                         const Site& site,
                                         StageWishes wanted) {
+    const bool new_job = makes_job(handle, words.own);
     if (!site.is_enabled) {
         return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
             "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
@@ -232,13 +273,16 @@ Result<std::string> SubmitSide::checked(SpankHandle& handle,
         }
         wanted.ld_library_path = path;
     }
-    wanted.has_container = !makes_job && has_container(handle);
+    wanted.has_container = !new_job && has_container(handle, words.own);
+    if (!new_job && std::ranges::any_of(*specs, &StageSpec::is_list)) {
+        wanted.work_dir = step_directory(handle, words.own);
+    }
     auto line = serialize(*specs, wanted);
     if (!line) {
         return line;
     }
-    const auto facts = makes_job ? handle.cluster_facts() : std::nullopt;
-    if (const auto cluster = makes_job ? other_cluster(handle, facts) : std::nullopt) {
+    const auto facts = new_job ? handle.cluster_facts() : std::nullopt;
+    if (const auto cluster = new_job ? other_cluster(handle, words, facts) : std::nullopt) {
         handle.say(std::string{kOption} + ": paths are not checked here for cluster " +
                    printable(*cluster));
         return line;
@@ -269,10 +313,7 @@ Status SubmitSide::hand_to_job(SpankHandle& handle, const std::string& line) {
         handle.set_variable(kJobSign, kSomething);
     }
     handle.unset_variable(kStepSpecs);
-    // Those of a job around this one: on a node without the plugin nothing would replace them.
-    for (const char* const name : {kStageDir, kStageFiles, kJobStatus, kStepDir}) {
-        handle.unset_variable(name);
-    }
+    forget_surrounding_job(handle);
     return {};
 }
 
@@ -291,26 +332,32 @@ Status SubmitSide::hand_to_step(SpankHandle& handle, const std::string& line) {
 
 Status SubmitSide::on_options_parsed(SpankHandle& handle) {
     ++component_;
-    take_defaults(handle);
+    options_.on_parsed(handle.options_end());
+    const std::vector<std::string> line_words = handle.command_line();
+    const ClientWords words =
+        options_.of(line_words, /*is_srun=*/handle.context() == Context::local);
+    take_defaults(handle, words.own);
     is_first_value_ = true;
     if (has_step_specs_ && component_ > 1) {
         return hand_to_step(handle, {});
     }
-    // A job made inside one that stages, or a step of another one: it must not look for files
-    // it never asked for.
-    const bool is_own =
-        values_.empty() && (handle.context() == Context::allocator || !is_inside_job(handle));
-    if ((is_own || is_for_other_job(handle)) && handle.variable(kJobSign)) {
+    const bool new_job = makes_job(handle, words.own);
+    if (!new_job && is_outside(handle, words.own)) {
         forget_surrounding_job(handle);
+        handle.set_variable(kJobSign, kAsk);
+    } else if (new_job && values_.empty() && speaks_of_files(handle)) {
+        // A job made inside one that stages must not look for files it never asked for.
+        forget_surrounding_job(handle);
+        handle.set_variable(kJobSign, kNothing);
+        static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
     }
     if (values_.empty()) {
         return {};
     }
-    const bool new_job = makes_job(handle);
     const Site site = read_site(arguments_.conf_path);
     const auto wanted = wishes(handle, site);
     const auto line =
-        wanted ? checked(handle, new_job, site, *wanted) : Result<std::string>{wanted.error()};
+        wanted ? checked(handle, words, site, *wanted) : Result<std::string>{wanted.error()};
     values_.clear();
     value_bytes_ = 0;
     if (!line) {  // What is wrong with a wish names its own option.

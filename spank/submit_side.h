@@ -7,6 +7,7 @@
 // client must end: under `optional` in plugstack.conf Slurm itself would ignore it and submit.
 #pragma once
 
+#include "spank/client_words.h"
 #include "spank/options.h"
 #include "spank/spank_handle.h"
 #include "stager/control/spec_list.h"
@@ -27,7 +28,8 @@ class SubmitSide {
     void on_timeout(std::string_view value) { timeout_ = value.substr(0, kMaxTimeoutBytes); }
     void on_verbose() { is_verbose_ = true; }
 
-    /// Hands on what was collected and forgets it. Without the option it costs a getenv.
+    /// Hands on what was collected and forgets it. Without the option it costs a look at the
+    /// client's own arguments and environment.
     [[nodiscard]] Status on_options_parsed(SpankHandle& handle);
 
     /// Something was asked for and not yet handed on: a breakdown now must end the client.
@@ -36,17 +38,18 @@ class SubmitSide {
   private:
     static constexpr std::size_t kMaxTimeoutBytes = 64;
 
-    void take_defaults(const SpankHandle& handle);
+    void take_defaults(const SpankHandle& handle, std::span<const std::string> own);
     [[nodiscard]] Result<StageWishes> wishes(const SpankHandle& handle, const Site& site) const;
     [[nodiscard]] Result<std::vector<StageSpec>> specs(const SpankHandle& handle) const;
     [[nodiscard]] Result<std::string> checked(SpankHandle& handle,
-                                              bool makes_job,
+                                              const ClientWords& words,
                                               const Site& site,
                                               StageWishes wanted);
     [[nodiscard]] Status hand_to_job(SpankHandle& handle, const std::string& line);
     [[nodiscard]] Status hand_to_step(SpankHandle& handle, const std::string& line);
 
     Arguments arguments_;
+    ClientOptions options_;
     std::vector<std::string> values_;  ///< Of the component at hand; bounded, see on_option.
     std::size_t value_bytes_ = 0;
     std::string origin_;  ///< Where values_ come from, for sentences.

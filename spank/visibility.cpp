@@ -12,9 +12,6 @@
 namespace stage {
 namespace {
 
-/// A job of a hundred thousand destinations shall not make a hundred thousand stats a task.
-constexpr std::size_t kMaxPlaces = 64;
-
 constexpr int kHow = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 UniqueFd open_root() {
@@ -39,32 +36,39 @@ UniqueFd open_below(const UniqueFd& root, const std::string& directory) {
 
 }  // namespace
 
-void Visibility::is_outside() {
-    outside_ = open_root();
+void Visibility::is_outside(UniqueFd root) {
+    outside_ = root ? std::move(root) : open_root();
 }
 
-void Visibility::is_inside() {
+bool Visibility::is_inside() {
+    // A container's plugin (pyxis) enters a user namespace of the user's own.
+    const UniqueFd users{::open("/proc/self/ns/user", O_PATH | O_CLOEXEC)};
+    const auto now = users ? place_of(users.get()) : std::nullopt;
+    if (inside_ && now != users_) {
+        return false;
+    }
+    users_ = now;
     inside_ = open_root();
+    return true;
 }
 
-std::optional<Visibility::Place> Visibility::place_of(const std::string& directory,
-                                                      const UniqueFd& root) {
-    const UniqueFd found = open_below(root, directory);
+std::optional<Visibility::Place> Visibility::place_of(int fd) {
     // A user's own file system there may never answer: what the kernel knows will do.
     struct statx facts {};
-    if (!found ||
-        ::statx(found.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &facts) != 0) {
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &facts) != 0) {
         return std::nullopt;
     }
     return Place{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino};
 }
 
+std::optional<Visibility::Place> Visibility::place_of(const std::string& directory,
+                                                      const UniqueFd& root) {
+    const UniqueFd found = open_below(root, directory);
+    return found ? place_of(found.get()) : std::nullopt;
+}
+
 void Visibility::remember(const Verdict& verdict) {
-    for (const std::string& path : verdict.paths) {
-        const std::string directory = path.substr(0, path.rfind('/'));
-        if (directory.empty() || places_.size() >= kMaxPlaces) {
-            continue;
-        }
+    for (const std::string& directory : verdict.directories) {
         if (const auto place = place_of(directory, outside_)) {
             places_[directory] = *place;
         }
@@ -78,9 +82,10 @@ std::optional<std::string> Visibility::objection() const {
         if (found ? *found != place : errno == ENOENT) {
             return printable(directory) +
                    ": the job sees another directory here than the one that was staged into, "
-                   "as "
-                   "with a private /tmp (job_container/tmpfs); leave DST out, the file is then "
-                   "in $STAGECAST_DIR, or name a directory that the node's jobs share";
+                   "as with a private /tmp (job_container/tmpfs, or another SPANK plugin); "
+                   "leave DST out, the file is then in $STAGECAST_DIR, or name a directory "
+                   "that "
+                   "the node's jobs share";
         }
     }
     return std::nullopt;

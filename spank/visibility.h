@@ -1,9 +1,11 @@
-// Will the job's tasks see what was staged for them?
+// Tells whether the job's tasks will see what was staged for them.
 //
-// With job_container/tmpfs a job has a /tmp and a /dev/shm of its own: what the prolog's side
-// put there lies in the node's, where the job never looks. So slurmstepd, which is outside,
-// opens the root directory, and so does the task, which is inside, before a container's plugin
-// has changed more. Each staged path must lie in the same directory below both.
+// A job may have a /tmp of its own, by job_container/tmpfs or by another SPANK plugin that
+// mounts one: what was staged lies in the node's, where the job never looks. So the directories
+// that were staged into (Verdict::directories) are looked up twice, in the daemon's mount
+// namespace, where they were staged, and in the task's, as late as the plugin can: each must be
+// the same directory (device and inode). Neither when nor where the namespaces part makes a
+// difference.
 #pragma once
 
 #include "stager/control/message.h"
@@ -19,12 +21,15 @@ namespace stage {
 
 class Visibility {
   public:
-    /// This process sees what the node sees.
-    void is_outside();
-    /// This process, forked since, sees what the job sees.
-    void is_inside();
+    /// `root` is the root directory of whoever staged; that of this process if there is none.
+    void is_outside(UniqueFd root);
 
-    /// Notes the directories of the verdict's paths as they are seen from outside.
+    /// This process, forked since, sees what the job sees. Of several looks the last counts,
+    /// but one from within a container that the task has entered meanwhile: what that hides, it
+    /// is told to. False for such a one.
+    bool is_inside();
+
+    /// Notes the verdict's directories as they are seen from outside.
     void remember(const Verdict& verdict);
 
     /// Why one of them is another directory inside, or nothing. What was not there before is
@@ -34,11 +39,13 @@ class Visibility {
   private:
     using Place = std::pair<std::uint64_t, std::uint64_t>;  ///< Device, inode.
 
+    [[nodiscard]] static std::optional<Place> place_of(int fd);
     [[nodiscard]] static std::optional<Place> place_of(const std::string& directory,
                                                        const UniqueFd& root);
 
     UniqueFd outside_;
     UniqueFd inside_;
+    std::optional<Place> users_;  ///< The user namespace of the first look inside.
     std::map<std::string, Place> places_;
 };
 

@@ -3,7 +3,11 @@
 
 #include "spank/spank_handle.h"
 
+#include <getopt.h>
+
+#include <array>
 #include <map>
+#include <span>
 
 namespace stage {
 
@@ -35,6 +39,9 @@ class FakeHost final : public SpankHandle {
     }
     [[nodiscard]] std::string client() const override { return client_name; }
     [[nodiscard]] std::vector<std::string> command_line() const override { return arguments; }
+    [[nodiscard]] std::size_t options_end() const override {
+        return parsed_to(std::span{arguments}.subspan(component_at));
+    }
     [[nodiscard]] std::string working_directory() const override { return directory; }
     [[nodiscard]] std::optional<ClusterFacts> cluster_facts() const override {
         ++facts_asked;
@@ -50,6 +57,7 @@ class FakeHost final : public SpankHandle {
     std::map<std::string, std::string> process;
     std::map<std::string, std::string> handed;
     std::vector<std::string> arguments;
+    std::size_t component_at = 0;  ///< The first of its words among the arguments.
     std::string directory = "/";
     std::optional<ClusterFacts> facts =
         ClusterFacts{.name = "lab", .prolog_at_allocation = true};
@@ -60,6 +68,39 @@ class FakeHost final : public SpankHandle {
     std::string client_name = "sbatch";
 
   private:
+    /// As Slurm's clients do it, with some of their options.
+    static std::size_t parsed_to(std::span<const std::string> words) {
+        static constexpr std::array<option, 14> kLong{{{"jobid", 1, nullptr, 'j'},
+                                                       {"clusters", 1, nullptr, 'M'},
+                                                       {"cluster", 1, nullptr, 'M'},
+                                                       {"nodes", 1, nullptr, 'N'},
+                                                       {"container", 1, nullptr, 'c'},
+                                                       {"container-image", 1, nullptr, 'i'},
+                                                       {"interactive", 0, nullptr, 'a'},
+                                                       {"preserve-env", 0, nullptr, 'e'},
+                                                       {"pty", 2, nullptr, 'p'},
+                                                       {"overlap", 0, nullptr, 'o'},
+                                                       {"hold", 0, nullptr, 'H'},
+                                                       {"unbuffered", 0, nullptr, 'u'},
+                                                       {"chdir", 1, nullptr, 'D'},
+                                                       {nullptr, 0, nullptr, 0}}};
+        std::vector<std::string> copies{"client"};
+        copies.insert(copies.end(), words.begin(), words.end());
+        std::vector<char*> pointers;
+        for (std::string& word : copies) {
+            pointers.push_back(word.data());
+        }
+        const auto count = static_cast<int>(pointers.size());
+        pointers.push_back(nullptr);
+        ::optind = 0;
+        ::opterr = 0;
+        constexpr const char* kShort = "+N:n:M:J:D:w:luHXQv";
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): a test has one thread
+        while (::getopt_long(count, pointers.data(), kShort, kLong.data(), nullptr) != -1) {
+        }
+        return static_cast<std::size_t>(::optind);
+    }
+
     template <class Key, class Value>
     static std::optional<Value> find(const std::map<Key, Value>& map, const Key& key) {
         const auto found = map.find(key);

@@ -321,59 +321,6 @@ TEST_CASE("a step of a job that failed does not begin to stage") {
     CHECK_FALSE(host.job.contains(kStepSpecs));
 }
 
-TEST_CASE("a component of a heterogeneous job is judged by its daemon") {
-    FakeHost host = step_host();
-    host.job["SLURM_HET_SIZE"] = "2";
-    host.job["SLURM_JOB_ID_HET_GROUP_0"] = "6";
-    FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask(), daemon.begin()};
-    SECTION("given nothing, whatever the shared environment says") {
-        host.job[kJobSign] = kSpecs;
-        host.job[kStageDir] = "/stage/6";
-        side.on_option();
-        side.on_step_begins(host);
-        CHECK(side.may_start(host));
-        CHECK_FALSE(host.job.contains(kStageDir));
-    }
-    SECTION("given files, though the shared environment says nothing") {
-        daemon.answer = Answer{Verdict{.state = VerdictState::failed, .sentence = "no"}};
-        side.on_step_begins(host);
-        CHECK_FALSE(side.may_start(host));
-    }
-    SECTION("nothing speaks of files, and there is no daemon") {
-        daemon.answer = Error{Blame::node, "no daemon"};
-        side.on_step_begins(host);
-        CHECK(side.may_start(host));
-    }
-    SECTION("its batch step knows its own") {
-        host.items[Item::step_id] = 0xfffffffbU;
-        host.job[kJobSign] = kSpecs;
-        side.on_step_begins(host);
-        CHECK_FALSE(side.may_start(host));
-    }
-    SECTION("a step of it over more than itself cannot stage") {
-        daemon.answer = Answer{good()};
-        host.job[kStepSpecs] = kSpecs;
-        host.job["SLURM_STEP_NUM_NODES"] = "4";
-        side.on_step_begins(host);
-        CHECK_FALSE(side.may_start(host));
-        CHECK_THAT(host.errors.at(0), Catch::Contains("several components"));
-    }
-}
-
-TEST_CASE("srun -Z with files is refused where its task would start") {
-    FakeHost host = step_host();
-    host.items[Item::job_id] = 4294908550U;
-    FakeDaemon daemon;
-    StepSide side{kArguments, daemon.ask(), daemon.begin()};
-    side.on_option();
-    side.on_step_begins(host);
-    CHECK(daemon.asked.empty());
-    CHECK_FALSE(side.may_start(host));
-    CHECK_THAT(host.errors.at(0), Catch::Contains("srun -Z"));
-    CHECK(side.exit_status() == 1);
-}
-
 TEST_CASE("a breakdown of ours stops a job that asked for files, and no other") {
     FakeHost host = step_host();
     FakeDaemon daemon;

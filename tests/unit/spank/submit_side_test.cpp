@@ -303,23 +303,6 @@ TEST_CASE("a job submitted inside a job that stages stages only what it asks for
     }
 }
 
-TEST_CASE("a step of another job than the one around it does not look for this one's files") {
-    const SubmitWorld world;
-    FakeHost host = world.host(Context::local);
-    const bool is_other = GENERATE(true, false);
-    host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}, {kStageDir, "/stage/7"}};
-    host.arguments = {is_other ? "--jobid=8" : "--jobid=7", "--overlap", "nvidia-smi"};
-    SubmitSide side = world.side();
-    const bool has_own = GENERATE(true, false);
-    if (has_own) {
-        side.on_option("a", false);
-    }
-    REQUIRE(side.on_options_parsed(host));
-    CHECK((host.process[kJobSign] == kNothing) == is_other);
-    CHECK(host.process.contains(kStageDir) != is_other);
-    CHECK(host.process.contains(kStepSpecs) == has_own);
-}
-
 TEST_CASE("a step whose container is made before its tasks says so") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::local);

@@ -3,6 +3,7 @@
 
 #include "spank/names.h"
 #include "spank/step_side.h"
+#include "stager/control/client.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"
@@ -11,6 +12,8 @@
 
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +28,7 @@ TEST_CASE(
     const std::filesystem::path top = scratch.path();
     std::filesystem::create_directory(top / "there");
     Verdict verdict;
-    verdict.paths = {(top / "there" / "file").string(), (top / "absent" / "file").string(), ""};
+    verdict.directories = {(top / "there").string(), (top / "absent").string()};
     Visibility visibility;
     CHECK_FALSE(visibility.objection());
     visibility.remember(verdict);
@@ -50,7 +53,7 @@ TEST_CASE("what a container's plugin hides after the look is no objection") {
     host.job[kJobSign] = "1;-,/data/a,";
     FakeDaemon daemon;
     daemon.answer =
-        Answer{Verdict{.state = VerdictState::ok, .stage_dir = there, .paths = {there + "/a"}}};
+        Answer{Verdict{.state = VerdictState::ok, .stage_dir = there, .directories = {there}}};
     StepSide side{{}, daemon.ask(), daemon.begin()};
     side.on_step_begins(host);
     const auto hide = [&] {
@@ -85,26 +88,105 @@ TEST_CASE("outside and inside are told apart by their root directories, links an
         // Root in a user namespace of our own, where another directory lies over the staged
         // one.
         Visibility visibility;
-        visibility.is_outside();
+        visibility.is_outside({});
         if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
             ::mount(other.c_str(), there.c_str(), nullptr, MS_BIND, nullptr) != 0) {
             ::_exit(0);  // Not everybody may.
         }
         ::_exit([&] {
-            visibility.is_inside();
+            static_cast<void>(visibility.is_inside());
             Verdict verdict;
-            verdict.paths = {named + "/file"};
+            verdict.directories = {named};
             visibility.remember(verdict);
             if (!visibility.objection()) {
                 return 1;
             }
             Visibility both;
-            both.is_outside();
-            both.is_inside();
+            both.is_outside({});
+            static_cast<void>(both.is_inside());
             both.remember(verdict);
             return both.objection() ? 2 : 0;
         }());
     }
+}
+
+namespace {
+
+/// In a child: another directory comes to lie over `there`. False: not everybody may.
+bool hide(const std::string& other, const std::string& there, int also) {
+    return ::unshare(CLONE_NEWNS | also) == 0 &&
+           ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+           ::mount(other.c_str(), there.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
+/// What `work` gives in a child of its own, which may leave namespaces as it likes.
+template <class Work>
+int apart(Work work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(work());
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("the last look counts, but one from within a container that was entered meanwhile") {
+    const Scratch scratch;
+    const std::string there = scratch.directory("stage", 0755);
+    const std::string other = scratch.directory("other", 0755);
+    const bool is_container = GENERATE(false, true);
+    CHECK(apart([&] {
+              // Root in a user namespace of our own, in case that we are none.
+              if (::unshare(CLONE_NEWUSER) != 0) {
+                  return 0;
+              }
+              Verdict verdict;
+              verdict.directories = {there};
+              Visibility visibility;
+              visibility.is_outside({});
+              visibility.remember(verdict);
+              if (!visibility.is_inside() || visibility.objection()) {
+                  return 1;
+              }
+              if (!hide(other, there, is_container ? CLONE_NEWUSER : 0)) {
+                  return 0;
+              }
+              const bool counts = visibility.is_inside();
+              return counts != is_container && visibility.objection().has_value() == counts ? 0
+                                                                                            : 2;
+          }) == 0);
+}
+
+TEST_CASE("outside is where the daemon listens, though all of Slurm's processes are inside") {
+    const Scratch scratch;
+    const std::string there = scratch.directory("stage", 0755);
+    const std::string other = scratch.directory("other", 0755);
+    const std::string path = scratch.path() + "/socket";
+    const UniqueFd listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    REQUIRE(path.size() < sizeof address.sun_path);
+    path.copy(std::begin(address.sun_path), path.size());
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the socket API's own way
+    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+    REQUIRE(::bind(listener.get(), generic, sizeof address) == 0);
+    REQUIRE(::listen(listener.get(), 4) == 0);
+    CHECK(apart([&] {
+              if (!hide(other, there, 0)) {
+                  return 0;  // Root alone can see another process' root directory.
+              }
+              Verdict verdict;
+              verdict.directories = {there};
+              Visibility visibility;
+              visibility.is_outside(root_of_listener(path));
+              visibility.remember(verdict);
+              static_cast<void>(visibility.is_inside());
+              return visibility.objection() ? 0 : 1;
+          }) == 0);
+    CHECK_FALSE(root_of_listener(scratch.path() + "/nothing"));
 }
 
 }  // namespace stage

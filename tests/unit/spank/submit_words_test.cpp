@@ -1,0 +1,120 @@
+// Are the client's own options told from its program's, and names taken as they are meant?
+#include "tests/unit/spank/submit_world.h"
+
+using namespace stage;
+
+TEST_CASE("a program's own arguments are not the client's") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::local);
+    host.client_name = "srun";
+    SubmitSide side = world.side();
+    SECTION("--jobid makes no step of a job") {
+        host.arguments =
+            GENERATE(std::vector<std::string>{"-l", "prog", "--jobid=7"},
+                     std::vector<std::string>{"-u", "prog", "--jobid", "7"},
+                     std::vector<std::string>{"--overlap", "prog", "--jobid=7"},
+                     std::vector<std::string>{"--unbuf", "--", "prog", "--jobid=7"},
+                     std::vector<std::string>{"-lu", "prog", "-M", "far"});
+        side.on_option("a", false);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).size() == 1);
+        CHECK(host.notices.empty());
+    }
+    SECTION("nor one of another job") {
+        host.arguments = {"-u", "python3", "-u", "train.py", "--jobid", "6"};
+        host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}, {kStageDir, "/stage/7"}};
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(host.process[kJobSign] == "1;-,/x,");
+        CHECK(host.process.contains(kStageDir));
+    }
+    SECTION("--interactive is no shell of salloc's") {
+        host.arguments = {"-u", "prog", "--interactive"};
+        host.process[kSrunDefault] = "a";
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).size() == 1);
+    }
+    SECTION("but srun's options are found wherever they are") {
+        host.arguments = GENERATE(std::vector<std::string>{"-lN", "2", "--jobid=7", "prog"},
+                                  std::vector<std::string>{"-uJ", "x", "--jobi", "7", "prog"});
+        side.on_option("a", false);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(host.handed.empty());
+        CHECK(host.process.contains(kStepSpecs));
+    }
+}
+
+TEST_CASE("each component's options are its own") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::local);
+    host.arguments = {"-l", "one", "--jobid=7", ":", "-u", "two", "--jobid=8"};
+    SubmitSide side = world.side();
+    for (const std::size_t first : {0U, 4U}) {
+        host.component_at = first;
+        host.handed.clear();
+        side.on_option("a", false);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).size() == 1);
+        CHECK_FALSE(host.process.contains(kStepSpecs));
+    }
+}
+
+TEST_CASE("of names only nodes know nothing is looked for, and variables are refused") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    SECTION("a pattern") {
+        side.on_option("in.%a.dat:/tmp/in-%j.dat", false);
+        REQUIRE(side.on_options_parsed(host));
+        CHECK(handed(host).at(0).destination == "/tmp/in-%j.dat");
+    }
+    SECTION("a pattern that may be a name") {
+        world.scratch.write("50%user", "");
+        side.on_option("50%user", false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("write %% for a percent sign"));
+    }
+    SECTION("a percent sign") {
+        world.scratch.write("50%user", "");
+        side.on_option("50%%user", false);
+        CHECK(side.on_options_parsed(host));
+    }
+    SECTION("a percent sign of nothing") {
+        side.on_option("50%%nothing", false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("50%nothing: No such file"));
+    }
+    SECTION("a variable in DST") {
+        side.on_option("a:/tmp/$USER/a", false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("nothing expands $USER here"));
+    }
+    SECTION("a variable in SRC") {
+        side.on_option(GENERATE("$HOME/x", "$HOME/x::late", "$HOME/x::optional"), false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("nothing expands $HOME here"));
+    }
+    SECTION("a dollar in a name that is there") {
+        world.scratch.write("$x", "");
+        side.on_option("$x", false);
+        CHECK(side.on_options_parsed(host));
+    }
+    SECTION("wildcards") {
+        side.on_option("*.dat", false);
+        CHECK_THAT(refusal(side, host), Catch::Contains("there are no wildcards"));
+    }
+}
+
+TEST_CASE("what a script's line leaves of a name is found") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option(GENERATE("with:colon", "with\\:colon"), false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(handed(host).at(0).source == world.directory + "/with:colon");
+}
+
+TEST_CASE("the same file asked for twice is one") {
+    const SubmitWorld world;
+    FakeHost host = world.host(Context::allocator);
+    SubmitSide side = world.side();
+    side.on_option("a", false);
+    side.on_option("./a:a", false);
+    REQUIRE(side.on_options_parsed(host));
+    CHECK(handed(host).size() == 1);
+}
