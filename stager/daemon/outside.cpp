@@ -1,6 +1,7 @@
 #include "stager/daemon/outside.h"
 
 #include "stager/control/destination.h"
+#include "stager/control/name_pattern.h"
 #include "stager/control/spec_list.h"
 #include "stager/daemon/job_directory.h"
 
@@ -10,7 +11,7 @@ namespace {
 constexpr const char* kAnyPath = "/";
 
 void add_outside(const StageSpec& spec, std::vector<std::string>& outside) {
-    if (spec.is_list) {
+    if (spec.is_list || has_pattern(spec.source) || has_pattern(spec.destination)) {
         outside.emplace_back(kAnyPath);
         return;
     }

@@ -1,8 +1,9 @@
 // Which paths outside its directory does a stage ask for, and how is that remembered?
 //
 // In the stage's cleanup list, before its worker begins: another stage's end must not remove a
-// file that this one may find in its place. What an `@LIST` names is known only once the worker
-// has read it; until then the stage counts as using any path of its user's.
+// file that this one may find in its place. What an `@LIST` or a pattern (%j) names is known
+// only once the worker has read it; until then the stage counts as using any path of its
+// user's.
 #pragma once
 
 #include "stager/control/message.h"
@@ -16,8 +17,8 @@
 
 namespace stage {
 
-/// Absolute paths; "/" with an `@LIST`. `specs`: spec_list.h; of malformed ones none, since no
-/// such stage begins.
+/// Absolute paths; "/" with an `@LIST` or a pattern. `specs`: spec_list.h; of malformed ones
+/// none, since no such stage begins.
 [[nodiscard]] std::vector<std::string> outside_of(std::string_view specs);
 
 /// What one stage has outside its directory, in its cleanup list.

@@ -32,6 +32,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.text(plan.group_address).u16(plan.group_port).u8(plan.rails);
     writer.u8(plan.protection).u64(plan.rate_max);
     writer.u8(plan.rate_told ? 1 : 0).u8(encode(plan.policies));
+    writer.u32(plan.array_job_id).u32(plan.array_task_id);
     writer.u8(plan.cards_follow ? 1 : 0);
     writer.text(plan.push_specs).raw(plan.push_token).u8(plan.is_root_spared ? 1 : 0);
     writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
@@ -56,6 +57,8 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.rate_max = reader.u64();
     plan.rate_told = reader.u8() != 0;
     plan.policies = decode_policies(reader.u8());
+    plan.array_job_id = reader.u32();
+    plan.array_task_id = reader.u32();
     plan.cards_follow = reader.u8() != 0;
     plan.push_specs = reader.text(kMaxSpecsBytes);
     take_array(reader, plan.push_token);

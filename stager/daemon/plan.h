@@ -39,7 +39,10 @@ struct StagePlan {
     std::uint64_t rate_max = 0;   ///< Bits per second.
     bool rate_told = false;       ///< Send at it.
     Policies policies;            ///< The root's.
-    bool cards_follow = false;    ///< Cards go through the daemons, not through PMIx.
+    /// Of the task of an array whose names may want them (control/name_pattern.h); else 0.
+    std::uint32_t array_job_id = 0;
+    std::uint32_t array_task_id = 0;
+    bool cards_follow = false;  ///< Cards go through the daemons, not through PMIx.
     /// Of a push: what goes where. Root's order, for which no plugin speaks. Empty: a job's.
     std::string push_specs;
     PushToken push_token{};

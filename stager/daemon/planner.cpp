@@ -1,5 +1,7 @@
 #include "stager/daemon/planner.h"
 
+#include "stager/control/name_pattern.h"
+#include "stager/control/spec_list.h"
 #include "stager/daemon/host_list.h"
 
 #include <algorithm>
@@ -23,6 +25,16 @@ std::string dotted(GroupAddress address) {
         text += (text.empty() ? "" : ".") + std::to_string((address >> (shift - 8)) & 0xffU);
     }
     return text;
+}
+
+/// What only slurmctld knows (slurmd tells no prolog of arrays): whether some name may want it.
+/// The names in a list are not known yet.
+bool may_name_array(std::string_view specs) {
+    const auto parsed = parse_serialized(specs);
+    return parsed && std::ranges::any_of(*parsed, [](const StageSpec& spec) {
+               return spec.is_list || has_array_pattern(spec.source) ||
+                      has_array_pattern(spec.destination);
+           });
 }
 
 }  // namespace
@@ -90,7 +102,9 @@ void Planner::make(const StageRequest& request,
     names_ = std::move(names);
     on_plan_ = std::move(on_plan);
     // A step on this node alone makes no other daemon work, so its list need not be believed.
-    if (names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late)) {
+    const bool is_believed =
+        names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late);
+    if (is_believed && !may_name_array(request_.specs)) {
         find_addresses();
         return;
     }
@@ -103,11 +117,12 @@ void Planner::on_job(const Result<SlurmAnswer>& answer) {
     if (job == nullptr) {
         on_plan_(
             (answer ? Error{Blame::internal, "another answer than asked for"} : answer.error())
-                .within("asking for the nodes of the step's job"));
+                .within("asking Slurm for the nodes and the array of the job"));
         return;
     }
     job_ = *job;
-    if (auto objection = objection_to_nodes(names_, *job)) {
+    const bool is_steps = names_.size() > 1 && request_.key.step_id != kWholeJob;
+    if (auto objection = is_steps ? objection_to_nodes(names_, *job) : std::nullopt) {
         on_plan_(*std::move(objection));
         return;
     }
@@ -173,6 +188,10 @@ void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
 
 Result<StagePlan> Planner::complete() const {
     StagePlan plan = draw_plan(services_, request_);
+    if (job_) {
+        plan.array_job_id = job_->array_job_id;
+        plan.array_task_id = job_->array_task_id;
+    }
     // Who is alone needs no cards at all, and no PMIx host that would wait for it. A host never
     // serves root. What this node's hosts can't do those of the others hardly can.
     plan.cards_follow = names_.size() == 1 || names_.size() >= kCardsFollowFrom ||

@@ -83,7 +83,7 @@ JobsQuestion read_job_ids(ByteReader& reader) {
 
 void write_job(ByteWriter& out, const SlurmJob& job) {
     out.u8(static_cast<std::uint8_t>(job.state)).u32(job.restart_count);
-    out.text(job.word).text(job.node_list);
+    out.text(job.word).text(job.node_list).u32(job.array_job_id).u32(job.array_task_id);
 }
 
 SlurmJob read_job(ByteReader& reader) {
@@ -93,6 +93,8 @@ SlurmJob read_job(ByteReader& reader) {
     job.restart_count = reader.u32();
     job.word = reader.text(kNameMax);
     job.node_list = reader.text(kQuestionMax);
+    job.array_job_id = reader.u32();
+    job.array_task_id = reader.u32();
     if (state > static_cast<std::uint8_t>(SlurmJobState::completing)) {
         reader.fail();
     }

@@ -53,7 +53,9 @@ SlurmJob describe(const slurm_job_info_t& job) {
             .restart_count = job.restart_cnt,
             .word = std::string{word_of(job.job_state)},
             .node_list = job.nodes == nullptr ? "" : job.nodes,
-            .is_in_prolog = job.state_reason == WAIT_PROLOG};
+            .is_in_prolog = job.state_reason == WAIT_PROLOG,
+            .array_job_id = job.array_job_id,
+            .array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id};
 }
 
 SlurmJob absent_job() {

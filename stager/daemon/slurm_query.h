@@ -84,7 +84,7 @@ enum class SlurmJobState : std::uint8_t {
     alive = 0,       ///< Running or configuring: staging goes on.
     ended = 1,       ///< Cancelled, failed, timed out, preempted, requeued, ...
     absent = 2,      ///< slurmctld answers that it knows no such job.
-    suspended = 3,   ///< Or stopped: nothing is staged for it, but it goes on with its files.
+    suspended = 3,   ///< Or stopped: it goes on with its files.
     completing = 4,  ///< Its processes may be here yet; an epilog follows.
 };
 /// Of a job_state as slurmctld tells it.
@@ -94,7 +94,9 @@ struct SlurmJob {
     std::uint32_t restart_count = 0;  ///< 0 in the answer to a JobsQuestion.
     std::string word;                 ///< Slurm's name of the state, "CANCELLED".
     std::string node_list{};  ///< Of the allocation; in the answer to a JobStateQuestion only.
-    bool is_in_prolog = false;  ///< Known to the child that asks only.
+    bool is_in_prolog = false;        ///< Known to the child that asks only.
+    std::uint32_t array_job_id = 0;   ///< Likewise; 0: no task of an array.
+    std::uint32_t array_task_id = 0;  ///< Likewise.
     bool operator==(const SlurmJob&) const = default;
 };
 using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<SlurmJob>>;

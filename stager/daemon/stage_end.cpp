@@ -5,9 +5,23 @@
 #include "stager/daemon/library_directories.h"
 #include "stager/daemon/stage.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace stage {
+
+namespace {
+
+/// Of a worker's line, whoever wrote it; 0 if that does not say.
+std::size_t files_in(const std::string& statistics) {
+    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+    const auto found = line.is_object() ? line.find("files") : line.end();
+    return line.is_object() && found != line.end() && found->is_number_unsigned()
+               ? found->get<std::size_t>()
+               : 0;
+}
+
+}  // namespace
 
 void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     wait_alarm_.set(std::nullopt);
@@ -24,9 +38,13 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
             own.stage_dir += "/" + directory_names(key_.job_id, key_.step_id).back();
         }
         own.paths = outcome_->paths;
+        own.directories = outcome_->directories;
     }
     if (!fits(own)) {
         own.paths.clear();
+    }
+    if (!fits(own)) {
+        own.directories.clear();
     }
     const StageFacts facts{.key = key_,
                            .nodes = plan_ ? plan_->nodes.size() : 0,
@@ -37,7 +55,8 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
         log_time_line(services_.log, facts, times_);
     }
     if (wishes_.is_verbose && own.state == VerdictState::ok) {
-        own.sentence = summary_of(facts, own.paths.size(), times_);
+        const std::size_t files = files_in(outcome_ ? outcome_->statistics : std::string{});
+        own.sentence = summary_of(facts, files != 0 ? files : own.paths.size(), times_);
     }
     if (outcome_ && !own.paths.empty()) {
         add_library_directories(own, outcome_->library_directories);

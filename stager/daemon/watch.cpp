@@ -9,9 +9,9 @@ std::optional<std::string> reason_to_stop(const StageKey& key, const SlurmJob& j
         case SlurmJobState::absent:
             return "Slurm knows no such job any more";
         case SlurmJobState::ended:
-        case SlurmJobState::suspended:
         case SlurmJobState::completing:
             return "the job is not running any more (" + job.word + ")";
+        case SlurmJobState::suspended:  // It goes on where it was, once it is resumed.
         case SlurmJobState::alive:
             break;
     }

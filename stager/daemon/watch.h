@@ -5,8 +5,10 @@
 // WatchInterval, which bounds what stages of any number of nodes cost slurmctld. Each pause is
 // up to a fifth longer, drawn, so that stages that began together don't ask together. Only a
 // clear answer ends a stage; a slurmctld that is silent, or a daemon that can't ask, never
-// does. Another node than the root looks once, where no SETUP comes: the root may never have
-// heard of a job that was cancelled as it began.
+// does. Nor does a job that is suspended, by gang scheduling, preemption or an administrator:
+// staging goes on, and the job finds its files when it is resumed. Another node than the root
+// looks once, where no SETUP comes: the root may never have heard of a job that was cancelled
+// as it began.
 #pragma once
 
 #include "stager/daemon/slurm_asker.h"

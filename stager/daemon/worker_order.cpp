@@ -53,6 +53,8 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.stall_timeout = in_ms(config.stall_timeout);
     setup.connect_timeout = in_ms(config.stage_timeout);
     setup.linger = in_ms(config.stall_timeout);
+    setup.array_job_id = plan.array_job_id;
+    setup.array_task_id = plan.array_task_id;
     setup.cards_follow = plan.cards_follow;
     setup.keeps_owners = !plan.is_push() || config.push_set_id;
     setup.may_cache = config.cache_size > 0 && !plan.is_push();

@@ -6,11 +6,16 @@ namespace stage {
 
 Error about_source(Error why, const StageKey& key) {
     const bool is_jobs = key.job_id != kPushJob;
-    return why.cause() == ENOENT && is_jobs ? std::move(why).remedy(
-                                                  "the job's first node, this one, must see it "
-                                                  "when the job starts, not only "
-                                                  "the submit host")
-                                            : why;
+    if (why.cause() != ENOENT || !is_jobs) {
+        return why;
+    }
+    return key.step_id == kWholeJob
+               ? std::move(why).remedy(
+                     "the job's first node, this one, must see it when the job "
+                     "starts, not only the submit host")
+               : std::move(why).remedy(
+                     "the step's first node, this one, must see it when the "
+                     "step starts, not only the node where srun runs");
 }
 
 Error about_copy(Error why) {

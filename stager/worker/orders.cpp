@@ -2,47 +2,21 @@
 
 #include "stager/cache/part_note.h"
 #include "stager/control/message.h"
-#include "stager/files/disk_error.h"
-#include "stager/files/source_file.h"
+#include "stager/worker/covering.h"
 #include "stager/worker/library_orders.h"
 #include "transport/base/codec.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 
 namespace stage {
 namespace {
 
-/// A list longer than this is not a list of files for one job, bytes.
-constexpr std::uint64_t kMaxListBytes = 4U << 20U;
+/// So that a verdict has room for its paths, too.
+constexpr std::size_t kMaxDirectoriesBytes = 12U << 10U;
 
 /// The worker of a push's last round, or of one that was interrupted, takes less to end.
 constexpr std::chrono::milliseconds kLockPatience = std::chrono::seconds{10};
-
-Result<std::string> read_list(const std::string& path) {
-    Result<SourceFile> file = SourceFile::open(path);
-    if (!file) {
-        return std::move(file).error();
-    }
-    if (file->size() > kMaxListBytes) {
-        return Error{Blame::user, path + ": a list of files has at most 4 MiB"};
-    }
-    std::string text(file->size(), '\0');
-    const auto room = std::as_writable_bytes(std::span{text.data(), text.size()});
-    if (Status done = file->read(0, room); !done) {
-        return std::move(done).error();
-    }
-    return text;
-}
-
-/// A list's flags hold for each of its lines.
-StageSpec with_flags_of(const StageSpec& list, StageSpec line) {
-    line.existing = line.existing == Existing::refuse ? list.existing : line.existing;
-    line.is_optional = line.is_optional || list.is_optional;
-    line.is_temporary = line.is_temporary || list.is_temporary;
-    line.is_durable = line.is_durable || list.is_durable;
-    return line;
-}
 
 /// The rest of `path` below `root`; empty if it is not below it.
 std::string_view below(std::string_view path, std::string_view root) {
@@ -70,7 +44,12 @@ Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
         return std::move(parsed).error();
     }
     Orders orders{*std::move(parsed), wishes_of(specs), std::move(places)};
-    for (const StageSpec& spec : orders.specs_) {
+    for (StageSpec& spec : orders.specs_) {
+        Result<StageSpec> meant = orders.meant_by(spec);
+        if (!meant) {
+            return std::move(meant).error();
+        }
+        spec = *std::move(meant);
         const Result<TargetPlace> place =
             spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec);
         if (!place) {
@@ -78,6 +57,15 @@ Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
         }
     }
     return orders;
+}
+
+/// With the values of its patterns; root writes the names of a push as they are.
+Result<StageSpec> Orders::meant_by(const StageSpec& spec) const {
+    if (places_.is_push) {
+        return spec;
+    }
+    const Status sound = check_patterns(spec);
+    return sound ? expanded(spec, places_.names) : Result<StageSpec>{sound.error()};
 }
 
 Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
@@ -101,9 +89,15 @@ Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
             place.below = rest;
         }
     }
+    if (std::ranges::find(places_.dest_roots, destination->path) != places_.dest_roots.end()) {
+        return Error{Blame::user, destination->path + ": is a directory"}.remedy(
+            "write " + destination->path + "/ to put the file into it");
+    }
     if (place.root.empty()) {
         return outside(destination->path, places_.dest_roots);
     }
+    place.makes_directories = !places_.is_push;
+    place.made = places_.made;
     place.refuses_network = true;
     place.guarded_by = places_.is_push ? "PushRoots" : "";
     return place;
@@ -112,14 +106,19 @@ Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
 Result<std::vector<SourceOrder>> Orders::sources() const {
     std::vector<SourceOrder> orders;
     std::vector<PlacedProgram> programs;
+    Destinations taken;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         const auto index = static_cast<std::uint16_t>(i);
-        Status added = specs_[i].is_list             ? add_lines(index, orders)
-                       : specs_[i].is_with_libraries ? add_program(index, orders, programs)
-                                                     : add_file(index, orders);
+        Status added = specs_[i].is_list ? add_lines(index, taken, orders)
+                       : specs_[i].is_with_libraries
+                           ? add_program(index, taken, orders, programs)
+                           : add_file(index, taken, orders);
         if (!added) {
             return std::move(added).error();
         }
+    }
+    if (Status apart = taken.check_nesting(); !apart) {
+        return std::move(apart).error();
     }
     if (!programs.empty()) {
         add_neighbours(programs);
@@ -130,8 +129,20 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
     return orders;
 }
 
-Status Orders::add_file(std::uint16_t index, std::vector<SourceOrder>& orders) const {
+/// False: an equal spec has asked for it already.
+Result<bool> Orders::take(const StageSpec& spec, Destinations& taken) const {
+    const Result<TargetPlace> place = place_of(spec);
+    return place ? taken.take(place->path(), spec, {}) : Result<bool>{place.error()};
+}
+
+Status Orders::add_file(std::uint16_t index,
+                        Destinations& taken,
+                        std::vector<SourceOrder>& orders) const {
     const StageSpec& spec = specs_[index];
+    const Result<bool> is_new = take(spec, taken);
+    if (!is_new || !*is_new) {
+        return is_new ? Status{} : Status{is_new.error()};
+    }
     orders.push_back({.spec = index,
                       .path = spec.source,
                       .line = {},
@@ -142,9 +153,14 @@ Status Orders::add_file(std::uint16_t index, std::vector<SourceOrder>& orders) c
 
 /// A program and its libraries are one thing: where one can't be had, none is sent.
 Status Orders::add_program(std::uint16_t index,
+                           Destinations& taken,
                            std::vector<SourceOrder>& orders,
                            std::vector<PlacedProgram>& programs) const {
     const StageSpec& spec = specs_[index];
+    const Result<bool> is_new = take(spec, taken);
+    if (!is_new || !*is_new) {
+        return is_new ? Status{} : Status{is_new.error()};
+    }
     SourceOrder order{
         .spec = index, .path = spec.source, .line = {}, .is_optional = spec.is_optional};
     Result<LibraryClosure> closure =
@@ -205,49 +221,6 @@ Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
     return place;
 }
 
-Status Orders::add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const {
-    const StageSpec& list = specs_[index];
-    const Result<std::string> text = read_list(list.source);
-    if (!text) {
-        return text.error();
-    }
-    std::string_view rest = *text;
-    for (std::size_t number = 1; !rest.empty(); ++number) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        if (line.empty() || line.front() == '#') {
-            continue;
-        }
-        const std::string where = list.source + ", line " + std::to_string(number);
-        Result<StageSpec> spec = parse_spec(line);
-        if (!spec) {
-            return std::move(spec).error().within(where);
-        }
-        if (spec->is_list) {
-            return Error{Blame::user, where + ": a list can't name another list"};
-        }
-        if (spec->is_with_libraries) {
-            return Error{Blame::user, where + ": libs can't stand in a list"}.remedy(
-                "give the program an option of its own");
-        }
-        if (!places_.work_dir.starts_with('/')) {
-            return Error{Blame::internal, where + ": the job's working directory is not known"};
-        }
-        const std::array one{
-            with_flags_of(list, made_absolute(*std::move(spec), places_.work_dir))};
-        Result<std::string> serial = serialize(one);
-        if (!serial) {
-            return std::move(serial).error().within(where);
-        }
-        orders.push_back({.spec = index,
-                          .path = one[0].source,
-                          .line = *std::move(serial),
-                          .is_optional = one[0].is_optional,
-                          .is_plain = one[0].is_unpacked});
-    }
-    return {};
-}
-
 Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     const bool is_asked_for =
         entry.spec < specs_.size() &&
@@ -258,12 +231,18 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         return Error{Blame::internal, "the manifest has a file that nobody asked for"};
     }
     StageSpec spec = specs_[entry.spec];
+    std::string where;
     if (spec.is_list) {
         const Result<std::vector<StageSpec>> line = parse_serialized(entry.line);
         if (!line || line->size() != 1 || line->front().is_list) {
             return Error{Blame::internal, "the manifest has a line that is none of a list"};
         }
-        spec = line->front();
+        Result<StageSpec> meant = meant_by(line->front());
+        if (!meant) {
+            return std::move(meant).error();
+        }
+        where = line_of(specs_[entry.spec].source, wishes_of(entry.line).line);
+        spec = *std::move(meant);
     }
     const bool is_of_program = !specs_[entry.spec].is_list && spec.is_with_libraries;
     const auto library = is_of_program ? parse_library_line(entry.line) : std::nullopt;
@@ -293,6 +272,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
     if (is_of_program) {
         order.needed_paths = parse_program_line(entry.line);
     }
+    order.where = std::move(where);
     return order;
 }
 
@@ -315,6 +295,18 @@ bool Orders::is_any_resumable() const {
 std::string Orders::base() const {
     return places_.dest_subdir.empty() ? places_.stage_dir
                                        : places_.stage_dir + '/' + places_.dest_subdir;
+}
+
+std::vector<std::string> Orders::directories(const FileSink& sink) const {
+    std::set<std::string> directories{places_.stage_dir};
+    const std::string below_stage = places_.stage_dir + '/';
+    for (std::size_t i = 0; sink.manifest() && i < sink.manifest()->entries.size(); ++i) {
+        const std::string path = sink.path(i);
+        if (!path.empty() && !path.starts_with(below_stage)) {
+            directories.insert(path.substr(0, std::max<std::size_t>(1, path.rfind('/'))));
+        }
+    }
+    return covering(std::move(directories), kMaxDirectories, kMaxDirectoriesBytes);
 }
 
 std::vector<std::string> Orders::paths(const FileSink& sink) const {

@@ -8,11 +8,16 @@
 #pragma once
 
 #include "stager/control/destination.h"
+#include "stager/control/list_lines.h"
+#include "stager/control/name_pattern.h"
 #include "stager/control/spec_list.h"
 #include "stager/files/file_sink.h"
 #include "stager/files/file_source.h"
+#include "stager/files/made_directories.h"
+#include "stager/worker/destinations.h"
 #include "stager/worker/library_orders.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,13 +25,15 @@ namespace stage {
 
 /// Where this node lets files go.
 struct OrderPlaces {
-    std::string stage_dir;                ///< Absolute.
-    std::string dest_subdir;              ///< Below it; "" or "step.N".
-    std::vector<std::string> dest_roots;  ///< Absolute, without a final slash ("/" is one).
-    std::string work_dir;                 ///< Relative sources of a list lie below it.
-    bool has_cache = false;               ///< Which keeps what came, if it is broken off.
-    bool is_push = false;                 ///< Root's: dest_roots are this node's PushRoots.
-    bool keeps_owners = true;             ///< target.h
+    std::string stage_dir;                    ///< Absolute.
+    std::string dest_subdir;                  ///< Below it; "" or "step.N".
+    std::vector<std::string> dest_roots;      ///< Absolute, without a final slash ("/" is one).
+    std::string work_dir;                     ///< Relative sources of a list lie below it.
+    bool has_cache = false;                   ///< Which keeps what came, if it is broken off.
+    NameValues names{};                       ///< For the patterns in names.
+    std::shared_ptr<MadeDirectories> made{};  ///< Of directories above absolute destinations.
+    bool is_push = false;                     ///< Root's: dest_roots are this node's PushRoots.
+    bool keeps_owners = true;                 ///< target.h
 };
 
 class Orders {
@@ -35,7 +42,9 @@ class Orders {
     /// lie below a root, too.
     [[nodiscard]] static Result<Orders> parse(std::string_view specs, OrderPlaces places);
 
-    /// What the source has to read: each spec's file, each line of each list.
+    /// What the source has to read: each spec's file, each line of each list, but of equal ones
+    /// the first. Fails (Blame::user) where two others have one destination, or one lies in the
+    /// other's; every error of a list names it and the line.
     [[nodiscard]] Result<std::vector<SourceOrder>> sources() const;
 
     /// Where an entry of the manifest goes.
@@ -52,15 +61,25 @@ class Orders {
 
     /// By spec: where its file is; the base for a list; "" for a file that is not here.
     [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
+    /// Where all that is staged lies: see WorkerOutcome.
+    [[nodiscard]] std::vector<std::string> directories(const FileSink& sink) const;
 
   private:
     Orders(std::vector<StageSpec> specs, StageWishes wishes, OrderPlaces places)
         : specs_{std::move(specs)}, wishes_{std::move(wishes)}, places_{std::move(places)} {}
 
     [[nodiscard]] Result<TargetPlace> place_of(const StageSpec& spec) const;
-    [[nodiscard]] Status add_lines(std::uint16_t index, std::vector<SourceOrder>& orders) const;
-    [[nodiscard]] Status add_file(std::uint16_t index, std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] Result<StageSpec> meant_by(const StageSpec& spec) const;
+    [[nodiscard]] Status add_lines(std::uint16_t index,
+                                   Destinations& taken,
+                                   std::vector<SourceOrder>& orders) const;
+    [[nodiscard]] Result<StageSpec> spec_of(const StageSpec& list, const ListLine& line) const;
+    [[nodiscard]] Result<bool> take(const StageSpec& spec, Destinations& taken) const;
+    [[nodiscard]] Status add_file(std::uint16_t index,
+                                  Destinations& taken,
+                                  std::vector<SourceOrder>& orders) const;
     [[nodiscard]] Status add_program(std::uint16_t index,
+                                     Destinations& taken,
                                      std::vector<SourceOrder>& orders,
                                      std::vector<PlacedProgram>& programs) const;
     void add_neighbours(std::vector<PlacedProgram>& programs) const;

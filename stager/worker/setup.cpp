@@ -104,11 +104,11 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u8(setup.rate_told ? 1 : 0).u8(encode(setup.policies));
     writer.u8(setup.may_compress ? 1 : 0);
     put_text(writer, setup.transport, kMaxNameBytes);
-    put_milliseconds(writer, setup.stage_timeout);
-    put_milliseconds(writer, setup.stall_timeout);
-    put_milliseconds(writer, setup.connect_timeout);
-    put_milliseconds(writer, setup.linger);
-    writer.u8(setup.cards_follow ? 1 : 0);
+    for (const auto time :
+         {setup.stage_timeout, setup.stall_timeout, setup.connect_timeout, setup.linger}) {
+        put_milliseconds(writer, time);
+    }
+    writer.u32(setup.array_job_id).u32(setup.array_task_id).u8(setup.cards_follow ? 1 : 0);
     put_enum(writer, setup.purpose);
     invariant(setup.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
     writer.blob(setup.manifest);
@@ -149,6 +149,7 @@ void put(ByteWriter& writer, const WorkerOutcome& outcome) {
     invariant(outcome.paths.size() <= kMaxSpecs, "a stage has at most kMaxSpecs paths");
     put_names(writer, outcome.paths, kMaxPathBytes);
     put_names(writer, outcome.library_directories, kMaxPathBytes);
+    put_names(writer, outcome.directories, kMaxPathBytes);
     put_cut(writer, outcome.statistics, kMaxStatisticsBytes);
 }
 
@@ -266,6 +267,8 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.stall_timeout = take_milliseconds(reader);
     setup.connect_timeout = take_milliseconds(reader);
     setup.linger = take_milliseconds(reader);
+    setup.array_job_id = reader.u32();
+    setup.array_task_id = reader.u32();
     setup.cards_follow = reader.u8() != 0;
     setup.purpose = take_enum(reader, WorkerPurpose::compare);
     setup.manifest = take_blob(reader, kMaxLookBytes);
@@ -287,6 +290,7 @@ WorkerOutcome take_outcome(ByteReader& reader) {
     outcome.culprit = Rank{reader.u16()};
     outcome.paths = take_names(reader, kMaxSpecs, kMaxPathBytes);
     outcome.library_directories = take_names(reader, kMaxSpecs, kMaxPathBytes);
+    outcome.directories = take_names(reader, kMaxDirectories, kMaxPathBytes);
     outcome.statistics = take_text(reader, kMaxStatisticsBytes);
     return outcome;
 }
@@ -324,11 +328,9 @@ std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
 std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
     switch (type) {
         case Type::progress: {
-            WorkerProgress progress;
-            progress.phase = take_enum(reader, WorkerPhase::serve);
-            progress.bytes = reader.u64();
-            progress.bytes_total = reader.u64();
-            return progress;
+            const WorkerPhase phase = take_enum(reader, WorkerPhase::serve);
+            const std::uint64_t bytes = reader.u64();
+            return WorkerProgress{phase, bytes, reader.u64()};
         }
         case Type::card:
             return WorkerCard{take_blob(reader, kMaxCardBytes)};
@@ -337,11 +339,9 @@ std::optional<FromWorker> take_from_worker(ByteReader& reader, Type type) {
         case Type::released:
             return WorkerReleased{take_text(reader, kMaxStatisticsBytes)};
         case Type::look: {
-            WorkerLook look;
-            look.manifest = take_blob(reader, kMaxLookBytes);
-            look.bytes = reader.u64();
-            look.digest = take_text(reader, kMaxNameBytes);
-            return look;
+            std::vector<std::byte> manifest = take_blob(reader, kMaxLookBytes);
+            const std::uint64_t bytes = reader.u64();
+            return WorkerLook{std::move(manifest), bytes, take_text(reader, kMaxNameBytes)};
         }
         case Type::ask:
             return WorkerAsk{take_blob(reader, kMaxCacheNameBytes)};

@@ -96,6 +96,8 @@ struct WorkerSetup {
     std::chrono::milliseconds stall_timeout{0};    ///< Without progress; 0: none.
     std::chrono::milliseconds connect_timeout{0};  ///< For the wire-up; 0: none.
     std::chrono::milliseconds linger{0};           ///< Serving repairs without a RELEASE.
+    std::uint32_t array_job_id = 0;  ///< For names (control/name_pattern.h); 0: no array.
+    std::uint32_t array_task_id = 0;
     bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
     WorkerPurpose purpose = WorkerPurpose::stage;
     std::vector<std::byte> manifest{};  ///< To look for.
@@ -182,6 +184,8 @@ struct WorkerOutcome {
     /// Those that this worker placed libraries in, absolute, each with a slash at its end. At
     /// most one per spec.
     std::vector<std::string> library_directories;
+    /// Absolute, at most kMaxDirectories, below which all that it placed lies.
+    std::vector<std::string> directories;
     std::string statistics;  ///< One line of JSON, "{}" at the least.
 
     bool operator==(const WorkerOutcome&) const = default;

@@ -66,6 +66,9 @@ std::string statistics_line(const Measured& measured,
         line["rate_found_mbps"] =
             rounded(static_cast<double>(report.outcome.rate_found_bytes_per_s) * 8 / 1e6);
     }
+    if (holds && work.sink() != nullptr) {
+        line["files"] = work.sink()->file_count();
+    }
     line["bytes_read"] = work.bytes_read();
     line["bytes_here"] = work.sink() != nullptr ? work.sink()->bytes_filled() : 0;
     line["packets_sent"] = report.driver.packets_sent;

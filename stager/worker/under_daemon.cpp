@@ -5,6 +5,7 @@
 #include "stager/worker/cache_talk.h"
 #include "stager/worker/control_socket.h"
 #include "stager/worker/handed_over.h"
+#include "stager/worker/job_names.h"
 #include "stager/worker/looking.h"
 #include "stager/worker/orders.h"
 #include "stager/worker/setup_broadcast.h"
@@ -40,6 +41,10 @@ class Stage final : public Watcher {
           interrupts_{interrupts},
           control_{control},
           setup_{std::move(setup)},
+          made_{std::make_shared<MadeDirectories>(
+              [this](const std::vector<std::string>& entries) {
+                  return control_.say_left(entries);
+              })},
           sockets_{handed_over(setup_)} {}
 
     /// Everything until the files are here or can't be; the error is not told yet.
@@ -70,6 +75,7 @@ class Stage final : public Watcher {
     Interrupts& interrupts_;
     ControlSocket& control_;
     WorkerSetup setup_;
+    std::shared_ptr<MadeDirectories> made_;
     std::optional<Orders> orders_;
     std::optional<Work> work_;
     BroadcastSockets sockets_;
@@ -90,6 +96,8 @@ Status Stage::begin_work() {
                                            .dest_roots = setup_.dest_roots,
                                            .work_dir = setup_.work_dir,
                                            .has_cache = setup_.may_cache,
+                                           .names = names_of(setup_),
+                                           .made = made_,
                                            .is_push = setup_.key.job_id == kPushJob,
                                            .keeps_owners = setup_.keeps_owners});
     if (!orders) {
@@ -141,6 +149,7 @@ SinkConfig Stage::sink_config() const {
     config.tell_left = [this](const std::vector<std::string>& entries) {
         return control_.say_left(entries);
     };
+    config.made = made_;
     config.bytes_max = setup_.max_bytes;
     config.page_room = page_room();
     return config;
@@ -323,6 +332,7 @@ void Stage::tell_held(const core::Outcome& held) {
     if (sink != nullptr) {
         outcome.paths = orders_->paths(*sink);
         outcome.library_directories = sink->library_paths();
+        outcome.directories = orders_->directories(*sink);
     }
     for (const Error& trouble : sink != nullptr ? sink->troubles() : std::vector<Error>{}) {
         outcome.state = VerdictState::partial;

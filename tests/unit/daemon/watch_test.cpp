@@ -20,7 +20,8 @@ TEST_CASE("only a job that runs, in this life, is still wanted") {
     CHECK_THAT(*reason(SlurmJobState::alive, 2, "RUNNING"), Catch::Contains("requeued"));
     CHECK_THAT(*reason(SlurmJobState::ended, 1, "CANCELLED"), Catch::Contains("CANCELLED"));
     CHECK(reason(SlurmJobState::absent, 1, "UNKNOWN"));
-    CHECK_THAT(*reason(SlurmJobState::suspended, 1, "SUSPENDED"), Catch::Contains("SUSPENDED"));
+    CHECK_FALSE(reason(SlurmJobState::suspended, 1, "SUSPENDED"));
+    CHECK_THAT(*reason(SlurmJobState::suspended, 2, "SUSPENDED"), Catch::Contains("requeued"));
     CHECK(reason(SlurmJobState::completing, 1, "TIMEOUT"));
 }
 

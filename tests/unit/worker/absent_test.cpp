@@ -11,6 +11,8 @@ TEST_CASE("who misses a file is told where it must be") {
     const StageKey push{.job_id = kPushJob};
     CHECK_THAT(about_source(absent, job).sentence(),
                Catch::StartsWith("/x: No such file or directory; the job's first node"));
+    CHECK_THAT(about_source(absent, {.job_id = 42, .step_id = 3}).sentence(),
+               Catch::StartsWith("/x: No such file or directory; the step's first node"));
     CHECK(about_source(absent, push).sentence() == absent.sentence());
     CHECK(about_source(denied, job).sentence() == denied.sentence());
     CHECK_THAT(about_copy(absent).sentence(), Catch::Contains("; this node has no copy"));

@@ -54,11 +54,12 @@ TEST_CASE("a destination is below the stage directory or a root") {
     CHECK(path_of("in.dat:/tmp/x") == "/tmp/x");
     CHECK(target("in.dat:/tmp/deep/x")->target.place.root == "/tmp/deep");
     CHECK(target("in.dat:/tmp/x")->target.place.refuses_network);
-    CHECK_FALSE(target("in.dat:/tmp/x")->target.place.makes_directories);
+    CHECK(target("in.dat:/tmp/x")->target.place.makes_directories);
     CHECK(target("in.dat")->target.place.makes_directories);
     CHECK(target("in.dat:/tmp/x")->target.place.guarded_by.empty());
     OrderPlaces push = kPlaces;
     push.is_push = true;
+    CHECK_FALSE(target("in.dat:/tmp/x", push)->target.place.makes_directories);
     CHECK(target("in.dat:/tmp/x", push)->target.place.guarded_by == "PushRoots");
 
     OrderPlaces step = kPlaces;
@@ -68,7 +69,8 @@ TEST_CASE("a destination is below the stage directory or a root") {
 }
 
 TEST_CASE("an absolute destination outside of the roots is refused, and says what is allowed") {
-    for (const char* option : {"a:/etc/x", "a:/tmpx/y", "a:/tmp"}) {
+    CHECK(path_of("a:/tmp") == "/tmp: is a directory; write /tmp/ to put the file into it");
+    for (const char* option : {"a:/etc/x", "a:/tmpx/y"}) {
         CHECK_THAT(path_of(option), Contains("not allowed there; this site allows them below"));
     }
     OrderPlaces none = kPlaces;
@@ -133,6 +135,62 @@ TEST_CASE("a list is read line by line, and its flags hold for each") {
     }
 }
 
+TEST_CASE("a list is read whatever editor wrote it, and equal lines are one") {
+    const Scratch scratch;
+    static_cast<void>(scratch.write("blank ", ""));
+    const std::string list = scratch.write("list",
+                                           "\xef\xbb\xbf# inputs\r\n/shared/a\r\n  "
+                                           "/shared/b:x/b:temp \r\n/shared/a\n/shared/./a:a\n" +
+                                               scratch.path("blank ") + "\n");
+    const Result<Orders> orders =
+        Orders::parse(serial({"/shared/b:x/b:temp", "@" + list}), kPlaces);
+    REQUIRE(orders);
+    const auto sources = orders->sources();
+    REQUIRE(sources);
+    REQUIRE(sources->size() == 3);
+    CHECK((*sources)[0].where.empty());
+    CHECK((*sources)[1].path == "/shared/a");
+    CHECK((*sources)[1].where == list + ", line 2");
+    CHECK((*sources)[2].path == scratch.path("blank "));
+    ManifestEntry entry;
+    entry.spec = 1;
+    entry.line = (*sources)[1].line;
+    CHECK(orders->target_of(entry)->where == list + ", line 2");
+}
+
+TEST_CASE("patterns are expanded on the node, in options and lists; not for a push") {
+    OrderPlaces places = kPlaces;
+    places.names = {.job_id = 42, .node = 3};
+    CHECK(path_of("in.%j:/tmp/%j.%n", places) == "/tmp/42.3");
+    CHECK(path_of("in.%j", places) == "/var/spool/stagecast/42/in.42");
+    const Scratch scratch;
+    const std::string list = scratch.write("list", "/shared/in.%j:/tmp/%j.%n\n");
+    const Result<Orders> orders = Orders::parse(serial({"@" + list}), places);
+    const auto sources = orders->sources();
+    REQUIRE(sources);
+    CHECK(sources->at(0).path == "/shared/in.42");
+    ManifestEntry entry;
+    entry.line = sources->at(0).line;
+    CHECK(orders->target_of(entry)->target.place.path() == "/tmp/42.3");
+    OrderPlaces push = places;
+    push.is_push = true;
+    CHECK(path_of("in:/tmp/%j.$x", push) == "/tmp/%j.$x");
+}
+
+TEST_CASE("a relative name of a list needs a working directory, a whole one none") {
+    const Scratch scratch;
+    OrderPlaces places = kPlaces;
+    places.work_dir.clear();
+    const auto sources_of = [&](const std::string& content) -> std::string {
+        const Result<Orders> orders =
+            Orders::parse(serial({"@" + scratch.write("list", content)}), places);
+        const auto sources = orders->sources();
+        return sources ? "ok" : sources.error().sentence();
+    };
+    CHECK(sources_of("/shared/a\n") == "ok");
+    CHECK_THAT(sources_of("a\n"), Contains("list, line 1: the job's working directory"));
+}
+
 TEST_CASE("a list that is wrong is named with its line") {
     const Scratch scratch;
     const auto sources_of = [&](const std::string& content) -> std::string {
@@ -142,7 +200,12 @@ TEST_CASE("a list that is wrong is named with its line") {
         return sources ? "ok" : sources.error().sentence();
     };
     CHECK_THAT(sources_of("/a\n/b:c:nonsense\n"), Contains("list, line 2"));
-    CHECK_THAT(sources_of("@/other\n"), Contains("can't name another list"));
+    CHECK_THAT(sources_of("@/other\n"), Contains("list, line 1: a list can't name another"));
+    CHECK_THAT(sources_of("/a\n/x/a\n"), Contains("'/x/a' (") && Contains("list, line 2)"));
+    CHECK_THAT(sources_of("/a\n/b:a/b\n"),
+               Contains("list, line 1)") && Contains("list, line 2)"));
+    CHECK_THAT(sources_of("/a:/tmp/$USER/a\n"), Contains("list, line 1: '/tmp/$USER/a'"));
+    CHECK_THAT(sources_of("/a:/etc/a\n"), Contains("list, line 1: /etc/a: absolute"));
     const Result<Orders> absent = Orders::parse(serial({"@/nowhere/list"}), kPlaces);
     REQUIRE(absent);
     CHECK_THAT(absent->sources().error().sentence(), Contains("No such file"));
