@@ -205,3 +205,28 @@ srun bash -c "ls -A \$STAGECAST_DIR; stat -c %i \$STAGECAST_DIR/data" > second'
 
 daemon_descriptors() { lab on n0 bash -c 'ls /proc/$(cat /run/lab/stagecastd.pid)/fd | wc -l'; }
 few_more_than() { [ "$(daemon_descriptors)" -le $(($1 + 6)) ]; }
+
+@test "a step that is begun from outside of its job knows the job's files, or does not start" {
+  input data 1000
+  local job
+  as_alice salloc -Q --no-shell -N2 -J well --stage-file=data
+  job=$(lab exec squeue -h -n well -o %A)
+  as_alice srun --jobid="$job" sh -c 'cmp $STAGECAST_DIR/data data && echo same' > "$WORK/out"
+  [ "$(grep -cx same "$WORK/out")" = 2 ]
+  lab exec scancel "$job"
+  as_alice salloc -Q --no-shell -N2 -J ill --stage-file=late::late
+  job=$(lab exec squeue -h -n ill -o %A)
+  run as_alice srun --jobid="$job" echo ran
+  [[ $output == *'late: No such file'* && $output != *ran* ]] || { echo "$output"; false; }
+  lab exec scancel "$job"
+}
+
+@test "a step's list, of Windows, with a line twice" {
+  input data 1000
+  printf '\xef\xbb\xbfdata\r\n\r\ndata\r\n' > "$WORK/list"
+  chown 2001:2001 "$WORK/list"
+  script 'srun --stage-file=@list sh -c "cmp \$STAGECAST_STEP_DIR/data data && echo same"'
+  submit -N2 job.sh
+  wait_job "$JOB" COMPLETED
+  [ "$(grep -cx same "$OUT")" = 2 ]
+}

@@ -47,12 +47,16 @@ gone_everywhere() {
   sentence "$OUT" n1 /tmp/d/data 'Permission denied'
 }
 
-@test "no such directory" {
+@test "missing directories are made, and go with a temporary file or a failed staging" {
   input data 100000
+  as_alice srun -N3 --stage-file=data:/tmp/made/a/data:temp sh -c 'cmp /tmp/made/a/data data && stat -c %U /tmp/made' > "$WORK/out"
+  [ "$(grep -cx alice "$WORK/out")" = 3 ]
+  run ! lab on n1 test -e /tmp/made
   place /tmp/d
-  lab on n1 rmdir /tmp/d
-  sbatch_fails --stage-file=data:/tmp/d/data
-  sentence "$OUT" n1 /tmp/d/data 'No such file or directory'
+  lab on n1 chown root /tmp/d
+  sbatch_fails --stage-file=data:/tmp/made/a/data --stage-file=data:/tmp/d/data
+  run ! lab on n0 test -e /tmp/made
+  run ! lab on n2 test -e /tmp/made
 }
 
 @test "on a shared file system" {

@@ -125,7 +125,8 @@ TEST_CASE("a destination that goes up or into a file is refused") {
     CHECK_THAT(stage_new(to, "d/../../x", Existing::overwrite), Contains("'..'"));
     CHECK_THAT(stage_new(to, "file/x", Existing::overwrite), Contains("Not a directory"));
     REQUIRE(::mkdir(to.path("dir").c_str(), 0700) == 0);
-    CHECK_THAT(stage_new(to, "dir", Existing::overwrite), Contains("is a directory"));
+    CHECK_THAT(stage_new(to, "dir", Existing::overwrite),
+               Contains("Is a directory; write a slash"));
     CHECK_THAT(stage_new(to, std::string(256, 'n'), Existing::overwrite),
                Contains("choose a shorter name"));
     CHECK(stage_new(to, std::string(255, 'n'), Existing::overwrite) == "ok");
