@@ -1,0 +1,74 @@
+"""What do the guides promise of a request?  The model: one function a sentence of theirs.
+
+Of one spec on one node: `placed`, `left` as it was, `either`, `fail`, `forbidden` (fails, and
+`optional` doesn't help) or `any` (the guides don't say). Of a request: `ok`, `partial`, `fail`,
+or `any`: then only the invariants are asked for.
+"""
+
+MIB = 1 << 20
+
+# What a request comes to that names one spec twice, and one whose list has lines that end in CR LF.
+REPEATED_SPEC = "any"
+CR_LF_LIST = "any"
+# Is a directory made that an absolute DST lacks, below the place that the site allows?
+MAKES_PARENTS = False
+
+
+def of_existing(flag, is_directory, prior):
+    """stagecast-spank(7), FLAGS; the users' guide, "Where it goes"."""
+    if prior == "others":  # another user's, in a directory that everybody may write
+        return "fail"
+    if prior == "same" and not is_directory:
+        return "either" if flag in ("newer", "overwrite") else "left"
+    if prior in ("older", "newer", "same"):
+        return {"": "fail", "keep": "left", "newer": "placed" if prior == "older" else "left", "overwrite": "placed"}[flag]
+    if prior in ("link", "dangling") or is_directory == (prior == "directory"):
+        return {"": "fail", "keep": "left", "newer": "any", "overwrite": "placed"}[flag]
+    return "any" if flag else "fail"  # a file where a directory goes, or the other way round
+
+
+def of_space(case, spec, trees):
+    """In a place of 1 MiB: what is surely too large, and what surely fits with the others there."""
+    def taken(one):
+        tree = trees.get(one.source) or {}
+        return sum(max(record["size"], 512 * record["blocks"]) for record in tree.values()), \
+            sum(512 * record["blocks"] for record in tree.values())
+    if spec.source not in trees or trees[spec.source] is None:
+        return "any"
+    there = [one for one in case.specs + case.own if one.place == "small"]
+    if taken(spec)[1] > MIB + MIB // 4 and not case.is_directory(spec):
+        return "fail"
+    return "placed" if sum(taken(one)[0] for one in there) < MIB // 4 else "any"
+
+
+def of_spec(case, spec, node, trees):
+    source = case.source_of(spec)
+    if spec.place == "forbidden":
+        return "forbidden"
+    if source.kind == "damaged" and "extract" not in spec.flags:
+        return "any" if spec.prior else "placed"
+    if source.is_bad() or spec.place == "root-owned":
+        return "fail"
+    if spec.place == "missing" and not MAKES_PARENTS:
+        return "fail"
+    if spec.place == "small":
+        return of_space(case, spec, trees)
+    if node in spec.prior:
+        return of_existing(spec.existing(), case.is_directory(spec), spec.prior[node])
+    return "placed"
+
+
+def of_request(case, specs, trees):
+    fates = [(spec, of_spec(case, spec, node, trees)) for spec in specs for node in case.nodes]
+    if any(fate == "forbidden" or (fate == "fail" and "optional" not in spec.flags) for spec, fate in fates):
+        return "fail"
+    unclear = any(fate == "any" for _, fate in fates)
+    if case.form == "array" or case.twice:  # sisters meet each other's directories
+        unclear = unclear or any(spec.is_absolute() and (case.is_directory(spec) or "libs" in spec.flags) for spec in specs)
+    if case.how == "list-crlf" and CR_LF_LIST == "any":
+        unclear = True
+    if len({id(spec) for spec in specs}) < len(specs) and REPEATED_SPEC == "any":
+        unclear = True
+    if unclear:
+        return "any"
+    return "partial" if any(fate == "fail" for _, fate in fates) else "ok"
