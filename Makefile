@@ -6,11 +6,12 @@
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
 #   make check    every suite, the cheap ones first, at the end "N passed, N failed"; WHAT=
 #   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
-#   make check-long   the same, then 10^5 simulations, 200 kills, sanitizers
+#   make check-long   the same, then 10^5 simulations, 200 kills, 2000 model runs, sanitizers
 #   make deb      a Debian package of it, into build/deb/
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc; make uninstall takes it away
 #
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
+# Random requests on a cluster: make model RUNS=50 SEED=1; many jobs on one: make soak JOBS=200
 # The papers' algorithms beside ours: make sim-baselines
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang; the targets are in tests/fuzz)
@@ -22,9 +23,7 @@
 BUILD      ?= build
 PREFIX     ?= /usr
 SYSCONFDIR ?= /etc
-RUNS       ?= 2000
-SEED       ?= 1
-export BUILD RUNS SEED
+export BUILD
 
 ifeq ($(origin CXX),default)
 CXX := g++
@@ -172,7 +171,7 @@ SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
 
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
-.PHONY: bench-selftest check-on check-ci
+.PHONY: bench-selftest check-on check-ci model soak
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint install uninstall deb dsc clean
 .PHONY: deps deps-build
@@ -245,6 +244,8 @@ check-ci: ready
 check-long: check
 	@$(MAKE) sim RUNS=100000
 	@STAGECAST_KILL_ROUNDS=200 $(MAKE) cluster ARGS=tests/cluster/95_kills.bats
+	@$(MAKE) model RUNS=2000 SEED=1000
+	@$(MAKE) soak JOBS=200
 	@$(MAKE) san RUNS=200
 	@$(MAKE) tsan RUNS=200
 
@@ -260,13 +261,12 @@ sim-baselines: $(SIM)
 sim-scale: $(SCALE)
 	@BUILD=$(abspath $(BUILD)) tests/sim/scale/run $(ARGS)
 # (The sanitizers make a seed ten times as slow.)
-san_runs = $(if $(filter file,$(origin RUNS)),200,$(RUNS))
 san:
-	@$(MAKE) unit sim fuzz-replay RUNS=$(san_runs) BUILD=$(BUILD)/san SAN=address,undefined
+	@$(MAKE) unit sim fuzz-replay RUNS=$(or $(RUNS),200) BUILD=$(BUILD)/san SAN=address,undefined
 # A forked process ends with threads that its parent has not joined yet.
 tsan: export TSAN_OPTIONS ?= report_thread_leaks=0
 tsan:
-	@$(MAKE) unit sim RUNS=$(san_runs) BUILD=$(BUILD)/tsan SAN=thread
+	@$(MAKE) unit sim RUNS=$(or $(RUNS),200) BUILD=$(BUILD)/tsan SAN=thread
 
 # A fuzz target is a program: under clang with libFuzzer, else one that replays its corpus.
 # Of folders that do more than to parse only the parsers are linked.
@@ -317,7 +317,7 @@ fuzz-seeds: $(FUZZERS)
 
 run   = BUILD=$(abspath $(BUILD)) tests/$@/run $(ARGS)
 suite = @$(if $(wildcard tests/$@/run),$(run),echo "$@: no tests/$@/run yet")
-pmix net cluster: programs
+pmix net cluster model soak: programs
 	$(suite)
 bench-selftest:
 	@tests/bench/selftest

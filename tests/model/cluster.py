@@ -5,16 +5,18 @@ import os
 import random
 import re
 import subprocess
-import threading
+import sys
 import time
 
 from case import NODES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LAB = os.path.join(HERE, "..", "cluster", "lab")
+sys.path.append(os.path.join(HERE, "..", "cluster", "lib"))
+
+from lab import Lab  # noqa: E402
+
 STAGE_ROOT = "/var/spool/stagecast"
 BAD_LINE = re.compile(r"broken:|internal error|assert|terminate called|SIGSEGV|SIGABRT|SIGBUS|AddressSanitizer|runtime error", re.I)
-PATIENCE = 150  # seconds until a job that should end is called hanging
 
 
 def settings(block):
@@ -33,21 +35,12 @@ def settings(block):
     return options
 
 
-class Cluster:
+class Cluster(Lab):
     def __init__(self, block):
         self.options = settings(block)
-        self.lab = [LAB, "--name", f"model{os.getpid()}"]
-        self.alone = threading.Lock()
-        made = subprocess.run(self.lab + ["up", str(len(NODES)), "--owner", str(os.getpid())] + self.options,
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-        if made.returncode:
-            raise RuntimeError("the lab did not come up: " + made.stdout + made.stderr)
-        self.directory = subprocess.run(self.lab + ["path"], capture_output=True, text=True, check=True).stdout.strip()
-        os.mkdir(self.directory + "/srv/model")
+        super().__init__(f"model{os.getpid()}", len(NODES), self.options)
         for name in ("snapshot.py", "probe.py"):
-            with open(f"{HERE}/{name}", encoding="ascii") as file, \
-                    open(f"{self.directory}/srv/model/{name}", "w", encoding="ascii") as copy:
-                copy.write(file.read())
+            self.copy(f"{HERE}/{name}", f"model/{name}")
         for user in ("alice", "bob"):
             self.shell("login", "srun -Q -N3 --stage-file=/srv/host.sh true", user)
         time.sleep(1)
@@ -55,22 +48,12 @@ class Cluster:
         self.read = {}
         self.log_lines()
 
-    def down(self):
-        subprocess.run(self.lab + ["down"], stdin=subprocess.DEVNULL, check=False)
-
-    def shell(self, host, script, user="root", directory="/", seconds=PATIENCE):
-        """Runs a bash script there; (exit code, what it printed)."""
-        command = self.lab + (["exec"] if host == "login" else ["on", host]) + ["-u", user, "-d", directory]
-        done = subprocess.run(command + ["timeout", "-k", "5", str(seconds), "bash", "-s"], input=os.fsencode(script),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        return done.returncode, os.fsdecode(done.stdout)
-
     def snapshots(self, host, places):
         """{place: what is there}, as root on one node."""
         if not places:
             return {}
-        command = self.lab + ["on", host, "python3", "-B", "/srv/model/snapshot.py"]
-        done = subprocess.run(command, input=json.dumps(places).encode(), stdout=subprocess.PIPE, check=True)
+        command = ["python3", "-B", "/srv/model/snapshot.py"]
+        done = subprocess.run(self.entering(host) + command, input=json.dumps(places).encode(), stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout)
 
     def daemon(self, node):
@@ -79,9 +62,8 @@ class Cluster:
                                       'echo "$pid $(ls /proc/$pid/fd | wc -l)"')
         return tuple(map(int, said.split())) if code == 0 else None
 
-    def start_daemon(self, node):
-        subprocess.run(self.lab + ["start", node, "stagecastd"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, check=False)
+    def restart_daemon(self, node):
+        self.start_daemon(node)
         self.shell(node, "for i in {1..60}; do /srv/stagecast/bin/stagecast status > /dev/null 2>&1 && break; sleep 0.1; done")
         self.daemons[node] = self.daemon(node)
 
@@ -108,7 +90,7 @@ class Cluster:
             now = self.daemon(node)
             if now is None or self.daemons[node] is None or now[0] != self.daemons[node][0]:
                 wrong.append(f"{node}: stagecastd is gone, or another process")
-                self.start_daemon(node)
+                self.restart_daemon(node)
             elif now[1] > self.daemons[node][1] + 3:
                 wrong.append(f"{node}: stagecastd has {now[1]} descriptors, at first {self.daemons[node][1]}")
         return wrong + [line for line in self.log_lines() if BAD_LINE.search(re.sub(r"/\S*|'[^']*'", "", line))]

@@ -161,7 +161,7 @@ def play(cluster, case, judge):
             change(cluster, case, seen)
         seen.stuck = await_end(cluster, case)
         if case.disturbance == "daemon-killed":
-            cluster.start_daemon(case.node)
+            cluster.restart_daemon(case.node)
         collect(cluster, case, seen)
         for _ in range(12):
             look_after(cluster, case, seen)

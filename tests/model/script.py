@@ -12,6 +12,8 @@ def of_sources(case):
     """As the user: its sources, each in a directory of its own, and what its archives hold."""
     lines = [PRELUDE, "umask 022; mkdir -p out in; chmod 755 . out in"]
     for number, source in enumerate(case.sources):
+        if not source.lines:
+            continue
         lines += ["(", f"mkdir in/s{number}; cd in/s{number}"] + source.lines + [") || exit 1"]
         if source.kind == "tar":
             unpack = "-I lz4" if source.name.endswith(".lz4") else ""
