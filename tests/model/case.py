@@ -13,16 +13,17 @@ GROUP = 2100  # "project": both are in it
 
 @dataclass
 class Source:
-    kind: str  # file link tree tar zip program missing unreadable pipe damaged
+    kind: str  # file link tree tar zip program; missing unreadable pipe bad-tree; refused flipped
     name: str
     lines: list = field(default_factory=list)  # run as the user, in the source's own directory
     member: str = ""  # of an archive: the directory beside it that it was made from
 
     def is_archive(self):
-        return self.kind in ("tar", "zip", "damaged")
+        return self.kind in ("tar", "zip", "refused", "flipped")
 
     def is_bad(self):
-        return self.kind in ("missing", "unreadable", "pipe", "damaged")
+        """Whatever is asked of it, it can't be staged."""
+        return self.kind in ("missing", "unreadable", "pipe", "bad-tree")
 
     def stem(self):
         """An archive's name without its ending."""
@@ -39,7 +40,7 @@ class Spec:
     flags: list = field(default_factory=list)
     absolute_src: bool = False
     prior: dict = field(default_factory=dict)  # node -> kind of what stands at DST before
-    place: str = ""  # of an absolute DST: "" good; small root-owned missing forbidden
+    place: str = ""  # what is to be said of DST: "" nothing; small root-owned missing forbidden illegal
 
     def is_absolute(self):
         return self.dst.startswith("/")
@@ -59,7 +60,7 @@ class Case:
     specs: list = field(default_factory=list)  # the job's, or the step's where form is step
     own: list = field(default_factory=list)  # the step's, where form is both
     twice: bool = False  # a second job of the same user asks for the same at the same time
-    verbose: bool = False
+    more: list = field(default_factory=list)  # other options of stagecast's
     disturbance: str = ""  # see draw.DISTURBANCES
     node: str = "n0"  # the node that is disturbed
     delay: float = 0.1  # seconds
@@ -91,4 +92,4 @@ class Case:
         return ("/" if dst.startswith("/") else "") + "/".join(parts)
 
     def is_directory(self, spec):
-        return self.source_of(spec).kind == "tree" or "extract" in spec.flags
+        return self.source_of(spec).kind in ("tree", "bad-tree") or "extract" in spec.flags

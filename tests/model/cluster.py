@@ -38,7 +38,7 @@ def settings(block):
 class Cluster(Lab):
     def __init__(self, block):
         self.options = settings(block)
-        super().__init__(f"model{os.getpid()}", len(NODES), self.options)
+        super().__init__(f"model{os.getpid()}-{block}", len(NODES), self.options)
         for name in ("snapshot.py", "probe.py"):
             self.copy(f"{HERE}/{name}", f"model/{name}")
         for user in ("alice", "bob"):

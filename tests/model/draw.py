@@ -9,7 +9,10 @@ from sources import ODD, draw_source
 # Of one job: its source goes or changes between submission and start, it is cancelled, requeued.
 # Of a node: its daemon is killed or stopped for some seconds, its workers are killed.
 DISTURBANCES = ["removed", "changed", "cancel", "cancel", "requeue", "daemon-killed", "daemon-paused", "worker-killed"]
-PRIORS = ["same", "older", "newer", "link", "dangling", "directory", "file", "others"]
+PRIORS = ["same", "older", "newer", "link", "dangling", "directory", "file"]
+STICKY_PRIORS = ["others", "open", "two-names"]  # what counts in a directory that everybody may write, and what doesn't
+ILLEGAL = [("", ["nosuch"]), ("", ["keep", "overwrite"]), ("", ["extract", "libs"]), ("", ["Temp"]), ("../x", []), ("/tmp/../etc/x", []),
+           ("a/../../b", []), (".stagecast/x", []), ("step.0", [])]
 
 
 def draw_flags(r, source, prior):
@@ -43,7 +46,7 @@ def draw_absolute(r, case, number, source, plain_names):
         dst = f"{parent}/d{number}/" if promise.MAKES_PARENTS else f"{parent}/"
     prior = {}
     if place == "" and source.kind != "program" and not dst.endswith("/") and r.random() < .45:
-        kinds = [k for k in PRIORS if k != "others" or parent in ("/tmp", "/var/tmp")]
+        kinds = PRIORS + (STICKY_PRIORS if parent in ("/tmp", "/var/tmp") else [])
         prior = {node: r.choice(kinds) for node in NODES if r.random() < .6}
     return dst, prior, place
 
@@ -53,6 +56,9 @@ def draw_spec(r, case, number, plain_names):
     source = case.sources[index]
     dst, prior, place = "", {}, ""
     kind = r.random()
+    if r.random() < .01:
+        dst, flags = r.choice(ILLEGAL)
+        return Spec(index, dst, list(flags), False, {}, "illegal")
     if kind > .6:
         dst, prior, place = draw_absolute(r, case, number, source, plain_names)
     elif kind > .35:
@@ -64,6 +70,7 @@ def draw_spec(r, case, number, plain_names):
 
 def collide(case, specs):
     """Is one's destination another's, or within it?"""
+    specs = [spec for spec in specs if spec.place != "illegal"]
     names = [case.where(spec) for spec in specs]
     names += [case.where(spec) + "_libs" for spec in specs if "libs" in spec.flags]
     return any(a == b or a.startswith(b + "/") or b.startswith(a + "/")
@@ -95,7 +102,7 @@ def draw(seed, quiet=False):
     case.form = r.choice(["sbatch", "sbatch", "srun", "srun", "salloc", "array", "step", "both"])
     case.how = r.choice(["option", "option", "option", "env", "list", "list", "list-crlf", "directive"])
     case.nodes = sorted(r.sample(NODES, r.choice([1, 2, 3, 3, 3])))
-    case.verbose = r.random() < .2
+    case.more = r.choices([[], ["--stage-verbose"], ["--stage-timeout=1min"]], [7, 2, 1])[0]
     disturbance = r.choice(DISTURBANCES) if r.random() < .3 else ""
     case.disturbance = "" if quiet else disturbance
     case.node = r.choice(case.nodes)
@@ -106,7 +113,7 @@ def draw(seed, quiet=False):
     if case.how == "directive" and case.form not in ("sbatch", "array", "both"):
         case.how = "option"
     plain_names = case.how in ("directive", "env", "list", "list-crlf") or r.random() < .3
-    case.sources = [draw_source(r, plain_names) for _ in range(r.choice([1, 2, 3, 5]))]
+    case.sources = [draw_source(r, plain_names, disturbance != "" and r.random() < .5) for _ in range(r.choice([1, 2, 3, 5]))]
     case.specs = draw_specs(r, case, 0, r.choice([1, 1, 2, 3, 4, 6, 10]), plain_names)
     if case.form == "both":
         case.own = draw_specs(r, case, 20, r.choice([1, 2, 4]), plain_names)

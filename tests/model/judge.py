@@ -57,6 +57,22 @@ def check_words(case, specs, seen, number, verdict):
         verdict.add("no file named", f"the sentence names no file: {said[-400:]}")
 
 
+def check_list(case, specs, task, verdict):
+    """STAGECAST_FILES: one a line, in the order of the specs."""
+    expected = [case.where(spec) if spec.is_absolute() else f"{task['top']}/{case.where(spec)}" for spec in specs]
+    found = task["env"].get("STAGECAST_FILES", "").split("\n")
+    if all(re.fullmatch(r"[\w./-]+", path) for path in expected) and found != expected:
+        verdict.add("STAGECAST_FILES", f"STAGECAST_FILES on {task['node']} is {found}, not {expected}")
+
+
+def check_blame(case, seen, verdict):
+    """Where a node was hurt and nothing ran, the sentence names this node."""
+    said = " // ".join(seen.said)
+    if case.needs_the_cluster_alone() and seen.hit and not seen.tasks and "stagecast: " in said and f"node {case.node}" not in said \
+            and not any(promise.of_request(case, specs, seen.trees) == "fail" for _, specs, _ in case.requests()):
+        verdict.add("blame", f"{case.disturbance} on {case.node}, which is not named: {said[-500:]}")
+
+
 def check_outcome(case, tag, specs, is_step, seen, verdict):
     expected = promised(case, specs, seen)
     tasks = seen.tasks.get(tag, [])
@@ -87,6 +103,8 @@ def check_task(case, tag, specs, task, seen, verdict):
         return
     if not task["top"] or task["files"] is None:
         verdict.add("no files", f"{tag}: no directory, or no .stagecast/files in it, on {node}")
+    if promised(case, specs, seen) == "ok" and tag == "job" and not case.how.startswith("list"):
+        check_list(case, specs, task, verdict)
     shared = case.twice or case.form in ("array", "both")
     for spec in specs:
         fate, where = promise.of_spec(case, spec, node, seen.trees), case.where(spec)
@@ -147,7 +165,7 @@ def check_names(case, seen, verdict):
     absolute = [case.where(spec) for spec in case.specs + case.own if spec.is_absolute()]
     for node in NODES:
         for name in seen.left[node]:
-            known = name in expected or any(name == one or name == one[:150] + ".target" for one in absolute)
+            known = name in expected or any(name in (one, one[:150] + ".target", one[:150] + ".second") for one in absolute)
             known = known or any(name.startswith(case.where(spec) + "_libs") and "temp" not in spec.flags
                                  for spec in case.specs + case.own if "libs" in spec.flags)
             if not known and name.isprintable():
@@ -164,4 +182,5 @@ def judge(case, seen):
             check_task(case, tag, specs, task, seen, verdict)
         check_afterwards(case, specs, seen, verdict)
     check_names(case, seen, verdict)
+    check_blame(case, seen, verdict)
     return verdict

@@ -10,6 +10,8 @@ MIB = 1 << 20
 # What a request comes to that names one spec twice, and one whose list has lines that end in CR LF.
 REPEATED_SPEC = "any"
 CR_LF_LIST = "any"
+# An archive of which one byte was changed: its checksum, or the packing's, tells (but of a byte that no checksum covers).
+WRONG_CHECKSUM = "any"
 # Is a directory made that an absolute DST lacks, below the place that the site allows?
 MAKES_PARENTS = False
 
@@ -18,6 +20,10 @@ def of_existing(flag, is_directory, prior):
     """stagecast-spank(7), FLAGS; the users' guide, "Where it goes"."""
     if prior == "others":  # another user's, in a directory that everybody may write
         return "fail"
+    if prior == "open":  # everybody may write it
+        return "placed" if flag == "overwrite" and not is_directory else "fail"
+    if prior == "two-names":
+        return "any" if is_directory and flag else "placed" if flag == "overwrite" else "fail"
     if prior == "same" and not is_directory:
         return "either" if flag in ("newer", "overwrite") else "left"
     if prior in ("older", "newer", "same"):
@@ -43,10 +49,12 @@ def of_space(case, spec, trees):
 
 def of_spec(case, spec, node, trees):
     source = case.source_of(spec)
-    if spec.place == "forbidden":
+    if spec.place in ("forbidden", "illegal"):
         return "forbidden"
-    if source.kind == "damaged" and "extract" not in spec.flags:
-        return "any" if spec.prior else "placed"
+    if source.kind == "refused" and "extract" in spec.flags:
+        return "fail"
+    if source.kind == "flipped" and "extract" in spec.flags:
+        return WRONG_CHECKSUM
     if source.is_bad() or spec.place == "root-owned":
         return "fail"
     if spec.place == "missing" and not MAKES_PARENTS:

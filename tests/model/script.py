@@ -69,6 +69,12 @@ def of_one_prior(case, spec, kind):
         if tree:
             return [f"mkdir {place}; echo old > {place}/old; {give}; touch -d {when} {place}/old {place}"]
         return [f"echo 'stood here' > {place}; {give}; touch -d {when} {place}"]
+    if kind == "open" and tree:
+        return [f"mkdir {place}; {give}; chmod 777 {place}"]
+    if kind == "open":
+        return [f"echo 'stood here' > {place}; {give}; chmod 666 {place}"]
+    if kind == "two-names":
+        return [f"echo 'stood here' > {place}; {give}; ln {place} {safe(case.where(spec)[:150])}.second"]
     if kind == "others":
         return [f"echo 'stood here' > {place}; chown 4321:4321 {place}"]
     if kind == "dangling":
@@ -84,15 +90,14 @@ def of_one_prior(case, spec, kind):
 def options(case, specs, tag, client):
     """(environment, arguments, #SBATCH lines) that ask for these specs."""
     texts = [text_of(case, spec) for spec in specs]
-    more = ["--stage-verbose"] if case.verbose else []
     if case.how == "env" and tag == "job":
         lines = "\n".join(texts)
-        return f"{client}_STAGE_FILE={word(lines)} ", more, []
+        return f"{client}_STAGE_FILE={word(lines)} ", case.more, []
     if case.how.startswith("list"):
-        return "", [f"--stage-file=@list.{tag}"] + more, []
+        return "", [f"--stage-file=@list.{tag}"] + case.more, []
     if case.how == "directive" and tag == "job":
-        return "", more, [f"#SBATCH --stage-file={text}" for text in texts]
-    return "", [f"--stage-file={text}" for text in texts] + more, []
+        return "", case.more, [f"#SBATCH --stage-file={text}" for text in texts]
+    return "", [f"--stage-file={text}" for text in texts] + case.more, []
 
 
 def nodes_of(case):

@@ -36,8 +36,8 @@ def smaller_cases(case):
         nodes = case.nodes[:number] + case.nodes[number + 1:]
         if not case.disturbance or case.node in nodes:
             yield set_to(nodes=nodes)
-    if case.verbose:
-        yield set_to(verbose=False)
+    if case.more:
+        yield set_to(more=[])
     yield from of_specs(case)
     yield from of_sources(case)
 

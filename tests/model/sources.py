@@ -77,13 +77,30 @@ def tree_lines(r, top, odd, attributes, links):
     if r.random() < .1:
         deep = r.choice(directories) + "/deep" * 40
         lines.append(f"mkdir -p {safe(deep)}; echo deep > {safe(deep + '/f')}")
+    if r.random() < .04:
+        lines.append(f"for i in {{1..400}}; do echo $i > {safe(top)}/g$i; done")
     for path in reversed(directories):
         late.append(f"chmod {r.choice(DIRECTORY_MODES)} {safe(path)}; touch -d {word(r.choice(TIMES))} {safe(path)}")
     return lines + late
 
 
+def spoiled(r, name, zipped):
+    """(kind, lines) of an archive that is to be refused, or whose checksum is wrong."""
+    to = safe(name)
+    ways = [("refused", f"truncate -s $(($(stat -c %s {to}) / 2)) {to}"), ("refused", f"yes 'this is no archive' | head -c 900 > {to}")]
+    if not zipped:
+        packing = dict(TARS)[next(ending for ending, _ in sorted(TARS, key=lambda t: -len(t[0])) if name.endswith(ending))]
+        again = f"tar {packing} -P -cf"
+        ways += [("refused", f"echo out > out; {again} {to} --transform 's,^,../,' out"), ("refused", f"echo out > out; {again} {to} $PWD/out"),
+                 ("refused", f"mkfifo pipe; {again} {to} pipe"), ("refused", f"ln -s /tmp link; echo in > in2; {again} {to} "
+                                                                    "--transform 's,^in2,link/in2,' link in2")]
+    if zipped or not name.endswith(".tar"):
+        ways.append(("flipped", f"printf x | dd of={to} bs=1 conv=notrunc status=none seek=$(($(stat -c %s {to}) / 2))"))
+    return r.choice(ways)
+
+
 def archive(r, name):
-    """A tar or a zip; one of a hundred is cut off or none at all."""
+    """A tar or a zip, of which some are spoiled."""
     zipped = r.random() < .25
     top = r.choice(["data", "data", "."])
     made = tree_lines(r, "data", not zipped and r.random() < .4, not zipped and r.random() < .3, r.random() < .7)
@@ -97,18 +114,15 @@ def archive(r, name):
         lines.append(f"tar {packing} {r.choice(TAR_WAYS)} -cf ../out.tar {top}; cd ..; mv out.tar {safe(name)}")
     lines.append(f"chmod {r.choice(['644', '600', '755'])} {safe(name)}; touch -d {word(r.choice(TIMES))} {safe(name)}")
     kind = "zip" if zipped else "tar"
-    if r.random() < .06:
-        kind = "damaged"
-        if r.random() < .6:
-            lines.append(f"truncate -s $(($(stat -c %s {safe(name)}) / 2)) {safe(name)}")
-        else:
-            lines.append(f"yes 'this is no archive' | head -c 900 > {safe(name)}")
+    if r.random() < .1:
+        kind, line = spoiled(r, name, zipped)
+        lines.append(line)
     return Source(kind, name, lines, "in")
 
 
-def draw_source(r, plain_names):
-    kind = r.choices(["file", "tree", "archive", "program", "link", "missing", "unreadable", "pipe"],
-                     [40, 25, 20, 5, 4, 2, 1, 1])[0]
+def draw_source(r, plain_names, large=False):
+    kind = r.choices(["file", "tree", "archive", "program", "link", "missing", "unreadable", "pipe", "bad-tree"],
+                     [40, 25, 20, 5, 4, 2, 1, 1, 1])[0]
     name = r.choice(ODD) if r.random() < .35 and not plain_names else f"src{r.randrange(100)}"
     attributes, links = r.random() < .4, r.random() < .7
     if kind == "archive":
@@ -116,9 +130,12 @@ def draw_source(r, plain_names):
     if kind == "tree":
         return Source(kind, name, tree_lines(r, name, r.random() < .6, attributes, links))
     if kind == "file":
-        return Source(kind, name, file_lines(r, name, r.choice(SIZES), attributes))
+        return Source(kind, name, file_lines(r, name, 20 * MIB if large else r.choice(SIZES), attributes))
     if kind == "link":
         return Source(kind, name, file_lines(r, "target", r.choice(SIZES), attributes) + [f"ln -s target {safe(name)}"])
+    if kind == "bad-tree":
+        bad = r.choice(["mkfifo {0}/pipe", "echo secret > {0}/secret; chmod 0 {0}/secret"]).format(safe(name))
+        return Source(kind, name, [f"mkdir {safe(name)}", bad])
     if kind == "unreadable":
         return Source(kind, name, [f"echo secret > {safe(name)}; chmod 0 {safe(name)}"])
     if kind == "pipe":
