@@ -62,7 +62,7 @@ def draw_spec(r, case, number, plain_names):
     if kind > .6:
         dst, prior, place = draw_absolute(r, case, number, source, plain_names)
     elif kind > .35:
-        dst = r.choice([f"d{number}", f"sub{number}/x", f"a/b/c{number}", f"in{number}/", f"./q{number}"])
+        dst = r.choice([f"d{number}", f"sub{number}/x", f"a/b/c{number}", f"in{number}/", f"./q{number}", f"e{number}-%j/x"])
         if not plain_names and r.random() < .3:
             dst = f"o{number}" + r.choice(ODD)[:200]
     return Spec(index, dst, draw_flags(r, source, prior), r.random() < .3, prior, place)

@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+import promise
 import script
 from case import HOME_OF, NODES
 from snapshot import snapshot
@@ -54,6 +55,7 @@ def prepare(cluster, case, seen):
         raise ValueError("the sources can't be made: " + said)
     for tag, specs, _ in case.requests():
         look = {"places": sorted({case.where(spec) for spec in specs}),
+                "expands": promise.EXPANDS_JOB_ID,
                 "programs": sorted({case.where(spec) for spec in specs if "libs" in spec.flags})}
         with open(f"{base}/look.{tag}.json", "w", encoding="ascii") as file:
             json.dump(look, file)
@@ -82,7 +84,7 @@ def disturb(cluster, case, seen):
         seen.hit = cluster.shell(node, "for i in {1..100}; do pkill -KILL stagecast-work && exit 0; sleep 0.03; done; exit 1")[0] == 0
     elif kind in ("daemon-killed", "daemon-paused"):
         time.sleep(case.delay)
-        pid = f"$(cat /run/lab/stagecastd.pid)"
+        pid = "$(cat /run/lab/stagecastd.pid)"
         if kind == "daemon-killed":
             cluster.shell(node, f"kill -KILL {pid}")
         else:

@@ -20,12 +20,17 @@ def main():
         look = json.load(file)
     top = env.get("STAGECAST_DIR" if tag == "job" else "STAGECAST_STEP_DIR")
     seen = {"env": env, "node": socket.gethostname(), "top": top, "places": {}, "runs": {}, "files": None}
+
+    def path_of(place):
+        if look["expands"]:
+            place = place.replace("%j", os.environ["SLURM_JOB_ID"])
+        return place if place.startswith("/") or not top else f"{top}/{place}"
+
     for place in look["places"]:
-        seen["places"][place] = snapshot(place if place.startswith("/") or not top else f"{top}/{place}")
+        seen["places"][place] = snapshot(path_of(place))
     for program in look["programs"]:
-        path = program if program.startswith("/") or not top else f"{top}/{program}"
         try:
-            seen["runs"][program] = subprocess.run([path], timeout=20, check=False).returncode
+            seen["runs"][program] = subprocess.run([path_of(program)], timeout=20, check=False).returncode
         except OSError as error:
             seen["runs"][program] = str(error)
     try:

@@ -14,6 +14,13 @@ CR_LF_LIST = "any"
 WRONG_CHECKSUM = "any"
 # Is a directory made that an absolute DST lacks, below the place that the site allows?
 MAKES_PARENTS = False
+# Is %j in a DST the job's number, as in sbatch's -o?
+EXPANDS_JOB_ID = False
+
+
+def tells_places(case):
+    """Do the guides say where the files come to?"""
+    return not (case.how == "list-crlf" and CR_LF_LIST == "any")
 
 
 def of_existing(flag, is_directory, prior):

@@ -14,6 +14,9 @@ def smaller_cases(case):
     """The cases that lack one thing of this one, the largest things first."""
     def set_to(**values):
         return without(case, lambda c: c.__dict__.update(values))
+    unused = set(range(len(case.sources))) - {spec.source for spec in case.specs + case.own}
+    if any(case.sources[number].lines for number in unused):
+        yield without(case, lambda c: [c.sources[number].__dict__.update(kind="missing", lines=[]) for number in unused])
     if case.form == "both":
         yield set_to(form="sbatch", own=[])
     if case.twice:
@@ -55,14 +58,12 @@ def of_specs(case):
 
 
 def of_sources(case):
-    """Lines of the sources that specs name, half of them and then one by one; the others' lines at once."""
+    """Without lines of the sources that specs name, half of them and then one by one."""
     used = {spec.source for spec in case.specs + case.own}
     for number, source in enumerate(case.sources):
         def of(lines, number=number):
             return without(case, lambda c: setattr(c.sources[number], "lines", lines))
         if number not in used:
-            if source.lines:
-                yield without(case, lambda c, number=number: c.sources[number].__dict__.update(kind="missing", lines=[]))
             continue
         count = len(source.lines)
         if count > 6:

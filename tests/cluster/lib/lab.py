@@ -8,7 +8,11 @@ LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab")
 
 class Lab:
     def __init__(self, name, nodes, options, seconds=150):
-        """Brings it up; it ends with this process. A command on it may take so many seconds."""
+        """Brings up what BUILD names, or build/; it ends with this process. A command may take so many seconds."""
+        if os.geteuid() != 0:
+            raise SystemExit("an emulated cluster needs root")
+        if os.environ.get("BUILD"):
+            options = options + ["--build", os.path.abspath(os.environ["BUILD"])]
         self.command, self.seconds = [LAB, "--name", name], seconds
         made = subprocess.run(self.command + ["up", str(nodes), "--owner", str(os.getpid())] + options,
                               capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
