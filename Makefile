@@ -57,7 +57,7 @@ deps_test := $(deps_deb) \
   procps util-linux mount               $(# its hosts: processes and mounts) \
   xfsprogs btrfs-progs e2fsprogs        $(# their disks) \
   bindfs fuse3                          $(# a file system that refuses root) \
-  zip unzip zstd lz4 xz-utils bzip2     $(# archives) \
+  zip unzip zstd lz4 xz-utils bzip2 openssl $(# archives, and what is in them) \
   systemd python3-seccomp               $(# confine the daemon as its unit says) \
   bc jq xxd strace tcpdump faketime     $(# what the tests look with)
 deps_fuzz := clang libclang-rt-dev      $(# make fuzz TARGET=)

@@ -31,6 +31,10 @@ def settings(block):
     if r.random() < .2:
         options += ["--mtu", "9000"]
     if r.random() < .2:
+        options += ["--stagecast", "RateMax=60mbit"]
+    if r.random() < .15:
+        options += ["--local", "ext4,xfs,btrfs"]
+    if r.random() < .2:
         options += ["--conf", "PrologFlags=Alloc"]
     return options
 

@@ -107,14 +107,15 @@ def draw(seed, quiet=False):
     case.disturbance = "" if quiet else disturbance
     case.node = r.choice(case.nodes)
     case.delay = r.choice([0, .05, .1, .2, .3, .5])
-    case.twice = r.random() < .1 and case.form in ("sbatch", "srun") and case.disturbance == ""
+    if case.form in ("sbatch", "srun") and case.disturbance == "":
+        case.twice = r.choices(["", "beside", "after"], [7, 1, 1])[0]
     if case.disturbance in ("removed", "changed", "requeue"):
         case.form = r.choice(["sbatch", "sbatch", "both"])
     if case.how == "directive" and case.form not in ("sbatch", "array", "both"):
         case.how = "option"
     plain_names = case.how in ("directive", "env", "list", "list-crlf") or r.random() < .3
     case.sources = [draw_source(r, plain_names, disturbance != "" and r.random() < .5) for _ in range(r.choice([1, 2, 3, 5]))]
-    case.specs = draw_specs(r, case, 0, r.choice([1, 1, 2, 3, 4, 6, 10]), plain_names)
+    case.specs = draw_specs(r, case, 0, r.choice([1, 1, 2, 2, 3, 4, 6, 10, 30]), plain_names)
     if case.form == "both":
         case.own = draw_specs(r, case, 20, r.choice([1, 2, 4]), plain_names)
         if collide(case, [s for s in case.specs + case.own if s.is_absolute()]):

@@ -41,14 +41,14 @@ def promised(case, specs, seen):
     return "any" if untold_change(case) else promise.of_request(case, specs, seen.trees)
 
 
-def check_words(case, specs, seen, number, verdict):
+def check_words(case, tag, specs, seen, number, verdict):
     """A request that failed says so: a sentence with node or file, exit codes other than 0."""
     said, code = seen.said[number], seen.codes[number]
     if "stagecast: " not in said and "No such file" not in said:
         verdict.add("no sentence", f"it failed without a sentence: {said[-400:]}")
     if case.form in ("srun", "salloc") and code == 0:
         verdict.add("exit code", f"{case.form} exits with 0 though staging failed: {said[-400:]}")
-    if case.form in ("sbatch", "array", "both"):
+    if tag == "job" and case.form in ("sbatch", "array", "both"):
         for state, exit_code in seen.jobs[number]:
             if (state, exit_code) != ("FAILED", "1:0"):
                 verdict.add("job's state", f"the job is {state} {exit_code}, not FAILED 1:0: {said[-400:]}")
@@ -69,7 +69,7 @@ def check_blame(case, seen, verdict):
     """Where a node was hurt and nothing ran, the sentence names this node."""
     said = " // ".join(seen.said)
     if case.needs_the_cluster_alone() and seen.hit and not seen.tasks and "stagecast: " in said and f"node {case.node}" not in said \
-            and not any(promise.of_request(case, specs, seen.trees) == "fail" for _, specs, _ in case.requests()):
+            and all(promise.of_request(case, specs, seen.trees) in ("ok", "partial") for _, specs, _ in case.requests()):
         verdict.add("blame", f"{case.disturbance} on {case.node}, which is not named: {said[-500:]}")
 
 
@@ -86,7 +86,7 @@ def check_outcome(case, tag, specs, is_step, seen, verdict):
         verdict.add("ran", f"{tag}: {len(tasks)} tasks ran ({outcome}) though it should fail: {said}")
     elif expected == "fail" and not (tag == "own" and promised(case, case.specs, seen) == "fail"):
         for number in range(len(seen.codes)):
-            check_words(case, specs, seen, number, verdict)
+            check_words(case, tag, specs, seen, number, verdict)
     if expected in ("ok", "partial") and not (tag == "own" and not seen.tasks.get("job")):
         if len(tasks) != awaited:
             verdict.add("did not run", f"{tag}: {len(tasks)} of {awaited} tasks ran, it should be {expected}: {said}")

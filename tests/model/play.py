@@ -157,11 +157,14 @@ def play(cluster, case, judge):
             threads.append(threading.Thread(target=disturb, args=(cluster, case, seen)))
         for thread in threads:
             thread.start()
+            if case.twice == "after":
+                thread.join()
+                seen.stuck = await_end(cluster, case)
         for thread in threads:
             thread.join()
         if case.disturbance in ("removed", "changed"):
             change(cluster, case, seen)
-        seen.stuck = await_end(cluster, case)
+        seen.stuck = seen.stuck or await_end(cluster, case)
         if case.disturbance == "daemon-killed":
             cluster.restart_daemon(case.node)
         collect(cluster, case, seen)

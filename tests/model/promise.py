@@ -62,6 +62,8 @@ def of_spec(case, spec, node, trees):
         return "fail"
     if source.kind == "flipped" and "extract" in spec.flags:
         return WRONG_CHECKSUM
+    if case.disturbance == "removed" and spec.source == 0:
+        return "fail"
     if source.is_bad() or spec.place == "root-owned":
         return "fail"
     if spec.place == "missing" and not MAKES_PARENTS:

@@ -20,7 +20,7 @@ def smaller_cases(case):
     if case.form == "both":
         yield set_to(form="sbatch", own=[])
     if case.twice:
-        yield set_to(twice=False)
+        yield set_to(twice="")
     if case.disturbance:
         yield set_to(disturbance="")
     half = len(case.specs) // 2
