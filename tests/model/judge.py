@@ -131,9 +131,9 @@ def check_task(case, tag, specs, task, seen, verdict):
                 verdict.add("files", f".stagecast/files does not name {path!a} on {node}")
 
 
-def check_afterwards(case, specs, seen, verdict):
+def check_afterwards(case, tag, specs, seen, verdict):
     """What stands at absolute destinations when all is over."""
-    ran = bool(seen.tasks) and not untold_change(case)
+    ran = bool(seen.tasks.get(tag)) and not untold_change(case)
     for spec in (one for one in specs if one.is_absolute()):
         where, temp = case.where(spec), "temp" in spec.flags
         for node in NODES:
@@ -180,7 +180,7 @@ def judge(case, seen):
         check_outcome(case, tag, specs, is_step, seen, verdict)
         for task in seen.tasks.get(tag, []) if promise.tells_places(case) else []:
             check_task(case, tag, specs, task, seen, verdict)
-        check_afterwards(case, specs, seen, verdict)
+        check_afterwards(case, tag, specs, seen, verdict)
     check_names(case, seen, verdict)
     check_blame(case, seen, verdict)
     return verdict

@@ -23,14 +23,13 @@ def smaller_cases(case):
         yield set_to(twice="")
     if case.disturbance:
         yield set_to(disturbance="")
-    half = len(case.specs) // 2
-    if half > 1:
-        yield set_to(specs=case.specs[:half])
-        yield set_to(specs=case.specs[half:])
     for which in ("specs", "own"):
         specs = getattr(case, which)
-        for number in range(len(specs) if len(specs) > 1 else 0):
-            yield set_to(**{which: specs[:number] + specs[number + 1:]})
+        part = (len(specs) + 1) // 2
+        while len(specs) > 1 and part > 0:  # without this half, that half, this quarter, ...
+            for at in range(0, len(specs), part):
+                yield set_to(**{which: specs[:at] + specs[at + part:]})
+            part //= 2
     if case.form not in ("srun", "both", "step") and case.disturbance in ("", "cancel"):
         yield set_to(form="srun", how="option" if case.how == "directive" else case.how)
     if case.how != "option":
