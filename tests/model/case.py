@@ -16,7 +16,8 @@ class Source:
     kind: str  # file link tree tar zip program; missing unreadable pipe bad-tree; refused flipped
     name: str
     lines: list = field(default_factory=list)  # run as the user, in the source's own directory
-    member: str = ""  # of an archive: the directory beside it that it was made from
+    way: str = ""  # of an archive: the options that it was made with
+    answer: int = 0  # of a program: the exit code that its own library gives it
 
     def is_archive(self):
         return self.kind in ("tar", "zip", "refused", "flipped")

@@ -42,7 +42,7 @@ def of_records(how, uid, old, new):
     if how == "plain" and new["gid"] != (GROUP if old["gid"] == GROUP else uid):
         wrong.append(f"group {new['gid']}")
     if not stat.S_ISLNK(old["type"]):
-        mode = old["mode"] if how == "plain" else old["mode"] & (0o755 if how == "zip" else 0o777)
+        mode = old["mode"] if how == "plain" else old["mode"] & 0o755  # the umask is 022
         if new["mode"] != mode:
             wrong.append(f"mode {new['mode']:o}, not {mode:o}")
         if how != "zip" and old["notes"] != new["notes"]:
@@ -71,7 +71,7 @@ def hard_links(tree):
 
 
 def of_staged(how, uid, old, new):
-    """`how`: plain, tar (against what tar unpacks for that user) or zip (against what was packed)."""
+    """`how`: plain, tar or zip (against what was packed)."""
     if new is None:
         return ["nothing is there"]
     found = []

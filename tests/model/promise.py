@@ -12,6 +12,8 @@ REPEATED_SPEC = "any"
 CR_LF_LIST = "any"
 # An archive of which one byte was changed: its checksum, or the packing's, tells (but of a byte that no checksum covers).
 WRONG_CHECKSUM = "any"
+# What `optional` makes of a program, or what is none, whose libraries can't be found.
+LIBS_ARE_OPTIONAL = "any"
 # Is a directory made that an absolute DST lacks, below the place that the site allows?
 MAKES_PARENTS = False
 # Is %j in a DST the job's number, as in sbatch's -o?
@@ -64,6 +66,8 @@ def of_spec(case, spec, node, trees):
         return WRONG_CHECKSUM
     if case.disturbance == "removed" and spec.source == 0:
         return "fail"
+    if "libs" in spec.flags and source.kind != "program":
+        return LIBS_ARE_OPTIONAL if "optional" in spec.flags else "fail"  # a script, or no program at all
     if source.is_bad() or spec.place == "root-owned":
         return "fail"
     if spec.place == "missing" and not MAKES_PARENTS:

@@ -9,15 +9,12 @@ STATES = {"older": "1950-01-01", "newer": "2099-01-01"}
 
 
 def of_sources(case):
-    """As the user: its sources, each in a directory of its own, and what its archives hold."""
+    """As the user: its sources, each in a directory of its own, and its lists."""
     lines = [PRELUDE, "set -e; umask 022; mkdir -p out in; chmod 755 . out in"]
     for number, source in enumerate(case.sources):
         if not source.lines:
             continue
         lines += ["(", f"mkdir in/s{number}; cd in/s{number}"] + source.lines + [")"]
-        if source.kind == "tar":
-            unpack = "-I lz4" if source.name.endswith(".lz4") else ""
-            lines.append(f"mkdir in/r{number}; tar {unpack} --xattrs -C in/r{number} -xf in/s{number}/{word(source.name)} 2> /dev/null || true")
     if case.how.startswith("list"):
         lines += [of_list(case, specs, tag) for tag, specs, _ in case.requests()]
     return "\n".join(lines) + "\n"

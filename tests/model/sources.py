@@ -107,22 +107,24 @@ def archive(r, name):
     lines = ["mkdir in; cd in"] + made
     if zipped:
         name = name[:200] + ".zip"
-        lines.append(f"zip -q -r {r.choice(ZIP_WAYS)} ../out.zip {top}; cd ..; mv out.zip {safe(name)}")
+        way = r.choice(ZIP_WAYS)
+        lines.append(f"zip -q -r {way} ../out.zip {top}; cd ..; mv out.zip {safe(name)}")
     else:
         ending, packing = r.choice(TARS)
         name = name[:200] + ending
-        lines.append(f"tar {packing} {r.choice(TAR_WAYS)} -cf ../out.tar {top}; cd ..; mv out.tar {safe(name)}")
+        way = r.choice(TAR_WAYS)
+        lines.append(f"tar {packing} {way} -cf ../out.tar {top}; cd ..; mv out.tar {safe(name)}")
     lines.append(f"chmod {r.choice(['644', '600', '755'])} {safe(name)}; touch -d {word(r.choice(TIMES))} {safe(name)}")
     kind = "zip" if zipped else "tar"
     if r.random() < .1:
         kind, line = spoiled(r, name, zipped)
         lines.append(line)
-    return Source(kind, name, lines, "in")
+    return Source(kind, name, lines, way)
 
 
 def draw_source(r, plain_names, large=False):
     kind = r.choices(["file", "tree", "archive", "program", "link", "missing", "unreadable", "pipe", "bad-tree"],
-                     [40, 25, 20, 5, 4, 2, 1, 1, 1])[0]
+                     [40, 25, 20, 7, 4, 2, 1, 1, 1])[0]
     name = r.choice(ODD) if r.random() < .35 and not plain_names else f"src{r.randrange(100)}"
     attributes, links = r.random() < .4, r.random() < .7
     if kind == "archive":
@@ -141,9 +143,10 @@ def draw_source(r, plain_names, large=False):
     if kind == "pipe":
         return Source(kind, name, [f"mkfifo {safe(name)}"])
     if kind == "program":
+        answer = r.choice([7, 8])
         return Source(kind, "program", [
-            "mkdir lib; echo 'int seven(void) { return 7; }' > seven.c",
-            "echo 'int seven(void); int main(void) { return seven(); }' > main.c",
-            "gcc -shared -fPIC -o lib/libseven.so seven.c",
-            "gcc -o program main.c -Llib -lseven -Wl,-rpath,'$ORIGIN/lib'"])
+            f"mkdir lib; echo 'int answer(void) {{ return {answer}; }}' > answer.c",
+            "echo 'int answer(void); int main(void) { return answer(); }' > main.c",
+            "gcc -shared -fPIC -o lib/libanswer.so answer.c",
+            "gcc -o program main.c -Llib -lanswer -Wl,-rpath,'$ORIGIN/lib'"], answer=answer)
     return Source("missing", name)
