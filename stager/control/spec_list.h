@@ -4,8 +4,8 @@
 // longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
 // the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
 //
-//     1[,tSECONDS][,v][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES];FLAGS,SOURCE,DESTINATION;...
-//     %XX for , ; % space and control
+//     1[,tSECONDS][,v][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES]
+//     ;FLAGS,SOURCE,DESTINATION;...                      %XX for , ; % space and control
 //
 // t, v, c, u (octal), l, w and e: StageWishes.
 // FLAGS: one of - k n w (refuse, keep, newer, overwrite), then any of l o t d a x b r (a

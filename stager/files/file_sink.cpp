@@ -1,7 +1,7 @@
 #include "stager/files/file_sink.h"
 
-#include "stager/control/amount.h"
 #include "stager/files/disk_error.h"
+#include "stager/files/room_needed.h"
 #include "stager/files/target_archive.h"
 #include "stager/files/target_file.h"
 #include "stager/files/target_tree.h"
@@ -9,7 +9,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace stage {
 namespace {
@@ -228,13 +227,13 @@ Status FileSink::check_nesting() const {
 /// what no file system promises, shows when the room is taken. The optional ones get what the
 /// others leave, in their order.
 Status FileSink::check_space() {
-    std::map<std::uint64_t, TargetNeeds> sums;
+    RoomNeeded needed;
     for (const bool is_optional : {false, true}) {
         for (std::size_t index = 0; index < places_.size(); ++index) {
             if (!places_[index].target || places_[index].is_optional != is_optional) {
                 continue;
             }
-            Status fits = add_needs(*places_[index].target, sums);
+            Status fits = needed.add(*places_[index].target);
             if (!fits) {
                 fits = give_up(index, std::move(fits).error());
             }
@@ -243,27 +242,6 @@ Status FileSink::check_space() {
             }
         }
     }
-    return {};
-}
-
-Status FileSink::add_needs(const Target& target, std::map<std::uint64_t, TargetNeeds>& sums) {
-    const TargetDirectory& disk = target.directory();
-    TargetNeeds& sum = sums[disk.device];
-    TargetNeeds with = target.needs();
-    with.bytes =
-        sum.bytes + std::min(with.bytes, std::numeric_limits<std::uint64_t>::max() - sum.bytes);
-    with.inodes += sum.inodes;
-    if (with.bytes > disk.free_bytes) {
-        return target_error(target.path(), ENOSPC)
-            .remedy(binary_amount_text(with.bytes) + " are needed and " +
-                    binary_amount_text(disk.free_bytes) + " free");
-    }
-    if (with.inodes > disk.free_inodes) {
-        return target_error(target.path(), ENOSPC)
-            .remedy(std::to_string(with.inodes) + " inodes are needed and " +
-                    std::to_string(disk.free_inodes) + " free");
-    }
-    sum = with;
     return {};
 }
 

@@ -200,8 +200,6 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status link_libraries_of(const Place& program, std::size_t library);
     [[nodiscard]] Status check_nesting() const;
     [[nodiscard]] Status check_space();
-    [[nodiscard]] static Status add_needs(const Target& target,
-                                          std::map<std::uint64_t, TargetNeeds>& sums);
     [[nodiscard]] Status begin_all();
     [[nodiscard]] Status tell_begun() const;
     [[nodiscard]] Status tell_named() const;
