@@ -104,8 +104,7 @@ int run_prolog(std::span<char* const> words) {
         variable("SLURM_JOB_GID").empty()) {
         return say(EX_USAGE, "is for Slurm's Prolog script, which runs as root for a job");
     }
-    const std::string path =
-        line->options.empty() ? config_path() : line->options.back().value;
+    const std::string path = line->options.empty() ? config_path() : line->options.back().value;
     const auto loaded = load_config(path);
     const Config config = loaded ? *loaded : default_config();
     if (!loaded && loaded.error().cause() != ENOENT) {

@@ -178,6 +178,7 @@ class FileSink final : public BlockSink {
         std::vector<std::string> needed_paths{};
         bool is_outside = false;  ///< Of the list directory.
         bool is_filled = false;   ///< By fill(), whole.
+        bool is_named = false;    ///< What came has its final name.
     };
 
     /// The target of entry `index`, which is at work now; of those that are many only this one

@@ -9,8 +9,8 @@ namespace stage {
 
 class RoomNeeded {
   public:
-    /// Fails (Blame::user, ENOSPC) if the target's disk has no room, or no inodes, for it beside
-    /// those that were added before; it is not added then.
+    /// Fails (Blame::user, ENOSPC) if the target's disk has no room, or no inodes, for it
+    /// beside those that were added before; it is not added then.
     [[nodiscard]] Status add(const Target& target);
 
   private:

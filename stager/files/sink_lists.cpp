@@ -60,6 +60,7 @@ Status FileSink::give_names() {
         Target* target = use(index);
         const bool is_next = target != nullptr && places_[index].is_library == (i < count);
         Status named = is_next ? target->appear() : Status{};
+        places_[index].is_named = places_[index].is_named || (is_next && named);
         if (!named) {
             named = give_up(index, std::move(named).error());
         }

@@ -106,7 +106,7 @@ void FileSink::give_up_program(std::uint16_t spec) {
     for (std::size_t index = 0; index < places_.size(); ++index) {
         Place& place = places_[index];
         if (place.is_of_program && manifest_->entries[index].spec == spec && place.target &&
-            !place.target->is_named()) {
+            !place.is_named) {
             place.target.reset();
         }
     }

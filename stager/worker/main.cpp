@@ -63,9 +63,9 @@ int run(const std::vector<std::string>& arguments, bool under_daemon) {
         return EX_USAGE;
     }
     if (options->wants_help || options->wants_version) {
-        const std::string text =
-            options->wants_help ? engine_help()
-                                : std::string{"stagecast-worker "} + version() + '\n';
+        const std::string text = options->wants_help
+                                     ? engine_help()
+                                     : std::string{"stagecast-worker "} + version() + '\n';
         return std::fputs(text.c_str(), stdout) < 0 ? EX_IOERR : EX_OK;
     }
     if (options->look != EngineOptions::Look::none) {

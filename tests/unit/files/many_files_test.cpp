@@ -1,6 +1,5 @@
 // Are more files staged than a process may open?
 #include "stager/files/file_sink.h"
-
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/scratch.h"
 
