@@ -22,8 +22,7 @@ constexpr std::array kCommands{
         "         --verify      only say which nodes have the same content\n"
         "         --resume      go on where an earlier push was broken off\n"
         "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
-        "         --json        the result as JSON      -c --config=FILE  other "
-        "stagecast.conf\n"
+        "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
         "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
         "         --interface=NAME  with a launcher: instead of the site's Interface=\n"},
     CommandUsage{"status",

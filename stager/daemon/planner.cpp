@@ -121,8 +121,9 @@ void Planner::on_job(const Result<SlurmAnswer>& answer) {
         return;
     }
     job_ = *job;
-    const bool is_steps = names_.size() > 1 && request_.key.step_id != kWholeJob;
-    if (auto objection = is_steps ? objection_to_nodes(names_, *job) : std::nullopt) {
+    const bool is_slurmds =
+        names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late);
+    if (auto objection = !is_slurmds ? objection_to_nodes(names_, *job) : std::nullopt) {
         on_plan_(*std::move(objection));
         return;
     }

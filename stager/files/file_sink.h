@@ -197,8 +197,8 @@ class FileSink final : public BlockSink {
     [[nodiscard]] Status check_needed_paths();
     void give_up_program(std::uint16_t spec);
     [[nodiscard]] Status link_libraries();
-    [[nodiscard]] Status check_jobs_libraries(const Place& program, std::size_t library) const;
-    [[nodiscard]] Status link_libraries_of(const Place& program, std::size_t library);
+    [[nodiscard]] Status check_jobs_libraries(int directory, std::size_t library) const;
+    [[nodiscard]] Status link_libraries_of(std::size_t program, std::size_t library);
     [[nodiscard]] Status check_nesting() const;
     [[nodiscard]] Status check_space();
     [[nodiscard]] Status begin_all();

@@ -18,6 +18,9 @@ Status FileSink::tell_begun() const {
         entries.push_back(use_entry(path(index)));
         if (place.is_temporary && place.target->directory().made) {
             // All of it goes, with what the job puts there.
+            if (Status awake = use(index)->wake(); !awake) {
+                return awake;
+            }
             const std::string directory = path(index).substr(0, path(index).rfind('/') + 1);
             entries.push_back(removal_entry(directory, place.target->directory().fd.get()));
         }

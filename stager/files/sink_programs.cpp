@@ -127,8 +127,7 @@ Status FileSink::link_libraries() {
             continue;
         }
         const bool is_first = programs.contains(spec) && linked.insert(spec).second;
-        Status done =
-            is_first ? link_libraries_of(places_[programs.at(spec)], index) : Status{};
+        Status done = is_first ? link_libraries_of(programs.at(spec), index) : Status{};
         if (!done) {
             return done;
         }
@@ -137,17 +136,16 @@ Status FileSink::link_libraries() {
 }
 
 /// A step's program may stand beside one of the job's, which the job's stage linked to.
-Status FileSink::check_jobs_libraries(const Place& program, std::size_t library) const {
+Status FileSink::check_jobs_libraries(int directory, std::size_t library) const {
     const std::string job = job_directory_of(config_.list_directory);
     const std::vector<std::string> jobs =
-        job.empty() ? std::vector<std::string>{}
-                    : linked_from(job, program.target->directory().fd.get());
+        job.empty() ? std::vector<std::string>{} : linked_from(job, directory);
     for (std::size_t index = library; index < places_.size(); ++index) {
         const bool is_its = manifest_->entries[index].spec == manifest_->entries[library].spec;
         const std::string path = is_its ? this->path(index) : "";
         const std::string name = path.substr(path.rfind('/') + 1);
-        const auto other = std::ranges::find_if(jobs, [&](const std::string& directory) {
-            std::string theirs = directory + '/';
+        const auto other = std::ranges::find_if(jobs, [&](const std::string& one) {
+            std::string theirs = one + '/';
             theirs += name;
             return have_other_bytes(path, theirs);
         });
@@ -162,15 +160,19 @@ Status FileSink::check_jobs_libraries(const Place& program, std::size_t library)
 }
 
 /// `library`: the index of the first of the program's.
-Status FileSink::link_libraries_of(const Place& program, std::size_t library) {
+Status FileSink::link_libraries_of(std::size_t program, std::size_t library) {
     const std::string path = this->path(library);
-    if (Status apart = check_jobs_libraries(program, library); !apart) {
+    const Target* target = use(program);
+    if (Status awake = target->wake(); !awake) {
+        return awake;
+    }
+    const int directory = target->directory().fd.get();
+    if (Status apart = check_jobs_libraries(directory, library); !apart) {
         return std::move(apart).error();
     }
-    const LibraryLink link{
-        .number = manifest_->entries[library].spec,
-        .directory = path.substr(0, path.rfind('/')),
-        .origin = places_[library].is_for_all ? -1 : program.target->directory().fd.get()};
+    const LibraryLink link{.number = manifest_->entries[library].spec,
+                           .directory = path.substr(0, path.rfind('/')),
+                           .origin = places_[library].is_for_all ? -1 : directory};
     Result<std::string> entry = link_to_libraries(config_.list_directory, link);
     if (!entry) {
         return std::move(entry).error();

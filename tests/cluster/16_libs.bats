@@ -114,7 +114,8 @@ who() {
 
 @test "a name with a colon, a semicolon and a token in it" {
   who one
-  as_alice srun -N3 '--stage-file=one/bin/one:a;b\:$LIB/so:libs' sh -c '"$STAGECAST_DIR/a;b:\$LIB/so"' > "$WORK/out"
+  mv "$WORK/one/bin/one" "$WORK/one/bin/\$LIB"
+  as_alice srun -N3 '--stage-file=one/bin/$LIB:a;b\:c/:libs' sh -c '"$STAGECAST_DIR/a;b:c/\$LIB"' > "$WORK/out"
   [ "$(grep -cx one "$WORK/out")" = 3 ] || { cat "$WORK/out"; false; }
 }
 
@@ -196,10 +197,12 @@ who() {
   place /tmp/d
   as_alice srun -N3 --stage-file=one/bin/one:/tmp/d/p:libs+temp sh -c 'ln -s libwho.so.1 /tmp/d/p_libs/libwho.so && /tmp/d/p'
   wait_for 20 nothing_there
-  srun_fails --stage-file=one/bin/one:/tmp/d/p:libs --stage-file=/bin/ls:/tmp/d/none/ls
+  lab on n1 -u alice bash -c 'echo another > /tmp/d/ls'
+  srun_fails --stage-file=one/bin/one:/tmp/d/p:libs --stage-file=/bin/ls:/tmp/d/ls
+  lab on n1 rm /tmp/d/ls
   wait_for 20 nothing_there
   for _ in 1 2; do
-    as_alice srun -N3 --stage-file=one/bin/one:/tmp/d/none/p:libs+optional sh -c 'echo $STAGECAST_JOB_STATUS' > "$WORK/out" 2>&1
+    as_alice srun -N3 --stage-file=one/bin/absent:/tmp/d/none/p:libs+optional sh -c 'echo $STAGECAST_JOB_STATUS' > "$WORK/out" 2>&1
     [ "$(grep -cx partial "$WORK/out")" = 3 ] || { cat "$WORK/out"; false; }
   done
   nothing_there

@@ -56,7 +56,7 @@ teardown() {
   chown 2001:2001 "$WORK/list"
   run as_alice sbatch -N2 --stage-file=@list --wrap true
   [ "$status" = 1 ]
-  [[ $output == *"list: /tmp/d: on this cluster each job has a /tmp of its own"* ]] || { echo "$output"; false; }
+  [[ $output == *"list, line 3: /tmp/d: on this cluster each job has a /tmp of its own"* ]] || { echo "$output"; false; }
 }
 
 @test "a step's own file below /tmp, which no client checks: its tasks do not start, and say why" {

@@ -50,11 +50,19 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
         CHECK_FALSE(at(milliseconds{8500}, 0));
     }
     SECTION("silent ones, the lowest first, the others counted") {
+        watch.on_heard(kStart + seconds{16}, rank(2));
+        watch.on_moved(kStart + seconds{16}, rank(2));
         const auto named = at(milliseconds{16'100}, 50);
         REQUIRE(named);
         CHECK(named->rank == rank(1));
         CHECK(named->why.find("nothing was heard") != std::string::npos);
-        CHECK(named->why.find("(and 2 more nodes)") != std::string::npos);
+        CHECK(named->why.find("(and 1 more nodes)") != std::string::npos);
+    }
+    SECTION("nobody is heard: the source itself is deaf") {
+        const auto named = at(milliseconds{16'100}, 50);
+        REQUIRE(named);
+        CHECK(named->rank == rank(0));
+        CHECK(named->why.find("any of the 3 other nodes") != std::string::npos);
     }
     SECTION("nobody who is done") {
         for (unsigned each = 1; each < 4; ++each) {
