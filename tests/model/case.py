@@ -61,6 +61,7 @@ class Case:
     specs: list = field(default_factory=list)  # the job's, or the step's where form is step
     own: list = field(default_factory=list)  # the step's, where form is both
     twice: str = ""  # a second job of the same user asks for the same: "" none, "beside" it, "after" it
+    umask: int = 0o22  # of the submission
     more: list = field(default_factory=list)  # other options of stagecast's
     disturbance: str = ""  # see draw.DISTURBANCES
     node: str = "n0"  # the node that is disturbed

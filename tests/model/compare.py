@@ -35,14 +35,14 @@ def of_times(how, old, new):
     return old["mtime"] != new["mtime"]
 
 
-def of_records(how, uid, old, new):
+def of_records(how, uid, umask, old, new):
     wrong = []
     if new["uid"] != uid:
         wrong.append(f"owner {new['uid']}")
     if how == "plain" and new["gid"] != (GROUP if old["gid"] == GROUP else uid):
         wrong.append(f"group {new['gid']}")
     if not stat.S_ISLNK(old["type"]):
-        mode = old["mode"] if how == "plain" else old["mode"] & 0o755  # the umask is 022
+        mode = old["mode"] if how == "plain" else old["mode"] & 0o777 & ~umask
         if new["mode"] != mode:
             wrong.append(f"mode {new['mode']:o}, not {mode:o}")
         if how != "zip" and old["notes"] != new["notes"]:
@@ -70,7 +70,7 @@ def hard_links(tree):
     return sorted(sorted(names) for names in sets.values() if len(names) > 1)
 
 
-def of_staged(how, uid, old, new):
+def of_staged(how, uid, umask, old, new):
     """`how`: plain, tar or zip (against what was packed)."""
     if new is None:
         return ["nothing is there"]
@@ -82,7 +82,7 @@ def of_staged(how, uid, old, new):
         elif before["type"] != after.get("type"):
             found.append(f"{shown(name)}: type {after.get('type', 0):o}, not {before['type']:o}")
         elif name != "" or how == "plain":  # the top of what is unpacked is the archive's
-            found += [f"{shown(name)}: {one}" for one in of_records(how, uid, before, after)]
+            found += [f"{shown(name)}: {one}" for one in of_records(how, uid, umask, before, after)]
     if how != "zip" and hard_links(old) != hard_links(new):
         found.append("hard links")
     return found

@@ -11,6 +11,7 @@ from sources import ODD, draw_source
 DISTURBANCES = ["removed", "changed", "cancel", "cancel", "requeue", "daemon-killed", "daemon-paused", "worker-killed"]
 PRIORS = ["same", "older", "newer", "link", "dangling", "directory", "file"]
 STICKY_PRIORS = ["others", "open", "two-names"]  # what counts in a directory that everybody may write, and what doesn't
+ODD_DST = [name for name in ODD if "$" not in name]  # a variable's name is refused there
 ILLEGAL = [("", ["nosuch"]), ("", ["keep", "overwrite"]), ("", ["extract", "libs"]), ("", ["Temp"]), ("../x", []), ("/tmp/../etc/x", []),
            ("a/../../b", []), (".stagecast/x", []), ("step.0", [])]
 
@@ -41,9 +42,9 @@ def draw_absolute(r, case, number, source, plain_names):
               "missing": f"/tmp/{mark}missing", "forbidden": r.choice(["/etc", "/opt", "/usr/share"])}[place]
     dst = f"{parent}/{mark}{number}"
     if not plain_names and r.random() < .25:
-        dst += r.choice(ODD)[:180]
+        dst += r.choice(ODD_DST)[:180]
     elif parent.endswith("own") and r.random() < .3:
-        dst = f"{parent}/d{number}/" if promise.MAKES_PARENTS else f"{parent}/"
+        dst = r.choice([f"{parent}/", f"{parent}/d{number}/"])
     prior = {}
     if place == "" and source.kind != "program" and not dst.endswith("/") and r.random() < .45:
         kinds = PRIORS + (STICKY_PRIORS if parent in ("/tmp", "/var/tmp") else [])
@@ -64,7 +65,7 @@ def draw_spec(r, case, number, plain_names):
     elif kind > .35:
         dst = r.choice([f"d{number}", f"sub{number}/x", f"a/b/c{number}", f"in{number}/", f"./q{number}", f"e{number}-%j/x"])
         if not plain_names and r.random() < .3:
-            dst = f"o{number}" + r.choice(ODD)[:200]
+            dst = f"o{number}" + r.choice(ODD_DST)[:200]
     return Spec(index, dst, draw_flags(r, source, prior), r.random() < .3, prior, place)
 
 
@@ -109,6 +110,7 @@ def draw(seed, quiet=False):
     case.form = r.choice(["sbatch", "sbatch", "srun", "srun", "salloc", "array", "step", "both"])
     case.how = r.choice(["option", "option", "option", "env", "list", "list", "list-crlf", "directive"])
     case.nodes = sorted(r.sample(NODES, r.choice([1, 2, 3, 3, 3])))
+    case.umask = r.choices([0o22, 0o77, 0o02], [8, 1, 1])[0]
     case.more = r.choices([[], ["--stage-verbose"], ["--stage-timeout=1min"]], [7, 2, 1])[0]
     disturbance = r.choice(DISTURBANCES) if r.random() < .3 else ""
     case.disturbance = "" if quiet else disturbance

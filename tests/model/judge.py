@@ -59,7 +59,8 @@ def check_words(case, tag, specs, seen, number, verdict):
 
 def check_list(case, specs, task, verdict):
     """STAGECAST_FILES: one a line, in the order of the specs."""
-    expected = [case.where(spec) if spec.is_absolute() else f"{task['top']}/{case.where(spec)}" for spec in specs]
+    once = [spec for number, spec in enumerate(specs) if spec not in specs[:number]]  # equal specs are one
+    expected = [case.where(spec) if spec.is_absolute() else f"{task['top']}/{case.where(spec)}" for spec in once]
     found = task["env"].get("STAGECAST_FILES", "").split("\n")
     if all(re.fullmatch(r"[\w./-]+", path) for path in expected) and found != expected:
         verdict.add("STAGECAST_FILES", f"STAGECAST_FILES on {task['node']} is {found}, not {expected}")
@@ -116,7 +117,7 @@ def check_task(case, tag, specs, task, seen, verdict):
         if tree is None:
             continue
         kept = before is not None and not compare.of_kept(before, found)
-        differs = compare.of_staged(how_staged(case, spec), HOME_OF[case.user], tree, found)
+        differs = compare.of_staged(how_staged(case, spec), HOME_OF[case.user], case.umask, tree, found)
         if fate == "left" and not kept:
             verdict.add("prior", f"{where} on {node} should be left: {compare.of_kept(before, found)[:3]}")
         elif fate == "placed" and differs and not (shared and spec.is_absolute() and kept):
@@ -153,7 +154,7 @@ def check_afterwards(case, tag, specs, seen, verdict):
             elif temp and after is None:
                 continue
             elif after is not None and tree is not None and before is not None or (ran and fate == "placed" and not temp):
-                differs = compare.of_staged(how_staged(case, spec), HOME_OF[case.user], tree, after) if tree else []
+                differs = compare.of_staged(how_staged(case, spec), HOME_OF[case.user], case.umask, tree, after) if tree else []
                 if differs and (fate == "placed" or changes) and "optional" not in spec.flags:
                     verdict.add("content", f"{where} on {node} afterwards is neither old nor new: {differs[:4]}")
 
@@ -161,11 +162,13 @@ def check_afterwards(case, tag, specs, seen, verdict):
 def check_names(case, seen, verdict):
     """Only what was asked for, or was there, has a name of the run's in the directories for everybody."""
     expected = {f"/{top}/{case.mark()}{name}" for top, names in (("tmp", ("own", "root")), ("var/tmp", ("small",))) for name in names}
-    expected |= {f"/tmp/{case.mark()}own/sub"} | ({f"/tmp/{case.mark()}missing"} if promise.MAKES_PARENTS else set())
+    expected.add(f"/tmp/{case.mark()}own/sub")
     absolute = [case.where(spec) for spec in case.specs + case.own if spec.is_absolute()]
     for node in NODES:
+        there = [place for place, tree in seen.after[node].items() if tree is not None]
         for name in seen.left[node]:
             known = name in expected or any(name in (one, one[:150] + ".target", one[:150] + ".second") for one in absolute)
+            known = known or any(one.startswith(name + "/") for one in there)  # a directory that was made for it
             known = known or any(name.startswith(case.where(spec) + "_libs") and "temp" not in spec.flags and seen.tasks
                                  for spec in case.specs + case.own if "libs" in spec.flags)
             if not known and name.isprintable():
@@ -178,7 +181,7 @@ def judge(case, seen):
         verdict.add("stuck", f"a job does not end: {seen.stuck}")
     for tag, specs, is_step in case.requests():
         check_outcome(case, tag, specs, is_step, seen, verdict)
-        for task in seen.tasks.get(tag, []) if promise.tells_places(case) else []:
+        for task in seen.tasks.get(tag, []):
             check_task(case, tag, specs, task, seen, verdict)
         check_afterwards(case, tag, specs, seen, verdict)
     check_names(case, seen, verdict)

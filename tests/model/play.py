@@ -7,7 +7,6 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-import promise
 import script
 from case import HOME_OF, NODES
 from snapshot import snapshot
@@ -66,7 +65,6 @@ def prepare(cluster, case, seen):
         raise ValueError("the sources can't be made: " + said)
     for tag, specs, _ in case.requests():
         look = {"places": sorted({case.where(spec) for spec in specs}),
-                "expands": promise.EXPANDS_JOB_ID,
                 "programs": sorted({case.where(spec) for spec in specs if "libs" in spec.flags})}
         with open(f"{base}/look.{tag}.json", "w", encoding="ascii") as file:
             json.dump(look, file)

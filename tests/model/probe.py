@@ -22,8 +22,7 @@ def main():
     seen = {"env": env, "node": socket.gethostname(), "top": top, "places": {}, "runs": {}, "files": None}
 
     def path_of(place):
-        if look["expands"]:
-            place = place.replace("%j", os.environ["SLURM_JOB_ID"])
+        place = place.replace("%j", os.environ["SLURM_JOB_ID"])
         return place if place.startswith("/") or not top else f"{top}/{place}"
 
     for place in look["places"]:

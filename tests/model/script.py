@@ -111,7 +111,7 @@ def of_launch(case, number=0, task=None):
         environment, arguments, _ = options(case, case.specs, "job", "SLURM" if case.form == "srun" else "SALLOC")
         command = case.form if case.form == "srun" else "salloc -Q"
         middle = "" if case.form == "srun" else "srun "
-        return f"{environment}{command} {name} {where} {' '.join(map(word, arguments))} {middle}{run('job')}\n"
+        return f"umask {case.umask:o}; {environment}{command} {name} {where} {' '.join(map(word, arguments))} {middle}{run('job')}\n"
     environment, arguments, lines, body = "", [], [], []
     for tag, specs, is_step in case.requests():
         if is_step:
@@ -123,7 +123,7 @@ def of_launch(case, number=0, task=None):
     script = "\n".join(["#!/bin/bash"] + lines + body)
     text = f"cat > script.{number} <<'END'\n{script}\nEND\n"
     more = " -a 0-1" if case.form == "array" else " -H" if case.disturbance in ("removed", "changed") else ""
-    return text + (f"{environment}sbatch --parsable --requeue {name} {where}{more} -o said.{number}.%A_%a "
+    return text + (f"umask {case.umask:o}; {environment}sbatch --parsable --requeue {name} {where}{more} -o said.{number}.%A_%a "
                    f"{' '.join(map(word, arguments))} script.{number}\n")
 
 

@@ -38,6 +38,8 @@ def smaller_cases(case):
         nodes = case.nodes[:number] + case.nodes[number + 1:]
         if not case.disturbance or case.node in nodes:
             yield set_to(nodes=nodes)
+    if case.umask != 0o22:
+        yield set_to(umask=0o22)
     if case.more:
         yield set_to(more=[])
     yield from of_specs(case)

@@ -95,7 +95,7 @@ def spoiled(r, name, zipped):
                  ("refused", f"mkfifo pipe; {again} {to} pipe"), ("refused", f"ln -s /tmp link; echo in > in2; {again} {to} "
                                                                     "--transform 's,^in2,link/in2,' link in2")]
     if zipped or not name.endswith(".tar"):
-        ways.append(("flipped", f"printf x | dd of={to} bs=1 conv=notrunc status=none seek=$(($(stat -c %s {to}) / 2))"))
+        ways.append(("flipped", f"printf xyzw | dd of={to} bs=1 conv=notrunc status=none seek=$(($(stat -c %s {to}) / 2))"))
     return r.choice(ways)
 
 
