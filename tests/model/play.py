@@ -46,7 +46,7 @@ def expected_trees(cluster, case):
 
 def packed(tree, way):
     """What a tar that was made this way knows of a tree."""
-    for record in tree.values():
+    for record in (tree or {}).values():
         if "--xattrs" not in way and "notes" in record:
             record["notes"] = {}
         if "--hard-dereference" in way:
@@ -153,7 +153,7 @@ def clean(cluster, case):
     for node in NODES:
         if places_of(case):
             cluster.shell(node, f"umount /var/tmp/{case.mark()}small 2> /dev/null; rm -rf /tmp/{case.mark()}* /var/tmp/{case.mark()}*")
-    cluster.shell("login", f"rm -rf {case.base()}")
+    cluster.shell("login", f"scancel -n m{case.seed}; rm -rf {case.base()}")
 
 
 def play(cluster, case, judge):
