@@ -215,16 +215,17 @@ void on_options_parsed(Plugin& plugin, SlurmHost& host) {
 int in_job_script(spank_t slurm,
                   int count,
                   char** words,
+                  bool (PrologSide::*concerns)(const SpankHandle&) const,
                   Status (PrologSide::*act)(const SpankHandle&) const,
                   Duration (PrologSide::*limit)() const) {
     return guest(
         [&] {
             SlurmHost host{slurm};
-            if (!PrologSide::is_concerned(host)) {
-                return;
-            }
             const Plugin& one = plugin(count, words);
             const PrologSide side{one.arguments, Plugin::asking(one.arguments)};
+            if (!(side.*concerns)(host)) {
+                return;
+            }
             const Status done = run_apart([&] { return (side.*act)(host); }, (side.*limit)());
             if (!done) {
                 host.say_error("stagecast: " + done.error().sentence());
@@ -270,13 +271,21 @@ STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** word
 }
 
 STAGE_EXPORT int slurm_spank_job_prolog(spank_t slurm, int count, char** words) {
-    return stage::in_job_script(
-        slurm, count, words, &stage::PrologSide::announce, &stage::PrologSide::announce_limit);
+    return stage::in_job_script(slurm,
+                                count,
+                                words,
+                                &stage::PrologSide::is_concerned,
+                                &stage::PrologSide::announce,
+                                &stage::PrologSide::announce_limit);
 }
 
 STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) {
-    return stage::in_job_script(
-        slurm, count, words, &stage::PrologSide::conclude, &stage::PrologSide::conclude_limit);
+    return stage::in_job_script(slurm,
+                                count,
+                                words,
+                                &stage::PrologSide::is_to_conclude,
+                                &stage::PrologSide::conclude,
+                                &stage::PrologSide::conclude_limit);
 }
 
 // (In task_init a container's plugin, pyxis for one, may have entered it already, and that look

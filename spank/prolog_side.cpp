@@ -4,6 +4,8 @@
 #include "spank/names.h"
 #include "spank/sentence.h"
 
+#include <unistd.h>
+
 namespace stage {
 namespace {
 
@@ -12,9 +14,22 @@ constexpr Duration kKillGrace = std::chrono::seconds{5};
 
 }  // namespace
 
-bool PrologSide::is_concerned(const SpankHandle& handle) {
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): as is_to_conclude()
+bool PrologSide::is_concerned(const SpankHandle& handle) const {
     const auto specs = handle.variable(kPrologSpecs);
     return specs && *specs != kNothing;
+}
+
+/// The daemon's book of the job lies beside its socket.
+bool PrologSide::is_to_conclude(const SpankHandle& handle) const {
+    if (is_concerned(handle)) {
+        return true;
+    }
+    const auto job = handle.item(Item::job_id);
+    const std::string& socket = arguments_.socket_path;
+    const std::string run = socket.substr(0, socket.rfind('/'));
+    return job &&
+           ::access((run + "/jobs/" + std::to_string(*job) + ".root").c_str(), F_OK) == 0;
 }
 
 Duration PrologSide::announce_limit() const {

@@ -24,7 +24,10 @@ class PrologSide {
         : arguments_{std::move(arguments)}, ask_{std::move(ask)} {}
 
     /// The prolog's environment speaks of files to stage. Costs a getenv.
-    [[nodiscard]] static bool is_concerned(const SpankHandle& handle);
+    [[nodiscard]] bool is_concerned(const SpankHandle& handle) const;
+    /// Or a step has announced the job here, in words that the epilog does not see. Costs an
+    /// access(2) more.
+    [[nodiscard]] bool is_to_conclude(const SpankHandle& handle) const;
 
     /// Sends STAGE, waits for the verdict. An Error is for slurmd's log: the job learns it
     /// later.

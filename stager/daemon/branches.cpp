@@ -81,6 +81,13 @@ void Branches::on_time(Instant now) {
     }
 }
 
+void Branches::hurry(Instant now, Duration silence) {
+    times_.silence_max = std::min(times_.silence_max, silence);
+    for (Branch& branch : branches_) {
+        branch.give_up_at = std::min(branch.give_up_at, now + times_.silence_max);
+    }
+}
+
 void Branches::excuse(Duration pause) {
     for (Branch& branch : branches_) {
         branch.give_up_at += pause;

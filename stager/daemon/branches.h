@@ -43,6 +43,8 @@ class Branches {
     /// `rank` and all below it have what they need: losing it now is nothing.
     void on_settled(Rank rank);
     void on_time(Instant now);
+    /// From now on a link that is up may be silent for no longer than `silence`.
+    void hurry(Instant now, Duration silence);
     /// This daemon did not run for `pause`: no branch is to blame for that time.
     void excuse(Duration pause);
     [[nodiscard]] std::optional<Instant> deadline() const;

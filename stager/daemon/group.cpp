@@ -302,6 +302,8 @@ void Group::settle(Instant now, GroupVerdict verdict, std::vector<Contribution> 
     cut_at_ = now + times_.settle_max;
     draw_at_.reset();
     gathers_.clear();
+    // Nothing is lost any more by giving up a node too soon: those below it hear from another.
+    branches_.hurry(now, std::max(times_.branch.connect_max, 3 * times_.pulse));
     send_below(*verdict_);
     commands_.emplace_back(group::Settle{*verdict_, std::move(outcomes)});
     finish_if_settled();

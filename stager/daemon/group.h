@@ -34,8 +34,6 @@ struct GroupTimes {
     [[nodiscard]] Duration orphan_max() const {
         return branch.silence_max + 2 * branch.connect_max;
     }
-    /// The same where it was the root that hung up, which nobody replaces.
-    [[nodiscard]] Duration rootless_max() const { return 3 * branch.connect_max; }
 };
 
 /// What a group is told once.

@@ -43,6 +43,14 @@ std::string progress_of(const WorkerProgress& progress) {
            amount_text(progress.bytes_total) + " were here";
 }
 
+/// How long a node that is not the first waits to be asked to take part.
+Duration setup_patience(const Config& config, std::size_t rank, std::size_t nodes) {
+    const Tree tree{nodes, config.tree_width};
+    const auto depth = tree.depth(Rank{static_cast<Rank::rep>(rank)});
+    return config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth) +
+           kTurn * rank;
+}
+
 }  // namespace
 
 void Stage::await_plan() {
@@ -72,14 +80,8 @@ void Stage::await_plan() {
 
 /// Another node than the first.
 void Stage::await_setup(std::size_t rank, std::size_t nodes) {
-    const Config& config = services_.config;
-    const Tree tree{nodes, config.tree_width};
-    const auto depth = tree.depth(Rank{static_cast<Rank::rep>(rank)});
-    const Duration patience = config.announce_timeout +
-                              config.connect_timeout * static_cast<std::int64_t>(depth) +
-                              kTurn * rank;
-    const Instant now = services_.loop.now();
-    wait_alarm_.set(std::min(now + patience, *times_.announced + time_limit()));
+    const Instant until = services_.loop.now() + setup_patience(services_.config, rank, nodes);
+    wait_alarm_.set(std::min(until, *times_.announced + time_limit()));
     watch_.look_once(kEarlyLook + kLookTurn * rank);
 }
 
@@ -278,9 +280,10 @@ void Stage::cancel_job(const std::string& sentence) {
 /// nodes' prologs are done. Where slurmctld gave up to start one it never does.
 void Stage::await_begin() {
     awaits_begin_ = true;
-    begin_alarm_.set(
-        std::max(services_.loop.now(), *times_.announced + services_.config.announce_timeout) +
-        kBeginMax);
+    // The prolog of a node that the first one can't reach waits as long as it must.
+    const std::size_t nodes = plan_ ? plan_->nodes.size() : 1;
+    const Duration longest = setup_patience(services_.config, nodes - 1, nodes);
+    begin_alarm_.set(std::max(services_.loop.now(), *times_.announced + longest) + kBeginMax);
 }
 
 void Stage::cancel_unbegun() {

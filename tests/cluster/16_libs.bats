@@ -193,13 +193,14 @@ who() {
 }
 
 @test "what temp, optional and a stage that fails leave: nothing" {
+  local node
   who one
   place /tmp/d
   as_alice srun -N3 --stage-file=one/bin/one:/tmp/d/p:libs+temp sh -c 'ln -s libwho.so.1 /tmp/d/p_libs/libwho.so && /tmp/d/p'
   wait_for 20 nothing_there
-  lab on n1 -u alice bash -c 'echo another > /tmp/d/ls'
+  for node in "${NODES[@]}"; do lab on "$node" -u alice bash -c 'echo another > /tmp/d/ls'; done
   srun_fails --stage-file=one/bin/one:/tmp/d/p:libs --stage-file=/bin/ls:/tmp/d/ls
-  lab on n1 rm /tmp/d/ls
+  for node in "${NODES[@]}"; do lab on "$node" rm /tmp/d/ls; done
   wait_for 20 nothing_there
   for _ in 1 2; do
     as_alice srun -N3 --stage-file=one/bin/absent:/tmp/d/none/p:libs+optional sh -c 'echo $STAGECAST_JOB_STATUS' > "$WORK/out" 2>&1

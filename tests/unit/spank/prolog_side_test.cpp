@@ -1,6 +1,7 @@
 #include "spank/prolog_side.h"
 
 #include "spank/names.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"
 
@@ -25,11 +26,30 @@ FakeHost prolog_host() {
 
 TEST_CASE("a prolog without specs concerns nobody") {
     FakeHost host = prolog_host();
-    CHECK(PrologSide::is_concerned(host));
+    FakeDaemon daemon;
+    const PrologSide side{kArguments, daemon.ask()};
+    CHECK(side.is_concerned(host));
+    CHECK(side.is_to_conclude(host));
     host.process[kPrologSpecs] = kNothing;
-    CHECK_FALSE(PrologSide::is_concerned(host));
+    CHECK_FALSE(side.is_concerned(host));
+    CHECK_FALSE(side.is_to_conclude(host));
     host.process.erase(kPrologSpecs);
-    CHECK_FALSE(PrologSide::is_concerned(host));
+    CHECK_FALSE(side.is_concerned(host));
+}
+
+TEST_CASE("an epilog concludes what a step has announced") {
+    const Scratch run;
+    FakeHost host = prolog_host();
+    host.process.erase(kPrologSpecs);
+    Arguments arguments;
+    arguments.socket_path = run.path() + "/stagecastd.sock";
+    FakeDaemon daemon;
+    const PrologSide side{arguments, daemon.ask()};
+    REQUIRE(::mkdir((run.path() + "/jobs").c_str(), 0700) == 0);
+    CHECK_FALSE(side.is_to_conclude(host));
+    std::ofstream{run.path() + "/jobs/7.root"} << "/stage";
+    CHECK(side.is_to_conclude(host));
+    CHECK_FALSE(side.is_concerned(host));
 }
 
 TEST_CASE("a prolog announces the job with what Slurm vouches for") {
