@@ -6,6 +6,14 @@ std::string why_of(const Error& error) {
     return shortened(error.sentence(), wire::kMaxWhyBytes);
 }
 
+std::uint8_t outcome_of(Blame blame) {
+    return blame == Blame::user ? wire::Ending::kUsers : wire::Ending::kNodes;
+}
+
+Blame blame_of(std::uint8_t outcome) {
+    return outcome == wire::Ending::kNodes ? Blame::node : Blame::user;
+}
+
 MemberEnding::MemberEnding(const CoreConfig& config,
                            const EndingLimits& limits,
                            bool has_children)
@@ -19,7 +27,8 @@ MemberEnding::MemberEnding(const CoreConfig& config,
 
 void MemberEnding::on_failure(Instant now, const Error& why) {
     if (!leave_ && !told_) {
-        leave_ = wire::Ending{.outcome = 1, .rank = config_.own, .why = why_of(why)};
+        leave_ = wire::Ending{
+            .outcome = outcome_of(why.blame()), .rank = config_.own, .why = why_of(why)};
         leaving_.start(now);
     }
 }

@@ -16,6 +16,9 @@ namespace stage::core {
 
 /// What RELEASE and LEAVE carry of an error: its sentence, cut to what fits.
 [[nodiscard]] std::string why_of(const Error& error);
+/// Ending::outcome of such a failure, and back.
+[[nodiscard]] std::uint8_t outcome_of(Blame blame);
+[[nodiscard]] Blame blame_of(std::uint8_t outcome);
 
 class MemberEnding {
   public:

@@ -244,8 +244,7 @@ void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
     } else {
         outcome.phase = Phase::failed;
         outcome.culprit = body->rank;
-        // Blame doesn't travel: whoever is only told must not be the node that pays for it.
-        outcome.why = Error{Blame::user, body->why};
+        outcome.why = Error{blame_of(body->outcome), body->why};  // The culprit's, not ours.
     }
     stop();
 }

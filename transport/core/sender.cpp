@@ -94,7 +94,7 @@ void Sender::Parts::work(Instant now) {
         watch_own_disk(now);
         if (auto accused =
                 watch.poll(now, readiness.ready(), verdict.done(), pass.cursor().block)) {
-            verdict.on_failed(accused->rank, std::move(accused->why));
+            fail(accused->rank, Blame::node, std::move(accused->why));
         }
         decide(now);
     }

@@ -1,3 +1,4 @@
+#include "transport/core/member_ending.h"
 #include "transport/core/sender_parts.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
             return;
         case PacketType::leave:
             if (const auto body = wire::read_ending(datagram.body)) {
-                verdict.on_failed(from, body->why);
+                fail(from, blame_of(body->outcome), body->why);
             }
             return;
         case PacketType::left:

@@ -17,6 +17,7 @@ void Sender::Parts::decide(Instant now) {
     if (!ending || (ending->outcome == 0 && !outcome.held_at)) {
         return;
     }
+    ending->outcome = ending->outcome == 0 ? 0 : outcome_of(blame);
     ending->why = why_of(Error{blame, ending->why});
     told.emplace(*std::move(ending));
     if (told->outcome == 0) {

@@ -280,7 +280,7 @@ std::optional<Ending> read_ending(Bytes bytes) {
     body.outcome = in.u8();
     body.rank = Rank{in.u16()};
     body.why = in.text(kMaxWhyBytes);
-    return in.finished() && body.outcome <= 1 ? std::optional{body} : std::nullopt;
+    return in.finished() && body.outcome <= Ending::kNodes ? std::optional{body} : std::nullopt;
 }
 
 std::vector<std::byte> write(const End& body) {

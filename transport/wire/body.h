@@ -132,9 +132,13 @@ struct Done {
     std::vector<RankRun> ranks;
 };
 
-/// RELEASE: outcome u8 (0 all hold it, 1 failed) | rank u16 (who) | text (why, UTF-8, <= 900
-/// bytes) LEAVE has the same bytes: its outcome is 1 and its rank the sender's.
+/// RELEASE: outcome u8 (0 all hold it, 1 failed by what the user can mend, 2 by a node) |
+/// rank u16 (which member) | text (why, UTF-8, <= 900 bytes). LEAVE has the same bytes: its
+/// outcome is 1 or 2 and its rank the sender's.
 struct Ending {
+    static constexpr std::uint8_t kUsers = 1;
+    static constexpr std::uint8_t kNodes = 2;
+
     std::uint8_t outcome = 0;
     Rank rank;
     std::string why;

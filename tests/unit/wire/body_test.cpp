@@ -179,6 +179,12 @@ TEST_CASE("DONE and DONE_ACK have their bytes") {
 }
 
 TEST_CASE("RELEASE and LEAVE have their bytes") {
+    for (std::uint8_t outcome = 0; outcome < 4; ++outcome) {
+        std::vector<std::byte> bytes = unhex(kEnding);
+        bytes[0] = std::byte{outcome};
+        const auto read = read_ending(bytes);
+        CHECK(read.has_value() == (outcome <= 2));
+    }
     const Ending body{.outcome = 1, .rank = Rank{0x0201}, .why = "no space"};
     CHECK(hex(write(body)) == kEnding);
     const auto read = read_ending(unhex(kEnding));
@@ -268,7 +274,7 @@ TEST_CASE("what is out of its stated range is refused") {
     CHECK_FALSE(read_request(patched(kRequest, 4, "00")));            // asks for nothing
     CHECK_FALSE(read_request(patched(kRequest, 9, "ffff0002")));      // runs over chunk 65535
     CHECK_FALSE(read_done(patched(kDone, 2, "00020001")));            // a run that goes back
-    CHECK_FALSE(read_ending(patched(kEnding, 0, "02")));              // no such outcome
+    CHECK_FALSE(read_ending(patched(kEnding, 0, "03")));              // no such outcome
     CHECK_FALSE(read_end(patched(kEnd, 0, "00000000")));              // no block
 }
 
