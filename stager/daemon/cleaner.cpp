@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kNextAfter = std::chrono::milliseconds{1};
 
 void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
-    log.warn("a job's files can't be removed; remove them by hand",
+    log.warn("a job's files can't be removed now; it is tried again for an hour",
              {{"job", job_id}, {"why", why}});
 }
 
@@ -31,6 +31,7 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done
             services_.verdicts.forget(key);
         }
     }
+    left_.erase({job_id, step_id});
     enqueue(job_id, step_id, done);
     go_on();
 }
@@ -106,6 +107,7 @@ void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
     services_.loop.after(kNextAfter, [this] { go_on(); });
     if (!event.sentence.empty()) {
         warn_of(services_.log, ended.job_id, event.sentence);
+        left_.emplace(ended.job_id, ended.step_id);
     }
     if (ended.step_id != kWholeJob) {
         remove_empty_job(ended.job_id);

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ class Cleaner {
     /// stored verdicts, in the background; `on_done` comes from the loop, whether all went or
     /// not. Requires that no process of the job is at work in it.
     void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
+
+    /// Something of it could not be removed the last time.
+    [[nodiscard]] bool has_left(std::uint32_t job_id, std::uint32_t step_id) const {
+        return left_.contains({job_id, step_id});
+    }
 
     /// A removal that reads this user's cleanup lists is under way: a list that is made now may
     /// be missed.
@@ -57,7 +63,8 @@ class Cleaner {
 
     Services& services_;
     JobRoots& roots_;
-    std::map<std::uint32_t, std::deque<Removal>> queues_;  ///< By uid; the first is next.
+    std::map<std::uint32_t, std::deque<Removal>> queues_;     ///< By uid; the first is next.
+    std::set<std::pair<std::uint32_t, std::uint32_t>> left_;  ///< Job, step.
 };
 
 }  // namespace stage

@@ -7,6 +7,10 @@ namespace {
 
 /// Slurm's epilog waits so long at most.
 constexpr Duration kAnswerMax = std::chrono::seconds{2};
+/// What could not be removed is tried again after this, and then after four times as long each
+/// time: 10 s, 40 s, 3 min, 11 min, 43 min. The next sweep comes after that.
+constexpr Duration kAgainAfter = std::chrono::seconds{10};
+constexpr unsigned kTriesMax = 5;
 
 }  // namespace
 
@@ -32,8 +36,28 @@ void Endings::look(std::uint32_t job_id) {
 
 void Endings::on_removed(Name name) {
     tell(name);
+    const unsigned tries = endings_[name].tries;
     endings_.erase(name);
     unpark();
+    if (cleaner_.has_left(name.first, name.second) && tries < kTriesMax) {
+        services_.loop.after(kAgainAfter * (1U << (2 * tries)),
+                             [this, name, tries] { try_again(name, tries + 1); });
+    }
+}
+
+void Endings::try_again(Name name, unsigned tries) {
+    if (endings_.contains(name) || lives_again(name.first)) {
+        return;
+    }
+    endings_[name].tries = tries;
+    look(name.first);
+}
+
+/// A job that was requeued has the same id, and its files the same place.
+bool Endings::lives_again(std::uint32_t job_id) const {
+    return has_stage_(job_id) ||
+           std::ranges::any_of(services_.verdicts.all(),
+                               [job_id](const StageKey& key) { return key.job_id == job_id; });
 }
 
 void Endings::tell(Name name) {

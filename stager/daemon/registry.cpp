@@ -36,7 +36,8 @@ Registry::Registry(Services& services)
                cleaner_,
                [this](std::uint32_t job_id, std::uint32_t step_id) {
                    return has_process(job_id, step_id);
-               }},
+               },
+               [this](std::uint32_t job_id) { return is_here(job_id); }},
       sweep_{services,
              [this] { return roots_.current(); },
              [this](std::uint32_t job_id) { return is_here(job_id); },
