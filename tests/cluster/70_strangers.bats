@@ -61,7 +61,7 @@ log_has() { daemon_logs | grep -Eqi "$1"; }
   [ "$(lab on n3 stat -c %s /tmp/heard)" -gt 1000000 ]
   run ! lab on n3 grep -aq SECRET-OF-THE-FILE /tmp/heard
   lab on n1 rm -f /tmp/heard
-  lab on n3 rm -f /tmp/heard
+  lab on n3 bash -c 'pkill -u bob -f listen.py; while pgrep -u bob -f listen.py; do sleep 0.1; done; rm -f /tmp/heard'
   start_daemon n3
 }
 

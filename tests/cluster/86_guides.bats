@@ -33,6 +33,8 @@ messages() {
   input input.dat 200000
   install -d -o 2001 -g 2001 "$WORK/params"
   cp -p "$WORK/input.dat" "$WORK/params/p"
+  local i
+  for i in {1..9}; do cp -p "$WORK/input.dat" "$WORK/in.$i.dat"; done
   blocks guide-users.md > "$WORK/commands"
   [ "$(wc -l < "$WORK/commands")" -ge 9 ]
   local line
