@@ -278,9 +278,11 @@ fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
 fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/config
 fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,arrived_bytes attributes \
   cleanup_entry disk_error disk_io elf_needs empty_directory linker_cache manifest \
-  member_name planted_links removal target tree_index tree_node unpack_tree unpacker) \
+  archive_reader byte_stream decompression filtered_stream gzip_stream lz4_stream read_trouble \
+  zip_directory member_name planted_links removal target tree_index tree_node unpack_tree \
+  unpacker) \
   $(addprefix stager/daemon/,branches failures gather group group_links host_list lifecycle \
-  outcome plan slurm_codec tree tree_message) $(addprefix stager/,cache/content \
+  group_ports outcome plan slurm_codec tree tree_message) $(addprefix stager/,cache/content \
   cache/part_note cache/sha256 cli/launch_words cli/launcher link/frame_seal link/handshake \
   spawn/cleanup_lists spawn/event spawn/request worker/setup worker/setup_socket \
   worker/stranger_fd) $(addprefix pmix/,business_card host_message hello host_file))

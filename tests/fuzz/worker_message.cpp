@@ -89,6 +89,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                                 .culprit = Rank{0},
                                 .paths = {"/var/spool/stagecast/4711/a", ""},
                                 .library_directories = {"/tmp/prog_libs/"},
+                                .directories = {"/tmp/d"},
                                 .statistics = "{\"bytes\":1048576}"};
     return {
         {"setup", down(full_setup())},
