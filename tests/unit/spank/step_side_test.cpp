@@ -3,32 +3,11 @@
 #include "spank/daemon_talk.h"
 #include "spank/names.h"
 #include "tests/unit/spank/fake_daemon.h"
-#include "tests/unit/spank/fake_host.h"
+#include "tests/unit/spank/step_host.h"
 
 #include <catch2/catch.hpp>
 
 using namespace stage;
-
-namespace {
-
-FakeHost step_host(std::uint32_t step = 0) {
-    FakeHost host{Context::remote};
-    host.items = {{Item::job_id, 7},
-                  {Item::step_id, step},
-                  {Item::uid, 2001},
-                  {Item::gid, 2002},
-                  {Item::node_id, 0},
-                  {Item::node_count, 2},
-                  {Item::restart, 0},
-                  {Item::task, 0}};
-    host.process["SLURMD_NODENAME"] = "n3";
-    host.job["SLURM_RESTART_COUNT"] = "1";
-    host.job["SLURM_STEP_NODELIST"] = "n[3-4]";
-    host.job["SLURM_STEP_NUM_NODES"] = "2";
-    return host;
-}
-
-}  // namespace
 
 TEST_CASE("a step without the option asks nobody and starts") {
     FakeHost host = step_host();
