@@ -13,7 +13,7 @@ def of_existing(flag, is_directory, prior):
     if prior == "others":  # another user's, in a directory that everybody may write
         return "fail"
     if prior == "open":  # everybody may write it
-        return "placed" if flag == "overwrite" and not is_directory else "fail"
+        return "placed" if flag == "overwrite" else "fail"
     if prior == "two-names":
         return "any" if is_directory and flag else "placed" if flag == "overwrite" else "fail"
     if prior == "same" and not is_directory:
