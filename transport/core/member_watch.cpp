@@ -114,7 +114,8 @@ std::optional<Accusation> MemberWatch::poll(Instant now,
                    "network of this node fails"};
     }
     if (others > 0) {
-        first->why += " (and " + std::to_string(others) + " more nodes)";
+        first->why +=
+            " (and " + std::to_string(others) + (others == 1 ? " more node)" : " more nodes)");
     }
     return first;
 }

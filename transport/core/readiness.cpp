@@ -179,7 +179,8 @@ std::optional<Accusation> Readiness::accuse(Instant now) const {
         "data ports (DataPortRange, UDP) are closed in a firewall, packets of the interfaces' "
         "MTU are dropped, or stagecast ended there";
     if (absent > 1) {
-        why += " (and " + std::to_string(absent - 1) + " more nodes)";
+        why += " (and " + std::to_string(absent - 1) +
+               (absent == 2 ? " more node)" : " more nodes)");
     }
     return Accusation{.rank = *ready_.first_absent(), .why = std::move(why)};
 }

@@ -56,7 +56,7 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
         REQUIRE(named);
         CHECK(named->rank == rank(1));
         CHECK(named->why.find("nothing was heard") != std::string::npos);
-        CHECK(named->why.find("(and 1 more nodes)") != std::string::npos);
+        CHECK(named->why.find("(and 1 more node)") != std::string::npos);
     }
     SECTION("nobody is heard: the source itself is deaf") {
         const auto named = at(milliseconds{16'100}, 50);
@@ -159,7 +159,7 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     REQUIRE(named);
     CHECK(named->rank == rank(2));
     CHECK(named->why.find("no datagram passes") == 0);
-    CHECK(named->why.find("(and 1 more nodes)") != std::string::npos);
+    CHECK(named->why.find("(and 1 more node)") != std::string::npos);
     CHECK(offer->awaited.size() == 1);  // 1, 2 and 3
     readiness.poll(kStart + milliseconds{2}, out);
     const auto second = wire::read_offer(drained(out).at(0).body);
