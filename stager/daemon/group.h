@@ -14,6 +14,7 @@
 #include "stager/daemon/gather.h"
 #include "stager/daemon/tree_message.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,6 +34,10 @@ struct GroupTimes {
     /// Without a parent, until this node decides for itself.
     [[nodiscard]] Duration orphan_max() const {
         return branch.silence_max + 2 * branch.connect_max;
+    }
+    /// The same where it was the root that hung up, which nobody replaces.
+    [[nodiscard]] Duration rootless_max() const {
+        return std::min(3 * branch.connect_max, orphan_max());
     }
 };
 

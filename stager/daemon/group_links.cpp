@@ -68,7 +68,7 @@ void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
     notice_pause(now);
     if (above_ == Above::up && rank == parent_) {
         above_ = Above::lost;
-        parent_until_ = now + times_.orphan_max();
+        parent_until_ = now + (rank == Rank{0} ? times_.rootless_max() : times_.orphan_max());
         return;
     }
     branches_.on_down(now, rank, why);
