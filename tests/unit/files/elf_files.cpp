@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 namespace stage::test {
