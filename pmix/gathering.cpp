@@ -1,6 +1,6 @@
 #include "pmix/gathering.h"
 
-#include <sys/random.h>
+#include "transport/base/random_value.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,11 +14,6 @@ constexpr std::size_t kMaxStrangers = 64;
 constexpr std::chrono::seconds kCardMax{5};
 constexpr std::chrono::milliseconds kLookAround{500};
 constexpr std::size_t kMaxNamed = 4;
-
-void draw(HelloNonce& nonce) {
-    const ssize_t drawn = ::getrandom(nonce.data(), nonce.size(), 0);
-    invariant(drawn == static_cast<ssize_t>(nonce.size()), "the kernel has randomness");
-}
 
 }  // namespace
 
@@ -85,10 +80,9 @@ void Gathering::welcome(const UniqueFd& listener) {
     }
     Guest guest{.stream = MessageStream{std::move(visitor->socket), kMaxHelloBytes},
                 .from = visitor->from,
-                .nonce = {},
+                .nonce = random_value<HelloNonce>(),
                 .card_until = Waiting::Clock::now() + kCardMax,
                 .rank = {}};
-    draw(guest.nonce);
     guest.stream.say(encode_challenge(guest.nonce));
     if (guest.stream.write()) {
         guests_.push_back(std::move(guest));

@@ -1,9 +1,9 @@
 #include "pmix/key_credential.h"
 
 #include "pmix/freed.h"
+#include "transport/base/random_value.h"
 
 #include <munge.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,10 +30,7 @@ constexpr const char* kGroupKey = "the group's key";
 }  // namespace
 
 CardKey draw_card_key() {
-    CardKey key{};
-    const ssize_t drawn = ::getrandom(key.data(), key.size(), 0);
-    invariant(drawn == static_cast<ssize_t>(key.size()), "the kernel has randomness");
-    return key;
+    return random_value<CardKey>();
 }
 
 Result<std::string> seal_for_own_uid(Bytes bytes, const std::string& what) {

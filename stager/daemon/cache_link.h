@@ -6,6 +6,7 @@
 
 #include "stager/daemon/node_cache.h"
 #include "stager/worker/setup.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <functional>
 

@@ -1,6 +1,10 @@
 #include "stager/daemon/cleaner.h"
 
+#include "stager/daemon/children.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/verdict_store.h"
 #include "stager/spawn/cleanup_lists.h"
+#include "transport/base/log.h"
 
 #include <fcntl.h>
 #include <unistd.h>

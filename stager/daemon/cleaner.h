@@ -11,6 +11,8 @@
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/job_roots.h"
 #include "stager/daemon/services.h"
+#include "stager/spawn/request.h"
+#include "stager/spawn/spawner.h"
 
 #include <deque>
 #include <functional>

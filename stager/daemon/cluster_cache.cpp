@@ -1,6 +1,11 @@
 #include "stager/daemon/cluster_cache.h"
 
 #include "stager/daemon/lease_keeper.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/node_cache.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 #include <utility>

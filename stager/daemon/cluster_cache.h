@@ -9,6 +9,7 @@
 #include "stager/daemon/cache_peers.h"
 #include "stager/daemon/driven_link.h"
 #include "stager/daemon/keepers.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/tree_message.h"
 
 #include <list>

@@ -1,6 +1,9 @@
 #include "stager/daemon/daemon.h"
 
 #include "stager/config/reload.h"
+#include "stager/daemon/children.h"
+#include "stager/daemon/data_ports.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/push_rules.h"
 #include "stager/daemon/reporter.h"
 #include "stager/daemon/run_directory.h"
@@ -122,7 +125,11 @@ Status Daemon::open_children(Spawner spawner) {
                                .verdicts = *verdicts_,
                                .links = links_,
                                .credentials = munge_->client(),
-                               .cache = *cache_});
+                               .cache = *cache_,
+                               .closers = closers_,
+                               .places = places_,
+                               .push_permits = push_permits_,
+                               .ports = ports_});
     hold_ports();
     cluster_cache_.emplace(*services_);
     lease_keeper_.emplace(*services_);

@@ -5,6 +5,7 @@
 
 #include "stager/daemon/cluster_cache.h"
 #include "stager/daemon/control_server.h"
+#include "stager/daemon/data_ports.h"
 #include "stager/daemon/examiner.h"
 #include "stager/daemon/far_report.h"
 #include "stager/daemon/incoming.h"
@@ -12,9 +13,12 @@
 #include "stager/daemon/lender.h"
 #include "stager/daemon/metrics.h"
 #include "stager/daemon/munge_driver.h"
+#include "stager/daemon/push_permits.h"
 #include "stager/daemon/pushes.h"
 #include "stager/daemon/registry.h"
 #include "stager/daemon/services.h"
+#include "stager/daemon/stage_places.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <functional>
 #include <memory>
@@ -73,6 +77,10 @@ class Daemon {
     std::unique_ptr<HostPool> hosts_;
     std::optional<MungeDriver> munge_;
     std::optional<NodeCache> cache_;
+    UserClosers closers_;
+    StagePlaces places_;
+    PushPermits push_permits_;
+    DataPorts ports_;
     std::optional<Services> services_;
     std::optional<ClusterCache> cluster_cache_;
     std::optional<LeaseKeeper> lease_keeper_;

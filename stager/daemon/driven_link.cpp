@@ -1,5 +1,7 @@
 #include "stager/daemon/driven_link.h"
 
+#include "stager/daemon/loop.h"
+
 #include <sys/epoll.h>
 
 namespace stage {

@@ -1,5 +1,8 @@
 #include "stager/daemon/endings.h"
 
+#include "stager/daemon/loop.h"
+#include "stager/daemon/verdict_store.h"
+
 #include <algorithm>
 
 namespace stage {

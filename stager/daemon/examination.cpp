@@ -1,6 +1,11 @@
 #include "stager/daemon/examination.h"
 
+#include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/worker_order.h"
+#include "stager/worker/stranger_fd.h"
+#include "transport/base/log.h"
 
 #include <utility>
 

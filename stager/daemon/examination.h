@@ -4,6 +4,7 @@
 // and tells what that one said.
 #pragma once
 
+#include "stager/daemon/loop.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/worker_process.h"
 

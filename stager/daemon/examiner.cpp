@@ -1,6 +1,9 @@
 #include "stager/daemon/examiner.h"
 
+#include "stager/daemon/loop.h"
+#include "stager/daemon/push_permits.h"
 #include "stager/daemon/push_rules.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,6 +8,7 @@
 
 #include "stager/daemon/driven_link.h"
 #include "stager/daemon/examination.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/slurm_asker.h"
 #include "stager/daemon/tree_message.h"
 

@@ -1,5 +1,7 @@
 #include "stager/daemon/failure_notice.h"
 
+#include "transport/base/log.h"
+
 namespace stage {
 namespace {
 

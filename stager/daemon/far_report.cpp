@@ -1,5 +1,9 @@
 #include "stager/daemon/far_report.h"
 
+#include "stager/daemon/loop.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+
 #include <utility>
 
 namespace stage {

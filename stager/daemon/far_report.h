@@ -6,6 +6,7 @@
 #pragma once
 
 #include "stager/daemon/driven_link.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/slurm_asker.h"
 #include "stager/daemon/tree_message.h"
 

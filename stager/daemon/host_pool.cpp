@@ -1,6 +1,7 @@
 #include "stager/daemon/host_pool.h"
 
 #include "stager/daemon/job_directory.h"
+#include "stager/daemon/loop.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

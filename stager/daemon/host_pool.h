@@ -6,6 +6,7 @@
 // none at all, until the daemon starts anew: stages then exchange their cards over the daemons.
 #pragma once
 
+#include "stager/daemon/loop.h"
 #include "stager/daemon/pmix_host.h"
 #include "transport/base/log.h"
 

@@ -1,5 +1,11 @@
 #include "stager/daemon/incoming.h"
 
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+#include "transport/base/log.h"
+
 #include <sys/epoll.h>
 
 #include <algorithm>

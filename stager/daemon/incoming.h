@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stager/daemon/driven_link.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/tree_message.h"
 #include "stager/link/listener.h"

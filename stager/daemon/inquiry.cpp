@@ -1,6 +1,9 @@
 #include "stager/daemon/inquiry.h"
 
+#include "stager/daemon/loop.h"
 #include "stager/daemon/tree_message.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
 
 #include <array>
 #include <utility>

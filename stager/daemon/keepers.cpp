@@ -1,6 +1,8 @@
 #include "stager/daemon/keepers.h"
 
 #include "stager/cache/keeper_choice.h"
+#include "stager/daemon/loop.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 

@@ -1,5 +1,9 @@
 #include "stager/daemon/lease_keeper.h"
 
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "transport/base/log.h"
+
 #include <utility>
 
 namespace stage {

@@ -8,6 +8,7 @@
 #include "stager/cache/fair_places.h"
 #include "stager/cache/node_leases.h"
 #include "stager/daemon/driven_link.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/tree_message.h"
 

@@ -1,6 +1,11 @@
 #include "stager/daemon/lender.h"
 
+#include "stager/daemon/children.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/node_cache.h"
 #include "stager/spawn/descriptors.h"
+#include "transport/base/log.h"
+#include "transport/base/random_value.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -7,6 +7,7 @@
 
 #include "stager/cache/copier.h"
 #include "stager/daemon/driven_link.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/tree_message.h"
 

@@ -1,7 +1,11 @@
 #include "stager/daemon/metrics.h"
 
 #include "stager/control/message.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/stage_places.h"
 #include "transport/base/installation.h"
+#include "transport/base/log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -6,6 +6,7 @@
 // Names and labels are fixed, so no job and no user can add a series.
 #pragma once
 
+#include "stager/daemon/loop.h"
 #include "stager/daemon/services.h"
 
 #include <string>

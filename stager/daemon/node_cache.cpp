@@ -1,6 +1,7 @@
 #include "stager/daemon/node_cache.h"
 
 #include "stager/daemon/cache_directory.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <algorithm>
 #include <array>

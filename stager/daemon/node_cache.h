@@ -27,6 +27,7 @@
 #include "stager/daemon/counters.h"
 #include "stager/daemon/loop.h"
 #include "stager/worker/setup.h"
+#include "stager/worker/stranger_fd.h"
 #include "transport/base/log.h"
 
 #include <functional>

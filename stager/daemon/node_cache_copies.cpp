@@ -3,6 +3,7 @@
 // What a worker or another node says of a file's length is only a word until a copier has read
 // as much. Entries of others go for what is about to be written, not for what is claimed.
 #include "stager/cache/copier.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/node_cache.h"
 #include "stager/spawn/descriptors.h"
 

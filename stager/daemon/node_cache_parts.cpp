@@ -6,6 +6,7 @@
 // come.
 #include "stager/cache/part_copy.h"
 #include "stager/daemon/node_cache.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <ctime>
 #include <utility>

@@ -1,5 +1,6 @@
 // What the cache has to do with those of other nodes.
 #include "stager/daemon/node_cache.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <utility>
 #include <vector>

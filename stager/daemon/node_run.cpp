@@ -1,7 +1,14 @@
 #include "stager/daemon/node_run.h"
 
 #include "pmix/business_card.h"
+#include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/host_pool.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/node_cache.h"
 #include "stager/daemon/worker_order.h"
+#include "stager/worker/stranger_fd.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 #include <utility>

@@ -9,6 +9,8 @@
 
 #include "stager/daemon/cache_link.h"
 #include "stager/daemon/data_sockets.h"
+#include "stager/daemon/host_pool.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/outside.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/worker_order.h"

@@ -1,8 +1,11 @@
 // Where does a run's worker write, and by what does it talk? The part of NodeRun that makes the
 // job's directory and opens the sockets.
+#include "stager/daemon/data_ports.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/job_roots.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/node_run.h"
+#include "stager/daemon/verdict_store.h"
 
 #include <cerrno>
 #include <utility>

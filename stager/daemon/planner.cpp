@@ -2,7 +2,11 @@
 
 #include "stager/control/name_pattern.h"
 #include "stager/control/spec_list.h"
+#include "stager/daemon/data_ports.h"
 #include "stager/daemon/host_list.h"
+#include "stager/daemon/host_pool.h"
+#include "stager/daemon/loop.h"
+#include "transport/base/random_value.h"
 
 #include <algorithm>
 #include <array>

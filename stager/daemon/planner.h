@@ -12,6 +12,7 @@
 // within the site's limits.
 #pragma once
 
+#include "stager/daemon/data_ports.h"
 #include "stager/daemon/plan.h"
 #include "stager/daemon/slurm_asker.h"
 

@@ -3,8 +3,11 @@
 #include "stager/control/push_key.h"
 #include "stager/control/spec_list.h"
 #include "stager/daemon/host_list.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/planner.h"
 #include "stager/daemon/push_rules.h"
+#include "stager/link/link.h"
+#include "transport/base/log.h"
 
 #include <unistd.h>
 

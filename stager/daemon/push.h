@@ -9,9 +9,11 @@
 
 #include "stager/daemon/canvass.h"
 #include "stager/daemon/examination.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/plan.h"
 #include "stager/daemon/slurm_asker.h"
 #include "stager/daemon/stage.h"
+#include "transport/base/random_value.h"
 
 #include <functional>
 #include <memory>

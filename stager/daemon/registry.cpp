@@ -1,8 +1,14 @@
 #include "stager/daemon/registry.h"
 
+#include "stager/daemon/counters.h"
 #include "stager/daemon/local_steps.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/push_permits.h"
 #include "stager/daemon/push_rules.h"
+#include "stager/daemon/verdict_store.h"
+#include "stager/link/link.h"
 #include "transport/base/installation.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 

@@ -4,25 +4,28 @@
 #pragma once
 
 #include "stager/config/config.h"
-#include "stager/daemon/children.h"
-#include "stager/daemon/counters.h"
-#include "stager/daemon/data_ports.h"
-#include "stager/daemon/host_pool.h"
-#include "stager/daemon/loop.h"
-#include "stager/daemon/node_cache.h"
-#include "stager/daemon/push_permits.h"
-#include "stager/daemon/stage_places.h"
-#include "stager/daemon/verdict_store.h"
-#include "stager/link/link.h"
-#include "transport/base/log.h"
-
-#include <sys/random.h>
+#include "stager/control/message.h"
+#include "transport/base/units.h"
 
 #include <deque>
 #include <string>
 #include <unordered_map>
 
 namespace stage {
+
+class Children;
+class Credentials;
+class DataPorts;
+class HostPool;
+class Logger;
+class Loop;
+class NodeCache;
+class PushPermits;
+class StagePlaces;
+class UserClosers;
+class VerdictStore;
+struct Counters;
+struct LinkPolicy;
 
 /// The spawner's roles, by number.
 inline constexpr std::uint32_t kRoleMunge = 0;
@@ -49,24 +52,15 @@ struct Services {
     LinkPolicy& links;
     Credentials& credentials;
     NodeCache& cache;
+    UserClosers& closers;
+    StagePlaces& places;
+    PushPermits& push_permits;
+    DataPorts& ports;
     std::unordered_map<std::string, std::string>
         addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
     std::unordered_map<std::string, Instant>
         addressed{};  ///< When it did so; a node that could not be reached is left out.
     std::deque<EndedStage> ended{};
-    UserClosers closers{};
-    StagePlaces places{};
-    PushPermits push_permits{};
-    DataPorts ports{};
 };
-
-/// Fresh from getrandom(): keys, ids, draws.
-template <class Value>
-[[nodiscard]] Value random_value() {
-    Value value{};
-    const auto count = ::getrandom(&value, sizeof value, 0);
-    invariant(count == static_cast<ssize_t>(sizeof value), "the kernel gives random bytes");
-    return value;
-}
 
 }  // namespace stage

@@ -1,5 +1,8 @@
 #include "stager/daemon/slurm_asker.h"
 
+#include "stager/daemon/children.h"
+#include "stager/daemon/loop.h"
+
 #include <sys/epoll.h>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 // comes when it comes, or a sentence when its time is over.
 #pragma once
 
+#include "stager/daemon/loop.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/slurm_query.h"
 

@@ -1,8 +1,12 @@
 #include "stager/daemon/stage.h"
 
 #include "stager/control/spec_list.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/outcome.h"
 #include "stager/daemon/outside.h"
+#include "stager/daemon/stage_places.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,13 @@
 // What is done once the group's verdict is known here? The part of Stage that remembers it and
 // tells.
+#include "stager/daemon/counters.h"
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/job_roots.h"
 #include "stager/daemon/library_directories.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/stage.h"
+#include "stager/daemon/verdict_store.h"
+#include "transport/base/log.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -1,5 +1,10 @@
 #include "stager/daemon/stage_links.h"
 
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+
 #include <utility>
 
 namespace stage {

@@ -1,5 +1,6 @@
 // How far is a stage, where did its time go? The part of Stage that tells those who ask.
 #include "stager/daemon/json_text.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/outcome.h"
 #include "stager/daemon/stage.h"
 

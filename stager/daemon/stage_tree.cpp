@@ -1,7 +1,11 @@
 // How does a stage talk with the other nodes? The part of Stage between its links and its
 // group.
 #include "pmix/business_card.h"
+#include "stager/daemon/counters.h"
+#include "stager/daemon/data_ports.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/stage.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 #include <utility>

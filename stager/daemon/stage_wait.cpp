@@ -2,7 +2,10 @@
 // does.
 #include "stager/control/amount.h"
 #include "stager/daemon/host_list.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/stage.h"
+#include "stager/daemon/stage_places.h"
+#include "transport/base/log.h"
 
 #include <algorithm>
 #include <utility>

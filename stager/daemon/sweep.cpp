@@ -1,6 +1,11 @@
 #include "stager/daemon/sweep.h"
 
+#include "stager/daemon/counters.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/verdict_store.h"
 #include "stager/spawn/cleanup_lists.h"
+#include "transport/base/log.h"
+#include "transport/base/random_value.h"
 
 #include <algorithm>
 #include <cstdlib>

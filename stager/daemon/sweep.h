@@ -9,6 +9,7 @@
 #pragma once
 
 #include "stager/daemon/job_directory.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/slurm_asker.h"
 
 #include <functional>

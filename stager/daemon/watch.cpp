@@ -1,5 +1,8 @@
 #include "stager/daemon/watch.h"
 
+#include "stager/daemon/loop.h"
+#include "transport/base/random_value.h"
+
 #include <algorithm>
 
 namespace stage {

@@ -11,6 +11,7 @@
 // as it began.
 #pragma once
 
+#include "stager/daemon/loop.h"
 #include "stager/daemon/slurm_asker.h"
 
 #include <functional>

@@ -9,6 +9,7 @@
 #include "stager/daemon/counters.h"
 #include "stager/daemon/loop.h"
 #include "stager/worker/setup.h"
+#include "stager/worker/stranger_fd.h"
 
 #include <functional>
 #include <memory>

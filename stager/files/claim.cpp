@@ -1,5 +1,7 @@
 #include "stager/files/claim.h"
 
+#include "stager/files/file_names.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -109,12 +109,6 @@ bool lies_as_laid_out(const Manifest& manifest) {
 
 }  // namespace
 
-bool is_plain_name(std::string_view name) {
-    return !name.empty() && name.size() <= kMaxFileNameBytes && name != "." && name != ".." &&
-           name.find('/') == std::string_view::npos &&
-           name.find('\0') == std::string_view::npos;
-}
-
 std::uint32_t ManifestEntry::index_blocks() const {
     return static_cast<std::uint32_t>(blocks_for(index_bytes));
 }

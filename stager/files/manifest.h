@@ -19,6 +19,7 @@
 #pragma once
 
 #include "stager/cache/source_stamp.h"
+#include "stager/files/file_names.h"
 #include "transport/base/codec.h"
 #include "transport/base/result.h"
 #include "transport/base/units.h"
@@ -34,7 +35,6 @@ namespace stage {
 inline constexpr std::size_t kManifestHeadBytes = 20;
 inline constexpr std::size_t kMaxManifestBytes = 128U << 20U;
 inline constexpr std::size_t kMaxManifestEntries = 1U << 18U;
-inline constexpr std::size_t kMaxFileNameBytes = 255;           ///< NAME_MAX.
 inline constexpr std::size_t kMaxTreeIndexBytes = 256U << 20U;  ///< Of one tree.
 
 struct FileTime {
@@ -111,9 +111,6 @@ struct Manifest {
 
 /// Fails on anything but exactly one manifest whose entries lie as lay_out() puts them.
 [[nodiscard]] Result<Manifest> decode_manifest(Bytes bytes);
-
-/// A name in a directory: no slash, not "." or "..".
-[[nodiscard]] bool is_plain_name(std::string_view name);
 
 /// Where a block of a file or tree lies.
 struct BlockPlace {

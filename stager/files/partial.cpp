@@ -1,6 +1,7 @@
 #include "stager/files/partial.h"
 
 #include "stager/files/disk_io.h"
+#include "stager/files/file_names.h"
 #include "stager/files/target.h"
 
 #include <fcntl.h>

@@ -4,9 +4,8 @@
 #include "stager/files/cleanup_entry.h"
 #include "stager/files/disk_io.h"
 #include "stager/files/empty_directory.h"
-#include "stager/files/manifest.h"
+#include "stager/files/file_names.h"
 #include "stager/files/planted_links.h"
-#include "stager/files/target.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

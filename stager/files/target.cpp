@@ -1,12 +1,11 @@
 #include "stager/files/target.h"
 
+#include "stager/files/file_names.h"
 #include "transport/base/checksum.h"
 #include "transport/base/codec.h"
-#include "transport/base/hex.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,34 +14,8 @@
 
 namespace stage {
 
-std::string hidden_name(const std::string& name, std::string_view tail) {
-    const std::size_t room = kMaxFileNameBytes - 1 - std::min(tail.size(), std::size_t{100});
-    if (name.size() <= room) {
-        return '.' + name + std::string{tail};
-    }
-    // Long names may differ in their ends alone.
-    const Digest128 digest = xxh3_128(as_bytes(name));
-    const std::string mark = '~' + to_hex(Bytes{digest}.first(8));
-    return '.' + name.substr(0, room - mark.size()) + mark + std::string{tail};
-}
-
 std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
     return hidden_name(name, ".stagecast." + writer.job + '.' + std::to_string(rank));
-}
-
-bool is_of_another(int directory, const std::string& name) {
-    struct stat there {};
-    return ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           there.st_uid != ::geteuid();
-}
-
-std::string free_name(int directory, const std::string& temporary) {
-    if (!is_of_another(directory, temporary)) {
-        return temporary;
-    }
-    std::array<std::byte, 8> end{};
-    static_cast<void>(!::getrandom(end.data(), end.size(), 0));
-    return temporary + '.' + to_hex(end);
 }
 
 bool is_at_work(int directory, const std::string& temporary, uid_t owner) {

@@ -55,19 +55,10 @@ struct TargetNeeds {
     std::uint64_t inodes = 0;
 };
 
-/// '.', the name and the tail; where that is too long for a file system, the name's beginning
-/// and a digest of all of it. Requires a tail of no more than 100 bytes.
-[[nodiscard]] std::string hidden_name(const std::string& name, std::string_view tail);
-
 /// ".NAME.stagecast.JOB.RANK", as hidden_name() has it.
 [[nodiscard]] std::string temporary_name(const std::string& name,
                                          const Writer& writer,
                                          std::uint32_t rank);
-
-/// `directory` has an entry of that name that belongs to another user.
-[[nodiscard]] bool is_of_another(int directory, const std::string& name);
-/// `temporary`, or, where another user has that name in `directory`, one with a random end.
-[[nodiscard]] std::string free_name(int directory, const std::string& temporary);
 
 /// `directory` has a file of that temporary name and this owner whose writer lives: it holds
 /// the lock.

@@ -3,6 +3,7 @@
 #include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/disk_io.h"
+#include "stager/files/file_names.h"
 #include "stager/files/holes.h"
 #include "stager/files/planted.h"
 

@@ -8,7 +8,7 @@
 //
 // The temporary name, ".NAME.stagecast.JOB.RANK", tells who is at work. A member of the same
 // job seen at work in "its own" directory means that the directory is shared. Where another
-// user has that name, this file has another (free_name() in target.h).
+// user has that name, this file has another (free_name() in file_names.h).
 //
 // What is resumable has another, which the next time finds again (partial.h). What is noted has
 // a note behind its bytes until they are whole.

@@ -3,6 +3,7 @@
 #include "stager/files/attributes.h"
 #include "stager/files/disk_error.h"
 #include "stager/files/empty_directory.h"
+#include "stager/files/file_names.h"
 #include "stager/files/planted.h"
 #include "stager/files/tree_walk.h"
 

@@ -1,8 +1,9 @@
 #include "stager/link/link.h"
 
+#include "transport/base/random_value.h"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,13 +12,6 @@
 
 namespace stage {
 namespace {
-
-template <class Array>
-void draw(Array& array) {
-    // Up to 256 bytes come whole once the kernel's pool is ready, and daemons start after that.
-    const ssize_t got = ::getrandom(array.data(), array.size(), 0);
-    invariant(got == static_cast<ssize_t>(array.size()), "the kernel gives random bytes");
-}
 
 void set_option(int fd, int level, int name, int value) {
     // Comforts, not needs: a kernel without one of them still carries the link.
@@ -32,10 +26,7 @@ bool take_privileged_port(int fd, int family) {
     // A service that comes later can listen there all the same, and a port whose last
     // connection went elsewhere can be used again at once.
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    std::array<std::byte, 2> drawn{};
-    draw(drawn);
-    const unsigned begin =
-        std::to_integer<unsigned>(drawn[0]) << 8U | std::to_integer<unsigned>(drawn[1]);
+    const unsigned begin = random_value<std::uint16_t>();
     for (unsigned tries = 0; tries < kCount; ++tries) {
         const auto port = static_cast<std::uint16_t>(kFirst + (begin + tries) % kCount);
         sockaddr_in6 any6{};
@@ -76,8 +67,8 @@ Link::Link(Maker,
     : policy_{policy},
       credentials_{credentials},
       handshake_{[&start] {
-          draw(start.secret);
-          draw(start.nonce);
+          start.secret = random_value<decltype(start.secret)>();
+          start.nonce = random_value<decltype(start.nonce)>();
           return std::move(start);
       }()},
       address_{address} {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "stager/cache/copier.h"
+#include "stager/daemon/children.h"
+#include "stager/daemon/loop.h"
 #include "stager/daemon/node_cache.h"
+#include "stager/worker/stranger_fd.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 

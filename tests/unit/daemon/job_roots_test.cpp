@@ -3,6 +3,7 @@
 
 #include "stager/daemon/job_directory.h"
 #include "stager/daemon/registry.h"
+#include "stager/daemon/verdict_store.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
 

@@ -2,6 +2,7 @@
 #include "stager/daemon/lender.h"
 
 #include "stager/cache/store.h"
+#include "stager/daemon/node_cache.h"
 #include "tests/unit/daemon/services_world.h"
 
 #include <catch2/catch.hpp>

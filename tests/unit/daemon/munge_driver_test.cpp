@@ -1,6 +1,7 @@
 // Is munge's helper replaced without harm to anybody else?
 #include "stager/daemon/munge_driver.h"
 
+#include "stager/daemon/children.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
 

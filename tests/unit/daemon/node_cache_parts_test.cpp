@@ -1,6 +1,7 @@
 // What is kept of a stage that was broken off, for whom, and how long?
 #include "stager/cache/part_copy.h"
 #include "stager/daemon/cache_link.h"
+#include "stager/worker/stranger_fd.h"
 #include "tests/unit/daemon/cache_world.h"
 
 #include <catch2/catch.hpp>

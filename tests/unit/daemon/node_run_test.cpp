@@ -2,6 +2,7 @@
 #include "stager/daemon/node_run.h"
 
 #include "pmix/host_message.h"
+#include "stager/daemon/host_pool.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
 

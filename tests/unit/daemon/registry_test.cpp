@@ -2,6 +2,7 @@
 #include "stager/daemon/registry.h"
 
 #include "stager/daemon/plan.h"
+#include "stager/daemon/verdict_store.h"
 #include "stager/link/listener.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"

@@ -2,7 +2,12 @@
 // borrow, without munge, PMIx or Slurm. As root.
 #pragma once
 
+#include "stager/daemon/children.h"
+#include "stager/daemon/data_ports.h"
+#include "stager/daemon/loop.h"
+#include "stager/daemon/push_permits.h"
 #include "stager/daemon/services.h"
+#include "stager/daemon/stage_places.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/link/link_world.h"
@@ -55,7 +60,11 @@ class ServicesWorld {
                                   .verdicts = *verdicts_,
                                   .links = links,
                                   .credentials = munge,
-                                  .cache = *cache_});
+                                  .cache = *cache_,
+                                  .closers = closers_,
+                                  .places = places_,
+                                  .push_permits = permits_,
+                                  .ports = ports_});
     }
     ServicesWorld(const ServicesWorld&) = delete;
     ServicesWorld& operator=(const ServicesWorld&) = delete;
@@ -78,6 +87,10 @@ class ServicesWorld {
     std::optional<VerdictStore> verdicts_;
     std::unique_ptr<HostPool> hosts_;
     std::optional<NodeCache> cache_;
+    UserClosers closers_;
+    StagePlaces places_;
+    PushPermits permits_;
+    DataPorts ports_;
 
   public:
     std::optional<Services> services;  ///< Of all of the above.

@@ -1,6 +1,7 @@
 // Which jobs' files does the sweep remove, and whose may it never touch?
 #include "stager/daemon/sweep.h"
 
+#include "stager/daemon/verdict_store.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
 #include "transport/base/codec.h"

@@ -1,8 +1,12 @@
 // Can a user's worker keep the daemon from everything else?
 #include "stager/daemon/worker_process.h"
 
+#include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
+#include "stager/worker/stranger_fd.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/worker/lingering_stream.h"
+#include "transport/base/log.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,7 @@
 // What does a destination answer on good and bad days?
 #include "stager/files/target_file.h"
 
+#include "stager/files/file_names.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
