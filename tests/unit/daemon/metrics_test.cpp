@@ -1,4 +1,5 @@
 // Is what we export what Prometheus reads?
+#include "stager/daemon/counters.h"
 #include "stager/daemon/metrics.h"
 
 #include <catch2/catch.hpp>

@@ -3,11 +3,15 @@
 #pragma once
 
 #include "stager/daemon/children.h"
+#include "stager/daemon/counters.h"
 #include "stager/daemon/data_ports.h"
+#include "stager/daemon/host_pool.h"
 #include "stager/daemon/loop.h"
+#include "stager/daemon/node_cache.h"
 #include "stager/daemon/push_permits.h"
 #include "stager/daemon/services.h"
 #include "stager/daemon/stage_places.h"
+#include "stager/daemon/verdict_store.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/link/link_world.h"
