@@ -18,6 +18,8 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
+#include <system_error>
 
 namespace stage {
 namespace {
@@ -45,8 +47,7 @@ std::string working_directory() {
     return ::getcwd(room.data(), room.size()) == nullptr ? "/" : room.c_str();
 }
 
-int run(const std::vector<std::string>& arguments, bool under_daemon) {
-    const Logger log = Logger::to_stderr("stagecast-worker", LogLevel::info);
+int run(const Logger& log, const std::vector<std::string>& arguments, bool under_daemon) {
     Result<Interrupts> interrupts = Interrupts::make();
     if (!interrupts) {
         log.error("the worker can't begin", {{"why", interrupts.error().sentence()}});
@@ -86,5 +87,16 @@ int main(int argc, char** argv) {
         static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
     }
     const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
-    return stage::run(arguments, under_daemon);
+    const auto log = stage::Logger::to_stderr("stagecast-worker", stage::LogLevel::info);
+    // The user may have no more processes (RLIMIT_NPROC counts threads), or no more memory.
+    try {
+        return stage::run(log, arguments, under_daemon);
+    } catch (const std::system_error& failed) {
+        log.error("the worker can't start a thread; does the user have too many processes "
+                  "(ulimit -u)?",
+                  {{"why", failed.code().message()}});
+    } catch (const std::bad_alloc&) {
+        log.error("the worker has no more memory");
+    }
+    return EX_OSERR;
 }
