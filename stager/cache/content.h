@@ -2,7 +2,7 @@
 //
 // Two digests over the same blocks of 1 MiB. `key` is a tree of SHA-256: nobody can make
 // another file that has it, so it names what the node cache holds. `sum` is what every staging
-// computes anyway (docs/PROTOCOL.md, 4): XXH3-128 over the blocks' leaves, ten times as fast,
+// computes anyway (docs/protocol, 4): XXH3-128 over the blocks' leaves, ten times as fast,
 // which tells whether a copy is still what was put there.
 //
 //     leaf = SHA-256(block)    key = SHA-256("stagecast 1 content" | size u64 | leaves)

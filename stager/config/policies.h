@@ -1,6 +1,6 @@
 // How shall a broadcast behave where the papers differ?
 //
-// Four choices that a site makes once for all its stages (docs/PROTOCOL.md, 5, 6.3, 7.3, 7.6),
+// Four choices that a site makes once for all its stages (docs/protocol, 5, 6.3, 7.3, 7.6),
 // and over how many lanes the stream is spread (3.5). The root's go to all nodes in one byte.
 #pragma once
 

@@ -1,6 +1,6 @@
 // What is the digest of a whole staged content?
 //
-// XXH3-128 over the leaves of its file blocks in order (docs/PROTOCOL.md, "Blocks"): it can be
+// XXH3-128 over the leaves of its file blocks in order (docs/protocol, 4): it can be
 // told after blocks that came in any order, and is the same on every member.
 #pragma once
 

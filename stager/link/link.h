@@ -4,7 +4,7 @@
 // that they are root on a node of this cluster (or SlurmUser, if so configured), each with a
 // secret that only root can read and with the other's fresh nonce, so that replays are useless.
 // From both secrets come two AES-128-GCM keys, one per direction, that seal every frame
-// (handshake.h, frame_seal.h: the pure parts; docs/PROTOCOL.md: the bytes).
+// (handshake.h, frame_seal.h: the pure parts; docs/WIRING.md, 3: the bytes).
 //
 // A Link is driven by the daemon's epoll loop and never blocks:
 //

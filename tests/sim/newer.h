@@ -1,6 +1,6 @@
 // How does a later release's member speak that joined a group of this version?
 //
-// As agreed; but it may set what may be ignored (docs/PROTOCOL.md, 3.4): a flag of the header,
+// As agreed; but it may set what may be ignored (docs/protocol, 3.4): a flag of the header,
 // a feature of its offer.
 #pragma once
 

@@ -5,7 +5,7 @@
 // is the one whose TCP would be the slowest, by the equation rate ~ 1 / (round trip x
 // sqrt(loss)). The window grows by what it acknowledges and is halved when it loses. Here
 // reports acknowledge, several packets at a time, and the window is spread over a round trip by
-// the pacer. docs/PROTOCOL.md, 6.3, "Acker".
+// the pacer. docs/protocol, 6.3.4.
 #pragma once
 
 #include "transport/core/contract.h"

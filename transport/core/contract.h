@@ -170,7 +170,7 @@ struct Outcome {
     bool was_cut_off = false;      ///< What was sent to the group did not reach this member.
 };
 
-/// Whom the source's rate follows, where none was told (docs/PROTOCOL.md, 6.3).
+/// Whom the source's rate follows, where none was told (docs/protocol, 6.3).
 enum class RatePolicy : std::uint8_t {
     quantile,  ///< Most receivers.
     acker,     ///< The slowest.

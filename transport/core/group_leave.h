@@ -5,7 +5,7 @@
 // path for a while, and gets less than is sent, leaves the multicast group and fetches the
 // object as a TCP flow would (puller.h), by at most half of its path. It comes back when no
 // queue was there for a while; when nothing more is sent; and for good where the queue stands
-// on, because a switch forwards the group to everybody. docs/PROTOCOL.md, 7.6.
+// on, because a switch forwards the group to everybody. docs/protocol, 7.6.
 #pragma once
 
 #include "transport/base/prng.h"

@@ -4,7 +4,7 @@
 // it alone. If it answers, and nothing comes by the group a while after that, either, this
 // member is cut off: a switch doesn't forward the group here, or has forgotten who listens. It
 // fetches the object then (group_leave.h), until something comes by the group.
-// docs/PROTOCOL.md, 7.7.
+// docs/protocol, 7.7.
 #pragma once
 
 #include "transport/core/contract.h"

@@ -1,6 +1,6 @@
 // Which numbers bound and time the broadcast?
 //
-// All of them, in one place, with unit and reason; docs/PROTOCOL.md, "Constants", is normative
+// All of them, in one place, with unit and reason; docs/protocol, 13, is normative
 // and has the ranges. They are handed to the cores, so that a test can turn each.
 #pragma once
 

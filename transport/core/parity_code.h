@@ -1,6 +1,6 @@
 // Which chunks does a set of parities speak of?
 //
-// A small object travels with parities (docs/PROTOCOL.md, 6.5): its chunks, in order, are the
+// A small object travels with parities (docs/protocol, 6.5): its chunks, in order, are the
 // *symbols* of a Reed-Solomon code, each taken as if zeros filled it up to the longest one. Any
 // so many of symbols and parities give all symbols. This is the arithmetic of who is who; the
 // bytes are the driver's affair (transport/run/erasure.h).

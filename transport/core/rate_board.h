@@ -2,7 +2,7 @@
 //
 // Each report is one receiver's view of a span of the stream. A view counts only if its span
 // was sent after the rate was last changed. Many views become one sample: not the slowest's and
-// not the mean, but what more than 60 % of them see at least (PROTOCOL.md, "Rate").
+// not the mean, but what more than 60 % of them see at least (docs/protocol, 6.3.3).
 #pragma once
 
 #include "transport/core/contract.h"

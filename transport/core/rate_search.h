@@ -4,7 +4,7 @@
 // appears, falls until it is gone, and then keeps a small one: so the link is never idle and
 // nothing is lost. Loss without a queue is tested (loss_test.h); where somebody else keeps the
 // queue full, the stream competes as TCP does (cubic_window.h); where the receivers' processes
-// are the bottleneck, it goes as fast as they take it. docs/PROTOCOL.md, 6.3, "Rate".
+// are the bottleneck, it goes as fast as they take it. docs/protocol, 6.3.3.
 #pragma once
 
 #include "transport/core/cubic_window.h"

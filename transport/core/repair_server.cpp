@@ -260,8 +260,7 @@ bool RepairServer::send_some(
 }
 
 /// A DATA packet carries 16 bits of its number: before a peer that has not heard of us for long
-/// can open one, a control packet must tell it the whole. See docs/PROTOCOL.md, "Packet
-/// numbers".
+/// can open one, a control packet must tell it the whole. See docs/protocol, 2.3.
 void RepairServer::tell_number(const Job& job,
                                SendBatch& batch,
                                Pacer& pacer,

@@ -2,7 +2,7 @@
 //
 // Reed-Solomon over GF(2^8), systematic, Cauchy coefficients: parity j of k symbols is the sum
 // of symbol i divided by (k + j) xor i, as ISA-L's gf_gen_cauchy1_matrix has it
-// (docs/PROTOCOL.md, 6.5). Symbols and parities lie in blocks' buffers; what is short is filled
+// (docs/protocol, 6.5). Symbols and parities lie in blocks' buffers; what is short is filled
 // with zeros.
 #pragma once
 

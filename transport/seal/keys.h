@@ -3,7 +3,7 @@
 // Its own, derived from the group's key, the session, its rank, a 128-bit incarnation that it
 // drew when it started, and an epoch of 2^26 packets: no two senders, runs or epochs share a
 // nonce space, so a packet number is used once. HKDF-SHA256 (RFC 5869); nonce = iv xor packet
-// number as in TLS 1.3 (RFC 8446, 5.3). docs/PROTOCOL.md, "Keys".
+// number as in TLS 1.3 (RFC 8446, 5.3). docs/protocol, 2.2.
 #pragma once
 
 #include "transport/base/result.h"

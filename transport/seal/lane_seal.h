@@ -3,7 +3,7 @@
 // Only the source sends to the group, so a lane has one sender: its cipher, and the largest of
 // its numbers that came this way. Packets are opened in place. Of replays it knows nothing: one
 // window judges all lanes and what comes by unicast together (SessionSeal::admit), or a packet
-// of one lane could be sent again on another. docs/PROTOCOL.md, 2.3 and 2.4.
+// of one lane could be sent again on another. docs/protocol, 2.3 and 2.4.
 #pragma once
 
 #include "transport/seal/sender_opening.h"

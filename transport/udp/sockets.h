@@ -34,7 +34,7 @@ struct SocketOptions {
     bool is_holder = false;
 };
 
-/// Which flows a group has (docs/PROTOCOL.md, 3.5).
+/// Which flows a group has (docs/protocol, 3.5).
 struct GroupFlows {
     Address first;  ///< Of the first lane.
     std::size_t lanes = 1;

@@ -2,7 +2,7 @@
 //
 // One struct per packet type with its byte table, a writer and a reader that trusts nothing:
 // every count is checked against the bytes that are there, every list has a limit.
-// docs/PROTOCOL.md, "Bodies", is normative.
+// docs/protocol, 3.3, is normative.
 #pragma once
 
 #include "transport/base/units.h"

@@ -1,6 +1,6 @@
 // What does a packet of the broadcast look like?
 //
-// docs/PROTOCOL.md, "Packets", is normative; the byte tables here are its shadow and the golden
+// docs/protocol, 3, is normative; the byte tables here are its shadow and the golden
 // vectors in tests/unit/wire hold both. Two shapes: a DATA packet with a 16-byte header (with
 // its 12-byte tag 28 bytes, so that wire time stays within 1.048 of raw at MTU 1500), and
 // control packets with a 16-byte header that carries the whole packet number, then a typed

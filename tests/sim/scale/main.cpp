@@ -5,7 +5,7 @@
 // holds the object, in times that the object's packets take on one link. The row fails if T is
 // above its bound, if a receiver's core ever had more than 64 KiB of heap, or if any truth is
 // hurt. FEEDBACK=1 runs groups of 256, 2,048 and 16,384 instead, and fails if what the source
-// hears grows with them by more than everybody's signs of life (PROTOCOL.md, 9.2).
+// hears grows with them by more than everybody's signs of life (docs/protocol, 9.2).
 #include "tests/sim/environment.h"
 #include "tests/sim/scale/counted_core.h"
 #include "tests/sim/world.h"

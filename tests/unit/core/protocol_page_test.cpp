@@ -1,4 +1,4 @@
-// Does docs/PROTOCOL.md, section 13, say what the code does?
+// Does docs/protocol, section 13, say what the code does?
 #include "transport/core/limits.h"
 #include "transport/core/timeouts.h"
 
@@ -28,7 +28,7 @@ std::int64_t number_of(const std::string& text) {
 
 /// Name and default of every row of the table of constants.
 std::map<std::string, std::int64_t> constants_of_the_page() {
-    std::ifstream page{"docs/PROTOCOL.md"};
+    std::ifstream page{"docs/protocol/constants.md"};
     std::map<std::string, std::int64_t> constants;
     bool is_table = false;
     for (std::string line; std::getline(page, line);) {

@@ -1,4 +1,4 @@
-// Are keys and frames what docs/PROTOCOL.md says, and does nothing forged come through?
+// Are keys and frames what docs/WIRING.md says, and does nothing forged come through?
 #include "stager/link/frame_seal.h"
 
 #include "transport/base/codec.h"

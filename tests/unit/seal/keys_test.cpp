@@ -34,7 +34,7 @@ PacketKey key_of(std::uint16_t rank, std::uint32_t epoch) {
 
 // HKDF-SHA256 as RFC 5869 has it, computed apart by a program that passes the RFC's test case
 // 1: salt = session, info = "stagecast 1 packets" | rank | incarnation | epoch.
-TEST_CASE("keys are derived as docs/PROTOCOL.md 2.2 says") {
+TEST_CASE("keys are derived as docs/protocol 2.2 says") {
     CHECK(hex(key_of(7, 0).key) == "5172c9ba394416142996afedce203c0b");
     CHECK(hex(key_of(7, 0).iv) == "93e2cccfc56cb6c0002dad42");
     CHECK(hex(key_of(7, 1).key) == "27d18e5df4caf63caee2d2b88f32144f");

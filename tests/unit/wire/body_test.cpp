@@ -11,7 +11,7 @@ using namespace stage::wire;
 using stage::test::hex;
 using stage::test::unhex;
 
-// Golden, docs/PROTOCOL.md 3.3: made from its tables by another program. They stay as they are.
+// Golden, docs/protocol 3.3: made from its tables by another program. They stay as they are.
 namespace {
 
 constexpr const char* kDescribe =

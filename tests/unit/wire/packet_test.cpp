@@ -28,7 +28,7 @@ HeaderFault fault_of(std::string_view text) {
 
 }  // namespace
 
-// Golden, docs/PROTOCOL.md 3.1. Written once; a change is a new version of the protocol.
+// Golden, docs/protocol 3.1. Written once; a change is a new version of the protocol.
 TEST_CASE("headers have their bytes") {
     const Header data{.type = PacketType::data,
                       .flags = kFlagRepeat,
