@@ -7,7 +7,7 @@
 #   make check    every suite, the cheap ones first, at the end "N passed, N failed"; WHAT=
 #   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
 #   make check-long   the same, then 10^5 simulations, 200 kills, 2000 model runs, sanitizers
-#   make deb      a Debian package of it, into build/deb/
+#   make deb      a Debian package of it, into build/deb/; make rpm, into build/rpm/
 #   make install  DESTDIR= PREFIX=/usr SYSCONFDIR=/etc; make uninstall takes it away
 #
 # One suite: unit, sim (RUNS= SEED=), sim-scale, fuzz, san, tsan, pmix, net, cluster; ARGS=
@@ -47,7 +47,9 @@ deps_build := \
   $(if $(SLURM_PREFIX),,libslurm-dev)   $(# the plugin, job states, addresses) \
   $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
 deps_deb := dpkg-dev debhelper          $(# make deb)
-deps_test := $(deps_deb) \
+deps_judges := \
+  rpm rpmlint lintian                   $(# packages)
+deps_test := $(deps_deb) $(deps_judges) \
   catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format clang-tidy shellcheck    $(# format, lint) \
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge $(# a real cluster, emulated) \
@@ -173,7 +175,8 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: bench-selftest check-on check-ci model soak
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
-.PHONY: format format-check tidy headers exports lint install uninstall deb dsc clean
+.PHONY: format format-check tidy headers exports lint
+.PHONY: install install-doc uninstall deb dsc rpm clean
 .PHONY: deps deps-build
 .PHONY: ready-to-build ready-to-package ready-to-bench ready
 all: ready-to-build

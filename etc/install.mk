@@ -1,14 +1,16 @@
-# Included by the Makefile: installs the programs, and makes the Debian package.
+# Included by the Makefile: installs the programs, and makes packages of them.
 #
-# The paths in etc/ are those of the defaults; another PREFIX or SYSCONFDIR rewrites them.
+# The paths in etc/ are those of the defaults; another PREFIX, SYSCONFDIR or PLUGINDIR (the
+# directory of Slurm's plugins) rewrites them.
+PLUGINDIR ?= $(PREFIX)/lib/slurm
 put     = $(if $1,install -D -m $2 $1 $(DESTDIR)$(strip $3))
-rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/,$(PREFIX)/,g' \
-    -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
+rewrite = install -d $(DESTDIR)$(dir $2) && sed -e 's,/usr/lib/slurm/,@plugin@/,g' \
+    -e 's,/usr/,$(PREFIX)/,g' -e 's,@plugin@,$(PLUGINDIR),g' -e 's,/etc/,$(SYSCONFDIR)/,g' $1 >$(DESTDIR)$2 && chmod 0644 $(DESTDIR)$2
 plugstack := plugstack.conf.d/stagecast.conf
 # (Worker and PMIx host run as users: a process of a program that its user can't read is none
 # that this user can trace, from exec on.)
 install: programs
-	$(call put,$(PLUGIN),0755,$(PREFIX)/lib/slurm/stagecast.so)
+	$(call put,$(PLUGIN),0755,$(PLUGINDIR)/stagecast.so)
 	$(call put,$(DAEMON),0755,$(PREFIX)/sbin/stagecastd)
 	$(call put,$(COMMAND),0755,$(PREFIX)/bin/stagecast)
 	$(call put,$(WORKER),0711,$(PREFIX)/libexec/stagecast/stagecast-worker)
@@ -25,6 +27,13 @@ install: programs
 	$(call put,docs/man/stagecast-spank.7,0644,$(PREFIX)/share/man/man7/stagecast-spank.7)
 	$(call rewrite,etc/$(plugstack),$(SYSCONFDIR)/slurm/$(plugstack))
 
+# The documents lie as in the sources, so that the links between them lead somewhere.
+doc := $(PREFIX)/share/doc/stagecast
+install-doc:
+	install -D -m 0644 -t $(DESTDIR)$(doc) README.md CHANGELOG.md CONTRIBUTING.md LICENSE
+	install -D -m 0644 -t $(DESTDIR)$(doc)/examples etc/examples/*
+	tar -cf - --exclude=docs/man docs | tar -C $(DESTDIR)$(doc) -xf -
+
 # The package of this Debian, for this Debian: it needs what its programs were linked with. Made
 # by debhelper, beside the build, whose objects it takes; etc/debian/package says how.
 deb: ready-to-package
@@ -33,16 +42,21 @@ deb: ready-to-package
 # The source package of HEAD, for sbuild and its kin.
 dsc: ready-to-package
 	@BUILD_DEPENDS="$(strip $(deps_build))" etc/debian/package --source $(BUILD)/deb $(STAGECAST_VERSION)
+# RPMs of the checkout, whose build they take; what they need to be built is only asked for where
+# packages are RPMs. Without debug symbols elsewhere.
+rpm:
+	@$(MAKE) programs
+	@MAKEFLAGS= etc/rpm $(BUILD)/rpm $(STAGECAST_VERSION)
 
 # What a site has changed in its stagecast.conf stays, as do the files of jobs.
 uninstall:
 	$(if $(DAEMON),! $(DAEMON) -p -c '' | \
 	    cmp -s - $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf || \
 	    rm $(DESTDIR)$(SYSCONFDIR)/stagecast/stagecast.conf)
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,lib/slurm/stagecast.so sbin/stagecastd bin/stagecast \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,sbin/stagecastd bin/stagecast \
 	    lib/systemd/system/stagecastd.service share/man/man1/stagecast.1 \
 	    share/man/man5/stagecast.conf.5 share/man/man7/stagecast-spank.7 \
 	    share/man/man8/stagecastd.8 share/bash-completion/completions/stagecast) \
-	    $(DESTDIR)$(SYSCONFDIR)/slurm/$(plugstack)
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/stagecast
+	    $(DESTDIR)$(PLUGINDIR)/stagecast.so $(DESTDIR)$(SYSCONFDIR)/slurm/$(plugstack)
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/stagecast $(DESTDIR)$(doc)
 	-rmdir $(DESTDIR)$(SYSCONFDIR)/stagecast 2>/dev/null

@@ -1,4 +1,4 @@
-# Does the Debian package install, run a cluster, and go again without a trace?
+# Does the Debian package install, run a cluster, and go again without a trace? What does the RPM have?
 
 bats_require_minimum_version 1.5.0
 load lib/cluster
@@ -9,6 +9,7 @@ setup_file() {
   why=$(needs) || { export LACKS=$why; return 0; }
   export PACKAGE
   local said
+  export DEB_BUILD_OPTIONS=noautodbgsym   # to compress them takes minutes
   said=$(make -s -C "$CLUSTER_TESTS/../.." deb "BUILD=${STAGECAST_BUILD:-build}" 2>&1) || { echo "make deb: $said"; return 1; }
   PACKAGE=${said##*$'\n'}
   [ -s "$PACKAGE" ] || { echo "make deb: $said"; return 1; }
@@ -96,4 +97,37 @@ on_a_copy() {
     dpkg -P stagecast
     left=$(find /usr /etc /var/spool /run -xdev -name "*stagecast*" ! -path "/usr/share/doc/*")
     [ -z "$left" ] || { echo "left: $left"; exit 1; }' < /dev/null
+}
+
+# rpm_of CHECKOUT: the path of the RPM that is made of what is built there.
+rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
+
+@test "rpmbuild takes the spec; the package has the other one's files, its own directories and no dead link" {
+  command -v rpmbuild > /dev/null && command -v rpmlint > /dev/null || skip 'no rpmbuild, no rpmlint'
+  local rpm top=$CLUSTER_TESTS/../..
+  rpm=$(rpm_of "$top")
+  [ -s "$rpm" ]
+  rpmlint -c "$top/etc/rpmlint.toml" "$top/etc/stagecast.spec" "$rpm" > "$WORK/said"
+  run ! grep ' E: ' "$WORK/said"
+  grep -q '; 0 errors, ' "$WORK/said"
+  # What both have; where they lie on an Enterprise Linux, and as they are compressed.
+  rpm -qlp "$rpm" | sed 's,/usr/lib64/slurm,/usr/lib/slurm,; s,/usr/share/licenses/.*,,' | grep -v /.build-id | sort -u > "$WORK/rpm"
+  dpkg-deb -c "$PACKAGE" | awk '$1 !~ /^d/ { print $6 }' | sed 's,^\.,,; s,\(/man/.*\)\.gz$,\1,' \
+    | grep -vE '/lintian/|/doc/stagecast/(copyright|changelog.*)$|^/lib/systemd' > "$WORK/deb"
+  sort -u "$WORK/deb" | comm -23 - "$WORK/rpm" > "$WORK/lacks"
+  [ ! -s "$WORK/lacks" ] || { echo 'not in the RPM:'; cat "$WORK/lacks"; false; }
+  local directory
+  for directory in /etc/stagecast /etc/slurm/plugstack.conf.d /usr/libexec/stagecast /usr/lib/slurm /usr/share/doc/stagecast \
+    /usr/share/doc/stagecast/docs/decisions /usr/share/doc/stagecast/examples; do
+    grep -qx "$directory" "$WORK/rpm" || { echo "nobody owns $directory"; false; }
+  done
+  mkdir "$WORK/root"
+  rpm2cpio "$rpm" | (cd "$WORK/root" && cpio -idm --quiet)
+  local page link
+  find "$WORK/root" -name '*.md' > "$WORK/pages"
+  while IFS= read -r page; do
+    for link in $(grep -oE '\]\([^) ]+\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v ^http); do
+      [ -e "$(dirname "$page")/$link" ] || { echo "$page: $link"; false; }
+    done
+  done < "$WORK/pages"
 }
