@@ -219,12 +219,15 @@ endef
 $(foreach folder,$(everyone),$(eval $(call archive_rule,obj,$(folder))))
 $(foreach folder,$(plugin),$(eval $(call archive_rule,pic,$(folder))))
 
+# Nothing in an object tells where the clone lies: the same sources make the same programs. (Not
+# part of "how": a clone that was moved is not made anew.)
+placeless := -ffile-prefix-map=$(CURDIR)=.
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/how
 	@echo "  CXX  $<"; mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+	@$(CXX) $(CXXFLAGS) $(placeless) -MMD -MP -c -o $@ $<
 $(BUILD)/pic/%.o: %.cpp $(BUILD)/how
 	@echo "  PIC  $<"; mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
+	@$(CXX) $(CXXFLAGS) $(placeless) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
 placed := $(addprefix $(BUILD)/,obj/stager/config/table.o obj/transport/base/installation.o \
   pic/transport/base/installation.o)
 $(placed): CXXFLAGS += $(places)

@@ -131,3 +131,26 @@ rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
     done
   done < "$WORK/pages"
 }
+
+@test "what is compiled and packed does not tell where it was" {
+  local top=$CLUSTER_TESTS/../.. build=${STAGECAST_BUILD:-build} object=obj/transport/base/installation.o copy
+  for copy in a/stagecast elsewhere; do
+    mkdir -p "$WORK/$copy"
+    git -C "$top" ls-files -z | tar -C "$top" -cf - --null -T - | tar -C "$WORK/$copy" -xf -
+    CCACHE_DISABLE=1 make -s -C "$WORK/$copy" STAGECAST_VERSION=1 BUILD=build "build/$object"
+  done
+  cmp "$WORK"/{a/stagecast,elsewhere}/build/$object
+  run ! grep -q elsewhere "$WORK/elsewhere/build/$object"
+  command -v rpmbuild > /dev/null || skip 'no rpmbuild'
+  # The package: what is built here, packed once here and once by another name of this directory.
+  [ "$build" = build ] || skip 'the build is elsewhere'
+  local first
+  first=$(sha256sum < "$(rpm_of "$top")")
+  mkdir "$WORK/again"
+  mount --bind "$top" "$WORK/again"
+  run rpm_of "$WORK/again"
+  local second
+  second=$(sha256sum < "${lines[-1]}")
+  umount "$WORK/again"
+  [ "$first" = "$second" ]
+}
