@@ -45,9 +45,9 @@ Result<DataSockets> open_data_sockets(const Config& config,
                                      .force_buffer = true,
                                      .is_holder = true};
     const std::pair ports{config.data_port_range.first, config.data_port_range.last};
-    auto lanes = udp::open_lane_sockets(flows, *rails, options);
-    if (!lanes) {
-        return lanes.error();
+    auto multicast = udp::open_lane_sockets(flows, *rails, options);
+    if (!multicast) {
+        return multicast.error();
     }
     auto unicast = udp::open_peer_socket(rails->front().address, ports, options);
     if (!unicast) {
@@ -59,7 +59,7 @@ Result<DataSockets> open_data_sockets(const Config& config,
         return others.error();
     }
     DataSockets sockets;
-    sockets.lanes = std::move(*lanes);
+    sockets.lanes = std::move(*multicast);
     sockets.unicast = std::move(*unicast);
     sockets.rails = std::move(*others);
     for (const udp::Rail& rail : *rails) {
