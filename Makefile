@@ -76,7 +76,7 @@ ifneq (,$(slurm_header))
   SLURM_INC := $(SLURM_PREFIX:%=-isystem %/include)
   SLURM_LIB := $(SLURM_PREFIX:%=-L%/lib -Wl,-rpath,%/lib) -lslurm
 else
-  absent += spank tests/unit/spank stager/daemon/slurm_query.cpp stager/daemon/slurm_nodes.cpp
+  absent += spank tests/unit/spank stager/slurm/slurm_query.cpp stager/slurm/slurm_nodes.cpp
   $(info no slurm/spank.h, so no plugin and no daemon: libslurm-dev, or SLURM_PREFIX=)
 endif
 ifneq (,$(pmix_header))
@@ -144,13 +144,18 @@ $(shell mkdir -p $(BUILD))$(file >$(BUILD)/places,$(places))
 endif
 
 # ----------------------------------------------------------------------- folders and programs
-transport := $(addprefix transport/,wan tcp verbs udp run core seal wire base)
-plugin    := spank stager/control transport/base
-daemon    := $(addprefix stager/,daemon spawn link config worker files cache control) pmix \
-             $(transport)
-worker    := $(addprefix stager/,worker files cache config control) pmix $(transport)
-host      := pmix/host pmix transport/base
-command   := stager/cli $(daemon)
+# A folder and the folders in it that have sources.
+rooms      = $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach place,$1,$(place)/*.cpp \
+  $(place)/*/*.cpp $(place)/*/*/*.cpp)))))
+transport := $(call rooms,transport)
+plugin    := $(call rooms,spank stager/control stager/spec transport/base transport/os)
+shared    := $(call rooms,$(addprefix stager/,config control spec messages disk content \
+  removal files cache))
+daemon    := $(call rooms,$(addprefix stager/,daemon slurm spawn link)) $(shared) pmix \
+  pmix/static $(transport)
+worker    := $(call rooms,stager/worker) $(shared) pmix pmix/static $(transport)
+host      := $(call rooms,pmix transport/base transport/os)
+command   := $(call rooms,stager/cli) $(daemon)
 everyone  := $(sort $(plugin) $(daemon) $(worker) $(host) $(command))
 
 found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.cpp,$1)))
@@ -185,8 +190,8 @@ programs: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY)
 
 catch_main := tests/unit/catch_main.cpp
 unit_tests := $(call found,tests/unit tests/unit/* tests/unit/*/*) tests/net/faulty_driver.cpp
-sim_tests  := $(call found,tests/sim tests/sim/baselines) $(catch_main)
-sim_scale  := $(filter-out %_test.cpp,$(call found,tests/sim)) $(call found,tests/sim/scale)
+sim_tests  := $(call found,tests/sim tests/sim/world tests/sim/baselines) $(catch_main)
+sim_scale  := $(call found,tests/sim/world tests/sim/scale)
 
 $(DAEMON): $(call objects,obj,stager/daemon/main.cpp) $(call archives,obj,$(daemon))
 $(WORKER): $(call objects,obj,stager/worker/main.cpp) $(call archives,obj,$(worker))
@@ -228,8 +233,8 @@ $(BUILD)/obj/%.o: %.cpp $(BUILD)/how
 $(BUILD)/pic/%.o: %.cpp $(BUILD)/how
 	@echo "  PIC  $<"; mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(placeless) $(PLUGIN_CXXFLAGS) -MMD -MP -c -o $@ $<
-placed := $(addprefix $(BUILD)/,obj/stager/config/table.o obj/transport/base/installation.o \
-  pic/transport/base/installation.o)
+placed := $(addprefix $(BUILD)/,obj/stager/config/table.o obj/transport/os/installation.o \
+  pic/transport/os/installation.o)
 $(placed): CXXFLAGS += $(places)
 $(placed): $(BUILD)/places
 # Half the time that a unit test takes to compile would go into making it fast.
@@ -281,17 +286,24 @@ fuzz_mains := $(addprefix tests/fuzz/,libfuzzer.cpp replay.cpp)
 fuzz_files := $(filter-out $(fuzz_mains),$(call found,tests/fuzz))
 fuzz_names := $(fuzz_files:tests/fuzz/%.cpp=%)
 fuzz_main  := tests/fuzz/$(if $(findstring fuzzer,$(SAN)),libfuzzer,replay).cpp
-fuzz_whole := $(addprefix transport/,base wire seal core) stager/control stager/config
-fuzz_parts := $(addsuffix .cpp,$(addprefix stager/files/,arrived_bytes attributes \
-  cleanup_entry disk_error disk_io elf_needs empty_directory linker_cache manifest \
-  archive_reader byte_stream decompression filtered_stream gzip_stream lz4_stream read_trouble \
-  zip_directory member_name planted_links removal target tree_index tree_node unpack_tree \
-  unpacker) \
-  $(addprefix stager/daemon/,branches failures gather group group_links host_list lifecycle \
-  group_ports outcome plan slurm_codec tree tree_message) $(addprefix stager/,cache/content \
-  cache/part_note cache/sha256 cli/launch_words cli/launcher link/frame_seal link/handshake \
-  spawn/cleanup_lists spawn/event spawn/request worker/setup worker/setup_socket \
-  worker/stranger_fd) $(addprefix pmix/,business_card host_message hello host_file))
+fuzz_whole := $(call rooms,transport/base transport/os transport/wire transport/seal \
+  transport/core stager/control stager/spec stager/config)
+fuzz_parts := $(addsuffix .cpp,$(addprefix stager/,cli/common/launcher \
+  cli/launch/launch_words content/content content/part_note content/sha256 \
+  daemon/stage/lifecycle daemon/tree/branches daemon/tree/failures daemon/tree/gather \
+  daemon/tree/group daemon/tree/outcome \
+  daemon/tree/plan daemon/tree/tree daemon/tree/tree_message disk/disk_error disk/disk_io \
+  disk/file_names disk/trusted_path files/archive/archive_reader files/archive/arrived_bytes \
+  files/archive/byte_stream files/archive/decompression files/archive/filtered_stream \
+  files/archive/gzip_stream files/archive/lz4_stream files/archive/read_trouble \
+  files/archive/unpack_tree files/archive/unpacker files/archive/zip_directory \
+  files/libraries/elf_needs files/libraries/linker_cache files/manifest/attributes \
+  files/manifest/manifest files/manifest/member_name files/manifest/tree_index \
+  files/manifest/tree_node files/target/target link/frame_seal link/handshake \
+  messages/untrusted_fd messages/worker_setup messages/worker_socket removal/cleanup_entry \
+  removal/empty_directory removal/removal slurm/host_list slurm/slurm_codec \
+  spawn/cleanup_lists spawn/event spawn/request) $(addprefix pmix/,business_card host_message \
+  static/hello static/host_file))
 FUZZERS    := $(fuzz_names:%=$(BUILD)/fuzz/%)
 $(FUZZERS): $(BUILD)/fuzz/%: $(call objects,obj,tests/fuzz/%.cpp $(fuzz_main)) \
             $(BUILD)/obj/fuzz-parts.a $(call archives,obj,$(fuzz_whole))

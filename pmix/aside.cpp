@@ -34,7 +34,7 @@ Status wait_readable(int done_fd, const Patience& patience, const std::string& d
     return woken == Waiting::Woken::ready ? Status{} : waiting.error(woken, doing);
 }
 
-Status run_aside(std::function<void()> work) {
+Status run_with_timeout(std::function<void()> work) {
     // std::thread reports by an exception, and only here.
     try {
         std::thread{std::move(work)}.detach();

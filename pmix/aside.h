@@ -6,7 +6,7 @@
 #pragma once
 
 #include "pmix/directory.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <functional>
 #include <memory>
@@ -26,7 +26,7 @@ void set_event(const UniqueFd& event);
 void take_event(const UniqueFd& event);
 
 /// Runs `work` in a detached thread. `work` must own, or share, all that it touches.
-[[nodiscard]] Status run_aside(std::function<void()> work);
+[[nodiscard]] Status run_with_timeout(std::function<void()> work);
 
 /// The result of `work`, or why it was not waited for any longer.
 template <class Answer>
@@ -38,7 +38,7 @@ template <class Answer>
         std::optional<Result<Answer>> answer;
     };
     const auto shared = std::make_shared<Shared>();
-    const Status started = run_aside([shared, work = std::move(work)] {
+    const Status started = run_with_timeout([shared, work = std::move(work)] {
         shared->answer = work();
         set_event(shared->done);
     });

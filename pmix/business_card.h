@@ -26,7 +26,7 @@ inline constexpr std::size_t kMaxCardKeyBytes = 2048;
 inline constexpr std::size_t kMaxCardOfferBytes = 1024;
 /// No member may have less: what IPv6 asks of every link (RFC 8200, section 5), bytes.
 inline constexpr std::uint32_t kMinMtu = 1280;
-/// Interfaces that one member may use together: each has a lane.
+/// Interfaces that one member may use together: each has a flow.
 inline constexpr std::uint8_t kMaxRails = 16;
 /// All cards of a group in one piece, bytes.
 inline constexpr std::size_t kMaxBusinessCardTableBytes = 16U << 20U;
@@ -43,8 +43,8 @@ struct Card {
     std::string node;  ///< Its name, for sentences; empty where nobody knows it.
     /// Rank 0 without a daemon: the group key, for the own uid's eyes (key_credential.h).
     std::string key_credential;
-    /// The source's manifest if it is short (stager/files/manifest.h), so that every member
-    /// knows before the first packet whether it has room. Hostile like everything from
+    /// The source's manifest if it is short (stager/files/manifest/manifest.h), so that every
+    /// member knows before the first packet whether it has room. Hostile like everything from
     /// elsewhere.
     std::vector<std::byte> offer;
     std::uint32_t mtu = 1500;  ///< The least of the interfaces that it leaves by, bytes.

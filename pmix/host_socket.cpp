@@ -1,7 +1,7 @@
 // The datagrams below host_message.h: one a message; the long ones, which only a daemon sends,
 // are in a memfd beside an empty-handed datagram.
 #include "pmix/host_message.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -5,12 +5,12 @@
 // (prolog, epilog) -> PrologSide in a child of its own, remote (slurmstepd) -> StepSide. Works
 // the same as `optional` and as `required`: what must not happen is prevented here, not by a
 // return value, which `optional` ignores.
-#include "spank/apart.h"
-#include "spank/names.h"
-#include "spank/prolog_side.h"
-#include "spank/slurm_host.h"
-#include "spank/step_side.h"
-#include "spank/submit_side.h"
+#include "spank/host/apart.h"
+#include "spank/host/names.h"
+#include "spank/host/slurm_host.h"
+#include "spank/job/prolog_side.h"
+#include "spank/job/step_side.h"
+#include "spank/submit/submit_side.h"
 #include "stager/control/shared_call.h"
 
 #include <sys/prctl.h>
@@ -226,7 +226,8 @@ int in_job_script(spank_t slurm,
             if (!(side.*concerns)(host)) {
                 return;
             }
-            const Status done = run_apart([&] { return (side.*act)(host); }, (side.*limit)());
+            const Status done =
+                run_in_child([&] { return (side.*act)(host); }, (side.*limit)());
             if (!done) {
                 host.say_error("stagecast: " + done.error().sentence());
             }

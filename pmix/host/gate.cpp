@@ -1,6 +1,6 @@
 #include "pmix/host/gate.h"
 
-#include "pmix/stream.h"
+#include "pmix/static/stream.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 #include "pmix/host/identity.h"
 
 #include "pmix/freed.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <fcntl.h>
 #include <grp.h>

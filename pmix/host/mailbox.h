@@ -6,7 +6,7 @@
 #pragma once
 
 #include "pmix/host/upcall.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <deque>
 #include <mutex>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <sys/types.h>
 

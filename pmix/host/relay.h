@@ -5,8 +5,8 @@
 #pragma once
 
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
 #include "transport/base/units.h"
+#include "transport/os/unique_fd.h"
 
 #include <poll.h>
 

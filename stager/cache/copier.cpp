@@ -2,8 +2,8 @@
 
 #include "stager/cache/part_copy.h"
 #include "stager/cache/sealed_copy.h"
-#include "stager/files/disk_io.h"
-#include "stager/files/drop_behind.h"
+#include "stager/disk/disk_io.h"
+#include "stager/disk/drop_behind.h"
 #include "stager/spawn/descriptors.h"
 #include "transport/base/codec.h"
 

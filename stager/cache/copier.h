@@ -20,9 +20,9 @@
 //               text
 #pragma once
 
-#include "stager/cache/content.h"
 #include "stager/cache/sealed_copy.h"
-#include "stager/cache/source_stamp.h"
+#include "stager/content/content.h"
+#include "stager/content/source_stamp.h"
 #include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
 

@@ -5,7 +5,7 @@
 // two wait for each other.
 #pragma once
 
-#include "stager/cache/source_stamp.h"
+#include "stager/content/source_stamp.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,7 +1,7 @@
 #include "stager/cache/part_copy.h"
 
-#include "stager/files/disk_io.h"
-#include "stager/files/drop_behind.h"
+#include "stager/disk/disk_io.h"
+#include "stager/disk/drop_behind.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -5,8 +5,8 @@
 // now: what is kept was compared after it was read.
 #pragma once
 
-#include "stager/cache/part_note.h"
 #include "stager/cache/sealed_copy.h"
+#include "stager/content/part_note.h"
 #include "transport/base/result.h"
 
 namespace stage {

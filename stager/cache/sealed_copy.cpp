@@ -1,7 +1,7 @@
 #include "stager/cache/sealed_copy.h"
 
 #include "stager/cache/copier.h"
-#include "stager/files/disk_io.h"
+#include "stager/disk/disk_io.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
 // its daemon compares.
 #pragma once
 
-#include "stager/cache/content.h"
+#include "stager/content/content.h"
 #include "stager/link/frame_seal.h"
 #include "transport/base/result.h"
 

@@ -1,7 +1,7 @@
 #include "stager/cache/store.h"
 
 #include "transport/base/hex.h"
-#include "transport/base/names_in.h"
+#include "transport/os/names_in.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,14 +37,14 @@ std::optional<SourceStamp> stamp_of_name(std::string_view name,
     return is_one ? std::optional{stamp} : std::nullopt;
 }
 
-std::string name_of(const ShelfKey& key) {
+std::string name_of(const CacheKey& key) {
     return key.is_part ? std::string{kPart} + to_hex(key.content.key) : entry_name(key.content);
 }
 
 /// What has that name in this user's directory, if entries have such names.
-std::optional<ShelfKey> key_of_name(std::uint32_t uid, std::string_view name) {
+std::optional<CacheKey> key_of_name(std::uint32_t uid, std::string_view name) {
     if (const auto content = content_of_name(name)) {
-        return ShelfKey{.uid = uid, .content = *content};
+        return CacheKey{.uid = uid, .content = *content};
     }
     const auto stamp = stamp_of_name(name, kPart);
     return stamp ? std::optional{part_of(uid, *stamp)} : std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Content> content_behind(int directory, const std::string& link) {
                       : std::nullopt;
 }
 
-Shelf::Size size_in(const struct stat& status, bool is_part) {
+CacheIndex::Size size_in(const struct stat& status, bool is_part) {
     constexpr std::uint64_t kStatBlock = 512;
     const std::uint64_t on_disk = static_cast<std::uint64_t>(status.st_blocks) * kStatBlock;
     return {.bytes = is_part ? on_disk : static_cast<std::uint64_t>(status.st_size),
@@ -140,7 +140,7 @@ std::optional<std::string> CacheStore::stranger_in(const UniqueFd& directory) {
     return std::nullopt;
 }
 
-void CacheStore::sweep(Shelf& shelf) {
+void CacheStore::sweep(CacheIndex& shelf) {
     for (const std::string& name : names_in(directory_.get())) {
         const auto uid = uid_of(name);
         if (uid) {
@@ -151,7 +151,7 @@ void CacheStore::sweep(Shelf& shelf) {
     }
 }
 
-void CacheStore::sweep_user(std::uint32_t uid, Shelf& shelf) {
+void CacheStore::sweep_user(std::uint32_t uid, CacheIndex& shelf) {
     const UniqueFd directory{
         ::openat(directory_.get(), std::to_string(uid).c_str(), kDirectory)};
     std::vector<std::string> links;
@@ -212,12 +212,13 @@ void CacheStore::abandon(const Draft& draft) {
     take_away(directory_.get(), draft.name);
 }
 
-Shelf::Size CacheStore::size_of(const Draft& draft, bool is_part) {
+CacheIndex::Size CacheStore::size_of(const Draft& draft, bool is_part) {
     struct stat status {};
-    return ::fstat(draft.file.get(), &status) == 0 ? size_in(status, is_part) : Shelf::Size{};
+    return ::fstat(draft.file.get(), &status) == 0 ? size_in(status, is_part)
+                                                   : CacheIndex::Size{};
 }
 
-Status CacheStore::publish(const Draft& draft, const ShelfKey& key) {
+Status CacheStore::publish(const Draft& draft, const CacheKey& key) {
     const UniqueFd directory = user_directory(key.uid);
     const std::string name = name_of(key);
     if (!directory ||
@@ -229,7 +230,7 @@ Status CacheStore::publish(const Draft& draft, const ShelfKey& key) {
     return {};
 }
 
-UniqueFd CacheStore::open(const ShelfKey& key) const {
+UniqueFd CacheStore::open(const CacheKey& key) const {
     const UniqueFd directory = user_directory(key.uid);
     return UniqueFd{::openat(
         directory.get(), name_of(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)};
@@ -240,7 +241,7 @@ void CacheStore::mark_used(const UniqueFd& entry) {
     static_cast<void>(::futimens(entry.get(), now.data()));
 }
 
-UniqueFd CacheStore::remove(const ShelfKey& key) {
+UniqueFd CacheStore::remove(const CacheKey& key) {
     const UniqueFd directory = user_directory(key.uid);
     std::vector<SourceStamp> stamps;
     for (const std::string& name : names_in(directory.get())) {
@@ -252,7 +253,7 @@ UniqueFd CacheStore::remove(const ShelfKey& key) {
     return remove(key, stamps);
 }
 
-UniqueFd CacheStore::remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps) {
+UniqueFd CacheStore::remove(const CacheKey& key, const std::vector<SourceStamp>& stamps) {
     const UniqueFd directory = user_directory(key.uid);
     for (const SourceStamp& stamp : stamps) {
         take_away(directory.get(), stamp_name(stamp));

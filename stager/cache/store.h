@@ -11,9 +11,9 @@
 // Every name is made by us, and what has another is not touched; every step is by descriptor.
 #pragma once
 
-#include "stager/cache/shelf.h"
+#include "stager/cache/cache_index.h"
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <optional>
 #include <string>
@@ -32,11 +32,11 @@ class CacheStore {
 
     /// Puts all entries and what is known of files onto `shelf`; removes what else has a name
     /// of ours.
-    void sweep(Shelf& shelf);
+    void sweep(CacheIndex& shelf);
 
     struct Stored {
-        ShelfKey key;
-        Shelf::Size size;
+        CacheKey key;
+        CacheIndex::Size size;
         std::int64_t used_at = 0;  ///< Seconds since 1970.
     };
     /// All entries, by user; nothing is changed.
@@ -49,24 +49,24 @@ class CacheStore {
     [[nodiscard]] Result<Draft> begin();
     void abandon(const Draft& draft);
     /// What it takes now. A part is as long as what it takes of the disk: the rest is holes.
-    [[nodiscard]] static Shelf::Size size_of(const Draft& draft, bool is_part = false);
+    [[nodiscard]] static CacheIndex::Size size_of(const Draft& draft, bool is_part = false);
     /// In the place of one that has that name.
-    [[nodiscard]] Status publish(const Draft& draft, const ShelfKey& key);
+    [[nodiscard]] Status publish(const Draft& draft, const CacheKey& key);
 
     /// For reading; nothing if it has gone.
-    [[nodiscard]] UniqueFd open(const ShelfKey& key) const;
+    [[nodiscard]] UniqueFd open(const CacheKey& key) const;
     static void mark_used(const UniqueFd& entry);
     /// Gives the file without a name: closing it frees its room, for which a file system may
     /// take seconds.
-    UniqueFd remove(const ShelfKey& key);
+    UniqueFd remove(const CacheKey& key);
     /// As that, for who knows which files it is known of: nothing is searched.
-    [[nodiscard]] UniqueFd remove(const ShelfKey& key, const std::vector<SourceStamp>& stamps);
+    [[nodiscard]] UniqueFd remove(const CacheKey& key, const std::vector<SourceStamp>& stamps);
     void forget(std::uint32_t uid, const SourceStamp& stamp);
     void remember(std::uint32_t uid, const SourceStamp& stamp, const Content& content);
 
   private:
     [[nodiscard]] UniqueFd user_directory(std::uint32_t uid) const;
-    void sweep_user(std::uint32_t uid, Shelf& shelf);
+    void sweep_user(std::uint32_t uid, CacheIndex& shelf);
 
     UniqueFd directory_;
     std::uint64_t drafts_ = 0;

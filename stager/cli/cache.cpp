@@ -1,12 +1,12 @@
 #include "stager/cli/cache.h"
 
 #include "stager/cache/store.h"
-#include "stager/cli/command_line.h"
+#include "stager/cli/common/command_line.h"
 #include "stager/config/config.h"
 #include "stager/control/message.h"
-#include "stager/files/disk_io.h"
+#include "stager/disk/disk_io.h"
 #include "transport/base/hex.h"
-#include "transport/base/installation.h"
+#include "transport/os/installation.h"
 
 #include <fcntl.h>
 #include <pwd.h>

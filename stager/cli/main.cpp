@@ -3,15 +3,15 @@
 // One word chooses what it does. Exit codes: 0 all is well or done, 1 something is wrong or
 // some nodes failed, 2 nothing was done, 64 to 78 wrong use, as in sysexits.h.
 #include "stager/cli/cache.h"
-#include "stager/cli/command_line.h"
-#include "stager/cli/doctor.h"
+#include "stager/cli/common/command_line.h"
+#include "stager/cli/common/usage.h"
+#include "stager/cli/doctor/doctor.h"
 #include "stager/cli/prolog.h"
 #include "stager/cli/push.h"
 #include "stager/cli/status.h"
-#include "stager/cli/usage.h"
 #include "stager/config/config.h"
 #include "stager/control/message.h"
-#include "transport/base/installation.h"
+#include "transport/os/installation.h"
 
 #include <sysexits.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 #include "stager/cli/prolog.h"
 
-#include "stager/cli/command_line.h"
-#include "stager/cli/daemon_socket.h"
+#include "stager/cli/common/command_line.h"
+#include "stager/cli/common/daemon_socket.h"
 #include "stager/config/config.h"
 #include "stager/config/value.h"
 #include "stager/control/client.h"
-#include "transport/base/installation.h"
+#include "transport/os/installation.h"
 
 #include <sysexits.h>
 #include <unistd.h>
@@ -19,12 +19,12 @@
 namespace stage {
 namespace {
 
-constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
-                              .answer = std::chrono::seconds{5},
-                              .absent = std::chrono::seconds{3}};
+constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
+                                     .answer = std::chrono::seconds{5},
+                                     .absent = std::chrono::seconds{3}};
 /// The daemon decides within StageTimeout; it gets this much more to say so.
 constexpr Duration kGrace = std::chrono::seconds{3};
-/// spank/names.h: the plugin at the submit host hands the specs to every prolog in it.
+/// spank/host/names.h: the plugin at the submit host hands the specs to every prolog in it.
 constexpr const char* kSpecs = "SPANK_STAGECAST_SPECS";
 constexpr std::string_view kNothing = "none";
 
@@ -70,11 +70,12 @@ StageRequest request_from_environment() {
 
 int announce(const std::string& socket, Duration limit) {
     // A daemon that is stopped would take the STAGE and keep the script.
-    if (const auto alive = ask_daemon(socket, PingRequest{}, kBrief); !alive) {
+    if (const auto alive = ask_daemon(socket, PingRequest{}, kShortTimeout); !alive) {
         return say(0, alive.error().sentence());
     }
-    const auto answer = ask_daemon(
-        socket, request_from_environment(), {.connect = kBrief.connect, .answer = limit});
+    const auto answer = ask_daemon(socket,
+                                   request_from_environment(),
+                                   {.connect = kShortTimeout.connect, .answer = limit});
     if (!answer) {
         return say(0, answer.error().sentence());
     }

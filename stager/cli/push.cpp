@@ -1,9 +1,9 @@
 #include "stager/cli/push.h"
 
-#include "stager/cli/daemon_socket.h"
-#include "stager/cli/launched_push.h"
-#include "stager/cli/push_progress.h"
-#include "stager/cli/push_report.h"
+#include "stager/cli/common/daemon_socket.h"
+#include "stager/cli/launch/launched_push.h"
+#include "stager/cli/push/push_progress.h"
+#include "stager/cli/push/push_report.h"
 #include "stager/control/client.h"
 #include "stager/control/push_key.h"
 #include "transport/base/invariant.h"

@@ -4,7 +4,7 @@
 // this command ends the push: the daemon sees its connection close.
 #pragma once
 
-#include "stager/cli/push_options.h"
+#include "stager/cli/push/push_options.h"
 
 namespace stage {
 

@@ -1,12 +1,12 @@
 #include "stager/cli/status.h"
 
-#include "stager/cli/array_task.h"
-#include "stager/cli/command_line.h"
-#include "stager/cli/daemon_socket.h"
-#include "stager/cli/push_progress.h"
+#include "stager/cli/common/array_task.h"
+#include "stager/cli/common/command_line.h"
+#include "stager/cli/common/daemon_socket.h"
+#include "stager/cli/push/push_progress.h"
 #include "stager/config/value.h"
-#include "stager/control/amount.h"
 #include "stager/control/client.h"
+#include "stager/spec/amount.h"
 
 #include <sysexits.h>
 
@@ -20,8 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kNothingKnown = 2;
-constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
-                              .answer = std::chrono::seconds{10}};
+constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
+                                     .answer = std::chrono::seconds{10}};
 
 int fail(StatusKind kind, int code, const std::string& sentence) {
     static_cast<void>(std::fprintf(stderr,
@@ -222,7 +222,7 @@ int run_status(StatusKind kind, std::span<char* const> words) {
     if (!socket) {
         return fail(kind, EX_CONFIG, socket.error().sentence());
     }
-    const auto answer = ask_daemon(*socket, options.request, kBrief);
+    const auto answer = ask_daemon(*socket, options.request, kShortTimeout);
     if (!answer) {
         return fail(kind, EX_UNAVAILABLE, answer.error().sentence());
     }

@@ -2,7 +2,7 @@
 
 #include "stager/config/key.h"
 #include "stager/config/value.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -53,9 +53,9 @@ class ConfigParser {
     [[nodiscard]] Result<Config> take() {
         const auto& ports = config_.data_port_range;
         const std::size_t rails = config_.most_rails();
-        if (std::max<std::size_t>(config_.lanes, rails) > 1U + ports.last - ports.first) {
-            const std::string key = config_.lanes >= rails
-                                        ? "Lanes=" + std::to_string(config_.lanes) + " needs"
+        if (std::max<std::size_t>(config_.flows, rails) > 1U + ports.last - ports.first) {
+            const std::string key = config_.flows >= rails
+                                        ? "Flows=" + std::to_string(config_.flows) + " needs"
                                         : "Interface= joins by +";
             return Error{Blame::node,
                          file_ + ": DataPortRange has fewer ports than " + key +

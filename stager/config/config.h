@@ -65,7 +65,7 @@ struct Config {
     RepairPeers repair_peers = RepairPeers::random;
     ReadyWait readiness = ReadyWait::fence;
     GroupLeave group_leave = GroupLeave::never;
-    std::uint32_t lanes = 1;  ///< At most as many as data_port_range has ports.
+    std::uint32_t flows = 1;  ///< At most as many as data_port_range has ports.
     bool rate_search = true;  ///< Else stages are sent at rate_max.
     Duration stage_timeout{};
     Duration stall_timeout{};

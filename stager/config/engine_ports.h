@@ -1,7 +1,7 @@
 // Which UDP ports are a push's without daemons (decisions/0019), wherever it runs?
 //
 // Its processes are a user's, so that no daemon can hand them a socket: the daemons leave these
-// ports to them (daemon/data_ports.h). They are the last half of the default DataPortRange.
+// ports to them (daemon/run/data_ports.h). They are the last half of the default DataPortRange.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // How shall a broadcast behave where the papers differ?
 //
 // Four choices that a site makes once for all its stages (docs/protocol, 5, 6.3, 7.3, 7.6),
-// and over how many lanes the stream is spread (3.5). The root's go to all nodes in one byte.
+// and over how many flows the stream is spread (3.5). The root's go to all nodes in one byte.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ enum class ReadyWait : unsigned char { fence = 0, none = 1 };
 /// Whether a receiver whose own path is congested may leave the multicast group.
 enum class GroupLeave : unsigned char { never = 0, congested = 1 };
 
-inline constexpr unsigned kPolicyLanesMax = 16;
-/// Interfaces that a node uses together: each has a lane.
-inline constexpr unsigned kPolicyRailsMax = kPolicyLanesMax;
+inline constexpr unsigned kPolicyFlowsMax = 16;
+/// Interfaces that a node uses together: each has a flow.
+inline constexpr unsigned kPolicyRailsMax = kPolicyFlowsMax;
 
 struct Policies {
     RateControl rate_control = RateControl::quantile;
     RepairPeers repair_peers = RepairPeers::random;
     ReadyWait readiness = ReadyWait::fence;
-    std::uint8_t lanes = 1;  ///< 1 to kPolicyLanesMax.
+    std::uint8_t flows = 1;  ///< 1 to kPolicyFlowsMax.
     GroupLeave group_leave = GroupLeave::never;
 
     bool operator==(const Policies&) const = default;
@@ -35,7 +35,7 @@ struct Policies {
     return static_cast<std::uint8_t>(static_cast<unsigned>(policies.rate_control) |
                                      static_cast<unsigned>(policies.repair_peers) << 1U |
                                      static_cast<unsigned>(policies.readiness) << 2U |
-                                     (policies.lanes - 1U) % kPolicyLanesMax << 3U |
+                                     (policies.flows - 1U) % kPolicyFlowsMax << 3U |
                                      static_cast<unsigned>(policies.group_leave) << 7U);
 }
 
@@ -44,7 +44,7 @@ struct Policies {
     return Policies{.rate_control = static_cast<RateControl>(byte & 1U),
                     .repair_peers = static_cast<RepairPeers>(byte >> 1U & 1U),
                     .readiness = static_cast<ReadyWait>(byte >> 2U & 1U),
-                    .lanes = static_cast<std::uint8_t>((byte >> 3U & 15U) + 1U),
+                    .flows = static_cast<std::uint8_t>((byte >> 3U & 15U) + 1U),
                     .group_leave = static_cast<GroupLeave>(byte >> 7U)};
 }
 

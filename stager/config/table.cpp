@@ -150,8 +150,8 @@ constexpr std::array kKeys{
         "less than 60 % of the nodes do. For paths shared with other traffic, on switches "
         "that snoop IGMP; stagecast explain names who left."},
     ConfigKey{
-        "Lanes",
-        CountKey{&Config::lanes, 1, kPolicyLanesMax},
+        "Flows",
+        CountKey{&Config::flows, 1, kPolicyFlowsMax},
         "1",
         "Flows that a staging's multicast is spread over, each on a port of its own and "
         "received by a thread of its own; at least one for each interface that is used. More "

@@ -1,7 +1,7 @@
 #include "stager/control/client.h"
 
 #include "stager/control/frame.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <fcntl.h>
 #include <poll.h>

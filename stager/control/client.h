@@ -7,8 +7,8 @@
 #pragma once
 
 #include "stager/control/message.h"
-#include "transport/base/unique_fd.h"
 #include "transport/base/units.h"
+#include "transport/os/unique_fd.h"
 
 #include <chrono>
 #include <functional>

@@ -170,7 +170,7 @@ struct Verdict {
     std::vector<std::string> paths{};
     /// Directories, at most kMaxDirectories, below which all that was staged here lies: those
     /// of a list's files, too, which have no path of their own. A task that sees others there
-    /// does not see its files (spank/visibility.h).
+    /// does not see its files (spank/job/visibility.h).
     std::vector<std::string> directories{};
 
     bool operator==(const Verdict&) const = default;

@@ -7,8 +7,8 @@
 
 #include "stager/control/frame.h"
 #include "stager/control/message.h"
-#include "stager/daemon/counters.h"
-#include "stager/daemon/loop.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
 #include "transport/base/log.h"
 
 #include <functional>

@@ -1,13 +1,13 @@
 #include "stager/daemon/daemon.h"
 
 #include "stager/config/reload.h"
-#include "stager/daemon/children.h"
-#include "stager/daemon/data_ports.h"
-#include "stager/daemon/loop.h"
-#include "stager/daemon/push_rules.h"
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/run_directory.h"
 #include "stager/daemon/reporter.h"
-#include "stager/daemon/run_directory.h"
-#include "stager/daemon/time_limits.h"
+#include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/stage/push_rules.h"
+#include "stager/daemon/stage/time_limits.h"
 #include "stager/spawn/service_user.h"
 
 #include <sys/epoll.h>
@@ -73,7 +73,7 @@ Status Daemon::open(Spawner spawner) {
     }
     Status opened = open_children(std::move(spawner));
     if (opened) {
-        opened = open_doors();
+        opened = open_listeners();
     }
     return opened ? watch_signals() : opened;
 }
@@ -109,7 +109,7 @@ Status Daemon::open_children(Spawner spawner) {
     hosts_ = std::move(*hosts);
     munge_.emplace(loop_, *children_, log_, kRoleMunge);
     loop_.before_wait([this] { munge_->before_wait(); });
-    cache_.emplace(NodeCache::Surroundings{.loop = loop_,
+    cache_.emplace(NodeCache::Dependencies{.loop = loop_,
                                            .log = log_,
                                            .config = config_,
                                            .counters = counters_,
@@ -155,7 +155,7 @@ void Daemon::hold_ports() {
 }
 
 /// Where others knock: daemons by TCP, the plugin by the node's own socket.
-Status Daemon::open_doors() {
+Status Daemon::open_listeners() {
     auto incoming = Incoming::open(
         *services_,
         {.on_setup =

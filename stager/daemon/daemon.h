@@ -3,22 +3,22 @@
 // Its parts in the order in which they are made; they go in the reverse one.
 #pragma once
 
-#include "stager/daemon/cluster_cache.h"
+#include "stager/daemon/base/munge_driver.h"
+#include "stager/daemon/base/services.h"
+#include "stager/daemon/cache/cache_server.h"
+#include "stager/daemon/cache/cluster_cache.h"
+#include "stager/daemon/cache/lease_server.h"
 #include "stager/daemon/control_server.h"
-#include "stager/daemon/data_ports.h"
-#include "stager/daemon/examiner.h"
-#include "stager/daemon/far_report.h"
 #include "stager/daemon/incoming.h"
-#include "stager/daemon/lease_keeper.h"
-#include "stager/daemon/lender.h"
 #include "stager/daemon/metrics.h"
-#include "stager/daemon/munge_driver.h"
-#include "stager/daemon/push_permits.h"
-#include "stager/daemon/pushes.h"
-#include "stager/daemon/registry.h"
-#include "stager/daemon/services.h"
-#include "stager/daemon/stage_places.h"
-#include "stager/worker/stranger_fd.h"
+#include "stager/daemon/push/preflight_server.h"
+#include "stager/daemon/push/pushes.h"
+#include "stager/daemon/remote_status.h"
+#include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/stage/push_permits.h"
+#include "stager/daemon/stage/registry.h"
+#include "stager/daemon/stage/stage_places.h"
+#include "stager/messages/untrusted_fd.h"
 
 #include <functional>
 #include <memory>
@@ -49,7 +49,7 @@ class Daemon {
   private:
     Status open(Spawner spawner);
     Status open_children(Spawner spawner);
-    Status open_doors();
+    Status open_listeners();
     Status watch_signals();
     void on_signal();
     void stop();
@@ -83,12 +83,12 @@ class Daemon {
     DataPorts ports_;
     std::optional<Services> services_;
     std::optional<ClusterCache> cluster_cache_;
-    std::optional<LeaseKeeper> lease_keeper_;
-    std::optional<Lender> lender_;
+    std::optional<LeaseServer> lease_keeper_;
+    std::optional<CacheServer> lender_;
     std::optional<Registry> registry_;
-    std::optional<FarReports> far_reports_;
+    std::optional<RemoteStatuses> far_reports_;
     std::optional<MetricsFile> metrics_;
-    std::optional<Examiner> examiner_;
+    std::optional<PreflightServer> examiner_;
     std::optional<Pushes> pushes_;
     std::unique_ptr<Incoming> incoming_;
     std::unique_ptr<ControlServer> control_;

@@ -1,7 +1,7 @@
 #include "stager/daemon/incoming.h"
 
-#include "stager/daemon/counters.h"
-#include "stager/daemon/loop.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
 #include "stager/link/credentials.h"
 #include "stager/link/link.h"
 #include "transport/base/log.h"

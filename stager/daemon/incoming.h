@@ -4,10 +4,10 @@
 // here, briefly. Strangers end here and are counted.
 #pragma once
 
-#include "stager/daemon/driven_link.h"
-#include "stager/daemon/loop.h"
-#include "stager/daemon/services.h"
-#include "stager/daemon/tree_message.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
+#include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/tree_message.h"
 #include "stager/link/listener.h"
 
 #include <functional>

@@ -6,12 +6,12 @@
 #include "stager/cache/copier.h"
 #include "stager/config/config.h"
 #include "stager/daemon/daemon.h"
-#include "stager/daemon/slurm_query.h"
 #include "stager/link/munge_client.h"
+#include "stager/slurm/slurm_query.h"
 #include "stager/spawn/service_user.h"
 #include "stager/spawn/spawner.h"
-#include "transport/base/installation.h"
 #include "transport/base/log.h"
+#include "transport/os/installation.h"
 
 #include <getopt.h>
 #include <sysexits.h>

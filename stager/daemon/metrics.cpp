@@ -1,11 +1,11 @@
 #include "stager/daemon/metrics.h"
 
 #include "stager/control/message.h"
-#include "stager/daemon/counters.h"
-#include "stager/daemon/loop.h"
-#include "stager/daemon/stage_places.h"
-#include "transport/base/installation.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/stage/stage_places.h"
 #include "transport/base/log.h"
+#include "transport/os/installation.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -6,8 +6,8 @@
 // Names and labels are fixed, so no job and no user can add a series.
 #pragma once
 
-#include "stager/daemon/loop.h"
-#include "stager/daemon/services.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "stager/daemon/reporter.h"
 
-#include "stager/daemon/json_text.h"
+#include "stager/daemon/base/json_text.h"
 
 namespace stage {
 namespace {

@@ -4,8 +4,8 @@
 // whose first node it is, all of it.
 #pragma once
 
-#include "stager/daemon/pushes.h"
-#include "stager/daemon/registry.h"
+#include "stager/daemon/push/pushes.h"
+#include "stager/daemon/stage/registry.h"
 
 namespace stage {
 

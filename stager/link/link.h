@@ -22,8 +22,8 @@
 #include "stager/link/handshake.h"
 #include "transport/base/address.h"
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
 #include "transport/base/units.h"
+#include "transport/os/unique_fd.h"
 
 #include <cstdint>
 #include <deque>

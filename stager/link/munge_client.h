@@ -8,7 +8,7 @@
 #pragma once
 
 #include "stager/link/credentials.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <deque>
 #include <optional>

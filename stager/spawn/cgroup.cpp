@@ -1,7 +1,7 @@
 #include "stager/spawn/cgroup.h"
 
 #include "stager/spawn/spawner.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

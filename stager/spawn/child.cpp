@@ -1,7 +1,7 @@
 #include "stager/spawn/child.h"
 
 #include "stager/spawn/cgroup.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <dirent.h>
 #include <fcntl.h>

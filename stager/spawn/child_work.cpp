@@ -3,7 +3,7 @@
 #include "stager/spawn/child.h"
 #include "stager/spawn/event.h"
 #include "stager/spawn/remove_tree.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -1,7 +1,7 @@
 #include "stager/spawn/cleanup_lists.h"
 
-#include "stager/files/cleanup_entry.h"
-#include "transport/base/names_in.h"
+#include "stager/removal/cleanup_entry.h"
+#include "transport/os/names_in.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,13 +5,13 @@
 //
 // The directory (0700) and the lists (0600) are root's: only the daemon makes, extends and
 // removes them. Whose a list is stands in its name, as slurmd told it; it is never read from a
-// file's owner. The entries (files/cleanup_entry.h) are what the user's worker said, so only a
-// process with that user's rights and no others may act on them (files/removal.h).
-// The directory is there while a list is.
+// file's owner. The entries (removal/cleanup_entry.h) are what the user's worker said, so only
+// a process with that user's rights and no others may act on them (removal/removal.h). The
+// directory is there while a list is.
 #pragma once
 
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <sys/types.h>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
 #include "transport/base/units.h"
+#include "transport/os/unique_fd.h"
 
 #include <span>
 #include <vector>

@@ -1,11 +1,11 @@
 #include "stager/spawn/remove_tree.h"
 
-#include "stager/files/empty_directory.h"
-#include "stager/files/removal.h"
+#include "stager/removal/empty_directory.h"
+#include "stager/removal/removal.h"
 #include "stager/spawn/child.h"
 #include "stager/spawn/cleanup_lists.h"
-#include "transport/base/open_unmounted.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/open_unmounted.h"
+#include "transport/os/unique_fd.h"
 
 #include <fcntl.h>
 #include <poll.h>

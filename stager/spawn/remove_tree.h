@@ -3,7 +3,7 @@
 // First what the stage left elsewhere, by root's cleanup lists (cleanup_lists.h), as the user.
 // Then the stage's directory: as the user, who can remove nothing that a shell of the user's
 // could not, and as root only what lies in directories of the user's. All of it walks by
-// descriptors (files/empty_directory.h). Runs in a child of the spawner.
+// descriptors (removal/empty_directory.h). Runs in a child of the spawner.
 #pragma once
 
 #include "stager/spawn/request.h"

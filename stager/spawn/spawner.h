@@ -14,7 +14,7 @@
 
 #include "stager/spawn/request.h"
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <sys/types.h>
 

@@ -3,11 +3,11 @@
 // stagecastd leaves its control socket at descriptor 3 and says so in the environment; whoever
 // else starts it, says on the command line what to bring where.
 #include "stager/control/message.h"
-#include "stager/worker/engine.h"
-#include "stager/worker/engine_look.h"
-#include "stager/worker/setup.h"
-#include "stager/worker/under_daemon.h"
-#include "transport/base/installation.h"
+#include "stager/messages/worker_setup.h"
+#include "stager/worker/engine/engine.h"
+#include "stager/worker/engine/engine_look.h"
+#include "stager/worker/staging/under_daemon.h"
+#include "transport/os/installation.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -92,9 +92,10 @@ int main(int argc, char** argv) {
     try {
         return stage::run(log, arguments, under_daemon);
     } catch (const std::system_error& failed) {
-        log.error("the worker can't start a thread; does the user have too many processes "
-                  "(ulimit -u)?",
-                  {{"why", failed.code().message()}});
+        log.error(
+            "the worker can't start a thread; does the user have too many processes "
+            "(ulimit -u)?",
+            {{"why", failed.code().message()}});
     } catch (const std::bad_alloc&) {
         log.error("the worker has no more memory");
     }

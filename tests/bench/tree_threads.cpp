@@ -1,5 +1,5 @@
 // How long does TreeWriter take for 100,000 files of 4 KB, by so many threads?
-#include "stager/files/tree_writer.h"
+#include "stager/files/tree/tree_writer.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -113,7 +113,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   lab on n1 mount -t tmpfs -o mode=755 tmpfs /var/spool/slurmd
   run -0 doctor
   lab on n1 umount /var/spool/slurmd
-  [[ $output != *'warn '* ]]
+  [[ $output != *'warn   StageRoot'* ]]
 }
 
 @test "where jobs are only submitted nothing of a node's is asked for" {

@@ -4,10 +4,10 @@
 // for that of a stage at work, and then the name of a list. They are followed in a small world
 // of their own (a root directory of one thread's, where that is allowed) and as nobody: each
 // path that is told lies below /inside then, from where a link leads to /outside.
-#include "stager/control/destination.h"
-#include "stager/files/cleanup_entry.h"
-#include "stager/files/removal.h"
+#include "stager/removal/cleanup_entry.h"
+#include "stager/removal/removal.h"
 #include "stager/spawn/cleanup_lists.h"
+#include "stager/spec/destination.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/small_world.h"
 

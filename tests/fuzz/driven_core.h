@@ -1,14 +1,14 @@
 // What does whoever drives a protocol core hold it to?
 //
-// The contract of core/contract.h, by a driver whose network, disk and clock are the input's:
-// packets that nobody sane would send, time that jumps, a disk that fails or never answers.
-// What comes by a session's keys is not the core's affair: every packet has a member's rank and
-// a header that can be read.
+// The contract of core/base/contract.h, by a driver whose network, disk and clock are the
+// input's: packets that nobody sane would send, time that jumps, a disk that fails or never
+// answers. What comes by a session's keys is not the core's affair: every packet has a member's
+// rank and a header that can be read.
 #pragma once
 
 #include "tests/fuzz/fuzz.h"
-#include "transport/core/contract.h"
-#include "transport/core/object_shape.h"
+#include "transport/core/base/contract.h"
+#include "transport/core/base/object_shape.h"
 
 #include <array>
 #include <map>
@@ -69,7 +69,7 @@ class DrivenCore {
         config.source = Rank{0};
         config.session = 1;
         config.chunk_bytes = kDrivenChunkBytes;
-        config.chunk_bytes_careful = (how & 1U) != 0 ? wire::kMinChunkBytes : std::uint16_t{0};
+        config.chunk_bytes_fallback = (how & 1U) != 0 ? wire::kMinChunkBytes : std::uint16_t{0};
         config.rate_bytes_per_s = (how & 2U) != 0 ? 10'000'000U : 0U;
         config.leave_policy =
             (how & 4U) != 0 ? core::LeavePolicy::congested : core::LeavePolicy::never;
@@ -170,7 +170,7 @@ class DrivenCore {
         const auto offer = type == wire::PacketType::offer ? wire::read_offer(body)
                                                            : std::optional<wire::Offer>{};
         const bool is_taken = offer && (phase_ == core::Phase::wiring ||
-                                        offer->chunk_bytes == config_.chunk_bytes_careful);
+                                        offer->chunk_bytes == config_.chunk_bytes_fallback);
         return is_taken && offer->blocks != blocks_ ? Bytes{} : body;
     }
 

@@ -1,5 +1,5 @@
 // Does reading what a program needs end, whatever the program?
-#include "stager/files/elf_needs.h"
+#include "stager/files/libraries/elf_needs.h"
 
 #include "tests/fuzz/fuzz.h"
 

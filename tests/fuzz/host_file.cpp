@@ -1,5 +1,5 @@
 // Is a file of addresses read line by line, or refused?
-#include "pmix/host_file.h"
+#include "pmix/static/host_file.h"
 
 #include "pmix/business_card.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 // Does a node list expand within its limits, and to names that expand to themselves?
-#include "stager/daemon/host_list.h"
+#include "stager/slurm/host_list.h"
 
 #include "stager/control/message.h"
 #include "tests/fuzz/fuzz.h"

@@ -2,7 +2,7 @@
 //
 // The first byte chooses the launcher, a piece is its output, the rest what it complained of.
 // Whoever has an account on a node can write both.
-#include "stager/cli/launch_words.h"
+#include "stager/cli/launch/launch_words.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <array>

@@ -1,5 +1,5 @@
 // Does reading the system's list of libraries end, and give names and absolute paths only?
-#include "stager/files/linker_cache.h"
+#include "stager/files/libraries/linker_cache.h"
 
 #include "tests/fuzz/fuzz.h"
 

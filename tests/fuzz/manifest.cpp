@@ -1,9 +1,9 @@
 // Does a manifest that is accepted say of every block whose it is?
 //
 // Under protection `none` anybody can forge one.
-#include "stager/files/manifest.h"
+#include "stager/files/manifest/manifest.h"
 
-#include "stager/files/tree_node.h"
+#include "stager/files/manifest/tree_node.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <array>

@@ -1,9 +1,9 @@
 // Does a name out of an archive, if it is taken, lead to a place below the top?
 //
 // Whoever made the archive wrote it.
-#include "stager/files/member_name.h"
+#include "stager/files/manifest/member_name.h"
 
-#include "stager/files/manifest.h"
+#include "stager/files/manifest/manifest.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {

@@ -1,5 +1,5 @@
 // Does a note of what came before say something of each block of its file, and of no other?
-#include "stager/cache/part_note.h"
+#include "stager/content/part_note.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {

@@ -2,7 +2,7 @@
 //
 // The input is a few datagrams: a byte that says what comes beside it and how long that is, a
 // piece. A worker is its user's process, and sends what it likes.
-#include "stager/worker/setup.h"
+#include "stager/messages/worker_setup.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 //
 // The first byte chooses what is read, by rank 0 or by a member, and whether the input gets a
 // right MAC first, for the parsers behind it.
-#include "pmix/hello.h"
+#include "pmix/static/hello.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/pmix/cards.h"
 

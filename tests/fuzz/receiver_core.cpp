@@ -3,7 +3,7 @@
 // The input is a number of blocks, the configuration, and what happens (driven_core.h).
 #include "tests/fuzz/core_events.h"
 #include "tests/fuzz/driven_core.h"
-#include "transport/core/receiver.h"
+#include "transport/core/receiver/receiver.h"
 
 namespace stage {
 namespace {

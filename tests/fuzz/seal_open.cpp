@@ -72,7 +72,7 @@ class World {
         Header header;
         header.type = static_cast<wire::PacketType>(1 + reader.u8() % 14);
         header.flags = reader.u8() & 7U;
-        header.lane = Lane{static_cast<std::uint8_t>(reader.u8() & 15U)};
+        header.flow = Flow{static_cast<std::uint8_t>(reader.u8() & 15U)};
         header.rank = kPeer;
         header.packet_number = reader.u64();
         if (header.is_data()) {

@@ -3,7 +3,7 @@
 // The input is a number of blocks, the configuration, and what happens (driven_core.h).
 #include "tests/fuzz/core_events.h"
 #include "tests/fuzz/driven_core.h"
-#include "transport/core/sender.h"
+#include "transport/core/source/sender.h"
 
 namespace stage {
 namespace {

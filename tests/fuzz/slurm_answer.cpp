@@ -1,7 +1,7 @@
 // Does the daemon understand the child that asks Slurm, or refuse?
 //
 // The first byte chooses: the question, or the answer.
-#include "stager/daemon/slurm_query.h"
+#include "stager/slurm/slurm_query.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {

@@ -1,7 +1,7 @@
 // Is what a user writes after --stage-file= understood, or refused with a sentence?
-#include "stager/control/destination.h"
-#include "stager/control/spec_list.h"
-#include "stager/control/stage_spec.h"
+#include "stager/spec/destination.h"
+#include "stager/spec/spec_list.h"
+#include "stager/spec/stage_spec.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <array>

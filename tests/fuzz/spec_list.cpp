@@ -1,8 +1,8 @@
 // Do the specs that a node reads out of a job's environment keep all their rules?
-#include "stager/control/spec_list.h"
+#include "stager/spec/spec_list.h"
 
-#include "stager/control/destination.h"
 #include "stager/control/message.h"
+#include "stager/spec/destination.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {

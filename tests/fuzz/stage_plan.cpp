@@ -1,5 +1,5 @@
 // Is the plan that comes down the tree a whole one?
-#include "stager/daemon/plan.h"
+#include "stager/daemon/tree/plan.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {
@@ -7,7 +7,7 @@ namespace stage {
 bool fuzz_one(Bytes input) {
     return is_stable(input, decode_plan, [](const StagePlan& plan) {
         invariant(!plan.nodes.empty() && plan.width >= 1, "a plan has nodes, a tree branches");
-        invariant(plan.rails >= 1 && plan.rails <= plan.policies.lanes, "a rail has a lane");
+        invariant(plan.rails >= 1 && plan.rails <= plan.policies.flows, "a rail has a flow");
         return encode(plan);
     });
 }
@@ -24,7 +24,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
     plan.group_address = "239.192.0.7";
     plan.group_port = 6835;
     plan.rails = 2;
-    plan.policies.lanes = 4;
+    plan.policies.flows = 4;
     plan.protection = 2;
     plan.rate_max = 1'000'000'000;
     plan.cards_follow = true;

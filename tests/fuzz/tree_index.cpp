@@ -1,7 +1,7 @@
 // Does an index that is accepted stay below its top, and say of every byte whose it is?
 //
 // Under protection `none` anybody can forge one.
-#include "stager/files/tree_index.h"
+#include "stager/files/manifest/tree_index.h"
 
 #include "tests/fuzz/fuzz.h"
 

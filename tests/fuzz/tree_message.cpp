@@ -1,7 +1,7 @@
 // Do the daemons of a tree understand each other, or refuse?
-#include "stager/daemon/tree_message.h"
+#include "stager/daemon/tree/tree_message.h"
 
-#include "stager/daemon/outcome.h"
+#include "stager/daemon/tree/outcome.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {

@@ -2,7 +2,7 @@
 //
 // The input is the archive, of any format. It is unpacked as nobody in a small world, beside a
 // directory that the same user might write to.
-#include "stager/files/unpacker.h"
+#include "stager/files/archive/unpacker.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/small_world.h"

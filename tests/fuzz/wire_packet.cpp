@@ -42,7 +42,7 @@ bool fuzz_one(Bytes input) {
 }
 
 std::vector<FuzzSeed> fuzz_seeds() {
-    Header data{.lane = Lane{3},
+    Header data{.flow = Flow{3},
                 .session = 0xfeedbeefU,
                 .rank = Rank{0},
                 .packet_number = 0x1234,
@@ -50,7 +50,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                 .chunk = ChunkIndex{9}};
     data.flags = wire::kFlagRepeat;
     const Header report{.type = wire::PacketType::report,
-                        .lane = {},
+                        .flow = {},
                         .session = 0xfeedbeefU,
                         .rank = Rank{65534},
                         .packet_number = 0x123456789abcU,

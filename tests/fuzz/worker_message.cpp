@@ -1,7 +1,7 @@
 // Do the daemon and its worker understand each other, or refuse?
 //
 // The first byte chooses the direction.
-#include "stager/worker/setup.h"
+#include "stager/messages/worker_setup.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace stage {
@@ -13,8 +13,8 @@ bool check_to_worker(Bytes input) {
             invariant(setup->rank.index() < setup->nodes.size() &&
                           setup->source.index() < setup->nodes.size(),
                       "worker and source are among the nodes");
-            invariant(setup->interfaces.size() <= setup->policies.lanes,
-                      "each interface has a lane");
+            invariant(setup->interfaces.size() <= setup->policies.flows,
+                      "each interface has a flow");
         }
         return encode_to_worker(message);
     });
@@ -46,7 +46,7 @@ WorkerSetup full_setup() {
     setup.group_key.fill(std::byte{2});
     setup.group_address = "239.192.0.7";
     setup.group_port = 6835;
-    setup.policies.lanes = 2;
+    setup.policies.flows = 2;
     setup.group_rails = 2;
     setup.interfaces = {"eth0", "eth1"};
     setup.rate_max = 1'000'000'000;

@@ -45,15 +45,15 @@ class FaultyDriver final : public Driver {
     /// Refuses a train while an earlier one has not left; what was taken leaves some day.
     Result<Sent> send(const Train& train) override;
     Status hear_group(bool hears) override { return inner_->hear_group(hears); }
-    [[nodiscard]] bool carries(Lane lane) override { return inner_->carries(lane); }
+    [[nodiscard]] bool carries(Flow flow) override { return inner_->carries(flow); }
     [[nodiscard]] int refusing_descriptor() const override {
         return inner_->refusing_descriptor();
     }
     [[nodiscard]] std::vector<int> descriptors() const override {
         return inner_->descriptors();
     }
-    [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override {
-        return inner_->take_lanes();
+    [[nodiscard]] std::vector<std::unique_ptr<FlowInbox>> take_flows() override {
+        return inner_->take_flows();
     }
     [[nodiscard]] int stream_descriptor() const override { return inner_->stream_descriptor(); }
     [[nodiscard]] const DriverCounters& counters() const override { return inner_->counters(); }

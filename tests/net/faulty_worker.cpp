@@ -2,7 +2,7 @@
 //
 // stagecast-worker's engine with a faulty driver around its own; see read_faults(). On stderr
 // it says at the end what it did to the packets.
-#include "stager/worker/engine.h"
+#include "stager/worker/engine/engine.h"
 #include "tests/net/faulty_driver.h"
 
 #include <cstdio>
@@ -37,11 +37,11 @@ class TellingDriver final : public Driver {
         return faulty_.receive(packets, readable);
     }
     Result<Sent> send(const Train& train) override { return faulty_.send(train); }
-    [[nodiscard]] std::vector<std::unique_ptr<LaneInbox>> take_lanes() override {
-        return faulty_.take_lanes();
+    [[nodiscard]] std::vector<std::unique_ptr<FlowInbox>> take_flows() override {
+        return faulty_.take_flows();
     }
     Status hear_group(bool hears) override { return faulty_.hear_group(hears); }
-    [[nodiscard]] bool carries(Lane lane) override { return faulty_.carries(lane); }
+    [[nodiscard]] bool carries(Flow flow) override { return faulty_.carries(flow); }
     [[nodiscard]] int refusing_descriptor() const override {
         return faulty_.refusing_descriptor();
     }

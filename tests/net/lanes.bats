@@ -1,4 +1,4 @@
-# Does a stream that is spread over several lanes arrive as one?
+# Does a stream that is spread over several flows arrive as one?
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -19,42 +19,42 @@ again() {
   STARTED=()
 }
 
-# lanes_of NODE: how many lanes brought at least a hundred packets.
-lanes_of() {
+# flows_of NODE: how many flows brought at least a hundred packets.
+flows_of() {
   python3 -c 'import json, sys
-print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("lane_packets", [])))' "$WORK/$1.json"
+print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("flow_packets", [])))' "$WORK/$1.json"
 }
 
-@test "1, 2, 4 and 16 lanes under each protection: the same bytes, each lane its share" {
-  local lanes protection
+@test "1, 2, 4 and 16 flows under each protection: the same bytes, each flow its share" {
+  local flows protection
   source_file 20000003
-  for lanes in 1 2 4 16; do
+  for flows in 1 2 4 16; do
     for protection in encrypt auth none; do
       again
-      group --rate-max=100mbit --lanes="$lanes" --protection="$protection"
+      group --rate-max=100mbit --flows="$flows" --protection="$protection"
       ends
-      received || { echo "$lanes lanes, $protection"; return 1; }
-      [ "$lanes" = 1 ] || [ "$(lanes_of n1)" = "$lanes" ]
+      received || { echo "$flows flows, $protection"; return 1; }
+      [ "$flows" = 1 ] || [ "$(flows_of n1)" = "$flows" ]
       [ "$(json n1 packets_rejected)" = 0 ]
     done
   done
   stayed_small
 }
 
-@test "one byte over four lanes" {
+@test "one byte over four flows" {
   source_file 1
-  group --lanes=4
+  group --flows=4
   ends
   received
 }
 
-@test "loss, doubles, bent bits and reordering on all lanes" {
+@test "loss, doubles, bent bits and reordering on all flows" {
   source_file 20000000
   printf '#!/bin/sh\nexec /srv/faulty-worker seed=3,drop=5000,burst=5,duplicate=10000,corrupt=5000,reorder=20000,hold=20 "$@"\n' \
     > "$CLUSTER_DIR/srv/misbehaving"
   chmod 755 "$CLUSTER_DIR/srv/misbehaving"
   WORKER=/srv/misbehaving
-  group --rate-max=100mbit --lanes=4
+  group --rate-max=100mbit --flows=4
   ends
   received
   [ "$(json n1 packets_lost)" -gt 0 ]
@@ -65,17 +65,17 @@ print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("lane_packe
   source_file 20000000
   # By the header, because nobody knows the port before the group drew it.
   lab on n2 iptables -w -A INPUT -p udp -d 239.0.0.0/8 -m u32 --u32 '0>>22&0x3C@8>>16&0x0F=1' -j DROP
-  group --rate-max=100mbit --lanes=2
+  group --rate-max=100mbit --flows=2
   ends
   received
-  [ "$(lanes_of n1)" = 2 ]
-  [ "$(lanes_of n2)" = 1 ]
+  [ "$(flows_of n1)" = 2 ]
+  [ "$(flows_of n2)" = 1 ]
   [ "$(json n2 packets_repaired)" -gt 1000 ]
 }
 
-@test "a stranger's packets at every lane's port are counted, and change nothing" {
+@test "a stranger's packets at every flow's port are counted, and change nothing" {
   source_file 20000000
-  group --rate-max=100mbit --lanes=4
+  group --rate-max=100mbit --flows=4
   wait_for 10 group_seen n1
   [ "$(wc -w <<< "$PORTS")" -ge 4 ]
   local port
@@ -87,10 +87,10 @@ print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("lane_packe
   [ "$(json n1 packets_rejected)" -gt 0 ]
 }
 
-@test "packets of one lane sent again on the others change nothing" {
+@test "packets of one flow sent again on the others change nothing" {
   source_file 10000000
   capture login
-  group --rate-max=60mbit --lanes=3
+  group --rate-max=60mbit --flows=3
   wait_for 10 group_seen n1
   wait_for 10 bash -c "[ \$(stat -c %s '$WORK/login.pcap') -gt 200000 ]"
   install -m 644 "$WORK/login.pcap" "$CLUSTER_DIR/srv/capture"

@@ -80,8 +80,8 @@ leaver_left() {
   others_stay
 }
 
-@test "over four lanes as well" {
-  beside_flow --group-leave=congested --lanes=4
+@test "over four flows as well" {
+  beside_flow --group-leave=congested --flows=4
   leaver_left
   others_stay
 }

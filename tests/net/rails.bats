@@ -30,18 +30,18 @@ look_at() { local key; for key in eth0:tx eth0:rx eth1:tx eth1:rx; do SEEN[$1:$k
 since() { echo $(($(bytes "$1" "$2" "$3") - SEEN[$1:$2:$3])); }
 since_is_over() { [ "$(since "$1" "$2" "$3")" -gt "$4" ]; }
 
-@test "both rails of source and receivers carry about half, under each protection, with 2 and 4 lanes" {
-  local protection lanes node way rail
+@test "both rails of source and receivers carry about half, under each protection, with 2 and 4 flows" {
+  local protection flows node way rail
   source_file 20000003
-  for lanes in 1 4; do
+  for flows in 1 4; do
     for protection in encrypt none; do
       rm -f "$WORK"/n*.rc
       STARTED=()
       look_at n0
       look_at n1
-      group --rate-max=150mbit --lanes="$lanes" --protection="$protection" --compress=no
+      group --rate-max=150mbit --flows="$flows" --protection="$protection" --compress=no
       ends
-      received || { echo "$lanes lanes, $protection"; return 1; }
+      received || { echo "$flows flows, $protection"; return 1; }
       [ "$(json n1 rails)" = 2 ]
       for way in n0:tx n1:rx; do
         for rail in eth0 eth1; do
@@ -101,7 +101,7 @@ down_in_mid_transfer() {
   INTERFACE=eth0+eth1,eth0
   lab on n3 ip link set eth1 down
   look_at n0
-  group --rate-max=100mbit --lanes=2 --compress=no
+  group --rate-max=100mbit --flows=2 --compress=no
   ends
   received
   [ "$(since n0 eth1 tx)" -lt 100000 ]

@@ -9,7 +9,7 @@
 #include "pmix/agreement.h"
 #include "pmix/key_credential.h"
 #include "pmix/pmix_directory.h"
-#include "pmix/static_directory.h"
+#include "pmix/static/static_directory.h"
 
 #include <pmix.h>
 

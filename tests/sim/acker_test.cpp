@@ -2,9 +2,9 @@
 //
 // With the acker's window the slowest member, as its paper wants; with the quantile's search
 // most of them. `make sim ARGS=[acker]` prints what each policy makes of a few links.
-#include "tests/sim/environment.h"
-#include "tests/sim/world.h"
-#include "transport/core/reporter.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
+#include "transport/core/feedback/reporter.h"
 
 #include <catch2/catch.hpp>
 

@@ -2,9 +2,9 @@
 //
 // Beside TCP flows (cubic_flow.h) that begin and end while it runs: what each side has of the
 // narrowest link, as shares of it, in windows of time. MBITS= changes the links.
-#include "tests/sim/cross_traffic.h"
-#include "tests/sim/environment.h"
-#include "tests/sim/ran.h"
+#include "tests/sim/world/cross_traffic.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // What is sent to whom has the object already? Nothing; and it holds nobody else up.
-#include "tests/sim/ran.h"
-#include "transport/core/reporter.h"
+#include "tests/sim/world/ran.h"
+#include "transport/core/feedback/reporter.h"
 
 #include <catch2/catch.hpp>
 
@@ -114,7 +114,7 @@ TEST_CASE("the rate is found where every representative holds it", "[holding]") 
 TEST_CASE("who holds it takes over smaller packets, too, and finishes once", "[holding]") {
     Plan plan = plan_with_holders(4, 3 * kMiB);
     plan.chunk_bytes = 8928;
-    plan.chunk_bytes_careful = 1444;
+    plan.chunk_bytes_fallback = 1444;
     plan.member[2].path_body_max = 1444;
     plan.member[1].holds_already = false;
     const Ran ran{plan};

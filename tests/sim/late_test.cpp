@@ -2,7 +2,7 @@
 //
 // A member that starts late, or answers late, has time until ready_timeout; nobody is named for
 // a silence that somebody else was asked to keep.
-#include "tests/sim/ran.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

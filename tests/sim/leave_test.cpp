@@ -3,9 +3,9 @@
 //
 // Few receivers share their downlinks with a TCP flow (cubic_flow.h) that the source never
 // follows. They leave the group and fetch the object beside it; the others don't notice.
-#include "tests/sim/cross_traffic.h"
-#include "tests/sim/environment.h"
-#include "tests/sim/ran.h"
+#include "tests/sim/world/cross_traffic.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

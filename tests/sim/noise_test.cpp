@@ -4,8 +4,8 @@
 // their kernels, whose stamps then come all at once. Each line is so many seeds of one noise:
 // the median, the ninth of ten and the slowest T, in wire times. RUNS_EACH= MIB= MBITS= LOSS=
 // MEMBERS= change it, SEEDS=1 prints each.
-#include "tests/sim/environment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
 
 #include <catch2/catch.hpp>
 

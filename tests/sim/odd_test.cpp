@@ -2,7 +2,7 @@
 // block?
 //
 // Each by itself, and what seeds found in worlds that have them.
-#include "tests/sim/ran.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
 // Does a small file reach everybody without a question?  `make sim ARGS=[parity]` prints the
 // table: how long after the source's last packet the receivers hold the object, in round trips
 // and apart from what a receiver without loss needs; and what the source sent for it.
-#include "tests/sim/environment.h"
-#include "tests/sim/world.h"
-#include "transport/core/limits.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
+#include "transport/core/base/limits.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // What if a path drops large packets?
-#include "tests/sim/ran.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 
@@ -9,7 +9,7 @@ namespace {
 TEST_CASE("packets are as large as every path takes", "[scenario]") {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.chunk_bytes = 8928;
-    plan.chunk_bytes_careful = 1444;
+    plan.chunk_bytes_fallback = 1444;
     SECTION("all take large ones") {
         const Ran ran{plan};
         ran.all_released();

@@ -2,8 +2,8 @@
 //
 // Repairs from anybody or from the neighbour in a ring; a fence before the first chunk or none.
 // `make sim ARGS=[policies]` prints both of each.
-#include "tests/sim/environment.h"
-#include "tests/sim/ran.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 
@@ -103,7 +103,7 @@ TEST_CASE("without a fence packets are as small as any path wants them", "[scena
     Plan plan = calm_plan(6, 4 * kMiB);
     plan.is_unfenced = true;
     plan.chunk_bytes = 8928;
-    plan.chunk_bytes_careful = 1444;
+    plan.chunk_bytes_fallback = 1444;
     plan.member[3].path_body_max = 1444;
     const Ran ran{plan};
     ran.all_released();

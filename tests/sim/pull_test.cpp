@@ -1,7 +1,7 @@
 // What do pulls cost where links are slow, losses many and cores few?  `make sim ARGS=[pulls]`
 // prints it: time in wire times, packets lost by the network and by full queues.
-#include "tests/sim/environment.h"
-#include "tests/sim/ran.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

@@ -6,8 +6,8 @@
 // MBITS=, MEMBERS=, MIB= and LOSS= (in a million) choose one cell, NIC= makes the source's link
 // so many times as fast as the others'. Scenarios of links that made the rate wrong are here,
 // too.
-#include "tests/sim/environment.h"
-#include "tests/sim/ran.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

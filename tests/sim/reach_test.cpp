@@ -3,8 +3,8 @@
 //
 // Then those members fetch the object from the others, one by one, and nobody else notices. No
 // stage fails because multicast does.
-#include "tests/sim/environment.h"
-#include "tests/sim/ran.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 
@@ -153,7 +153,7 @@ TEST_CASE("large packets that don't pass, and a group that does not reach all",
           "[scenario][reach]") {
     Plan plan = plan_of(16, 4 * kMiB, true);  // Seed 4469.
     plan.chunk_bytes = 8928;
-    plan.chunk_bytes_careful = 1444;
+    plan.chunk_bytes_fallback = 1444;
     plan.member[2].path_body_max = 1444;
     plan.member[5].hears_group_until = Duration{};
     plan.member[6].hears_group_until = milliseconds{100};

@@ -1,7 +1,7 @@
 // What is sent where an earlier broadcast was broken off? What somebody lacks, from the first
 // block on that anybody does.
-#include "tests/sim/ran.h"
-#include "transport/core/limits.h"
+#include "tests/sim/world/ran.h"
+#include "transport/core/base/limits.h"
 
 #include <catch2/catch.hpp>
 
@@ -108,7 +108,7 @@ TEST_CASE("a small object that goes by one code comes whole", "[resuming]") {
 Plan narrowed_plan(std::uint32_t blocks, std::uint32_t held) {
     Plan plan = broken_off_plan(4, blocks, held);
     plan.chunk_bytes = 8928;
-    plan.chunk_bytes_careful = 1444;
+    plan.chunk_bytes_fallback = 1444;
     plan.member[2].path_body_max = 1444;
     return plan;
 }

@@ -1,6 +1,6 @@
 // Which worlds taught us something?  Each bug that a seed found, and each fault by itself, by
 // name.
-#include "tests/sim/ran.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Whose link or disk is slow, late or still for a while: what does it cost, and whom?
-#include "tests/sim/ran.h"
+#include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Does every drawn world keep the truths?  RUNS seeds from SEED on.
-#include "tests/sim/environment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
 
 #include <catch2/catch.hpp>
 

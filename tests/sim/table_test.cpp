@@ -3,8 +3,8 @@
 // T is the time from the first chunk, when all are ready, until the last member holds a 16 MiB
 // object over 1 Gbit/s links, divided by the time that its packets take on one link. Round
 // trips, verifying and storing are in it. MiB= and MBITS= change the object and the links.
-#include "tests/sim/environment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
 
 #include <catch2/catch.hpp>
 

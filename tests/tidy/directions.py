@@ -5,80 +5,127 @@ The arrows of docs/ARCHITECTURE.md as a table, and which folders know which libr
 
 import re
 
-# For each folder, what it may include besides itself. A folder stands for its own files, not
-# for those of folders in it; what ends in a dot is one file. tests/ may include everything.
-# ENGINE is what whoever runs a transport may see; a driver never sees the core.
-BASE = ["transport/base"]
+# For each room, what it may include besides itself: the plan of docs/ARCHITECTURE.md. A folder
+# stands for its own files, not for those of folders in it; what ends in a dot is one file.
+# tests/ may include everything.
+BASE = ["transport/base", "transport/os"]
+CORE = ["transport/base", "transport/wire", "transport/core/base"]
+SENDING = CORE + ["transport/core/sending"]
+FEEDBACK = SENDING + ["transport/core/feedback"]
+MEMBER = FEEDBACK + ["transport/core/membership", "transport/core/repair"]
+# A driver sees the seam to the engine, never the core.
 DRIVER = BASE + ["transport/wire", "transport/run/driver."]
-CORE = BASE + ["transport/wire", "transport/seal", "transport/core"]
-ENGINE = CORE + ["transport/run"]
+OBJECT = BASE + ["transport/core/base", "transport/wire", "transport/run/object"]
+REQUEST = BASE + ["stager/control", "stager/spec"]
+FILES = REQUEST + ["stager/disk", "stager/content", "stager/removal", "stager/files/manifest"]
+TARGET = FILES + ["stager/files/source", "stager/files/target", "transport/run/object"]
+MEMBERS_FILES = TARGET + ["stager/files/sink", "stager/files/libraries"]
+WORKER = MEMBERS_FILES + ["stager/config", "stager/messages", "pmix", "transport/run", "transport/seal"]
+DAEMON = REQUEST + ["stager/config", "stager/messages", "stager/link", "stager/spawn"] + [
+    "stager/slurm", "stager/cache", "stager/content", "stager/daemon/base"]
+COMMAND = REQUEST + ["stager/config", "stager/disk", "stager/cache", "stager/cli/common"]
 
 MAY_INCLUDE = {
     "transport/base": [],
-    "transport/wire": BASE,
-    "transport/seal": BASE + ["transport/wire"],
-    "transport/core": CORE,
-    "transport/run": ENGINE,
+    "transport/os": BASE,
+    "transport/wire": ["transport/base"],
+    "transport/seal": ["transport/base", "transport/wire"],
+    "transport/core/base": CORE,
+    "transport/core/sending": CORE,
+    "transport/core/feedback": SENDING,
+    "transport/core/repair": SENDING,
+    "transport/core/rate": FEEDBACK,
+    "transport/core/membership": FEEDBACK,
+    "transport/core/source": MEMBER + ["transport/core/rate"],
+    "transport/core/receiver": MEMBER,
+    "transport/run/object": OBJECT,
+    "transport/run": OBJECT + ["transport/seal", "transport/core/source", "transport/core/receiver"],
     "transport/udp": DRIVER,
-    "transport/verbs": DRIVER,
-    "transport/tcp": DRIVER,
-    "transport/wan": DRIVER,
     "pmix": BASE,
-    "pmix/host": BASE + ["pmix"],
-    "spank": BASE + ["stager/control"],
+    "pmix/static": BASE + ["pmix"],
+    "pmix/host": BASE + ["pmix", "pmix/static"],
+    "spank/host": REQUEST,
+    "spank/submit": REQUEST + ["spank/host"],
+    "spank/job": REQUEST + ["spank/host"],
+    "spank": REQUEST + ["spank/host", "spank/submit", "spank/job"],
     "stager/control": BASE,
+    "stager/spec": BASE + ["stager/control"],
     "stager/config": BASE,
-    "stager/cache": BASE + ["stager/spawn/descriptors."]
-    + ["stager/files/disk_io.", "stager/files/drop_behind.", "stager/link/frame_seal."],
-    "stager/spawn": BASE + ["stager/control", "stager/config"]
-    + ["stager/files/cleanup_entry.", "stager/files/removal.", "stager/files/empty_directory."],
+    "stager/messages": BASE + ["stager/config", "stager/control"],
+    "stager/disk": REQUEST,
+    "stager/content": BASE + ["stager/disk"],
+    "stager/removal": REQUEST + ["stager/disk"],
+    "stager/spawn": REQUEST + ["stager/config", "stager/removal"],
     "stager/link": BASE + ["stager/config", "transport/seal"],
-    "stager/files": ENGINE + ["stager/control", "stager/cache"],
-    "stager/worker": ENGINE + ["stager/files", "stager/cache", "stager/control", "stager/config", "pmix"]
-    + ["transport/udp", "transport/verbs", "transport/tcp", "transport/wan"],
-    "stager/cli": BASE + ["stager/control", "stager/config", "stager/cache", "stager/files/disk_io."]
-    + ["stager/link/munge_check.", "stager/daemon/job_directory.", "stager/daemon/host_list."]
-    + ["stager/daemon/cache_directory."]
-    + ["pmix/host_file.", "pmix/key_credential."],
-    "stager/daemon": BASE + ["transport/seal", "transport/wire"]
-    + ["stager/control", "stager/config", "stager/spawn", "stager/link"]
-    + ["stager/worker/setup.", "stager/worker/stranger_fd."]
-    + ["stager/cache"]
-    + ["transport/udp", "pmix", "pmix/host"],
+    "stager/cache": BASE + ["stager/content", "stager/disk", "stager/spawn", "stager/link"],
+    "stager/slurm": BASE + ["stager/control", "stager/spawn", "stager/cache"],
+    "stager/files/manifest": REQUEST + ["stager/disk", "stager/content"],
+    "stager/files/source": FILES + ["transport/run/object"],
+    "stager/files/target": TARGET,
+    "stager/files/tree": TARGET,
+    "stager/files/archive": TARGET + ["stager/files/tree"],
+    "stager/files/libraries": BASE + ["stager/disk", "stager/removal"],
+    "stager/files/sink": MEMBERS_FILES + ["stager/files/tree", "stager/files/archive"]
+    + ["transport/core/base"],
+    "stager/worker/requests": MEMBERS_FILES + ["stager/messages"],
+    "stager/worker/broadcast": WORKER + ["transport/udp"],
+    "stager/worker/staging": WORKER + ["stager/worker/broadcast", "stager/worker/requests"],
+    "stager/worker/engine": WORKER + ["pmix/static", "transport/udp", "stager/worker/broadcast"]
+    + ["stager/worker/requests", "stager/worker/staging"],
+    "stager/worker": REQUEST + ["stager/messages", "stager/worker/engine", "stager/worker/staging"],
+    "stager/daemon/base": DAEMON,
+    "stager/daemon/tree": DAEMON,
+    "stager/daemon/jobs": DAEMON,
+    "stager/daemon/cache": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
+    "stager/daemon/run": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
+    + ["stager/daemon/cache", "pmix", "transport/udp"],
+    "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
+    + ["stager/daemon/run", "pmix"],
+    "stager/daemon/push": DAEMON + ["stager/daemon/tree", "stager/daemon/run"]
+    + ["stager/daemon/stage"],
+    "stager/daemon": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs", "stager/daemon/cache"]
+    + ["stager/daemon/run", "stager/daemon/stage", "stager/daemon/push"],
+    "stager/cli/common": COMMAND,
+    "stager/cli/push": COMMAND,
+    "stager/cli/launch": COMMAND + ["stager/cli/push", "stager/slurm", "pmix", "pmix/static"],
+    "stager/cli/doctor": COMMAND + ["stager/link", "stager/daemon/jobs", "stager/daemon/cache"],
+    "stager/cli": COMMAND + ["stager/cli/push", "stager/cli/launch", "stager/cli/doctor"],
 }
 
-# Libraries: which folders (or files) may include a header that begins so.
+# Libraries: which rooms (or files) may include a header that begins so. A place that ends in a
+# slash is the folder and all below it.
 LIBRARY = {
-    "infiniband/": ["transport/verbs"],
-    "rdma/": ["transport/verbs"],
+    "infiniband/": [],
+    "rdma/": [],
     "pmix": ["pmix", "pmix/host"],
-    "slurm/": ["spank", "stager/daemon/slurm_query.", "stager/daemon/slurm_nodes."]
-    + ["stager/daemon/slurm_releases."],
+    "slurm/": ["spank/", "stager/slurm"],
     "munge.h": ["stager/link", "pmix/host", "pmix/key_credential."],
-    "archive": ["stager/files/archive_handle.", "stager/files/read_trouble."],
-    "zlib.h": ["stager/files/gzip_stream.", "stager/files/zip_directory."],
-    "lz4": ["stager/files/lz4_stream."],
-    "zstd.h": ["transport/run/block_codec."],
-    "intel-ipsec-mb.h": ["transport/seal/ipsec_gcm.", "transport/seal/algorithms."],
+    "archive": ["stager/files/archive"],
+    "zlib.h": ["stager/files/archive"],
+    "lz4": ["stager/files/archive"],
+    "zstd.h": ["transport/run/object"],
+    "intel-ipsec-mb.h": ["transport/seal"],
     "catch2/": [],
 }
 
 # The plugin's rooms are guests in Slurm and know only C and C++; the core is pure.
-PLUGIN_ROOMS = ["spank", "stager/control", "transport/base"]
+PLUGIN = ["spank/", "stager/control/", "stager/spec/", "transport/base/", "transport/os/"]
+PURE = ["transport/core/", "transport/wire/"]
+SEALED = PURE + ["transport/seal/"]
 FORBIDDEN = {
-    "openssl/": PLUGIN_ROOMS + ["stager/config", "transport/wire", "transport/core"],
-    "boost/": PLUGIN_ROOMS + ["transport/wire", "transport/seal", "transport/core"],
-    "nlohmann/": PLUGIN_ROOMS + ["transport/wire", "transport/seal", "transport/core"],
-    "thread": PLUGIN_ROOMS + ["transport/core", "transport/wire", "transport/seal"],
-    "mutex": PLUGIN_ROOMS + ["transport/core", "transport/wire", "transport/seal"],
-    "random": ["transport/core", "transport/wire"],
-    "fstream": ["transport/core", "transport/wire", "transport/seal"],
-    "iostream": ["transport/core", "transport/wire", "transport/seal"],
-    "sys/": ["transport/core", "transport/wire"],
-    "netinet/": ["transport/core", "transport/wire"],
-    "unistd.h": ["transport/core", "transport/wire"],
-    "fcntl.h": ["transport/core", "transport/wire"],
-    "time.h": ["transport/core", "transport/wire"],
+    "openssl/": PLUGIN + PURE + ["stager/config/"],
+    "boost/": PLUGIN + SEALED,
+    "nlohmann/": PLUGIN + SEALED,
+    "thread": PLUGIN + SEALED,
+    "mutex": PLUGIN + SEALED,
+    "random": PURE,
+    "fstream": SEALED,
+    "iostream": SEALED,
+    "sys/": PURE,
+    "netinet/": PURE,
+    "unistd.h": PURE,
+    "fcntl.h": PURE,
+    "time.h": PURE,
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
@@ -90,7 +137,7 @@ def folder_of(path):
 
 def among(path, places):
     return any(
-        path.startswith(place) if place.endswith(".") else folder_of(path) == place
+        path.startswith(place) if place.endswith((".", "/")) else folder_of(path) == place
         for place in places
     )
 
@@ -138,7 +185,7 @@ WRONG = [
     planted("transport/udp/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
     planted("transport/base/a.h", '"transport/wire/b.h"', "transport/wire/b.h"),
     planted("transport/core/a.cpp", '"transport/udp/b.h"', "transport/udp/b.h"),
-    planted("transport/core/a.cpp", '"tests/sim/b.h"', "tests/sim/b.h"),
+    planted("transport/core/rate/a.cpp", '"tests/sim/b.h"', "tests/sim/b.h"),
     planted("spank/a.cpp", '"stager/config/b.h"', "stager/config/b.h"),
     planted("stager/daemon/a.cpp", '"stager/worker/b.h"', "stager/worker/b.h"),
     planted("pmix/a.cpp", '"stager/control/b.h"', "stager/control/b.h"),
@@ -152,11 +199,11 @@ WRONG = [
 ]
 RIGHT = [
     planted("transport/udp/a.cpp", '"transport/run/driver.h"', "transport/run/driver.h"),
-    planted("transport/run/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
+    planted("transport/run/a.cpp", '"transport/core/source/b.h"', "transport/core/source/b.h"),
     planted("spank/a.cpp", '"transport/base/b.h"', "transport/base/b.h"),
-    planted("stager/daemon/a.cpp", '"stager/worker/setup.h"', "stager/worker/setup.h"),
+    planted("stager/daemon/a.cpp", '"stager/messages/worker_setup.h"', "stager/messages/worker_setup.h"),
     planted("tests/sim/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
-    planted("stager/daemon/slurm_query.cpp", "<slurm/slurm.h>"),
+    planted("stager/slurm/slurm_query.cpp", "<slurm/slurm.h>"),
     planted("spank/a.cpp", "<slurm/spank.h>"),
     planted("pmix/host/a.cpp", "<pmix_server.h>"),
 ]

@@ -38,6 +38,25 @@ def find_doubled(tree):
                 yield f"{path}:{line}: {name} is another type in {before}; rename one of them"
 
 
+DEFINED = re.compile(r"^(?! )(?:[\w:<>,&*\[\] ]+ )?[&*]?(\w+)::(?:~?\w+|operator[^\s(]+)\(", re.MULTILINE)
+# Classes whose parts are not yet classes of their own.
+SPLIT = set(
+    "Stage FileSink Sender Receiver Parts".split())
+
+
+def find_split(tree):
+    """A class that needs several files is several ideas: find the smaller ones."""
+    homes = {}
+    for path, text in tree.cpp("spank", "stager", "transport", "pmix"):
+        if path.endswith(".cpp"):
+            for match in DEFINED.finditer(code_of(text)):
+                name = match.group(1)
+                homes.setdefault((path.rsplit("/", 1)[0], name), {}).setdefault(path)
+    for (folder, name), paths in sorted(homes.items()):
+        if len(paths) > 1 and name not in SPLIT:
+            yield f"{folder}:1: {name} is defined in {', '.join(paths)}; make it one file"
+
+
 ONE = "namespace a {\nstruct X {\n};\n}\n"
 WRONG = [
     {"pmix/a.h": ONE, "stager/b.h": "namespace a {\nclass X : public Y {\n};\n}\n"},
@@ -48,4 +67,10 @@ RIGHT = [
     {"pmix/a.h": ONE, "stager/b.h": "namespace b {\nstruct X {\n};\n}\n"},
     {"pmix/a.h": ONE, "stager/b.cpp": "namespace a {\nnamespace {\nstruct X {\n};\n}\n}\n"},
     {"pmix/a.h": ONE, "stager/b.h": "namespace a {\nclass X;\nstruct Y {\n struct X {};\n};\nvoid f(struct X* x);\n}\n"},
+]
+SPLIT_WRONG = [
+    {"pmix/a.cpp": "void X::f() {\n}\n", "pmix/b.cpp": "int X::g(int) const {\n}\n"},
+]
+SPLIT_RIGHT = [
+    {"pmix/a.cpp": "void X::f() {\n}\n", "pmix/b.cpp": "int Y::g() {\n    X::f();\n}\n"},
 ]

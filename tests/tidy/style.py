@@ -10,8 +10,7 @@ from tree import code_of, lines_where
 
 COLUMNS = 96
 SCRIPT_COLUMNS = 160  # of shell and Python: a command and its arguments stay one line
-LINES = 400
-LONG_FILES = "tests/tidy/long_files"  # "path lines"; one may shrink, none may grow
+FILES = 32  # of C++ in a folder
 HERE = "tests/tidy/"  # names the words that it bans
 
 
@@ -23,17 +22,14 @@ def long_lines(tree):
                 yield f"{path}:{number}: {len(line)} columns, {allowed} allowed"
 
 
-def long_files(tree):
-    rows = tree.texts.get(LONG_FILES, "").splitlines()
-    limits = dict(row.split() for row in rows if not row.startswith("#"))
-    for path in sorted(set(limits) - set(tree.texts)):
-        yield f"{LONG_FILES}:1: {path} is gone; take it off the list"
-    for path, text in tree.programs():
-        lines, limit = text.count("\n"), int(limits.get(path, LINES))
-        if lines > limit:
-            yield f"{path}:{limit}: {lines} lines, {limit} allowed; split it by question"
-        elif path in limits and lines <= LINES:
-            yield f"{LONG_FILES}:1: {path} fits now; take it off the list"
+def full_folders(tree):
+    count = {}
+    for path, _ in tree.cpp("spank", "stager", "transport", "pmix", "tests/unit", "tests/sim"):
+        folder = path.rsplit("/", 1)[0]
+        count[folder] = count.get(folder, 0) + 1
+    for folder, files in sorted(count.items()):
+        if files > FILES:
+            yield f"{folder}:1: {files} C++ files, {FILES} allowed; make rooms by subject"
 
 
 def banned(pattern, instead, where, as_code=True):
@@ -156,10 +152,9 @@ def rules():
         ("lines fit in 96 columns, in scripts 160", long_lines,
          [{core: "//" + "x" * 95}, {"tests/net/run": "#!/bin/sh\n#" + "x" * 160}],
          [{core: "//" + "x" * 94}, {doc: "x" * 97}]),
-        ("files fit in 400 lines", long_files,
-         [{core: "\n" * 401}, {core: "\n" * 500, LONG_FILES: f"{core} 450"},
-          {core: "\n" * 300, LONG_FILES: f"{core} 450"}, {LONG_FILES: f"{core} 450"}],
-         [{core: "\n" * 400}, {core: "\n" * 440, LONG_FILES: f"# why\n{core} 450"}]),
+        ("folders have at most 32 C++ files", full_folders,
+         [{f"stager/spawn/a{i}.h": "" for i in range(33)}],
+         [{f"stager/spawn/a{i}.h": "" for i in range(32)}]),
         ("unit tests never sleep", sleeping,
          [{unit: "usleep(5);"}, {unit: "std::this_thread::sleep_for(1s);"}],
          [{unit: "// sleep(1)\nasleep(2);"}, {"stager/daemon/a.cpp": "usleep(5);"}]),

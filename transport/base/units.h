@@ -64,7 +64,7 @@ using BlockIndex = Ordinal<struct BlockTag, std::uint32_t>;
 /// A chunk of a block, from 0. 16 bits on the wire.
 using ChunkIndex = Ordinal<struct ChunkTag, std::uint16_t>;
 /// One of the parallel flows of a session, from 0.
-using Lane = Ordinal<struct LaneTag, std::uint8_t>;
+using Flow = Ordinal<struct FlowTag, std::uint8_t>;
 
 /// Size of every block of an object but shorter ones that a file's end makes, bytes.
 inline constexpr std::uint32_t kBlockBytes = 1U << 20U;

@@ -4,7 +4,7 @@
 // once, and the cores stay plain types that know nothing of it.
 #pragma once
 
-#include "transport/core/contract.h"
+#include "transport/core/base/contract.h"
 
 namespace stage {
 

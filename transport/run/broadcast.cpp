@@ -2,11 +2,11 @@
 
 #include "transport/base/invariant.h"
 #include "transport/base/prng.h"
-#include "transport/core/receiver.h"
-#include "transport/core/sender.h"
+#include "transport/core/receiver/receiver.h"
+#include "transport/core/source/sender.h"
 #include "transport/run/any_core.h"
-#include "transport/run/object_io.h"
-#include "transport/run/own_memory.h"
+#include "transport/run/object/object_io.h"
+#include "transport/run/object/own_memory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -60,7 +60,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
     core.session = seal::demux(config.session);
     core.chunk_bytes = chunk_bytes(config, config.mtu, tag_bytes);
     if (config.mtu > kEthernetMtu) {
-        core.chunk_bytes_careful = chunk_bytes(config, kEthernetMtu, tag_bytes);
+        core.chunk_bytes_fallback = chunk_bytes(config, kEthernetMtu, tag_bytes);
     }
     core.rate_max_bytes_per_s = config.rate_bits_per_s / 8;
     core.rate_bytes_per_s = config.is_rate_told ? config.rate_bits_per_s / 8 : 0;
@@ -89,14 +89,14 @@ class Member {
           seal_{keys_of(config)},
           config_{core_config(config, seal_.tag_bytes())},
           blocks_{kResidentBlocks + kLeavingBlocks},
-          outbox_{driver_, seal_, blocks_, config_, config.lanes} {
+          outbox_{driver_, seal_, blocks_, config_, config.flows} {
         seal_.prepare(config.source);
         // The source hears nothing by multicast that is worth a thread.
         auto inboxes =
-            config.own == config.source ? decltype(driver.take_lanes()){} : driver.take_lanes();
+            config.own == config.source ? decltype(driver.take_flows()){} : driver.take_flows();
         if (!inboxes.empty()) {
             const Duration skew = config.rails > 1 ? kRailSkew : Duration{};
-            lanes_.emplace(std::move(inboxes), seal_, config.source, skew);
+            flows_.emplace(std::move(inboxes), seal_, config.source, skew);
         }
     }
 
@@ -113,18 +113,18 @@ class Member {
                              .disk = disk,
                              .outbox = outbox_,
                              .watcher = watcher,
-                             .lanes = lanes_ ? &*lanes_ : nullptr}};
+                             .flows = flows_ ? &*flows_ : nullptr}};
             session.run();
         }
         BroadcastReport report;
         report.outcome = core.outcome();
         report.refused = seal_.counters();
         report.driver = driver_.counters();
-        if (lanes_) {
-            lanes_->stop();
-            report.refused += lanes_->refused();
-            report.driver += lanes_->counters();
-            report.lane_packets = lanes_->received();
+        if (flows_) {
+            flows_->stop();
+            report.refused += flows_->refused();
+            report.driver += flows_->counters();
+            report.flow_packets = flows_->received();
         }
         report.transport = driver_.name();
         report.chunk_bytes = report.outcome.chunk_bytes;
@@ -142,7 +142,7 @@ class Member {
     core::CoreConfig config_;
     BlockStore blocks_;
     Outbox outbox_;
-    std::optional<Lanes> lanes_;
+    std::optional<Flows> flows_;
 };
 
 core::ObjectShape shape_of(const BlockSource& source) {

@@ -8,12 +8,12 @@
 #include "transport/base/address.h"
 #include "transport/base/log.h"
 #include "transport/base/result.h"
-#include "transport/core/contract.h"
+#include "transport/core/base/contract.h"
 #include "transport/run/driver.h"
-#include "transport/run/object_io.h"
+#include "transport/run/object/object_io.h"
+#include "transport/run/object/sink.h"
+#include "transport/run/object/source.h"
 #include "transport/run/session.h"
-#include "transport/run/sink.h"
-#include "transport/run/source.h"
 #include "transport/seal/session_seal.h"
 
 #include <string>
@@ -45,7 +45,7 @@ struct BroadcastConfig {
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
     core::LeavePolicy leave_policy = core::LeavePolicy::never;  ///< The source's counts.
     std::uint32_t group_buffer_bytes = 0;  ///< Of the group's sockets, together; 0: not known.
-    std::uint8_t lanes = 1;      ///< Flows that the source spreads the group's packets over.
+    std::uint8_t flows = 1;      ///< Flows that the source spreads the group's packets over.
     std::uint8_t rails = 1;      ///< Interfaces that these use: as the member with the fewest.
     bool holds_already = false;  ///< The object is here, and lacks only finish().
     std::vector<core::BlockRun> held_before;  ///< Or these blocks are: see CoreConfig.
@@ -62,7 +62,7 @@ struct BroadcastReport {
     seal::SealCounters refused;
     DriverCounters driver;
     std::string transport;
-    std::vector<std::uint64_t> lane_packets;  ///< Received, by lane; empty: there is one.
+    std::vector<std::uint64_t> flow_packets;  ///< Received, by flow; empty: there is one.
     std::uint16_t chunk_bytes = 0;
     ShortenedBlocks shortened;           ///< By the source.
     std::uint64_t own_memory_bytes = 0;  ///< At the end, every buffer that was used still held.

@@ -24,7 +24,7 @@
 
 namespace stage {
 
-inline constexpr std::uint8_t kLanesMax = 16;        ///< A header has four bits for it.
+inline constexpr std::uint8_t kFlowsMax = 16;        ///< A header has four bits for it.
 inline constexpr std::size_t kTrainPacketsMax = 64;  ///< UDP_MAX_SEGMENTS of older kernels.
 /// What is around each payload is one piece with what is around the next.
 inline constexpr std::size_t kTrainPiecesMax = 2 * kTrainPacketsMax + 1;
@@ -33,7 +33,7 @@ inline constexpr std::size_t kTrainPiecesMax = 2 * kTrainPacketsMax + 1;
 struct TrainTarget {
     bool to_group = false;
     Rank peer;    ///< If not to the group.
-    Lane lane{};  ///< If to the group: by which of its flows.
+    Flow flow{};  ///< If to the group: by which of its flows.
 };
 
 struct Train {
@@ -89,18 +89,18 @@ struct Readable {
     bool stream = true;
 };
 
-/// Sets of buffers that a lane's packets wait in: one is filled, one handed over, one used.
-inline constexpr std::size_t kLaneSets = 3;
+/// Sets of buffers that a flow's packets wait in: one is filled, one handed over, one used.
+inline constexpr std::size_t kFlowSets = 3;
 
 /// One of the group's flows, for a thread that receives nothing else.
-class LaneInbox {
+class FlowInbox {
   public:
-    LaneInbox() = default;
-    LaneInbox(const LaneInbox&) = delete;
-    LaneInbox& operator=(const LaneInbox&) = delete;
-    virtual ~LaneInbox() = default;
+    FlowInbox() = default;
+    FlowInbox(const FlowInbox&) = delete;
+    FlowInbox& operator=(const FlowInbox&) = delete;
+    virtual ~FlowInbox() = default;
 
-    /// As Driver::receive(), into the buffers of one of kLaneSets: they stay as they are until
+    /// As Driver::receive(), into the buffers of one of kFlowSets: they stay as they are until
     /// the same set is asked for again.
     virtual Status receive(std::size_t set, std::vector<ReceivedPacket>& packets) = 0;
     /// Readable while there is something to receive.
@@ -128,14 +128,14 @@ class Driver {
     /// that whoever wakes up for the first finds all of them. Else as by send().
     virtual Result<std::size_t> send_together(std::span<const Train> trains);
 
-    /// Whether what goes to the group by this lane leaves the host, as far as can be seen: a
-    /// lane's interface may be dead. Asked before each train of it.
-    [[nodiscard]] virtual bool carries(Lane /*lane*/) { return true; }
+    /// Whether what goes to the group by this flow leaves the host, as far as can be seen: a
+    /// flow's interface may be dead. Asked before each train of it.
+    [[nodiscard]] virtual bool carries(Flow /*flow*/) { return true; }
 
     /// The group's flows, where there are several and threads of their own shall receive them:
     /// receive() then gives what peers send, and descriptors() are without them. They may
     /// outlive nothing of the driver's.
-    [[nodiscard]] virtual std::vector<std::unique_ptr<LaneInbox>> take_lanes() { return {}; }
+    [[nodiscard]] virtual std::vector<std::unique_ptr<FlowInbox>> take_flows() { return {}; }
 
     /// Leave the group, so that the network brings its packets here no more; or join it again.
     virtual Status hear_group(bool hears) = 0;

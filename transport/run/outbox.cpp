@@ -18,9 +18,9 @@ Outbox::Outbox(Driver& driver,
                seal::SessionSeal& seal,
                BlockStore& blocks,
                const core::CoreConfig& config,
-               std::uint8_t lanes)
-    : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config}, lanes_{lanes} {
-    invariant(lanes >= 1 && lanes <= kLanesMax, "a lane has four bits");
+               std::uint8_t flows)
+    : driver_{driver}, seal_{seal}, blocks_{blocks}, config_{config}, flows_{flows} {
+    invariant(flows >= 1 && flows <= kFlowsMax, "a flow has four bits");
     use_chunks_of(config.chunk_bytes);
     room_.reserve(kTrainBytesMax + packet_bytes_max());
     pieces_.reserve(kTrainPiecesMax);
@@ -131,24 +131,24 @@ void Outbox::build_train() {
 }
 
 TrainTarget Outbox::target_of(const core::Send& send) {
-    TrainTarget target{.to_group = send.to.to_group, .peer = send.to.peer, .lane = {}};
+    TrainTarget target{.to_group = send.to.to_group, .peer = send.to.peer, .flow = {}};
     if (send.to.to_group) {
-        target.lane = take_lane();
+        target.flow = take_flow();
     }
     return target;
 }
 
 /// The next one in turn that leaves this host; any where none does.
-Lane Outbox::take_lane() {
-    Lane lane{next_lane_};
-    for (std::uint8_t tried = 0; tried < lanes_; ++tried) {
-        lane = Lane{next_lane_};
-        next_lane_ = static_cast<std::uint8_t>((next_lane_ + 1) % lanes_);
-        if (driver_.carries(lane)) {
+Flow Outbox::take_flow() {
+    Flow flow{next_flow_};
+    for (std::uint8_t tried = 0; tried < flows_; ++tried) {
+        flow = Flow{next_flow_};
+        next_flow_ = static_cast<std::uint8_t>((next_flow_ + 1) % flows_);
+        if (driver_.carries(flow)) {
             break;
         }
     }
-    return lane;
+    return flow;
 }
 
 Bytes Outbox::payload(const core::Send& send, std::uint16_t index) {
@@ -164,7 +164,7 @@ void Outbox::write_packet(const core::Send& send, std::uint16_t index, Bytes bod
     const wire::Header header{
         .type = send.type,
         .flags = send.flags,
-        .lane = trains_.back().target.lane,
+        .flow = trains_.back().target.flow,
         .session = config_.session,
         .rank = config_.own,
         .packet_number = send.packet_number + index,

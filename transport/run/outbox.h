@@ -5,13 +5,13 @@
 // headers and tags are, and the payloads are pieces of the block's own buffer, which the kernel
 // gathers. A train that the driver refuses stays as it is, numbers and all, and is offered
 // again: a packet number is never used twice, so nothing is ever sealed again. To the group
-// each train goes by the next lane that leaves this host, and so does what is sent again: where
-// one lane is dead, the second time is by another.
+// each train goes by the next flow that leaves this host, and so does what is sent again: where
+// one flow is dead, the second time is by another.
 #pragma once
 
-#include "transport/core/contract.h"
-#include "transport/run/block_store.h"
+#include "transport/core/base/contract.h"
 #include "transport/run/driver.h"
+#include "transport/run/object/block_store.h"
 #include "transport/seal/session_seal.h"
 
 #include <cstdint>
@@ -24,12 +24,12 @@ namespace stage {
 class Outbox {
   public:
     /// All three must outlive the outbox. `config` gives rank, session and the largest chunk.
-    /// What goes to the group goes over `lanes`, a train each in turn.
+    /// What goes to the group goes over `flows`, a train each in turn.
     Outbox(Driver& driver,
            seal::SessionSeal& seal,
            BlockStore& blocks,
            const core::CoreConfig& config,
-           std::uint8_t lanes = 1);
+           std::uint8_t flows = 1);
 
     /// Takes a batch over, whose DATA is cut in chunks of `chunk_bytes`. Its blocks stay
     /// resident until flush() said that all of it left.
@@ -59,7 +59,7 @@ class Outbox {
     void build_trains();
     void build_train();
     [[nodiscard]] TrainTarget target_of(const core::Send& send);
-    [[nodiscard]] Lane take_lane();
+    [[nodiscard]] Flow take_flow();
     void write_packet(const core::Send& send, std::uint16_t index, Bytes body);
     void add_piece(Bytes piece);
     [[nodiscard]] Bytes payload(const core::Send& send, std::uint16_t index);
@@ -70,8 +70,8 @@ class Outbox {
     core::CoreConfig config_;
     std::uint16_t chunk_bytes_ = 0;
     std::size_t train_packets_max_ = 1;
-    std::uint8_t lanes_;
-    std::uint8_t next_lane_ = 0;
+    std::uint8_t flows_;
+    std::uint8_t next_flow_ = 0;
 
     std::deque<core::Send> queue_;
     std::uint16_t sent_of_front_ =

@@ -1,7 +1,7 @@
 #include "transport/run/session.h"
 
 #include "transport/base/invariant.h"
-#include "transport/run/erasure.h"
+#include "transport/run/object/erasure.h"
 #include "transport/run/stamp_clock.h"
 
 #include <sys/prctl.h>
@@ -23,8 +23,8 @@ constexpr int kRoundsMax = 16;
 /// Packets that are opened before the core hears of them: about one piece of the kernel's, so
 /// that their bytes are still in the cache when they come to their places.
 constexpr std::size_t kTogether = 64;
-/// So often in a turn: as many packets as one call brings at most where there is one lane.
-constexpr int kLaneRoundsMax = 16;
+/// So often in a turn: as many packets as one call brings at most where there is one flow.
+constexpr int kFlowRoundsMax = 16;
 
 timespec to_timespec(Duration duration) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
@@ -97,13 +97,13 @@ void Session::receive(Instant now) {
                              static_cast<std::size_t>(
                                  std::ranges::count_if(packets_, &ReceivedPacket::to_group)));
     }
-    shift_ = packets_.empty() && parts_.lanes == nullptr ? Duration{} : wall_clock_shift();
+    shift_ = packets_.empty() && parts_.flows == nullptr ? Duration{} : wall_clock_shift();
     for (std::size_t at = 0; at < packets_.size(); at += kTogether) {
         const std::size_t count = std::min(kTogether, packets_.size() - at);
         hear(now, std::span{packets_}.subspan(at, count));
     }
-    if (parts_.lanes != nullptr && !given_up_ && !stream_waits(now)) {
-        hear_lanes(now);
+    if (parts_.flows != nullptr && !given_up_ && !stream_waits(now)) {
+        hear_flows(now);
     }
 }
 
@@ -131,26 +131,26 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     tell_heard(now);
 }
 
-/// What the lanes' threads have opened. Their buffers stay until more is taken.
-void Session::hear_lanes(Instant now) {
+/// What the flows' threads have opened. Their buffers stay until more is taken.
+void Session::hear_flows(Instant now) {
     const Duration wall = now.time_since_epoch() - shift_;
-    for (int round = 0; round < kLaneRoundsMax; ++round) {
-        lane_packets_.clear();
-        if (Status taken = parts_.lanes->take(lane_packets_, kTogether, wall); !taken) {
+    for (int round = 0; round < kFlowRoundsMax; ++round) {
+        flow_packets_.clear();
+        if (Status taken = parts_.flows->take(flow_packets_, kTogether, wall); !taken) {
             give_up(now, taken.error());
             return;
         }
-        if (lane_packets_.empty()) {
+        if (flow_packets_.empty()) {
             return;
         }
-        hear_lane_packets(now);
+        hear_flow_packets(now);
     }
 }
 
-void Session::hear_lane_packets(Instant now) {
+void Session::hear_flow_packets(Instant now) {
     datagrams_.clear();
     payloads_.clear();
-    for (const LanePacket& packet : lane_packets_) {
+    for (const FlowPacket& packet : flow_packets_) {
         if (parts_.seal.admit(packet.opened.header)) {
             datagrams_.push_back(datagram_of(now, packet.opened, true, packet.stamp_ns));
         }
@@ -177,9 +177,9 @@ core::Datagram Session::datagram_of(Instant now,
     datagram.arrived_at = stamp_ns > 0 ? Instant{Duration{stamp_ns} + shift_} : now;
     datagram.overflow = static_cast<std::uint32_t>(counters.socket_overflow);
     datagram.fill = counters.group_fill;
-    if (parts_.lanes != nullptr) {
-        datagram.overflow += static_cast<std::uint32_t>(parts_.lanes->overflow());
-        datagram.fill = parts_.lanes->fill();
+    if (parts_.flows != nullptr) {
+        datagram.overflow += static_cast<std::uint32_t>(parts_.flows->overflow());
+        datagram.fill = parts_.flows->fill();
     }
     if (!opened.header.is_data()) {
         datagram.body = opened.body;
@@ -362,9 +362,9 @@ void Session::wait(Instant now) {
         waits_.push_back(
             {.fd = parts_.driver.refusing_descriptor(), .events = POLLOUT, .revents = 0});
     }
-    if (parts_.lanes != nullptr) {
+    if (parts_.flows != nullptr) {
         waits_.push_back(
-            {.fd = waits ? -1 : parts_.lanes->event_fd(), .events = POLLIN, .revents = 0});
+            {.fd = waits ? -1 : parts_.flows->event_fd(), .events = POLLIN, .revents = 0});
     }
     waits_.push_back({.fd = parts_.disk.event_fd(), .events = POLLIN, .revents = 0});
     waits_.push_back({.fd = parts_.watcher.descriptor(), .events = POLLIN, .revents = 0});
@@ -373,8 +373,8 @@ void Session::wait(Instant now) {
         left = std::clamp<Duration>(*deadline - now, Duration::zero(), left);
     }
     left = blocked_ ? std::max(left, kRefusedWait) : left;
-    if (parts_.lanes != nullptr && !waits) {
-        left = std::min(left, parts_.lanes->patience().value_or(left));
+    if (parts_.flows != nullptr && !waits) {
+        left = std::min(left, parts_.flows->patience().value_or(left));
     }
     const timespec timeout = to_timespec(left);
     const int ready = ::ppoll(waits_.data(), waits_.size(), &timeout, nullptr);

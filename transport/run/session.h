@@ -7,10 +7,10 @@
 
 #include "transport/base/log.h"
 #include "transport/run/any_core.h"
-#include "transport/run/block_store.h"
-#include "transport/run/disk_queue.h"
-#include "transport/run/lanes.h"
+#include "transport/run/flows.h"
 #include "transport/run/moderation.h"
+#include "transport/run/object/block_store.h"
+#include "transport/run/object/disk_queue.h"
 #include "transport/run/outbox.h"
 
 #include <poll.h>
@@ -47,7 +47,7 @@ struct SessionParts {
     DiskQueue& disk;
     Outbox& outbox;
     Watcher& watcher;
-    Lanes* lanes = nullptr;  ///< If threads of their own receive what comes by multicast.
+    Flows* flows = nullptr;  ///< If threads of their own receive what comes by multicast.
 };
 
 class Session {
@@ -65,8 +65,8 @@ class Session {
     void turn(Instant now);
     void receive(Instant now);
     void hear(Instant now, std::span<const ReceivedPacket> packets);
-    void hear_lanes(Instant now);
-    void hear_lane_packets(Instant now);
+    void hear_flows(Instant now);
+    void hear_flow_packets(Instant now);
     void hear_disk(Instant now);
     void tell_heard(Instant now);
     [[nodiscard]] core::Datagram datagram_of(Instant now,
@@ -104,7 +104,7 @@ class Session {
     Readable readable_;
     std::vector<pollfd> waits_;
     std::vector<ReceivedPacket> packets_;
-    std::vector<LanePacket> lane_packets_;
+    std::vector<FlowPacket> flow_packets_;
     std::vector<core::Datagram> datagrams_;
     std::vector<Bytes> payloads_;  ///< By lease - 1, of these datagrams.
     std::set<BlockIndex>

@@ -4,7 +4,7 @@
 // between them is taken anew for each batch, from two looks with nothing in between: with a
 // call to the kernel there every stamp would come out early by what that call took, or by as
 // long as others had the core meanwhile. Whoever takes the least delay that he ever saw for the
-// path's own (core/rate_board, core/path_queue) would see a queue from then on.
+// path's own (core/rate/rate_board, core/membership/path_queue) would see a queue from then on.
 #pragma once
 
 #include "transport/base/units.h"

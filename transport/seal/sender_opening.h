@@ -3,7 +3,7 @@
 // What needs no key is looked at first, and counted by its reason. Then with the cipher of the
 // epoch in use; the key of another one is derived, and kept only if the packet opens with it,
 // so that a forged number can't make every packet pay for a derivation twice. Shared by whoever
-// hears many senders (session_seal.h) and whoever hears one lane (lane_seal.h).
+// hears many senders (session_seal.h) and whoever hears one flow (flow_seal.h).
 #pragma once
 
 #include "transport/seal/cipher.h"

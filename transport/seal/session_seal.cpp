@@ -101,13 +101,13 @@ bool SessionSeal::admit(const wire::Header& header) {
     return true;
 }
 
-LaneSeal SessionSeal::lane(Rank source, Lane lane) const {
-    return LaneSeal{{.protection = keys_.protection,
+FlowSeal SessionSeal::flow(Rank source, Flow flow) const {
+    return FlowSeal{{.protection = keys_.protection,
                      .group = keys_.group,
                      .session = keys_.session,
                      .source = source,
                      .incarnation = keys_.members[source.index()],
-                     .lane = lane}};
+                     .flow = flow}};
 }
 
 }  // namespace stage::seal

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "transport/base/units.h"
-#include "transport/seal/lane_seal.h"
+#include "transport/seal/flow_seal.h"
 #include "transport/seal/replay_window.h"
 #include "transport/seal/sender_opening.h"
 
@@ -55,11 +55,11 @@ class SessionSeal {
     /// session's, or was refused: counted.
     [[nodiscard]] std::optional<Opened> open(MutableBytes packet, const PayloadRoom& room = {});
 
-    /// Takes note of a packet that a lane's own seal has opened. False for a control packet
-    /// that was here before, on whichever lane: counted.
+    /// Takes note of a packet that a flow's own seal has opened. False for a control packet
+    /// that was here before, on whichever flow: counted.
     [[nodiscard]] bool admit(const wire::Header& header);
-    /// What opens the packets of `source` on one lane.
-    [[nodiscard]] LaneSeal lane(Rank source, Lane lane) const;
+    /// What opens the packets of `source` on one flow.
+    [[nodiscard]] FlowSeal flow(Rank source, Flow flow) const;
 
     [[nodiscard]] std::size_t tag_bytes() const { return seal::tag_bytes(keys_.protection); }
     [[nodiscard]] Protection protection() const { return keys_.protection; }

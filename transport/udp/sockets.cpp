@@ -165,9 +165,9 @@ Status bind_in_range(int socket,
 
 }  // namespace
 
-Address GroupFlows::address(Lane lane) const {
-    Address place = first.with_port(static_cast<std::uint16_t>(first.port + lane.value()));
-    std::size_t carry = lane.index() % rails;
+Address GroupFlows::address(Flow flow) const {
+    Address place = first.with_port(static_cast<std::uint16_t>(first.port + flow.value()));
+    std::size_t carry = flow.index() % rails;
     for (std::size_t i = place.ip.length(); i > 0 && carry > 0; --i) {
         carry += std::to_integer<std::size_t>(place.ip.octets[i - 1]);
         place.ip.octets[i - 1] = static_cast<std::byte>(carry & 0xffU);
@@ -193,15 +193,15 @@ Result<UniqueFd> open_group_socket(const Address& group, const SocketOptions& op
     return fd;
 }
 
-Result<std::vector<UniqueFd>> open_lane_sockets(const GroupFlows& flows,
+Result<std::vector<UniqueFd>> open_flow_sockets(const GroupFlows& flows,
                                                 std::span<const Rail> rails,
                                                 SocketOptions options) {
-    options.buffer_bytes /= static_cast<std::uint32_t>(flows.lanes);
+    options.buffer_bytes /= static_cast<std::uint32_t>(flows.flows);
     std::vector<UniqueFd> sockets;
-    for (std::size_t lane = 0; lane < flows.lanes; ++lane) {
-        options.interface = rails[lane % rails.size()].name;
+    for (std::size_t flow = 0; flow < flows.flows; ++flow) {
+        options.interface = rails[flow % rails.size()].name;
         auto opened =
-            open_group_socket(flows.address(Lane{static_cast<std::uint8_t>(lane)}), options);
+            open_group_socket(flows.address(Flow{static_cast<std::uint8_t>(flow)}), options);
         if (!opened) {
             return std::move(opened).error();
         }

@@ -1,6 +1,6 @@
 // How are a session's UDP sockets opened?
 //
-// One a lane is bound to the group's address and port and joined on the interface that the site
+// One a flow is bound to the group's address and port and joined on the interface that the site
 // named; one is bound to the node's own address, sends everything and hears what peers say. Of
 // several rails (rails.h) each but the first has one more at the source, which sends to the
 // group only. The daemon opens them as root (buffers beyond rmem_max) and passes them to the
@@ -11,7 +11,7 @@
 
 #include "transport/base/address.h"
 #include "transport/base/result.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 #include "transport/udp/rails.h"
 
 #include <cstdint>
@@ -36,21 +36,21 @@ struct SocketOptions {
 
 /// Which flows a group has (docs/protocol, 3.5).
 struct GroupFlows {
-    Address first;  ///< Of the first lane.
-    std::size_t lanes = 1;
+    Address first;  ///< Of the first flow.
+    std::size_t flows = 1;
     std::size_t rails = 1;  ///< Neighbouring addresses, one for each.
 
-    /// Where the group hears a lane: as many ports on, and its rail's number of addresses.
-    [[nodiscard]] Address address(Lane lane) const;
+    /// Where the group hears a flow: as many ports on, and its rail's number of addresses.
+    [[nodiscard]] Address address(Flow flow) const;
 };
 
 /// Bound to `group` (address and port; other sessions of this node may share both) and joined.
 [[nodiscard]] Result<UniqueFd> open_group_socket(const Address& group,
                                                  const SocketOptions& options);
 
-/// One such a lane, on the interfaces in turn, together with the buffer that was asked for.
+/// One such a flow, on the interfaces in turn, together with the buffer that was asked for.
 /// `options`' interface does not count.
-[[nodiscard]] Result<std::vector<UniqueFd>> open_lane_sockets(const GroupFlows& flows,
+[[nodiscard]] Result<std::vector<UniqueFd>> open_flow_sockets(const GroupFlows& flows,
                                                               std::span<const Rail> rails,
                                                               SocketOptions options);
 

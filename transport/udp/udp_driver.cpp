@@ -2,7 +2,7 @@
 
 #include "transport/base/invariant.h"
 #include "transport/udp/sockets.h"
-#include "transport/udp/udp_lane.h"
+#include "transport/udp/udp_flow.h"
 
 #include <netinet/udp.h>
 #include <sys/uio.h>
@@ -19,10 +19,10 @@ constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks 
 constexpr std::size_t kSlots = 24;        ///< 1.5 MB of buffers; a batch of one receive().
 /// Trains by a rail between looks at its link: about 1 MB, or so many turns without any.
 constexpr std::uint32_t kLinkLookEvery = 16;
-/// Of each of a lane's sets: 6 MB for all lanes of up to eight, as far as packets need them.
-constexpr std::size_t kLaneSlotsMax = 16;
-constexpr std::size_t kLaneSlotsMin = 4;
-constexpr std::size_t kLaneSlotsOfAll = 32;
+/// Of each of a flow's sets: 6 MB for all flows of up to eight, as far as packets need them.
+constexpr std::size_t kFlowSlotsMax = 16;
+constexpr std::size_t kFlowSlotsMin = 4;
+constexpr std::size_t kFlowSlotsOfAll = 32;
 
 /// The calls that send only read what these point at.
 iovec to_iovec(Bytes piece) {
@@ -89,12 +89,12 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
     for (const Address& member : endpoints_.members) {
         member_targets_.push_back(member.to_socket());
     }
-    for (const UniqueFd& lane : endpoints_.lanes) {
-        lanes_.push_back({.fd = lane.get(), .is_group = true});
-        group_sockets_.push_back(lane.get());
+    for (const UniqueFd& flow : endpoints_.flows) {
+        flows_.push_back({.fd = flow.get(), .is_group = true});
+        group_sockets_.push_back(flow.get());
     }
-    for (std::size_t lane = 0; lane < std::max<std::size_t>(lanes_.size(), 1); ++lane) {
-        group_targets_.push_back(lane_address(lane).to_socket());
+    for (std::size_t flow = 0; flow < std::max<std::size_t>(flows_.size(), 1); ++flow) {
+        group_targets_.push_back(flow_address(flow).to_socket());
     }
     outlets_.push_back({.fd = peer_.fd});
     for (const UniqueFd& rail : endpoints_.rails) {
@@ -107,40 +107,40 @@ UdpDriver::UdpDriver(UdpEndpoints endpoints)
 
 std::vector<int> UdpDriver::descriptors() const {
     std::vector<int> sockets{endpoints_.peer.get()};
-    for (const ReadSocket& lane : lanes_) {
-        sockets.push_back(lane.fd);
+    for (const ReadSocket& flow : flows_) {
+        sockets.push_back(flow.fd);
     }
     return sockets;
 }
 
-std::vector<std::unique_ptr<LaneInbox>> UdpDriver::take_lanes() {
-    std::vector<std::unique_ptr<LaneInbox>> inboxes;
-    if (lanes_.size() < 2) {
+std::vector<std::unique_ptr<FlowInbox>> UdpDriver::take_flows() {
+    std::vector<std::unique_ptr<FlowInbox>> inboxes;
+    if (flows_.size() < 2) {
         return inboxes;
     }
     const std::size_t slots =
-        std::clamp(kLaneSlotsOfAll / lanes_.size(), kLaneSlotsMin, kLaneSlotsMax);
-    for (UniqueFd& lane : endpoints_.lanes) {
-        inboxes.push_back(std::make_unique<UdpLane>(std::move(lane), slots));
+        std::clamp(kFlowSlotsOfAll / flows_.size(), kFlowSlotsMin, kFlowSlotsMax);
+    for (UniqueFd& flow : endpoints_.flows) {
+        inboxes.push_back(std::make_unique<UdpFlow>(std::move(flow), slots));
     }
-    lanes_.clear();
+    flows_.clear();
     return inboxes;
 }
 
-Address UdpDriver::lane_address(std::size_t lane) const {
+Address UdpDriver::flow_address(std::size_t flow) const {
     const GroupFlows flows{.first = endpoints_.group_address, .rails = endpoints_.group_rails};
-    return flows.address(Lane{static_cast<std::uint8_t>(lane)});
+    return flows.address(Flow{static_cast<std::uint8_t>(flow)});
 }
 
-/// Each lane is a member by itself, whoever took its socket. What waits in it comes yet. Lanes
+/// Each flow is a member by itself, whoever took its socket. What waits in it comes yet. Flows
 /// of a rail that is dead are loss.
 Status UdpDriver::hear_group(bool hears) {
     invariant(group_sockets_.empty() || !endpoints_.interfaces.empty(),
-              "a lane is on some interface");
-    for (std::size_t lane = 0; lane < group_sockets_.size(); ++lane) {
-        const std::size_t rail = lane % endpoints_.interfaces.size();
+              "a flow is on some interface");
+    for (std::size_t flow = 0; flow < group_sockets_.size(); ++flow) {
+        const std::size_t rail = flow % endpoints_.interfaces.size();
         Status changed = change_membership(
-            group_sockets_[lane], lane_address(lane), endpoints_.interfaces[rail], hears);
+            group_sockets_[flow], flow_address(flow), endpoints_.interfaces[rail], hears);
         if (!changed && rail == 0) {
             return changed;
         }
@@ -149,8 +149,8 @@ Status UdpDriver::hear_group(bool hears) {
 }
 
 /// The first rail is the peers', too: without it nothing goes on.
-bool UdpDriver::carries(Lane lane) {
-    const std::size_t rail = lane.index() % outlets_.size();
+bool UdpDriver::carries(Flow flow) {
+    const std::size_t rail = flow.index() % outlets_.size();
     Outlet& outlet = outlets_[rail];
     if (rail > 0 && outlet.asked++ % kLinkLookEvery == 0) {
         outlet.carries = has_link(outlet.fd, endpoints_.interfaces[rail]);
@@ -163,18 +163,18 @@ Status UdpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
     slots_.clear();
     if (++receives_ % kLookEvery == 1) {
         look(peer_);
-        std::ranges::for_each(lanes_, [this](ReadSocket& lane) { look(lane); });
+        std::ranges::for_each(flows_, [this](ReadSocket& flow) { look(flow); });
     }
     if (readable.peers) {
         if (auto heard = read(peer_, kSlots / 2, packets); !heard) {
             return heard;
         }
     }
-    // Several lanes are no stream that gathers: they are told of as the peers' socket is.
-    const bool is_heard = lanes_.size() == 1 ? readable.stream : readable.peers;
-    for (std::size_t left = is_heard ? lanes_.size() : 0; left > 0; --left) {
-        ReadSocket& lane = lanes_[lanes_.size() - left];
-        if (auto heard = read(lane, slots_.free() / left, packets); !heard) {
+    // Several flows are no stream that gathers: they are told of as the peers' socket is.
+    const bool is_heard = flows_.size() == 1 ? readable.stream : readable.peers;
+    for (std::size_t left = is_heard ? flows_.size() : 0; left > 0; --left) {
+        ReadSocket& flow = flows_[flows_.size() - left];
+        if (auto heard = read(flow, slots_.free() / left, packets); !heard) {
             return heard;
         }
     }
@@ -202,19 +202,19 @@ Status UdpDriver::read(ReadSocket& socket,
 void UdpDriver::look(ReadSocket& socket) {
     look_at(socket, counters_);
     std::uint64_t bytes = peer_.bytes;
-    for (const ReadSocket& lane : lanes_) {
-        bytes += lane.bytes;
+    for (const ReadSocket& flow : flows_) {
+        bytes += flow.bytes;
     }
     counters_.socket_bytes_max = std::max(counters_.socket_bytes_max, bytes);
 }
 
 const SocketAddress& UdpDriver::target_of(const Train& train) const {
-    return train.target.to_group ? group_targets_[train.target.lane.index()]
+    return train.target.to_group ? group_targets_[train.target.flow.index()]
                                  : member_targets_[train.target.peer.index()];
 }
 
 UdpDriver::Outlet& UdpDriver::outlet_of(const Train& train) {
-    return outlets_[train.target.to_group ? train.target.lane.index() % outlets_.size() : 0];
+    return outlets_[train.target.to_group ? train.target.flow.index() % outlets_.size() : 0];
 }
 
 void UdpDriver::count_sent(const Train& train) {

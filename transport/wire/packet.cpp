@@ -23,11 +23,11 @@ bool is_known(std::uint8_t type) {
 
 void write_header(const Header& header, MutableBytes out) {
     invariant(out.size() >= kHeaderBytes, "a header has its 16 bytes");
-    invariant(header.lane.value() <= kLowNibble && header.flags <= kLowNibble,
-              "lane and flags have four bits each");
+    invariant(header.flow.value() <= kLowNibble && header.flags <= kLowNibble,
+              "flow and flags have four bits each");
     const auto type = static_cast<unsigned>(header.type);
     put(out, 0, (unsigned{kVersion} << 4U) | type, 1);
-    put(out, 1, (unsigned{header.flags} << 4U) | header.lane.value(), 1);
+    put(out, 1, (unsigned{header.flags} << 4U) | header.flow.value(), 1);
     put(out, 2, header.session, 4);
     put(out, 6, header.rank.value(), 2);
     if (header.is_data()) {
@@ -64,7 +64,7 @@ std::optional<Header> read_header(Bytes packet, HeaderFault& fault) {
         return std::nullopt;
     }
     header.type = static_cast<PacketType>(type);
-    header.lane = Lane{static_cast<std::uint8_t>(second & kLowNibble)};
+    header.flow = Flow{static_cast<std::uint8_t>(second & kLowNibble)};
     header.session = reader.u32();
     header.rank = Rank{reader.u16()};
     if (header.is_data()) {

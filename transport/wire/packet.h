@@ -7,9 +7,9 @@
 // body.
 //
 //   DATA     0        1            2..5     6..7  8..9        10..13  14..15
-//            ver|type flags|lane   session  rank  pn (low 16) block   chunk    payload  tag
+//            ver|type flags|flow   session  rank  pn (low 16) block   chunk    payload  tag
 //   control  0        1            2..5     6..7  8..15
-//            ver|type flags|lane   session  rank  pn (64)                      body     tag
+//            ver|type flags|flow   session  rank  pn (64)                      body     tag
 //
 // Network byte order. `tag` is 12 bytes of AES-128-GCM under protection encrypt and auth,
 // CRC32C in 4 bytes under none; it covers header and rest. Nothing here opens or seals:
@@ -53,7 +53,7 @@ enum class PacketType : std::uint8_t {
     left = 14,     ///< Member to source: I left the group, or am back, and go on.
 };
 
-/// 4 bits beside the lane. An unknown critical flag refuses the packet.
+/// 4 bits beside the flow. An unknown critical flag refuses the packet.
 enum PacketFlag : std::uint8_t {
     kFlagRepeat = 0x1,    ///< DATA sent before, by anyone.
     kFlagHolds = 0x2,     ///< READY: its sender holds the object already.
@@ -63,7 +63,7 @@ enum PacketFlag : std::uint8_t {
 struct Header {
     PacketType type = PacketType::data;
     std::uint8_t flags = 0;  ///< 4 bits.
-    Lane lane;               ///< 4 bits.
+    Flow flow;               ///< 4 bits.
     std::uint32_t session = 0;
     Rank rank;  ///< The sender.
     /// Whole in a control packet; in a DATA packet the low 16 bits until expand() was asked.

@@ -3,7 +3,7 @@
 // One maker a paper; each gives a member's core for a plan. All run told the link's rate.
 #pragma once
 
-#include "tests/sim/plan.h"
+#include "tests/sim/world/plan.h"
 #include "transport/run/any_core.h"
 
 #include <memory>

@@ -5,8 +5,8 @@
 // packets take on one link, in the same false network, from the same seed.
 #include "tests/sim/baselines/baselines.h"
 
-#include "tests/sim/environment.h"
-#include "tests/sim/world.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,7 +4,7 @@
 #include "tests/sim/baselines/baselines.h"
 #include "tests/sim/baselines/node.h"
 #include "transport/base/codec.h"
-#include "transport/core/train.h"
+#include "transport/core/sending/train.h"
 
 #include <list>
 

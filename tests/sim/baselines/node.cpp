@@ -1,7 +1,7 @@
 #include "tests/sim/baselines/node.h"
 
-#include "transport/core/limits.h"
-#include "transport/core/train.h"
+#include "transport/core/base/limits.h"
+#include "transport/core/sending/train.h"
 
 #include <algorithm>
 #include <utility>

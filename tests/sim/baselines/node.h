@@ -7,13 +7,13 @@
 // and all are ready at once: so a baseline pays for its data and its repairs only.
 #pragma once
 
-#include "tests/sim/content.h"
-#include "transport/core/chunk_set.h"
-#include "transport/core/control_queue.h"
-#include "transport/core/object_shape.h"
-#include "transport/core/pacer.h"
-#include "transport/core/rank_set.h"
-#include "transport/core/repeater.h"
+#include "tests/sim/world/content.h"
+#include "transport/core/base/chunk_set.h"
+#include "transport/core/base/object_shape.h"
+#include "transport/core/base/rank_set.h"
+#include "transport/core/base/repeater.h"
+#include "transport/core/sending/control_queue.h"
+#include "transport/core/sending/pacer.h"
 #include "transport/run/any_core.h"
 
 #include <functional>

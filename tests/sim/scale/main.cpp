@@ -6,10 +6,10 @@
 // above its bound, if a receiver's core ever had more than 64 KiB of heap, or if any truth is
 // hurt. FEEDBACK=1 runs groups of 256, 2,048 and 16,384 instead, and fails if what the source
 // hears grows with them by more than everybody's signs of life (docs/protocol, 9.2).
-#include "tests/sim/environment.h"
 #include "tests/sim/scale/counted_core.h"
-#include "tests/sim/world.h"
-#include "transport/core/limits.h"
+#include "tests/sim/world/environment.h"
+#include "tests/sim/world/world.h"
+#include "transport/core/base/limits.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #include "transport/base/log.h"
 
 #include "tests/unit/scratch.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // Are all names of a directory told, and only those?
-#include "transport/base/names_in.h"
+#include "transport/os/names_in.h"
 
 #include "tests/unit/scratch.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "transport/base/root_directory.h"
+#include "transport/os/root_directory.h"
 
 #include "tests/unit/scratch.h"
 

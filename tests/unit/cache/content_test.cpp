@@ -1,6 +1,6 @@
-#include "stager/cache/content.h"
+#include "stager/content/content.h"
 
-#include "stager/cache/source_stamp.h"
+#include "stager/content/source_stamp.h"
 #include "tests/unit/files/scratch.h"
 #include "transport/base/hex.h"
 

@@ -1,8 +1,8 @@
 // Which files are known again, and which never?
-#include "stager/cache/source_stamp.h"
+#include "stager/content/source_stamp.h"
 
 #include "tests/unit/files/scratch.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

@@ -33,13 +33,13 @@ SourceStamp stamp(unsigned number) {
 }
 
 /// An entry of user 7.
-ShelfKey put(CacheStore& store, const std::string& from, std::uint64_t size) {
+CacheKey put(CacheStore& store, const std::string& from, std::uint64_t size) {
     auto draft = store.begin();
     REQUIRE(draft);
     const UniqueFd source = reading(from);
     const auto content = copy_hashed(source.get(), draft->file.get(), size);
     REQUIRE(content);
-    const ShelfKey key{.uid = 7, .content = *content};
+    const CacheKey key{.uid = 7, .content = *content};
     REQUIRE(store.publish(*draft, key).ok());
     return key;
 }
@@ -52,9 +52,9 @@ TEST_CASE("an entry is found again after a restart, with what is known of files"
     const std::string content = test::noise(3 * kBlockBytes + 5);
     const std::string source = from.write("a", content);
     CacheStore store{directory_of(scratch)};
-    const ShelfKey key = put(store, source, content.size());
+    const CacheKey key = put(store, source, content.size());
     store.remember(7, stamp(1), key.content);
-    Shelf shelf;
+    CacheIndex shelf;
     CacheStore again{directory_of(scratch)};
     again.sweep(shelf);
     CHECK(shelf.bytes_of(key) == content.size());
@@ -76,7 +76,7 @@ TEST_CASE("an entry goes with the files that it is known of, and no other is loo
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
-    const ShelfKey key = put(store, from.write("a", "abc"), 3);
+    const CacheKey key = put(store, from.write("a", "abc"), 3);
     store.remember(7, stamp(1), key.content);
     store.remember(7, stamp(2), key.content);
     store.remember(7, stamp(3), key.content);
@@ -95,7 +95,7 @@ TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
-    const ShelfKey key = put(store, from.write("a", "abc"), 3);
+    const CacheKey key = put(store, from.write("a", "abc"), 3);
     const auto draft = store.begin();
     REQUIRE(draft);
     scratch.write("7/" + entry_name(Content{}), "");  // Empty: no entry.
@@ -107,7 +107,7 @@ TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
     for (const std::string& name : others) {
         scratch.write(name, "x");
     }
-    Shelf shelf;
+    CacheIndex shelf;
     CacheStore again{directory_of(scratch)};
     again.sweep(shelf);
     std::vector<std::string> left = others;
@@ -121,7 +121,7 @@ TEST_CASE("what no cache has put there is found") {
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
-    const ShelfKey key = put(store, from.write("a", "abc"), 3);
+    const CacheKey key = put(store, from.write("a", "abc"), 3);
     store.remember(7, stamp(1), key.content);
     REQUIRE(::mkdir(scratch.path("lost+found").c_str(), 0700) == 0);
     REQUIRE(store.begin());
@@ -207,7 +207,7 @@ TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole"
     const Bytes bytes = std::as_bytes(std::span{text});
     REQUIRE(::pwrite(draft->file.get(), bytes.data(), bytes.size(), 9 * kBlockBytes) ==
             static_cast<ssize_t>(bytes.size()));
-    const ShelfKey key = part_of(7, stamp(1));
+    const CacheKey key = part_of(7, stamp(1));
     REQUIRE(store.publish(*draft, key).ok());
     CHECK(store.open(key));
     CHECK_FALSE(store.open(part_of(8, stamp(1))));
@@ -218,7 +218,7 @@ TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole"
     CHECK(stored[0].key == key);
     CHECK(stored[0].size.bytes < 4 * kBlockBytes);
     CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
-    Shelf shelf;
+    CacheIndex shelf;
     store.sweep(shelf);
     CHECK(shelf.has(key));
     CHECK(shelf.taken() >= 2 * kBlockBytes);

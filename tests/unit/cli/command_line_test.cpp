@@ -1,5 +1,5 @@
 // Are command lines read as other programs read theirs?
-#include "stager/cli/command_line.h"
+#include "stager/cli/common/command_line.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Are programs run at once, fed, heard, and ended when their time is over?
-#include "stager/cli/commands.h"
+#include "stager/cli/common/commands.h"
 
 #include <catch2/catch.hpp>
 

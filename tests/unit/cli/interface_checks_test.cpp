@@ -1,4 +1,4 @@
-#include "stager/cli/interface_checks.h"
+#include "stager/cli/doctor/interface_checks.h"
 
 #include <catch2/catch.hpp>
 

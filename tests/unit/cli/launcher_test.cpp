@@ -1,5 +1,5 @@
 // Are programs started elsewhere as each launcher wants it, and whose words are whose?
-#include "stager/cli/launch_words.h"
+#include "stager/cli/launch/launch_words.h"
 
 #include <catch2/catch.hpp>
 
@@ -125,11 +125,11 @@ TEST_CASE("what a node is told stands on one line, the destination as one word")
     Config site = default_config();
     site.ttl = 9;
     site.dscp = 46;
-    site.lanes = 4;
+    site.flows = 4;
     const auto routed = worker_words(site, options);
     CHECK_THAT(routed, VectorContains(std::string{"--ttl=9"}));
     CHECK_THAT(routed, VectorContains(std::string{"--dscp=46"}));
-    CHECK_THAT(routed, VectorContains(std::string{"--lanes=4"}));
+    CHECK_THAT(routed, VectorContains(std::string{"--flows=4"}));
 }
 
 TEST_CASE("the site says which interfaces carry the group, unless the command does") {

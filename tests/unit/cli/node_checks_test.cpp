@@ -1,5 +1,5 @@
 // Does the doctor read what the kernel says of this node?
-#include "stager/cli/node_checks.h"
+#include "stager/cli/doctor/node_checks.h"
 
 #include <catch2/catch.hpp>
 

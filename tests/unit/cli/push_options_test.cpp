@@ -1,6 +1,6 @@
-#include "stager/cli/push_options.h"
+#include "stager/cli/push/push_options.h"
 
-#include "stager/control/spec_list.h"
+#include "stager/spec/spec_list.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,10 +1,10 @@
 // Does the doctor read Slurm's settings as an admin would?
-#include "stager/cli/slurm_checks.h"
+#include "stager/cli/doctor/slurm_checks.h"
 
-#include "stager/cli/doctor.h"
-#include "stager/cli/host_checks.h"
-#include "stager/cli/path_checks.h"
-#include "stager/cli/plugstack.h"
+#include "stager/cli/doctor/doctor.h"
+#include "stager/cli/doctor/host_checks.h"
+#include "stager/cli/doctor/path_checks.h"
+#include "stager/cli/doctor/plugstack.h"
 #include "tests/unit/scratch.h"
 
 #include <catch2/catch.hpp>

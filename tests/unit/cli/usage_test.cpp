@@ -1,7 +1,7 @@
 // Does each command say how it is called?
-#include "stager/cli/usage.h"
+#include "stager/cli/common/usage.h"
 
-#include "stager/cli/array_task.h"
+#include "stager/cli/common/array_task.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "stager/cli/write_check.h"
+#include "stager/cli/doctor/write_check.h"
 
 #include "tests/unit/files/scratch.h"
 

@@ -2,7 +2,7 @@
 #include "stager/config/config.h"
 
 #include "stager/config/key.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 
@@ -167,8 +167,8 @@ TEST_CASE("values out of their limits or of another kind are refused") {
                                       "RateMax=1bit",
                                       "RateMax=mbit",
                                       "RateMax=1..5gbit",
-                                      "Lanes=0",
-                                      "Lanes=17",
+                                      "Flows=0",
+                                      "Flows=17",
                                       "TTL=0",
                                       "DSCP=64",
                                       "LogLevel=",
@@ -187,12 +187,12 @@ TEST_CASE("values out of their limits or of another kind are refused") {
     CHECK_THAT(sentence(line), Catch::StartsWith("stagecast.conf, line 1: "));
 }
 
-TEST_CASE("each lane needs a port") {
-    CHECK(good("Lanes=4\nDataPortRange=10-13\n").lanes == 4);
-    const auto config = parse_config("Lanes=5\nDataPortRange=10-13\n", "stagecast.conf");
+TEST_CASE("each flow needs a port") {
+    CHECK(good("Flows=4\nDataPortRange=10-13\n").flows == 4);
+    const auto config = parse_config("Flows=5\nDataPortRange=10-13\n", "stagecast.conf");
     REQUIRE_FALSE(config);
     CHECK_THAT(config.error().sentence(),
-               Catch::Contains("Lanes=5") && Catch::Contains("DataPortRange"));
+               Catch::Contains("Flows=5") && Catch::Contains("DataPortRange"));
 }
 
 TEST_CASE("names joined by + are rails, used together") {
@@ -234,7 +234,7 @@ TEST_CASE("what is printed parses to the same decisions") {
              "WatchInterval=0.1\nInterface=eth0+eth1,ib0\nMulticastGroups=239.1.1.1-239.1.1."
              "2\nPort=1\n"
              "DataPortRange=8-9\nProtection=none\nTransport=udp\nTreeWidth=2\nTTL=9\nDSCP=46\n"
-             "Lanes=1\nSocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/"
+             "Flows=1\nSocketBuffer=1M\nSpareHosts=0\nSlurmUser=64030\nMungeSocket=/m\nRunDir=/"
              "r\n"
              "LibexecDir=/l\nLogLevel=error\n"));
     const std::string printed = print_config(config);

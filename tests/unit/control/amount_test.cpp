@@ -1,4 +1,4 @@
-#include "stager/control/amount.h"
+#include "stager/spec/amount.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "stager/control/destination.h"
+#include "stager/spec/destination.h"
 
 #include <catch2/catch.hpp>
 

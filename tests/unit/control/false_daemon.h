@@ -4,7 +4,7 @@
 #include "stager/control/frame.h"
 #include "stager/control/message.h"
 #include "tests/unit/scratch.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Are lists read as editors of all systems write them?
-#include "stager/control/list_lines.h"
+#include "stager/spec/list_lines.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Do patterns in names mean what they mean to sbatch?
-#include "stager/control/name_pattern.h"
+#include "stager/spec/name_pattern.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "stager/control/spec_list.h"
+#include "stager/spec/spec_list.h"
 
 #include "stager/control/message.h"
 #include "transport/base/prng.h"
@@ -135,7 +135,7 @@ TEST_CASE("equal specs are one") {
 
 TEST_CASE("a job's wishes travel in front of its specs") {
     const auto specs = samples();
-    for (const StageWishes& wishes : std::vector<StageWishes>{
+    for (const StageOptions& wishes : std::vector<StageOptions>{
              {},
              {.timeout_s = 1},
              {.timeout_s = kMaxTimeoutWish, .is_verbose = true},
@@ -175,6 +175,6 @@ TEST_CASE("forged wishes are refused, and are none") {
         } else {
             CHECK_FALSE(parse_serialized(line));
         }
-        CHECK(wishes_of(line) == StageWishes{});
+        CHECK(wishes_of(line) == StageOptions{});
     }
 }

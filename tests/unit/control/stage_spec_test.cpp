@@ -1,6 +1,6 @@
-#include "stager/control/stage_spec.h"
+#include "stager/spec/stage_spec.h"
 
-#include "stager/control/destination.h"
+#include "stager/spec/destination.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
 // What do the tests of the core's parts have in common?
 #pragma once
 
-#include "transport/core/contract.h"
-#include "transport/core/control_queue.h"
-#include "transport/core/operation_queue.h"
+#include "transport/core/base/contract.h"
+#include "transport/core/sending/control_queue.h"
+#include "transport/core/sending/operation_queue.h"
 
 #include <chrono>
 #include <vector>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "stager/cache/copier.h"
-#include "stager/daemon/children.h"
-#include "stager/daemon/loop.h"
-#include "stager/daemon/node_cache.h"
-#include "stager/worker/stranger_fd.h"
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/cache/node_cache.h"
+#include "stager/messages/untrusted_fd.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 
@@ -62,7 +62,7 @@ class CacheWorld {
     /// As the next daemon finds it.
     void restart() {
         cache_.reset();
-        cache_.emplace(NodeCache::Surroundings{.loop = *loop_,
+        cache_.emplace(NodeCache::Dependencies{.loop = *loop_,
                                                .log = quiet_,
                                                .config = config_,
                                                .counters = counters,
@@ -85,7 +85,7 @@ class CacheWorld {
         cache().keep(member,
                      uid,
                      {.stamp = of, .sum = sum_of_text(sum), .bytes = text.size()},
-                     StrangerFd{text_file(text)});
+                     UntrustedFd{text_file(text)});
     }
     UniqueFd text_file(const std::string& text) {
         const std::string path = scratch_.write("staged" + std::to_string(++files_), text);
@@ -97,8 +97,10 @@ class CacheWorld {
                  const SourceStamp& of,
                  UniqueFd file,
                  std::uint64_t bytes) {
-        cache().keep(
-            member, uid, {.stamp = of, .sum = {}, .bytes = bytes}, StrangerFd{std::move(file)});
+        cache().keep(member,
+                     uid,
+                     {.stamp = of, .sum = {}, .bytes = bytes},
+                     UntrustedFd{std::move(file)});
     }
 
     /// What is in the file of that stamp, as the cache tells `uid`; "" if it doesn't know.

@@ -1,6 +1,6 @@
 #include "stager/daemon/control_server.h"
 
-#include "stager/daemon/loop.h"
+#include "stager/daemon/base/loop.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/scratch.h"
 

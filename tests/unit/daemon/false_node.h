@@ -1,8 +1,8 @@
 // What does another node's daemon say, all at once?  For tests of parts that ask one.
 #pragma once
 
-#include "stager/daemon/driven_link.h"
-#include "stager/daemon/tree_message.h"
+#include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/tree_message.h"
 #include "stager/link/listener.h"
 #include "tests/unit/daemon/services_world.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit/daemon/group_world.h"
 
-#include "stager/daemon/outcome.h"
+#include "stager/daemon/tree/outcome.h"
 #include "transport/base/invariant.h"
 
 #include <utility>

@@ -1,6 +1,7 @@
 // Is what we export what Prometheus reads?
-#include "stager/daemon/counters.h"
 #include "stager/daemon/metrics.h"
+
+#include "stager/daemon/base/counters.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // How does a test wait for what a daemon's loop brings about?
 #pragma once
 
-#include "stager/daemon/loop.h"
+#include "stager/daemon/base/loop.h"
 
 #include <catch2/catch.hpp>
 

@@ -2,16 +2,16 @@
 // borrow, without munge, PMIx or Slurm. As root.
 #pragma once
 
-#include "stager/daemon/children.h"
-#include "stager/daemon/counters.h"
-#include "stager/daemon/data_ports.h"
-#include "stager/daemon/host_pool.h"
-#include "stager/daemon/loop.h"
-#include "stager/daemon/node_cache.h"
-#include "stager/daemon/push_permits.h"
-#include "stager/daemon/services.h"
-#include "stager/daemon/stage_places.h"
-#include "stager/daemon/verdict_store.h"
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/services.h"
+#include "stager/daemon/cache/node_cache.h"
+#include "stager/daemon/jobs/verdict_store.h"
+#include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/stage/push_permits.h"
+#include "stager/daemon/stage/stage_places.h"
 #include "tests/unit/daemon/run_until.h"
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/link/link_world.h"
@@ -48,7 +48,7 @@ class ServicesWorld {
             0);
         REQUIRE(hosts);
         hosts_ = std::move(*hosts);
-        cache_.emplace(NodeCache::Surroundings{.loop = *loop_,
+        cache_.emplace(NodeCache::Dependencies{.loop = *loop_,
                                                .log = log_,
                                                .config = config,
                                                .counters = counters_,

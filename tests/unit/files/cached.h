@@ -1,10 +1,10 @@
 // What does a sink make of what its node's cache has, or says that it has?
 #pragma once
 
-#include "stager/files/disk_io.h"
-#include "stager/files/file_sink.h"
-#include "stager/files/file_source.h"
-#include "stager/files/source_and_sink.h"
+#include "stager/disk/disk_io.h"
+#include "stager/files/sink/file_sink.h"
+#include "stager/files/sink/source_and_sink.h"
+#include "stager/files/source/file_source.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>

@@ -1,8 +1,8 @@
 #include "tests/unit/files/scratch.h"
 
-#include "stager/files/cleanup_entry.h"
-#include "stager/files/disk_io.h"
-#include "stager/files/removal.h"
+#include "stager/disk/disk_io.h"
+#include "stager/removal/cleanup_entry.h"
+#include "stager/removal/removal.h"
 #include "transport/base/prng.h"
 
 #include <boost/filesystem.hpp>

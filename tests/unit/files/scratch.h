@@ -6,8 +6,8 @@
 // says so.
 #pragma once
 
-#include "stager/files/file_sink.h"
-#include "stager/files/file_source.h"
+#include "stager/files/sink/file_sink.h"
+#include "stager/files/source/file_source.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "pmix/hello.h"
+#include "pmix/static/hello.h"
 
 #include "tests/unit/pmix/cards.h"
 #include "transport/base/codec.h"

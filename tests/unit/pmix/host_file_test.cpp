@@ -1,4 +1,4 @@
-#include "pmix/host_file.h"
+#include "pmix/static/host_file.h"
 
 #include "pmix/business_card.h"
 

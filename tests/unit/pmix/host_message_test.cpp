@@ -2,7 +2,7 @@
 
 #include "transport/base/codec.h"
 #include "transport/base/prng.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 #include "pmix/host/gate.h"
-#include "pmix/stream.h"
+#include "pmix/static/stream.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
-#include "pmix/static_directory.h"
+#include "pmix/static/static_directory.h"
 
 #include "pmix/aside.h"
-#include "pmix/hello.h"
-#include "pmix/stream.h"
+#include "pmix/static/hello.h"
+#include "pmix/static/stream.h"
 #include "tests/unit/pmix/cards.h"
 #include "transport/base/codec.h"
 

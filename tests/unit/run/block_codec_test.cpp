@@ -1,5 +1,5 @@
 // Does a block come back from what travels of it, and nothing else from anything else?
-#include "transport/run/block_codec.h"
+#include "transport/run/object/block_codec.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "transport/run/block_store.h"
+#include "transport/run/object/block_store.h"
 
 #include <catch2/catch.hpp>
 

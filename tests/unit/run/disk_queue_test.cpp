@@ -1,4 +1,4 @@
-#include "transport/run/disk_queue.h"
+#include "transport/run/object/disk_queue.h"
 
 #include <catch2/catch.hpp>
 

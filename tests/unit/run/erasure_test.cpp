@@ -1,4 +1,4 @@
-#include "transport/run/erasure.h"
+#include "transport/run/object/erasure.h"
 
 #include "transport/base/prng.h"
 

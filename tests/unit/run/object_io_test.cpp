@@ -1,4 +1,4 @@
-#include "transport/run/object_io.h"
+#include "transport/run/object/object_io.h"
 
 #include "transport/base/checksum.h"
 

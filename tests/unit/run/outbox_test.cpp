@@ -38,12 +38,12 @@ class Recorder final : public Driver {
             rest = rest.subspan(size);
         }
         ++trains;
-        lanes.push_back(train.target.lane);
+        flows.push_back(train.target.flow);
         return Sent::all;
     }
     Status hear_group(bool) override { return {}; }
-    [[nodiscard]] bool carries(Lane lane) override {
-        return std::ranges::find(dead, lane) == dead.end();
+    [[nodiscard]] bool carries(Flow flow) override {
+        return std::ranges::find(dead, flow) == dead.end();
     }
     [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
     [[nodiscard]] const DriverCounters& counters() const override { return counters_; }
@@ -59,8 +59,8 @@ class Recorder final : public Driver {
     int takes = 0;  ///< After so many trains one is refused; 0: none.
     int trains = 0;
     std::vector<std::vector<std::byte>> packets;
-    std::vector<Lane> lanes;  ///< By train.
-    std::vector<Lane> dead;
+    std::vector<Flow> flows;  ///< By train.
+    std::vector<Flow> dead;
 
   private:
     DriverCounters counters_;
@@ -141,7 +141,7 @@ TEST_CASE("chunks leave sealed, in order, each under its own number, and open at
     CHECK(opener.counters().refused() == 0);
 }
 
-TEST_CASE("trains to the group go by the lanes in turn, each whole, and say so") {
+TEST_CASE("trains to the group go by the flows in turn, each whole, and say so") {
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
     seal::SessionSeal opener{keys_of(kReceiver, seal::Protection::encrypt)};
@@ -156,18 +156,18 @@ TEST_CASE("trains to the group go by the lanes in turn, each whole, and say so")
     outbox.add(chunks(0, 1), config().chunk_bytes);  // What is sent again goes elsewhere.
     outbox.add(chunks(0, 1), config().chunk_bytes);
     REQUIRE(outbox.flush());
-    REQUIRE(driver.lanes == std::vector<Lane>{Lane{0}, Lane{1}, Lane{0}, Lane{2}, Lane{0}});
+    REQUIRE(driver.flows == std::vector<Flow>{Flow{0}, Flow{1}, Flow{0}, Flow{2}, Flow{0}});
     REQUIRE(driver.packets.size() == 103);
-    std::vector<std::size_t> of_lane(3);
+    std::vector<std::size_t> of_flow(3);
     for (auto& packet : driver.packets) {
         const auto opened = opener.open(packet);
         REQUIRE(opened);
-        ++of_lane.at(opened->header.lane.index());
+        ++of_flow.at(opened->header.flow.index());
     }
-    CHECK(of_lane == std::vector<std::size_t>{65, 37, 1});
+    CHECK(of_flow == std::vector<std::size_t>{65, 37, 1});
 }
 
-TEST_CASE("a lane that carries nothing is passed over until it does again") {
+TEST_CASE("a flow that carries nothing is passed over until it does again") {
     Recorder driver;
     seal::SessionSeal sealer{keys_of(kSource, seal::Protection::encrypt)};
     BlockStore blocks{1};
@@ -179,13 +179,13 @@ TEST_CASE("a lane that carries nothing is passed over until it does again") {
             outbox.add(chunks(0, 1), config().chunk_bytes);
             REQUIRE(outbox.flush());
         }
-        return std::exchange(driver.lanes, {});
+        return std::exchange(driver.flows, {});
     };
-    driver.dead = {Lane{1}};
-    CHECK(send(3) == std::vector<Lane>{Lane{0}, Lane{2}, Lane{0}});
+    driver.dead = {Flow{1}};
+    CHECK(send(3) == std::vector<Flow>{Flow{0}, Flow{2}, Flow{0}});
     driver.dead = {};
-    CHECK(send(3) == std::vector<Lane>{Lane{1}, Lane{2}, Lane{0}});
-    driver.dead = {Lane{0}, Lane{1}, Lane{2}};
+    CHECK(send(3) == std::vector<Flow>{Flow{1}, Flow{2}, Flow{0}});
+    driver.dead = {Flow{0}, Flow{1}, Flow{2}};
     CHECK(send(3).size() == 3);
 }
 

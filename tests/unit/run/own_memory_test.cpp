@@ -1,4 +1,4 @@
-#include "transport/run/own_memory.h"
+#include "transport/run/object/own_memory.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 #include "transport/run/session.h"
 
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 #include "transport/run/broadcast.h"
 
 #include <catch2/catch.hpp>

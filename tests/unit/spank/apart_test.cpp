@@ -1,4 +1,4 @@
-#include "spank/apart.h"
+#include "spank/host/apart.h"
 
 #include <catch2/catch.hpp>
 
@@ -11,8 +11,8 @@ using namespace stage;
 using namespace std::chrono_literals;
 
 TEST_CASE("work done apart reports how it went") {
-    CHECK(run_apart([] { return Status{}; }, 20s));
-    const Status failed = run_apart(
+    CHECK(run_in_child([] { return Status{}; }, 20s));
+    const Status failed = run_in_child(
         [] {
             return Status{Error{Blame::user, "no such file"}};
         },
@@ -23,7 +23,7 @@ TEST_CASE("work done apart reports how it went") {
 }
 
 TEST_CASE("work that crashes, breaks or hangs harms nobody else") {
-    const Status crashed = run_apart(
+    const Status crashed = run_in_child(
         [] {
             static_cast<void>(std::raise(SIGSEGV));
             return Status{};
@@ -31,9 +31,9 @@ TEST_CASE("work that crashes, breaks or hangs harms nobody else") {
         20s);
     REQUIRE_FALSE(crashed);
     CHECK_THAT(crashed.error().sentence(), Catch::Contains("signal 11"));
-    CHECK_FALSE(run_apart([]() -> Status { throw 1; }, 20s));
-    CHECK_FALSE(run_apart([]() -> Status { ::_exit(3); }, 20s));
-    const Status hung = run_apart(
+    CHECK_FALSE(run_in_child([]() -> Status { throw 1; }, 20s));
+    CHECK_FALSE(run_in_child([]() -> Status { ::_exit(3); }, 20s));
+    const Status hung = run_in_child(
         [] {
             ::pause();
             return Status{};
@@ -44,7 +44,7 @@ TEST_CASE("work that crashes, breaks or hangs harms nobody else") {
 }
 
 TEST_CASE("a long sentence arrives cut, not lost") {
-    const Status failed = run_apart(
+    const Status failed = run_in_child(
         [] {
             return Status{Error{Blame::node, std::string(9000, 'x')}};
         },

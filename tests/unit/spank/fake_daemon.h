@@ -1,7 +1,7 @@
 // A daemon that remembers what the plugin asked it.
 #pragma once
 
-#include "spank/step_side.h"
+#include "spank/job/step_side.h"
 
 #include <vector>
 

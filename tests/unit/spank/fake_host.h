@@ -1,7 +1,7 @@
 // A Slurm that remembers what the plugin did to it.
 #pragma once
 
-#include "spank/spank_handle.h"
+#include "spank/host/spank_handle.h"
 
 #include <getopt.h>
 

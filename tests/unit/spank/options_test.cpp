@@ -1,4 +1,4 @@
-#include "spank/options.h"
+#include "spank/host/options.h"
 
 #include "stager/config/config.h"
 

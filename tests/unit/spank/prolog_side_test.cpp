@@ -1,6 +1,6 @@
-#include "spank/prolog_side.h"
+#include "spank/job/prolog_side.h"
 
-#include "spank/names.h"
+#include "spank/host/names.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/fake_host.h"

@@ -1,4 +1,4 @@
-#include "spank/stage_timeout.h"
+#include "spank/submit/stage_timeout.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // What does the plugin do about steps that are not simply their job's?
-#include "spank/names.h"
-#include "spank/step_side.h"
+#include "spank/host/names.h"
+#include "spank/job/step_side.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/step_host.h"
 

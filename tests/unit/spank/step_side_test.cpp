@@ -1,7 +1,7 @@
-#include "spank/step_side.h"
+#include "spank/job/step_side.h"
 
-#include "spank/daemon_talk.h"
-#include "spank/names.h"
+#include "spank/host/daemon_talk.h"
+#include "spank/host/names.h"
 #include "tests/unit/spank/fake_daemon.h"
 #include "tests/unit/spank/step_host.h"
 

@@ -89,7 +89,7 @@ TEST_CASE("a job may give up sooner than the site, and be told what was staged")
     side.on_verbose();
     REQUIRE(side.on_options_parsed(host));
     CHECK(wishes_of(host.handed.at(kHandedName)) ==
-          StageWishes{.timeout_s = 60, .is_verbose = true});
+          StageOptions{.timeout_s = 60, .is_verbose = true});
     side.on_option("a", false);
     side.on_timeout("1:01");
     REQUIRE(side.on_options_parsed(host));

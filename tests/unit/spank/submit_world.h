@@ -1,9 +1,9 @@
 // A client's world for the tests of what happens at submission: a few files, a false Slurm.
 #pragma once
 
-#include "spank/names.h"
-#include "spank/submit_side.h"
-#include "stager/control/spec_list.h"
+#include "spank/host/names.h"
+#include "spank/submit/submit_side.h"
+#include "stager/spec/spec_list.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_host.h"
 

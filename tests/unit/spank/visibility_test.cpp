@@ -1,8 +1,8 @@
 // Is it noticed when a task looks into another directory than the one that was staged into?
-#include "spank/visibility.h"
+#include "spank/job/visibility.h"
 
-#include "spank/names.h"
-#include "spank/step_side.h"
+#include "spank/host/names.h"
+#include "spank/job/step_side.h"
 #include "stager/control/client.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spank/fake_daemon.h"

@@ -1,8 +1,8 @@
 // Is a job's directory gone with everything in it, and nothing outside of it touched?
 #include "stager/spawn/remove_tree.h"
 
-#include "stager/files/cleanup_entry.h"
-#include "stager/files/empty_directory.h"
+#include "stager/removal/cleanup_entry.h"
+#include "stager/removal/empty_directory.h"
 #include "stager/spawn/cleanup_lists.h"
 #include "tests/unit/spawn/stage_root.h"
 

@@ -2,7 +2,7 @@
 //
 // Asks a real slurmctld with a munged of its own, started for the test. Lives beside the
 // spawner's tests because a query is a role of it.
-#include "stager/daemon/slurm_query.h"
+#include "stager/slurm/slurm_query.h"
 
 #include "tests/unit/spawn/spawn_world.h"
 

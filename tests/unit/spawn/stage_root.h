@@ -1,7 +1,7 @@
 // Where is a job's directory, and a place outside of it, for tests of what removes them?
 #pragma once
 
-#include "stager/files/empty_directory.h"
+#include "stager/removal/empty_directory.h"
 #include "stager/spawn/remove_tree.h"
 #include "tests/unit/spawn/spawn_world.h"
 

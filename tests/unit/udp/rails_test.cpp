@@ -96,16 +96,16 @@ TEST_CASE("this host's loopback is here and alive") {
     CHECK_FALSE(has_link(socket->get(), "no-such-if"));
 }
 
-TEST_CASE("a lane is a port further, its rail an address further") {
-    const GroupFlows flows{.first = address("239.192.68.254", 6830), .lanes = 6, .rails = 3};
-    CHECK(flows.address(Lane{0}) == address("239.192.68.254", 6830));
-    CHECK(flows.address(Lane{1}) == address("239.192.68.255", 6831));
-    CHECK(flows.address(Lane{2}) == address("239.192.69.0", 6832));
-    CHECK(flows.address(Lane{3}) == address("239.192.68.254", 6833));
-    const GroupFlows one{.first = address("239.192.68.7", 6830), .lanes = 2};
-    CHECK(one.address(Lane{1}) == address("239.192.68.7", 6831));
-    const GroupFlows six{.first = address("ff35::ff", 6830), .lanes = 2, .rails = 2};
-    CHECK(six.address(Lane{1}) == address("ff35::100", 6831));
+TEST_CASE("a flow is a port further, its rail an address further") {
+    const GroupFlows flows{.first = address("239.192.68.254", 6830), .flows = 6, .rails = 3};
+    CHECK(flows.address(Flow{0}) == address("239.192.68.254", 6830));
+    CHECK(flows.address(Flow{1}) == address("239.192.68.255", 6831));
+    CHECK(flows.address(Flow{2}) == address("239.192.69.0", 6832));
+    CHECK(flows.address(Flow{3}) == address("239.192.68.254", 6833));
+    const GroupFlows one{.first = address("239.192.68.7", 6830), .flows = 2};
+    CHECK(one.address(Flow{1}) == address("239.192.68.7", 6831));
+    const GroupFlows six{.first = address("ff35::ff", 6830), .flows = 2, .rails = 2};
+    CHECK(six.address(Flow{1}) == address("ff35::100", 6831));
 }
 
 }  // namespace

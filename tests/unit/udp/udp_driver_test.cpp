@@ -94,7 +94,7 @@ TEST_CASE("who leaves the group leaves the kernel's, and may join it again") {
     udp::UdpEndpoints endpoints = endpoints_of(pair, 0);
     auto socket = udp::open_group_socket(*group, loopback());
     REQUIRE(socket);
-    endpoints.lanes.push_back(std::move(*socket));
+    endpoints.flows.push_back(std::move(*socket));
     endpoints.group_address = *group;
     endpoints.interfaces = {"lo"};
     udp::UdpDriver driver{std::move(endpoints)};
@@ -177,45 +177,45 @@ TEST_CASE("trains that leave together arrive as if each had left alone") {
     CHECK(sizes == std::vector<std::size_t>{40, 1400, 1400, 1400, 333, 40});
 }
 
-/// A driver that hears three lanes and sends to them: of a group of one host.
-udp::UdpEndpoints three_lanes() {
+/// A driver that hears three flows and sends to them: of a group of one host.
+udp::UdpEndpoints three_flows() {
     Pair pair = open_pair();
     udp::UdpEndpoints endpoints = endpoints_of(pair, 0);
     const auto own = Address::parse("127.0.0.1", 0);
     REQUIRE(own);
-    for (std::uint16_t first = kPorts.first; endpoints.lanes.size() < 3; ++first) {
-        endpoints.lanes.clear();
+    for (std::uint16_t first = kPorts.first; endpoints.flows.size() < 3; ++first) {
+        endpoints.flows.clear();
         endpoints.group_address = own->with_port(first);
-        for (std::uint8_t lane = 0; lane < 3; ++lane) {
+        for (std::uint8_t flow = 0; flow < 3; ++flow) {
             const std::uint16_t port =
-                udp::GroupFlows{.first = endpoints.group_address}.address(Lane{lane}).port;
+                udp::GroupFlows{.first = endpoints.group_address}.address(Flow{flow}).port;
             auto opened = udp::open_peer_socket(*own, {port, port}, loopback());
             if (!opened) {
                 break;
             }
-            endpoints.lanes.push_back(std::move(*opened));
+            endpoints.flows.push_back(std::move(*opened));
         }
     }
     return endpoints;
 }
 
-void send_to_lane(udp::UdpDriver& driver, std::uint8_t lane, std::size_t bytes) {
-    const std::vector<std::byte> body(bytes, std::byte{lane});
+void send_to_flow(udp::UdpDriver& driver, std::uint8_t flow, std::size_t bytes) {
+    const std::vector<std::byte> body(bytes, std::byte{flow});
     const Bytes piece = body;
-    REQUIRE(driver.send({.target = {.to_group = true, .peer = {}, .lane = Lane{lane}},
+    REQUIRE(driver.send({.target = {.to_group = true, .peer = {}, .flow = Flow{flow}},
                          .pieces = {&piece, 1},
                          .bytes = bytes,
                          .packet_bytes = 1000}));
 }
 
-TEST_CASE("a train to the group arrives on its lane, read with all or by who took it") {
-    udp::UdpEndpoints endpoints = three_lanes();
+TEST_CASE("a train to the group arrives on its flow, read with all or by who took it") {
+    udp::UdpEndpoints endpoints = three_flows();
     const int peer = endpoints.peer.get();
     udp::UdpDriver driver{std::move(endpoints)};
     CHECK(driver.descriptors().size() == 4);
     CHECK(driver.descriptors().front() == peer);
-    for (std::uint8_t lane = 0; lane < 3; ++lane) {
-        send_to_lane(driver, lane, 100U + lane);
+    for (std::uint8_t flow = 0; flow < 3; ++flow) {
+        send_to_flow(driver, flow, 100U + flow);
     }
     std::vector<std::size_t> sizes;
     while (sizes.size() < 3) {
@@ -229,27 +229,27 @@ TEST_CASE("a train to the group arrives on its lane, read with all or by who too
     std::ranges::sort(sizes);
     CHECK(sizes == std::vector<std::size_t>{100, 101, 102});
 
-    const auto lanes = driver.take_lanes();
-    REQUIRE(lanes.size() == 3);
+    const auto flows = driver.take_flows();
+    REQUIRE(flows.size() == 3);
     CHECK(driver.descriptors().size() == 1);
-    send_to_lane(driver, 2, 2500);
-    pollfd wait{.fd = lanes[2]->descriptor(), .events = POLLIN, .revents = 0};
+    send_to_flow(driver, 2, 2500);
+    pollfd wait{.fd = flows[2]->descriptor(), .events = POLLIN, .revents = 0};
     REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
     std::vector<ReceivedPacket> received;
-    REQUIRE(lanes[2]->receive(0, received));
+    REQUIRE(flows[2]->receive(0, received));
     REQUIRE(received.size() == 3);
     CHECK(received.front().bytes.size() == 1000);
     CHECK(received.back().bytes.front() == std::byte{2});
-    CHECK(lanes[2]->counters().packets_received == 3);
+    CHECK(flows[2]->counters().packets_received == 3);
     // Another set of buffers, while the first is in use.
     std::vector<ReceivedPacket> more;
-    send_to_lane(driver, 2, 7);
+    send_to_flow(driver, 2, 7);
     REQUIRE(::poll(&wait, 1, kWaitMs) == 1);
-    REQUIRE(lanes[2]->receive(1, more));
+    REQUIRE(flows[2]->receive(1, more));
     CHECK(more.size() == 1);
     CHECK(received.back().bytes.front() == std::byte{2});
     std::vector<ReceivedPacket> elsewhere;
-    REQUIRE(lanes[0]->receive(0, elsewhere));
+    REQUIRE(flows[0]->receive(0, elsewhere));
     REQUIRE(driver.receive(elsewhere, {}));
     CHECK(elsewhere.empty());
 }

@@ -1,4 +1,4 @@
-// Does the driver send each lane by its own rail, and live on without one?
+// Does the driver send each flow by its own rail, and live on without one?
 #include "transport/udp/udp_driver.h"
 
 #include <catch2/catch.hpp>
@@ -28,9 +28,9 @@ bool is_ready(int fd, short events, int longest_ms) {
     return ::poll(&wait, 1, longest_ms) == 1;
 }
 
-/// A source with four lanes to sockets of this host, and two rails, both on its loopback.
+/// A source with four flows to sockets of this host, and two rails, both on its loopback.
 struct Source {
-    std::vector<UniqueFd> heard;  ///< Where the lanes arrive.
+    std::vector<UniqueFd> heard;  ///< Where the flows arrive.
     UdpEndpoints endpoints;
 
     Source() {
@@ -55,9 +55,9 @@ struct Source {
                 }
             }
         }
-        // A driver has as many lanes as it has sockets for them.
-        for (const UniqueFd& lane : heard) {
-            endpoints.lanes.emplace_back(::fcntl(lane.get(), F_DUPFD_CLOEXEC, 0));
+        // A driver has as many flows as it has sockets for them.
+        for (const UniqueFd& flow : heard) {
+            endpoints.flows.emplace_back(::fcntl(flow.get(), F_DUPFD_CLOEXEC, 0));
         }
     }
 };
@@ -69,8 +69,8 @@ Result<Sent> send_to(UdpDriver& driver, TrainTarget target, std::size_t bytes = 
         {.target = target, .pieces = {&piece, 1}, .bytes = bytes, .packet_bytes = 1000});
 }
 
-TrainTarget lane(std::uint8_t number) {
-    return {.to_group = true, .peer = {}, .lane = Lane{number}};
+TrainTarget flow(std::uint8_t number) {
+    return {.to_group = true, .peer = {}, .flow = Flow{number}};
 }
 
 /// Who sent what waits there, packet by packet.
@@ -90,11 +90,11 @@ std::string sender_at(const UniqueFd& socket) {
     return sender->host();
 }
 
-TEST_CASE("lane k leaves by rail k mod n, one by one and together") {
+TEST_CASE("flow k leaves by rail k mod n, one by one and together") {
     Source source;
     UdpDriver driver{std::move(source.endpoints)};
     for (std::uint8_t number = 0; number < 4; ++number) {
-        const auto sent = send_to(driver, lane(number));
+        const auto sent = send_to(driver, flow(number));
         REQUIRE(sent);
         CHECK(sender_at(source.heard[number]) == (number % 2 == 0 ? "127.0.0.1" : "127.0.0.2"));
     }
@@ -103,7 +103,7 @@ TEST_CASE("lane k leaves by rail k mod n, one by one and together") {
     std::vector<Train> trains;
     for (const std::uint8_t number : std::array<std::uint8_t, 5>{1, 3, 0, 2, 1}) {
         trains.push_back(
-            {.target = lane(number), .pieces = {&piece, 1}, .bytes = 40, .packet_bytes = 40});
+            {.target = flow(number), .pieces = {&piece, 1}, .bytes = 40, .packet_bytes = 40});
     }
     const std::uint64_t before = driver.counters().send_calls;
     const auto sent = driver.send_together(trains);
@@ -117,28 +117,28 @@ TEST_CASE("a rail that is gone loses its trains and carries no more; the first o
     Source source;
     source.endpoints.rails[0].reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     UdpDriver driver{std::move(source.endpoints)};
-    CHECK(driver.carries(Lane{1}));
-    const auto lost = send_to(driver, lane(1));
+    CHECK(driver.carries(Flow{1}));
+    const auto lost = send_to(driver, flow(1));
     REQUIRE(lost);
     CHECK(*lost == Sent::all);
-    CHECK(driver.carries(Lane{0}));
-    CHECK_FALSE(driver.carries(Lane{1}));
-    CHECK_FALSE(driver.carries(Lane{3}));
+    CHECK(driver.carries(Flow{0}));
+    CHECK_FALSE(driver.carries(Flow{1}));
+    CHECK_FALSE(driver.carries(Flow{3}));
 
     Source other;
     other.endpoints.peer.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     UdpDriver dead{std::move(other.endpoints)};
-    CHECK_FALSE(send_to(dead, lane(0)));
+    CHECK_FALSE(send_to(dead, flow(0)));
 }
 
-TEST_CASE("a lane whose interface is down carries nothing") {
+TEST_CASE("a flow whose interface is down carries nothing") {
     Source source;
     source.endpoints.interfaces = {"no-such-if", "no-such-if"};
     UdpDriver driver{std::move(source.endpoints)};
-    CHECK(driver.carries(Lane{0}));
-    CHECK_FALSE(driver.carries(Lane{1}));
-    CHECK(driver.carries(Lane{2}));
-    CHECK_FALSE(driver.carries(Lane{3}));
+    CHECK(driver.carries(Flow{0}));
+    CHECK_FALSE(driver.carries(Flow{1}));
+    CHECK(driver.carries(Flow{2}));
+    CHECK_FALSE(driver.carries(Flow{3}));
 }
 
 /// In place of the second rail; takes whatever is sent to any address, and fills up.
@@ -155,12 +155,12 @@ TEST_CASE("a full rail without a link is not waited for") {
     source.endpoints.interfaces[1] = "no-such-if";
     UdpDriver driver{std::move(source.endpoints)};
     for (int i = 0; i < 1000; ++i) {  // More than it takes.
-        const auto sent = send_to(driver, lane(1), 900);
+        const auto sent = send_to(driver, flow(1), 900);
         REQUIRE(sent);
         REQUIRE(*sent == Sent::all);
     }
-    CHECK_FALSE(driver.carries(Lane{1}));
-    const auto sent = send_to(driver, lane(0), 900);
+    CHECK_FALSE(driver.carries(Flow{1}));
+    const auto sent = send_to(driver, flow(0), 900);
     REQUIRE(sent);
     CHECK(sender_at(source.heard[0]) == "127.0.0.1");
 }
@@ -171,9 +171,9 @@ TEST_CASE("a rail that is full is what is waited for, not the first one") {
     const int rail = source.endpoints.rails[0].get();
     UdpDriver driver{std::move(source.endpoints)};
     CHECK(driver.refusing_descriptor() == driver.descriptors().front());
-    auto sent = send_to(driver, lane(1), 900);
+    auto sent = send_to(driver, flow(1), 900);
     while (sent && *sent == Sent::all) {
-        sent = send_to(driver, lane(1), 900);
+        sent = send_to(driver, flow(1), 900);
     }
     REQUIRE(sent);
     CHECK(driver.refusing_descriptor() == rail);

@@ -32,7 +32,7 @@ HeaderFault fault_of(std::string_view text) {
 TEST_CASE("headers have their bytes") {
     const Header data{.type = PacketType::data,
                       .flags = kFlagRepeat,
-                      .lane = Lane{3},
+                      .flow = Flow{3},
                       .session = 0xdeadbeef,
                       .rank = Rank{0x1234},
                       .packet_number = 0x123456789,
@@ -41,7 +41,7 @@ TEST_CASE("headers have their bytes") {
     CHECK(written(data) == "1113deadbeef12346789a0b0c0d001f2");
     Header control;
     control.type = PacketType::request;
-    control.lane = Lane{15};
+    control.flow = Flow{15};
     control.session = 1;
     control.rank = Rank{0xfffe};
     control.packet_number = 0x0102030405060708;
@@ -56,7 +56,7 @@ TEST_CASE("headers are read as they were written, a DATA number by its low half"
     CHECK(data->block == BlockIndex{0xa0b0c0d0});
     CHECK(data->chunk == ChunkIndex{0x1f2});
     CHECK(data->flags == kFlagRepeat);
-    CHECK(data->lane == Lane{3});
+    CHECK(data->flow == Flow{3});
     const auto control = read_header(unhex("150f00000001fffe0102030405060708"), fault);
     REQUIRE(control);
     CHECK(control->packet_number == 0x0102030405060708);

@@ -1,4 +1,4 @@
-#include "stager/worker/absent.h"
+#include "stager/worker/requests/absent.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Are many directories reduced to a few above them?
-#include "stager/worker/covering.h"
+#include "stager/worker/requests/covering.h"
 
 #include <catch2/catch.hpp>
 

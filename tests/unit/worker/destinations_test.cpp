@@ -1,5 +1,5 @@
 // Are two files for one place noticed, and told with where they are asked for?
-#include "stager/worker/destinations.h"
+#include "stager/worker/requests/destinations.h"
 
 #include <catch2/catch.hpp>
 

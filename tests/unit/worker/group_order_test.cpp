@@ -1,8 +1,8 @@
 // Is a launcher's order understood, and is anything else refused?
-#include "stager/worker/group_order.h"
+#include "stager/worker/engine/group_order.h"
 
 #include "tests/unit/files/scratch.h"
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // Which descriptor hangs in close()?  For tests of who closes what strangers sent.
 #pragma once
 
-#include "transport/base/unique_fd.h"
+#include "transport/os/unique_fd.h"
 
 #include <catch2/catch.hpp>
 

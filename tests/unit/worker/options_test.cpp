@@ -1,7 +1,7 @@
 // Does the engine's command line say what it should, and is the rest refused?
-#include "stager/worker/options.h"
+#include "stager/worker/engine/options.h"
 
-#include "stager/worker/key_file.h"
+#include "stager/worker/engine/key_file.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>
@@ -90,13 +90,13 @@ TEST_CASE("each policy of the broadcast is an option") {
                                                "--repair-peers=ring",
                                                "--readiness=none",
                                                "--group-leave=congested",
-                                               "--lanes=16"},
+                                               "--flows=16"},
                                               "/here");
     REQUIRE(options);
     CHECK(options->policies == Policies{.rate_control = RateControl::acker,
                                         .repair_peers = RepairPeers::ring,
                                         .readiness = ReadyWait::none,
-                                        .lanes = 16,
+                                        .flows = 16,
                                         .group_leave = GroupLeave::congested});
     CHECK(decode_policies(encode(options->policies)) == options->policies);
     CHECK(decode_policies(encode(Policies{})) == Policies{});
@@ -107,8 +107,8 @@ TEST_CASE("each policy of the broadcast is an option") {
                               "--repair-peers=x",
                               "--readiness=x",
                               "--group-leave=x",
-                              "--lanes=0",
-                              "--lanes=17"}) {
+                              "--flows=0",
+                              "--flows=17"}) {
         CHECK_THAT(
             complaint({"--hosts=h", "--rank=0", "--source=s", "--protection=none", wrong}),
             Contains(wrong));

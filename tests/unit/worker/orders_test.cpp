@@ -1,5 +1,5 @@
 // Do specs lead where the site allows, and nowhere else?
-#include "stager/worker/orders.h"
+#include "stager/worker/requests/orders.h"
 
 #include "tests/unit/files/scratch.h"
 

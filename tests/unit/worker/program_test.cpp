@@ -1,6 +1,6 @@
 // Does a program arrive with its libraries, all of them or none, and for itself alone?
-#include "stager/files/cleanup_entry.h"
-#include "stager/worker/orders.h"
+#include "stager/removal/cleanup_entry.h"
+#include "stager/worker/requests/orders.h"
 #include "tests/unit/files/elf_files.h"
 #include "tests/unit/files/scratch.h"
 
@@ -32,7 +32,7 @@ struct Site {
     std::string subdirectory{};
     Names told{};
     Names paths{};     ///< library_paths()
-    Names troubles{};  ///< Of optional files.
+    Names warnings{};  ///< Of optional files.
 
     /// apps/NAME/bin/NAME, which finds its liba.so.1 by $ORIGIN.
     std::string install(const std::string& name, const std::string& content) const {
@@ -79,9 +79,9 @@ struct Site {
         FileSink sink{std::move(config)};
         const std::string result = said(test::deliver(*blocks, sink, 1));
         paths = sink.library_paths();
-        troubles.clear();
-        for (const Error& one : sink.troubles()) {
-            troubles.push_back(one.sentence());
+        warnings.clear();
+        for (const Error& one : sink.warnings()) {
+            warnings.push_back(one.sentence());
         }
         return result;
     }
@@ -206,7 +206,7 @@ TEST_CASE("an optional program is given up with all its libraries") {
         site.node.write("file", "in the way");
         CHECK(site.stage_all({program + ":" + site.node.path("file/p") + ":libs+optional"}) ==
               "ok");
-        CHECK_THAT(site.troubles.front(), Contains("Not a directory"));
+        CHECK_THAT(site.warnings.front(), Contains("Not a directory"));
         CHECK(site.node.names() == Names{"file"});
     }
     SECTION("where another program has its name") {
@@ -222,10 +222,10 @@ TEST_CASE("an optional program is given up with all its libraries") {
     SECTION("where a library is not found") {
         REQUIRE(::unlink(site.apps.path("one/lib/liba.so.1").c_str()) == 0);
         CHECK(site.stage_all({program + ":" + site.node.path("p") + ":libs+optional"}) == "ok");
-        CHECK_THAT(site.troubles.front(), Contains("liba.so.1, which it needs, is not found"));
+        CHECK_THAT(site.warnings.front(), Contains("liba.so.1, which it needs, is not found"));
         CHECK(site.node.names().empty());
     }
-    CHECK(site.troubles.size() == 1);
+    CHECK(site.warnings.size() == 1);
     CHECK(site.paths.empty());
     CHECK(::access(site.node.path("p_libs").c_str(), F_OK) ==
           (site.node.names() == Names{"p_libs/liba.so.1"} ? 0 : -1));

@@ -1,6 +1,6 @@
 // Do members with unlike numbers of interfaces come to hear one group?
-#include "stager/worker/wiring.h"
-#include "stager/worker/work.h"
+#include "stager/worker/broadcast/wiring.h"
+#include "stager/worker/broadcast/work.h"
 #include "tests/unit/pmix/cards.h"
 #include "transport/udp/sockets.h"
 
@@ -21,7 +21,7 @@ std::string kernels_groups() {
     return text.str();
 }
 
-/// Bound as a lane's, and no member of its group yet.
+/// Bound as a flow's, and no member of its group yet.
 UniqueFd bound_to(const Address& group) {
     UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     const int on = 1;
@@ -33,7 +33,7 @@ UniqueFd bound_to(const Address& group) {
 
 }  // namespace
 
-TEST_CASE("all use as many rails as who has the fewest, each with a lane") {
+TEST_CASE("all use as many rails as who has the fewest, each with a flow") {
     CardTable cards = cards_of(3);
     cards[0].rails = 4;
     cards[1].rails = 2;
@@ -45,10 +45,10 @@ TEST_CASE("all use as many rails as who has the fewest, each with a lane") {
     CHECK(config->mtu == 1400);
     Policies policies;
     follow(policies, *config);
-    CHECK(config->lanes == 2);
-    policies.lanes = 5;
+    CHECK(config->flows == 2);
+    policies.flows = 5;
     follow(policies, *config);
-    CHECK(config->lanes == 5);
+    CHECK(config->flows == 5);
 }
 
 TEST_CASE("a card carries the least MTU and the number of interfaces") {
@@ -63,15 +63,15 @@ TEST_CASE("a card carries the least MTU and the number of interfaces") {
     CHECK_FALSE(make_card(Rank{1}, "n1", socket->get(), {"lo", "no-such-if"}));
 }
 
-TEST_CASE("lanes of a rail that others lack are heard on one that all have") {
+TEST_CASE("flows of a rail that others lack are heard on one that all have") {
     const auto group = Address::parse("239.77.203.8", 41'997);
     REQUIRE(group);
-    const udp::GroupFlows flows{.first = *group, .lanes = 2, .rails = 2};
+    const udp::GroupFlows flows{.first = *group, .flows = 2, .rails = 2};
     BroadcastSockets sockets;
-    auto first = udp::open_group_socket(flows.address(Lane{0}), {.interface = "lo"});
+    auto first = udp::open_group_socket(flows.address(Flow{0}), {.interface = "lo"});
     REQUIRE(first);
-    sockets.lanes.push_back(*std::move(first));
-    sockets.lanes.push_back(bound_to(flows.address(Lane{1})));
+    sockets.flows.push_back(*std::move(first));
+    sockets.flows.push_back(bound_to(flows.address(Flow{1})));
     sockets.interfaces = {"lo", "gone"};
     sockets.rails.resize(1);
     sockets.group_rails = 2;

@@ -2,12 +2,12 @@
 //
 // The worker is a real process with a real socket at descriptor 3; the test is the daemon. A
 // stage of one node needs no network, so that everything but the broadcast is here.
-#include "stager/worker/under_daemon.h"
+#include "stager/worker/staging/under_daemon.h"
 
-#include "stager/cache/content.h"
-#include "stager/control/spec_list.h"
-#include "stager/files/cleanup_entry.h"
-#include "stager/worker/setup.h"
+#include "stager/content/content.h"
+#include "stager/messages/worker_setup.h"
+#include "stager/removal/cleanup_entry.h"
+#include "stager/spec/spec_list.h"
 #include "tests/unit/files/scratch.h"
 
 #include <catch2/catch.hpp>

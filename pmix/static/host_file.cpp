@@ -1,0 +1,128 @@
+#include "pmix/static/host_file.h"
+
+#include "pmix/business_card.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace stage {
+namespace {
+
+std::string_view trimmed(std::string_view line) {
+    line = line.substr(0, line.find('#'));
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// Also without a lonely carriage return or a zero, where a name would end for some and go on
+/// for others.
+bool is_word(std::string_view host) {
+    return std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+Error in_line(const std::string& file, std::size_t line, const std::string& why) {
+    return {Blame::user, file + ", line " + std::to_string(line) + ": " + why};
+}
+
+std::optional<IpAddress> address_of(const addrinfo& info) {
+    if (info.ai_family == AF_INET) {
+        sockaddr_in place{};
+        std::memcpy(&place, info.ai_addr, sizeof(place));
+        return ip_from_bytes(std::as_bytes(std::span{&place.sin_addr, 1}));
+    }
+    if (info.ai_family == AF_INET6) {
+        sockaddr_in6 place{};
+        std::memcpy(&place, info.ai_addr, sizeof(place));
+        return ip_from_bytes(std::as_bytes(std::span{&place.sin6_addr, 1}));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<IpAddress> resolve_host(const std::string& name) {
+    if (const auto address = parse_ip(name)) {
+        return *address;
+    }
+    addrinfo wanted{};
+    wanted.ai_family = AF_UNSPEC;
+    wanted.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    const int status = ::getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list{found, ::freeaddrinfo};
+    if (status != 0) {
+        return Error{Blame::user, name + ": " + ::gai_strerror(status)};
+    }
+    const std::optional<IpAddress> address =
+        list ? address_of(*list) : std::optional<IpAddress>{};
+    if (!address) {
+        return Error{Blame::user, name + " has no address"};
+    }
+    return *address;
+}
+
+Result<std::vector<std::string>> parse_host_file(std::string_view text,
+                                                 const std::string& file) {
+    std::vector<std::string> hosts;
+    std::size_t number = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view host = trimmed(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        ++number;
+        if (!is_word(host) || host.size() > 255) {
+            return in_line(file, number, "one address a line, nothing else");
+        }
+        if (!host.empty()) {
+            hosts.emplace_back(host);
+        }
+    }
+    if (hosts.empty() || hosts.size() > kMaxCards) {
+        return Error{Blame::user,
+                     file + " names " + std::to_string(hosts.size()) +
+                         " hosts; a group has 1 to " + std::to_string(kMaxCards)};
+    }
+    return hosts;
+}
+
+Result<HostList> read_host_file(const std::string& path) {
+    std::ifstream file{path};
+    if (!file) {
+        return Error::from_errno(Blame::user, "reading the host file " + path);
+    }
+    std::ostringstream text;
+    text << file.rdbuf();
+    Result<std::vector<std::string>> hosts = parse_host_file(text.str(), path);
+    if (!hosts) {
+        return std::move(hosts).error();
+    }
+    return resolve_hosts(*hosts, path);
+}
+
+Result<HostList> resolve_hosts(const std::vector<std::string>& names, const std::string& file) {
+    HostList list;
+    for (const std::string& host : names) {
+        Result<IpAddress> address = resolve_host(host);
+        if (!address) {
+            return std::move(address).error().within(file);
+        }
+        if (address->is_any()) {
+            return Error{Blame::user, host + " is no host's address"}.within(file);
+        }
+        list.push_back(*address);
+    }
+    return list;
+}
+
+}  // namespace stage

@@ -1,0 +1,64 @@
+#include "pmix/static/static_directory.h"
+
+#include "pmix/static/gathering.h"
+#include "pmix/static/joining.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// What rank 0 needs to say who is missing before the others have given up themselves.
+std::chrono::milliseconds head_start(std::chrono::milliseconds longest) {
+    return std::min(longest / 10, std::chrono::milliseconds{1000});
+}
+
+}  // namespace
+
+StaticDirectory::StaticDirectory(Group group) : group_{std::move(group)} {
+    invariant(group_.own.index() < group_.hosts.size() && group_.hosts.size() <= kMaxCards,
+              "a member is in its host file");
+    invariant(group_.port != 0, "the members meet at a port");
+}
+
+Status StaticDirectory::publish(const Card& own) {
+    invariant(own.rank == group_.own, "a member publishes its own card");
+    if (Result<std::vector<std::byte>> card = checked_card(own); !card) {
+        return std::move(card).error();
+    }
+    own_ = own;
+    return {};
+}
+
+Result<CardTable> StaticDirectory::collect(const Patience& patience) {
+    const HelloKey key{group_.key, group_.hosts};
+    Result<CardTable> cards =
+        own_.rank.value() == 0 ? gather(key, patience) : join(key, patience);
+    if (!cards) {
+        return cards;
+    }
+    if (Status whole = check_cards(*cards); !whole) {
+        return whole.error();
+    }
+    // The incarnation is new: a table of an earlier run does not have it.
+    if (cards->size() != group_.hosts.size() || (*cards)[own_.rank.index()] != own_) {
+        return Error{Blame::internal, "the table of cards does not have our own card in it"};
+    }
+    return cards;
+}
+
+Result<CardTable> StaticDirectory::gather(const HelloKey& key, Patience patience) const {
+    const Result<UniqueFd> listener = listen_tcp(group_.hosts.front(), group_.port);
+    if (!listener) {
+        return listener.error();
+    }
+    patience.longest -= head_start(patience.longest);
+    return Gathering{key, group_.hosts, own_}.run(*listener, patience);
+}
+
+Result<CardTable> StaticDirectory::join(const HelloKey& key, const Patience& patience) const {
+    const Meeting meeting{.address = group_.hosts.front(), .port = group_.port};
+    return join_group(key, meeting, own_, patience);
+}
+
+}  // namespace stage

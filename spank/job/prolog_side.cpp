@@ -1,0 +1,91 @@
+#include "spank/job/prolog_side.h"
+
+#include "spank/host/daemon_talk.h"
+#include "spank/host/names.h"
+#include "spank/host/sentence.h"
+
+#include <unistd.h>
+
+namespace stage {
+namespace {
+
+/// The prolog's child gets this much more to notice, before it is killed.
+constexpr Duration kKillGrace = std::chrono::seconds{5};
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): as is_to_conclude()
+bool PrologSide::is_concerned(const SpankHandle& handle) const {
+    const auto specs = handle.variable(kPrologSpecs);
+    return specs && *specs != kNothing;
+}
+
+/// The daemon's book of the job lies beside its socket.
+bool PrologSide::is_to_conclude(const SpankHandle& handle) const {
+    if (is_concerned(handle)) {
+        return true;
+    }
+    const auto job = handle.item(Item::job_id);
+    const std::string& socket = arguments_.socket_path;
+    const std::string run = socket.substr(0, socket.rfind('/'));
+    return job &&
+           ::access((run + "/jobs/" + std::to_string(*job) + ".root").c_str(), F_OK) == 0;
+}
+
+Duration PrologSide::announce_limit() const {
+    return kConnectPatience + read_site(arguments_.conf_path).stage_timeout + kGrace +
+           kKillGrace;
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): both limits are members alike
+Duration PrologSide::conclude_limit() const {
+    return kConnectPatience + kAnswerPatience + kKillGrace;
+}
+
+Status PrologSide::announce(const SpankHandle& handle) const {
+    const auto job = handle.item(Item::job_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    if (!job || !uid || !gid) {
+        return Error{Blame::internal, "Slurm does not tell the prolog whose job it is"};
+    }
+    const Site site = read_site(arguments_.conf_path);
+    if (*job >= kFirstPseudoJob || site.is_script_first) {
+        return {};  // The site's own script says `stagecast prolog` when it is ready.
+    }
+    // A daemon that is stopped takes a STAGE and keeps the prolog until StageTimeout; a PING
+    // tells.
+    if (const auto alive = ask_(PingRequest{}, kRetryDuringRestart); !alive) {
+        return alive.error().within("job " + std::to_string(*job));
+    }
+    StageRequest request;
+    request.key = {.job_id = *job,
+                   .step_id = kWholeJob,
+                   .restart = number_of(handle.variable("SLURM_JOB_RESTART_COUNT"))};
+    request.uid = *uid;
+    request.gid = *gid;
+    request.node_name = node_name(handle);
+    request.node_list = handle.variable("SLURM_NODELIST").value_or("");
+    request.work_dir = handle.variable("SLURM_JOB_WORK_DIR").value_or("");
+    request.specs = handle.variable(kPrologSpecs).value_or("");
+    const auto answer = ask_(bounded(std::move(request)), patience_of(site));
+    if (!answer) {
+        return answer.error().within("job " + std::to_string(*job));
+    }
+    if (const auto reason = objection(*answer, site.is_script_first)) {
+        return Error{Blame::node, one_line(*reason)}.within("job " + std::to_string(*job));
+    }
+    return {};
+}
+
+Status PrologSide::conclude(const SpankHandle& handle) const {
+    const auto job = handle.item(Item::job_id);
+    if (!job || *job >= kFirstPseudoJob) {
+        return {};
+    }
+    const EndRequest request{.job_id = *job, .step_id = kWholeJob};
+    const auto answer = ask_(request, kShortTimeout);
+    return answer ? Status{} : Status{answer.error().within("job " + std::to_string(*job))};
+}
+
+}  // namespace stage

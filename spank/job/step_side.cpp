@@ -1,0 +1,305 @@
+#include "spank/job/step_side.h"
+
+#include "spank/host/daemon_talk.h"
+#include "spank/host/names.h"
+#include "spank/host/sentence.h"
+#include "spank/job/publish.h"
+#include "stager/spec/spec_list.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// The batch step, and the largest step id that is srun's own.
+constexpr std::uint32_t kBatchStep = 0xfffffffbU;
+constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0U;
+
+std::string at_node(const SpankHandle& handle) {
+    const std::string name = node_name(handle);
+    return name.empty() ? "this node" : "node " + printable(name);
+}
+
+/// In slurmstepd of 22.05.8 S_SLURM_RESTART_COUNT is 0 for a requeued job, whose prolog was
+/// told 1 (measured); the job's environment has the right one.
+std::uint32_t restart_of(const SpankHandle& handle) {
+    return std::max(handle.item(Item::restart).value_or(0),
+                    number_of(handle.job_variable("SLURM_RESTART_COUNT")));
+}
+
+/// The client knew no more of the step's job than its number.
+bool is_from_outside(const SpankHandle& handle) {
+    return handle.job_variable(kJobSign) == kAsk;
+}
+
+/// The steps of all components of a heterogeneous job share one environment (measured), that of
+/// the client or batch script they come from: whether a step's own component was given files,
+/// only the daemon knows. The batch step has its component's own.
+bool is_mixed(const SpankHandle& handle) {
+    return handle.job_variable("SLURM_HET_SIZE") &&
+           handle.item(Item::step_id).value_or(0) != kBatchStep;
+}
+
+}  // namespace
+
+void StepSide::fail(SpankHandle& handle, Failed failed) {
+    if (!failure_) {
+        failure_ = std::move(failed);
+        handle.set_job_variable(kJobStatus, "failed");
+    }
+}
+
+void StepSide::on_breakdown() {
+    if ((is_concerned_ || option_seen_) && !failure_) {
+        failure_ = Failed{.sentence = "stagecast broke on this node, see slurmd's log",
+                          .blame = Blame::internal,
+                          .is_local = true};
+    }
+}
+
+void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may_be_unknown) {
+    if (!answer) {
+        fail(handle,
+             {.sentence = at_node(handle) + ": " + answer.error().sentence(),
+              .blame = answer.error().blame(),
+              .is_local = true});
+        return;
+    }
+    if (may_be_unknown && is_unknown(*answer)) {
+        // What the environment says is another component's.
+        for (const char* const name : {kStageDir, kStageFiles, kJobStatus}) {
+            handle.unset_job_variable(name);
+        }
+        return;
+    }
+    const bool is_script_first =
+        is_unknown(*answer) && read_site(arguments_.conf_path).is_script_first;
+    if (auto reason = objection(*answer, is_script_first)) {
+        const auto* const verdict = std::get_if<Verdict>(&*answer);
+        const bool is_groups = verdict != nullptr && verdict->state == VerdictState::failed;
+        fail(handle,
+             {.sentence =
+                  is_groups ? *std::move(reason) : at_node(handle) + ": " + *std::move(reason),
+              .blame = blame_of(*answer),
+              .is_local = !is_groups});
+    }
+}
+
+bool StepSide::concerns_job(const SpankHandle& handle, bool has_step_specs) const {
+    const auto sign = handle.job_variable(kJobSign);
+    if (!is_mixed(handle)) {
+        return sign ? *sign != kNothing : option_seen_ && !has_step_specs;
+    }
+    const auto first = handle.job_variable("SLURM_JOB_ID_HET_GROUP_0");
+    const bool is_later_component = first && number_of(first) != handle.item(Item::job_id);
+    return sign || option_seen_ || is_later_component;
+}
+
+void StepSide::ask_for_job(SpankHandle& handle) {
+    const auto job = handle.item(Item::job_id);
+    if (!job) {
+        fail(handle,
+             {.sentence = "Slurm does not tell which job this is",
+              .blame = Blame::internal,
+              .is_local = true});
+        return;
+    }
+    if (*job >= kFirstPseudoJob) {
+        fail(handle,
+             {.sentence =
+                  "srun -Z makes no job to stage files for; leave out -Z or --stage-file",
+              .blame = Blame::user,
+              .is_local = false});
+        return;
+    }
+    const bool is_outside = is_from_outside(handle);
+    const bool may_be_unknown = is_outside || is_mixed(handle);
+    const bool says_nothing =
+        may_be_unknown && (is_outside || !handle.job_variable(kJobSign)) && !option_seen_;
+    auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}},
+                       says_nothing ? kShortTimeout : kRetryDuringRestart);
+    if (!answer && says_nothing) {
+        return;  // nothing speaks of files, and there is no daemon to know better
+    }
+    if (answer && is_unknown(*answer) && !may_be_unknown) {
+        answer = stage_for_job(handle, std::move(answer));
+    }
+    judge(handle, answer, may_be_unknown);
+    if (answer && std::holds_alternative<Verdict>(*answer) && !is_unknown(*answer)) {
+        job_ = std::get<Verdict>(*answer);
+    }
+}
+
+/// No prolog ran on this node: slurmd of 22.05 leaves it out where it has not yet forgotten an
+/// earlier life of the job. The job's environment says what the prolog would have; `known`
+/// where it doesn't.
+Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer> known) const {
+    const auto sign = handle.job_variable(kJobSign);
+    const auto job = handle.item(Item::job_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    const Site site = read_site(arguments_.conf_path);
+    if (!sign || *sign == kNothing || *sign == kSomething || !job || !uid || !gid ||
+        site.is_script_first) {
+        return known;
+    }
+    StageRequest request;
+    request.key = {.job_id = *job, .step_id = kWholeJob, .restart = restart_of(handle)};
+    request.uid = *uid;
+    request.gid = *gid;
+    request.node_name = node_name(handle);
+    request.node_list = handle.job_variable("SLURM_JOB_NODELIST").value_or("");
+    // (Slurm tells SLURM_JOB_WORK_DIR in prologs only.)
+    request.work_dir = handle.job_variable("PWD").value_or("");
+    request.specs = *sign;
+    request.is_late = true;
+    return ask_(bounded(std::move(request)), patience_of(site));
+}
+
+void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
+    const auto job = handle.item(Item::job_id);
+    const auto step = handle.item(Item::step_id);
+    const auto uid = handle.item(Item::uid);
+    const auto gid = handle.item(Item::gid);
+    if (!job || !step || !uid || !gid || *step >= kFirstSpecialStep) {
+        fail(handle,
+             {.sentence = "Slurm does not tell which step this is",
+              .blame = Blame::internal,
+              .is_local = true});
+        return;
+    }
+    // A step over several components runs as one step of each job: the node list is all of
+    // them.
+    const auto nodes = handle.item(Item::node_count);
+    if (handle.job_variable("SLURM_HET_SIZE") &&
+        nodes != number_of(handle.job_variable("SLURM_STEP_NUM_NODES"))) {
+        fail(handle,
+             {.sentence = "a step over several components of a heterogeneous job cannot stage "
+                          "files of its own; give --stage-file to the job, or to a step of one "
+                          "component",
+              .blame = Blame::user,
+              .is_local = false});
+        return;
+    }
+    StageRequest request;
+    request.key = {.job_id = *job, .step_id = *step, .restart = restart_of(handle)};
+    request.uid = *uid;
+    request.gid = *gid;
+    request.node_name = node_name(handle);
+    request.node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
+    request.work_dir = wishes_of(specs).work_dir;  // Slurm tells none in a step.
+    request.specs = specs;
+    has_staged_ = true;
+    auto begun =
+        begin_(bounded(std::move(request)), patience_of(read_site(arguments_.conf_path)));
+    if (!begun) {
+        judge(handle, begun.error(), false);
+        return;
+    }
+    awaited_ = *std::move(begun);
+    if (wishes_of(specs).has_container) {
+        await_files(handle);
+    }
+}
+
+void StepSide::await_files(SpankHandle& handle) {
+    if (!awaits_files()) {
+        return;
+    }
+    const auto answer = std::exchange(awaited_, {})();
+    judge(handle, answer, false);
+    if (answer && std::holds_alternative<Verdict>(*answer)) {
+        step_ = std::get<Verdict>(*answer);
+    }
+    publish(handle, job_, step_, failure_.has_value());
+    if (!failure_ && step_) {
+        visibility_.remember(*step_);
+    }
+    if (!hidden_) {
+        hidden_ = visibility_.objection();
+    }
+}
+
+void StepSide::on_step_begins(SpankHandle& handle) {
+    const auto step_specs = handle.job_variable(kStepSpecs);
+    const bool job_concerned = concerns_job(handle, step_specs.has_value());
+    is_concerned_ = job_concerned || step_specs;
+    if (!is_concerned_) {
+        return;
+    }
+    if (job_concerned) {
+        ask_for_job(handle);
+        publish(handle, job_, step_, failure_.has_value());
+    }
+    if (job_ || step_specs) {
+        visibility_.is_outside(root_of_listener(arguments_.socket_path));
+    }
+    if (!failure_ && job_) {
+        visibility_.remember(*job_);
+    }
+    if (step_specs) {
+        handle.unset_job_variable(kStepSpecs);  // a step of this step has its own, or none
+        if (!failure_) {
+            stage_for_step(handle, *step_specs);
+        }
+    }
+}
+
+void StepSide::look_around() {
+    if (!is_concerned_) {
+        return;
+    }
+    if (visibility_.is_inside()) {
+        hidden_ = visibility_.objection();
+    }
+}
+
+bool StepSide::may_start(SpankHandle& handle) const {
+    if (!failure_ && !hidden_) {
+        return true;
+    }
+    const bool first_task = handle.item(Item::task).value_or(0) == 0;
+    const bool first_node = handle.item(Item::node_id).value_or(0) == 0;
+    if (first_task && (first_node || (failure_ && failure_->is_local))) {
+        handle.say_error(
+            signed_sentence(failure_ ? failure_->sentence : at_node(handle) + ": " + *hidden_));
+    }
+    return false;
+}
+
+int StepSide::exit_status() const {
+    // Files that can't be seen where they were asked for are the user's to place elsewhere.
+    const bool is_users = failure_ ? failure_->blame == Blame::user : hidden_.has_value();
+    return is_users ? kExitUser : kExitTemporary;
+}
+
+void StepSide::tell(SpankHandle& handle) const {
+    const bool is_first =
+        handle.item(Item::task).value_or(0) == 0 && handle.item(Item::node_id).value_or(0) == 0;
+    // Of the job's files the batch script hears, or the first task of an srun that made the
+    // job.
+    const bool is_jobs = handle.item(Item::step_id).value_or(0) == kBatchStep ||
+                         handle.job_variable(kJobSign) == kSomething;
+    for (const auto* const verdict : {&job_, &step_}) {
+        const bool is_due = verdict == &step_ || is_jobs;
+        if (is_first && is_due && *verdict && !(*verdict)->sentence.empty()) {
+            handle.say_in_task(signed_sentence((*verdict)->sentence));
+        }
+    }
+}
+
+void StepSide::on_step_ends(SpankHandle& handle) const {
+    const auto job = handle.item(Item::job_id);
+    const auto step = handle.item(Item::step_id);
+    if (!has_staged_ || !job || !step) {
+        return;
+    }
+    const EndRequest request{.job_id = *job, .step_id = *step};
+    const auto answer = ask_(request, kRetryDuringRestart);
+    if (!answer) {
+        handle.say_error(signed_sentence(answer.error().sentence()));
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,369 @@
+#include "spank/submit/submit_side.h"
+
+#include "spank/host/names.h"
+#include "spank/submit/batch_script.h"
+#include "spank/submit/private_tmp.h"
+#include "spank/submit/source_check.h"
+#include "spank/submit/stage_timeout.h"
+#include "stager/spec/list_lines.h"
+#include "stager/spec/name_pattern.h"
+#include "stager/spec/spec_list.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+namespace {
+
+constexpr std::string_view kOption = "--stage-file";
+
+/// Whether tasks run in a container that is made before there are tasks, of what may have been
+/// staged: pyxis' --container-image and the like, or Slurm's own --container.
+bool has_container(const SpankHandle& handle, std::span<const std::string> own) {
+    return std::ranges::any_of(
+               own, [](const std::string& word) { return word.starts_with("--conta"); }) ||
+           handle.variable(kInheritedContainer) || handle.variable("SLURM_CONTAINER");
+}
+
+/// Where a step's tasks will be: its lists' relative names lie there, as a job's lie in the
+/// job's.
+std::string step_directory(const SpankHandle& handle, std::span<const std::string> own) {
+    auto wanted = argument_value(own, "--chdir", "--ch", 'D');
+    wanted = wanted ? wanted : handle.variable("SLURM_WORKING_DIR");
+    const std::string directory = handle.working_directory();
+    if (!wanted || wanted->empty()) {
+        return directory;
+    }
+    return wanted->starts_with('/') ? *wanted : directory + '/' + *wanted;
+}
+
+/// As a shell would: it does not within --stage-file=~/input.
+void expand_home(std::string& path, const std::string& home) {
+    if (home.starts_with('/') && (path == "~" || path.starts_with("~/"))) {
+        path.replace(0, 1, home);
+    }
+}
+
+/// The job that this client's environment speaks of.
+std::optional<std::string> surrounding_job(const SpankHandle& handle) {
+    auto job = handle.variable("SLURM_JOB_ID");
+    return job ? job : handle.variable("SLURM_JOBID");
+}
+
+std::optional<std::string> named_job(std::span<const std::string> own) {
+    return argument_value(own, "--jobid", "--jobi");
+}
+
+/// Whether this client makes a job of its own, which will have a prolog. Only srun may not.
+bool makes_job(const SpankHandle& handle, std::span<const std::string> own) {
+    return handle.context() == Context::allocator ||
+           (!surrounding_job(handle) && !named_job(own));
+}
+
+/// Whether this srun, which makes no job, begins a step from outside of the step's job: what
+/// its environment says of files is not that job's. (A job's own environment has more than a
+/// number.)
+bool is_outside(const SpankHandle& handle, std::span<const std::string> own) {
+    const auto around = surrounding_job(handle);
+    const auto named = named_job(own);
+    const auto other = handle.variable("SLURM_JOBID");
+    const bool is_other =
+        !around || (named && *named != *around) || (other && *other != *around);
+    return is_other || (!handle.variable(kJobSign) && !handle.variable("SLURM_JOB_NODELIST"));
+}
+
+/// What the script says, if one is named. (Of a heterogeneous job's components only the last
+/// has it: of the words behind them, the first that is one.)
+std::optional<std::string> cluster_in_script(const SpankHandle& handle,
+                                             std::span<const std::string> behind) {
+    for (const std::string& word : behind) {
+        const bool may_be_script = word != ":" && !word.starts_with('-');
+        auto named = may_be_script ? cluster_of_script(word, handle.working_directory())
+                                   : std::optional<std::string>{};
+        if (named || behind.front() != ":") {
+            return named;
+        }
+    }
+    return std::nullopt;
+}
+
+/// The cluster that the user named by -M, there or in the script, if it is another one than
+/// ours.
+std::optional<std::string> other_cluster(const SpankHandle& handle,
+                                         const ClientWords& words,
+                                         const std::optional<ClusterFacts>& facts) {
+    auto named = argument_value(words.own, "--clusters", "--cluster", 'M');
+    for (const char* const name : {"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}) {
+        if (!named) {
+            named = handle.variable(name);
+        }
+    }
+    if (!named && handle.client() == "sbatch") {
+        named = cluster_in_script(handle, words.behind);
+    }
+    const bool is_ours = named && facts && *named == facts->name;
+    return is_ours ? std::nullopt : named;
+}
+
+Status check_prolog_flags(const ClusterFacts& facts) {
+    if (!facts.prolog_at_allocation) {
+        return Error{Blame::node,
+                     "this cluster starts no prolog at allocation, so files cannot be staged "
+                     "before the job runs"}
+            .remedy("ask its administrator for PrologFlags=Alloc in slurm.conf");
+    }
+    if (facts.prolog_serial) {
+        return Error{
+            Blame::node,
+            "this cluster runs prologs one after the other, and staging needs those of "
+            "all nodes at once"}
+            .remedy("ask its administrator to take Serial out of PrologFlags in slurm.conf");
+    }
+    if (facts.prolog_in_job) {
+        return Error{Blame::node,
+                     "this cluster runs prologs inside the job, where Slurm does not call the "
+                     "plugin that stages files"}
+            .remedy("ask its administrator to take RunInJob out of PrologFlags in slurm.conf");
+    }
+    return {};
+}
+
+/// As the job's tasks get it from Slurm: what the variable says, if it is there.
+std::uint16_t umask_of(const SpankHandle& handle) {
+    const auto text = handle.variable("SLURM_UMASK");
+    const auto told = text ? parse_umask(*text) : std::nullopt;
+    return told ? *told : process_umask().value_or(kUsualUmask);
+}
+
+/// What the client itself does about a source: nothing, a notice, or the end.
+Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
+    if (const Status sound = check_variables(spec); !sound) {
+        return sound;
+    }
+    if (spec.is_late) {
+        return {};
+    }
+    Status found = check_source(spec);
+    if (found || !spec.is_optional) {
+        return found;
+    }
+    handle.say(std::string{kOption} + ": " + found.error().sentence() +
+               "; it is optional, the job is submitted all the same");
+    return {};
+}
+
+constexpr std::array kPublished{kStageDir, kStageFiles, kJobStatus, kStepDir};
+
+/// The environment speaks of a job's files, in whatever is left of it.
+bool speaks_of_files(const SpankHandle& handle) {
+    return handle.variable(kJobSign) || std::ranges::any_of(kPublished, [&](const char* name) {
+               return handle.variable(name).has_value();
+           });
+}
+
+/// What the environment of a client inside a job says of that job's files is no news to another
+/// one: on a node without the plugin nothing would replace it.
+void forget_surrounding_job(SpankHandle& handle) {
+    for (const char* const name : kPublished) {
+        handle.unset_variable(name);
+    }
+}
+
+}  // namespace
+
+void SubmitSide::on_option(std::string_view value, bool inherited) {
+    // An inherited one comes first, and once: slurm calls it before the command line's.
+    if (std::exchange(is_first_value_, false) && inherited) {
+        return;
+    }
+    // Too many or too long: enough is kept for serialize() to refuse it with a sentence.
+    if (values_.size() <= kMaxSpecs && value_bytes_ <= 4 * kMaxSpecsBytes) {
+        values_.emplace_back(value.substr(0, 4 * kMaxSpecsBytes));
+        value_bytes_ += value.size();
+    }
+}
+
+/// Without the option: what the client's variable says, a spec a line.
+void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::string> own) {
+    origin_ = kOption;
+    if (!values_.empty()) {
+        return;
+    }
+    const bool is_srun = handle.context() == Context::local;
+    const char* const name = is_srun                       ? kSrunDefault
+                             : handle.client() == "salloc" ? kSallocDefault
+                                                           : kSbatchDefault;
+    // (Of a step by which salloc starts its shell nobody thought as of one with files.)
+    const bool is_shell = is_srun && argument_value(own, "--interactive", "--inte").has_value();
+    const auto text = is_shell ? std::nullopt : handle.variable(name);
+    for (const ListLine& line : lines_in(text ? std::string_view{*text} : std::string_view{})) {
+        is_first_value_ = false;
+        on_option(line.text, false);
+        origin_ = name;
+    }
+}
+
+Result<StageOptions> SubmitSide::wishes(const SpankHandle& handle, const Site& site) const {
+    StageOptions wishes{.timeout_s = 0, .is_verbose = is_verbose_, .umask = umask_of(handle)};
+    if (timeout_.empty()) {
+        return wishes;
+    }
+    const auto wanted = read_stage_timeout(timeout_);
+    if (!wanted) {
+        return wanted.error();
+    }
+    if (*wanted > site.stage_timeout) {
+        const auto most = std::chrono::duration_cast<std::chrono::seconds>(site.stage_timeout);
+        return Error{
+            Blame::user,
+            "--stage-timeout=" + printable(timeout_) + " is longer than this site allows"}
+            .remedy("ask for at most " + std::to_string(most.count()) + "s");
+    }
+    wishes.timeout_s =
+        static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(*wanted).count());
+    return wishes;
+}
+
+/// What was collected, with whole paths.
+Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) const {
+    const std::string directory = handle.working_directory();
+    const std::string home = handle.variable("HOME").value_or("");
+    std::vector<StageSpec> specs;
+    const auto is_there = [&](std::string name) {
+        expand_home(name, home);
+        return is_file_or_directory(name.starts_with('/') ? name : directory + '/' + name);
+    };
+    for (const std::string& value : values_) {
+        auto spec = parse_spec(value, is_there);
+        const Status sound = spec ? check_patterns(*spec) : Status{};
+        if (!spec || !sound) {
+            return spec ? sound.error() : spec.error();
+        }
+        expand_home(spec->source, home);
+        expand_home(spec->destination, home);
+        if (!spec->source.starts_with('/') && directory.empty()) {
+            return Error{Blame::user, "the working directory does not exist any more"}.remedy(
+                "change to another one, or write the whole path");
+        }
+        specs.push_back(made_absolute(*std::move(spec), directory.empty() ? "/" : directory));
+    }
+    return specs;
+}
+
+Result<std::string> SubmitSide::checked(SpankHandle& handle,
+                                        const ClientWords& words,
+                                        const Site& site,
+                                        StageOptions wanted) {
+    const bool new_job = makes_job(handle, words.own);
+    if (!site.is_enabled) {
+        return Error{Blame::node, "stagecast is switched off at this site"}.remedy(
+            "leave the option out, or ask the administrator (Enabled in stagecast.conf)");
+    }
+    const auto specs = this->specs(handle);
+    if (!specs) {
+        return specs.error();
+    }
+    if (std::ranges::any_of(*specs, &StageSpec::is_with_libraries)) {
+        const std::string path = handle.variable("LD_LIBRARY_PATH").value_or("");
+        if (path.size() > kMaxLibraryPathBytes) {
+            return Error{Blame::user,
+                         "LD_LIBRARY_PATH has " + std::to_string(path.size()) +
+                             " bytes, and libs takes " + std::to_string(kMaxLibraryPathBytes)}
+                .remedy("shorten it, or unset it where the program finds its libraries");
+        }
+        wanted.ld_library_path = path;
+    }
+    wanted.has_container = !new_job && has_container(handle, words.own);
+    if (!new_job && std::ranges::any_of(*specs, &StageSpec::is_list)) {
+        wanted.work_dir = step_directory(handle, words.own);
+    }
+    auto line = serialize(*specs, wanted);
+    if (!line) {
+        return line;
+    }
+    const auto facts = new_job ? handle.cluster_facts() : std::nullopt;
+    if (const auto cluster = new_job ? other_cluster(handle, words, facts) : std::nullopt) {
+        handle.say(std::string{kOption} + ": paths are not checked here for cluster " +
+                   printable(*cluster));
+        return line;
+    }
+    if (facts) {
+        if (const Status flags = check_prolog_flags(*facts); !flags) {
+            return flags.error();
+        }
+    }
+    for (const StageSpec& spec : *specs) {
+        if (const Status source = check_on_submit_host(handle, spec); !source) {
+            return source.error();
+        }
+        if (const Status seen =
+                facts && facts->private_tmp ? check_private_tmp(spec) : Status{};
+            !seen) {
+            return seen.error();
+        }
+    }
+    return line;
+}
+
+Status SubmitSide::hand_to_job(SpankHandle& handle, const std::string& line) {
+    if (!handle.hand_to_prolog(kHandedName, line)) {
+        return Error{Blame::internal, "Slurm does not take the list of files for the prolog"};
+    }
+    if (handle.context() == Context::local) {
+        handle.set_variable(kJobSign, kSomething);
+    }
+    handle.unset_variable(kStepSpecs);
+    forget_surrounding_job(handle);
+    return {};
+}
+
+Status SubmitSide::hand_to_step(SpankHandle& handle, const std::string& line) {
+    // All components of a step share one environment (measured), so whose specs would it be?
+    if (component_ > 1) {
+        return Error{Blame::user,
+                     "a step over several components of a heterogeneous job cannot stage files "
+                     "of its own"}
+            .remedy("give --stage-file to the job, or to a step of one component");
+    }
+    has_step_specs_ = true;
+    handle.set_variable(kStepSpecs, line);
+    return {};
+}
+
+Status SubmitSide::on_options_parsed(SpankHandle& handle) {
+    ++component_;
+    options_.on_parsed(handle.options_end());
+    const std::vector<std::string> line_words = handle.command_line();
+    const ClientWords words =
+        options_.of(line_words, /*is_srun=*/handle.context() == Context::local);
+    take_defaults(handle, words.own);
+    is_first_value_ = true;
+    if (has_step_specs_ && component_ > 1) {
+        return hand_to_step(handle, {});
+    }
+    const bool new_job = makes_job(handle, words.own);
+    if (!new_job && is_outside(handle, words.own)) {
+        forget_surrounding_job(handle);
+        handle.set_variable(kJobSign, kAsk);
+    } else if (new_job && values_.empty() && speaks_of_files(handle)) {
+        // A job made inside one that stages must not look for files it never asked for.
+        forget_surrounding_job(handle);
+        handle.set_variable(kJobSign, kNothing);
+        static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
+    }
+    if (values_.empty()) {
+        return {};
+    }
+    const Site site = read_site(arguments_.conf_path);
+    const auto wanted = wishes(handle, site);
+    const auto line =
+        wanted ? checked(handle, words, site, *wanted) : Result<std::string>{wanted.error()};
+    values_.clear();
+    value_bytes_ = 0;
+    if (!line) {  // What is wrong with a wish names its own option.
+        return wanted ? line.error().within(origin_) : line.error();
+    }
+    return new_job ? hand_to_job(handle, *line) : hand_to_step(handle, *line);
+}
+
+}  // namespace stage

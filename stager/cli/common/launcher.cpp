@@ -1,0 +1,166 @@
+#include "stager/cli/common/launcher.h"
+
+#include "transport/base/invariant.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace stage {
+namespace {
+
+using Line = std::vector<std::string>;
+
+constexpr std::array<std::string_view, 5> kNames{"none", "srun", "ssh", "pdsh", "clush"};
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+        list += (list.empty() ? "" : ",") + name;
+    }
+    return list;
+}
+
+/// Nobody answers questions, and a node that falls silent is noticed.
+std::vector<std::string> ssh_options(unsigned connect_s) {
+    return {"-oBatchMode=yes",
+            "-oConnectTimeout=" + std::to_string(connect_s),
+            "-oServerAliveInterval=" + std::to_string(connect_s),
+            "-oServerAliveCountMax=3"};
+}
+
+std::string ssh_options_in_one(unsigned connect_s) {
+    std::string all;
+    for (const std::string& option : ssh_options(connect_s)) {
+        all += (all.empty() ? "" : " ") + option;
+    }
+    return all;
+}
+
+Line ssh_line(const Launch& launch, const std::string& node) {
+    Line line{"ssh", "-T"};
+    for (std::string& option : ssh_options(launch.connect_s)) {
+        line.push_back(std::move(option));
+    }
+    line.insert(line.end(), {"--", node, launch.command});
+    return line;
+}
+
+/// All nodes at once, whatever its usual fan-out: they are one group.
+Line pdsh_line(const Launch& launch) {
+    return {"env",
+            "PDSH_SSH_ARGS_APPEND=" + ssh_options_in_one(launch.connect_s),
+            "pdsh",
+            "-t",
+            std::to_string(launch.connect_s),
+            "-f",
+            std::to_string(launch.nodes.size()),
+            "-w",
+            joined(launch.nodes),
+            launch.command};
+}
+
+Line clush_line(const Launch& launch) {
+    return {"clush",
+            "-t",
+            std::to_string(launch.connect_s),
+            "-f",
+            std::to_string(launch.nodes.size()),
+            "-o",
+            ssh_options_in_one(launch.connect_s),
+            "-w",
+            joined(launch.nodes),
+            launch.command};
+}
+
+/// The step's tasks say who they are before they become the command.
+Line srun_line(const Launch& launch) {
+    const std::string count = std::to_string(launch.nodes.size());
+    Line line{"srun",
+              "--mpi=pmix",
+              "--label",
+              "--input=none",
+              "--kill-on-bad-exit=0",
+              "--nodes=" + count,
+              "--ntasks=" + count,
+              "--ntasks-per-node=1",
+              "--nodelist=" + joined(launch.nodes)};
+    if (launch.is_without_job) {
+        line.emplace_back("--no-allocate");
+    }
+    line.insert(line.end(), {"sh", "-c", launch.command});
+    return line;
+}
+
+}  // namespace
+
+std::optional<Launcher> read_launcher(std::string_view name) {
+    const auto found = std::find(kNames.begin() + 1, kNames.end(), name);
+    return found == kNames.end() ? std::nullopt
+                                 : std::optional{static_cast<Launcher>(found - kNames.begin())};
+}
+
+std::string_view to_string(Launcher launcher) {
+    return kNames.at(static_cast<std::size_t>(launcher));
+}
+
+std::string shell_word(std::string_view word) {
+    std::string text{"'"};
+    for (const char one : word) {
+        text += one == '\'' ? std::string{"'\\''"} : std::string{one};
+    }
+    return text + "'";
+}
+
+std::vector<std::vector<std::string>> launch_lines(Launcher launcher, const Launch& launch) {
+    switch (launcher) {
+        case Launcher::ssh: {
+            std::vector<Line> lines;
+            for (const std::string& node : launch.nodes) {
+                lines.push_back(ssh_line(launch, node));
+            }
+            return lines;
+        }
+        case Launcher::pdsh:
+            return {pdsh_line(launch)};
+        case Launcher::clush:
+            return {clush_line(launch)};
+        case Launcher::srun:
+            return {srun_line(launch)};
+        case Launcher::none:
+            break;
+    }
+    invariant(false, "our daemons need no command line");
+    return {};
+}
+
+std::vector<std::string> lines_of(std::string_view output) {
+    std::vector<std::string> lines;
+    while (!output.empty()) {
+        const std::size_t end = std::min(output.find('\n'), output.size());
+        if (end > 0) {
+            lines.emplace_back(output.substr(0, end));
+        }
+        output.remove_prefix(std::min(end + 1, output.size()));
+    }
+    return lines;
+}
+
+std::vector<SaidLine> lines_by_node(std::string_view output,
+                                    const std::vector<std::string>& nodes) {
+    std::map<std::string, std::size_t, std::less<>> places;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        places.emplace(nodes[i], i);
+    }
+    std::vector<SaidLine> said;
+    for (const std::string& line : lines_of(output)) {
+        const std::size_t colon = line.find(": ");
+        const auto place = places.find(std::string_view{line}.substr(0, colon));
+        if (colon != std::string::npos && place != places.end()) {
+            said.push_back({place->second, line.substr(colon + 2)});
+        }
+    }
+    return said;
+}
+
+}  // namespace stage

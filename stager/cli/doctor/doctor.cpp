@@ -1,0 +1,108 @@
+#include "stager/cli/doctor/doctor.h"
+
+#include "stager/cli/doctor/cache_check.h"
+#include "stager/cli/doctor/host_checks.h"
+#include "stager/cli/doctor/interface_checks.h"
+#include "stager/cli/doctor/node_checks.h"
+#include "stager/cli/doctor/path_checks.h"
+#include "stager/cli/doctor/slurm_checks.h"
+#include "stager/cli/doctor/write_check.h"
+
+#include <unistd.h>
+
+namespace stage {
+namespace {
+
+void append(std::vector<Finding>& all, std::vector<Finding> more) {
+    all.insert(all.end(), more.begin(), more.end());
+}
+
+void append(std::vector<Finding>& all, std::optional<Finding> one) {
+    if (one) {
+        all.push_back(*std::move(one));
+    }
+}
+
+/// Of what only stagecastd needs.
+void examine_node(const Config& config, const std::string& spool, std::vector<Finding>& all) {
+    if (::geteuid() == 0) {
+        all.push_back(check_stage_root(config));
+        all.push_back(check_run_dir(config.run_dir));
+        append(all, check_spool(config, spool));
+        all.push_back(check_cache_dir(config));
+        append(all, check_push_roots(config));
+    } else {
+        all.push_back(unknown("StageRoot, RunDir, CacheDir, PushRoots",
+                              "only root can tell; run this as root"));
+    }
+    all.push_back(check_libexec(config));
+    all.push_back(check_pmix());
+    append(all, check_dest_roots(config));
+    append(all, check_metrics_file(config));
+    append(all, check_interfaces(config));
+    all.push_back(check_daemon(config));
+    all.push_back(check_port(config));
+}
+
+bool has_socket(const Config& config) {
+    return ::access((config.run_dir + "/stagecastd.sock").c_str(), F_OK) == 0;
+}
+
+Config examine_config(const std::string& path, std::vector<Finding>& findings) {
+    auto loaded = load_config(path);
+    const bool is_absent = !loaded && loaded.error().cause() == ENOENT;
+    const Config config = loaded ? *loaded : default_config();
+    if (is_absent) {
+        findings.push_back(
+            unknown("configuration", path + " is not there: every key has its default"));
+    } else {
+        findings.push_back(loaded ? fine("configuration", path)
+                                  : wrong("configuration", loaded.error().sentence()));
+    }
+    if (!config.enabled) {
+        findings.push_back(wrong("Enabled", "is no: jobs that ask for staging fail"));
+    }
+    return config;
+}
+
+}  // namespace
+
+std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
+    std::vector<Finding> findings;
+    const Config config = examine_config(path, findings);
+    if (reach == DoctorReach::local) {
+        findings.push_back(check_munge(config));
+        examine_node(config, {}, findings);
+        return findings;
+    }
+    const SlurmSettings settings = settings_of(scontrol_show("config"));
+    const std::vector<HostedNode> nodes = nodes_of(scontrol_show("node"));
+    const std::string host = own_host();
+    append(findings, judge_slurm(config, settings, slurm_confs(settings)));
+    findings.push_back(check_munge(config));
+    append(findings, judge_node_name(config, nodes, host));
+    if (is_no_node(nodes, host) && !has_socket(config)) {
+        findings.push_back(fine(
+            "node",
+            host + " is none of Slurm's: jobs with --stage-file may be submitted here, and "
+                   "stagecastd, StageRoot and Interface are not needed"));
+        return findings;
+    }
+    const std::string pattern = setting(settings, "SlurmdSpoolDir");
+    examine_node(config, spool_of(pattern, host, node_on(nodes, host)), findings);
+    return findings;
+}
+
+std::string report(const std::vector<Finding>& findings) {
+    std::string text;
+    for (const Finding& finding : findings) {
+        const char* const word = finding.health == Health::fine       ? "ok     "
+                                 : finding.health == Health::doubtful ? "warn   "
+                                 : finding.health == Health::wrong    ? "WRONG  "
+                                                                      : "?      ";
+        text += word + finding.subject + ": " + finding.sentence + '\n';
+    }
+    return text;
+}
+
+}  // namespace stage

@@ -1,0 +1,119 @@
+#include "stager/cli/doctor/node_checks.h"
+
+#include "stager/cli/doctor/write_check.h"
+#include "stager/control/client.h"
+#include "stager/daemon/jobs/job_directory.h"
+#include "stager/link/munge_check.h"
+#include "transport/os/installation.h"
+
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace stage {
+namespace {
+
+/// In a child, for it can't be undone: its errno, 0 if it worked.
+int try_namespaces() {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        __user_cap_header_struct head{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+        std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+        const bool is_tried = ::syscall(SYS_capset, &head, none.data()) == 0 &&
+                              ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+        ::_exit(is_tried ? 0 : errno);
+    }
+    int status = 0;
+    if (pid < 0 || ::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+        return ECHILD;
+    }
+    return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+Finding check_stage_root(const Config& config) {
+    const std::string subject = "StageRoot";
+    struct stat status {};
+    if (::lstat(config.stage_root.c_str(), &status) != 0 && errno == ENOENT) {
+        return unknown(subject, config.stage_root + " is not there yet; stagecastd makes it");
+    }
+    const auto root = open_stage_root(config.stage_root, config.allow_ram_stage_root);
+    return root ? and_writable(fine(subject, config.stage_root), config.stage_root)
+                : wrong(subject, root.error().sentence());
+}
+
+Finding check_munge(const Config& config) {
+    const Result<std::string> cipher = seal_and_open(config.munge_socket);
+    return cipher ? fine("munge", *cipher) : wrong("munge", cipher.error().sentence());
+}
+
+Finding check_pmix() {
+    const int error = try_namespaces();
+    return error == 0
+               ? fine("PMIx", "its hosts can be kept from this node's other users")
+               : doubtful(
+                     "PMIx",
+                     Error::from_errno(Blame::node, "making namespaces", error).sentence() +
+                         ": stages exchange their cards over the daemons, which takes "
+                         "longer; allow user namespaces (sysctl user.max_user_namespaces)");
+}
+
+Finding check_daemon(const Config& config) {
+    constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
+                                         .answer = std::chrono::seconds{5}};
+    const std::string socket = config.run_dir + "/stagecastd.sock";
+    const auto answer = ask_daemon(socket, PingRequest{}, kShortTimeout);
+    if (!answer) {
+        return wrong("stagecastd", answer.error().sentence());
+    }
+    const auto* const pong = std::get_if<Pong>(&*answer);
+    if (pong == nullptr) {
+        return wrong("stagecastd", "gave an answer to another question");
+    }
+    return pong->version == version() ? fine("stagecastd", "answers, version " + pong->version)
+                                      : wrong("stagecastd",
+                                              "is of version " + printable(pong->version) +
+                                                  ", this is " + std::string{version()} +
+                                                  "; restart it: systemctl restart stagecastd");
+}
+
+bool has_listener(std::istream& table, std::uint16_t port) {
+    constexpr std::string_view kListening = "0A";
+    std::array<char, 8> wanted{};
+    static_cast<void>(std::snprintf(wanted.data(), wanted.size(), ":%04X", unsigned{port}));
+    for (std::string line; std::getline(table, line);) {
+        std::istringstream words{line};
+        std::string number;
+        std::string local;
+        std::string remote;
+        std::string state;
+        words >> number >> local >> remote >> state;
+        if (state == kListening && local.ends_with(wanted.data())) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// By the kernel's table: a connection that proves nothing would count as a stranger's.
+Finding check_port(const Config& config) {
+    const std::string subject = "TCP port " + std::to_string(config.port);
+    std::ifstream of_ipv6{"/proc/self/net/tcp6"};
+    std::ifstream of_ipv4{"/proc/self/net/tcp"};
+    if (!has_listener(of_ipv6, config.port) && !has_listener(of_ipv4, config.port)) {
+        return wrong(subject, "nobody listens; start stagecastd, and see its log");
+    }
+    return fine(subject, "somebody listens; between nodes a firewall must let it pass, too");
+}
+
+}  // namespace stage

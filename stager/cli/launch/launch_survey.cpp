@@ -1,0 +1,175 @@
+#include "stager/cli/launch/launch_survey.h"
+
+#include "pmix/static/host_file.h"
+#include "stager/cli/launch/launch_words.h"
+#include "stager/cli/push/push_report.h"
+#include "stager/slurm/host_list.h"
+#include "transport/base/address.h"
+#include "transport/os/unique_fd.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace stage {
+namespace {
+
+using State = LaunchNode::State;
+using Nodes = std::vector<LaunchNode>;
+
+bool is_own_address(const IpAddress& ip) {
+    const Address address{.ip = ip, .port = 0};
+    const UniqueFd socket{::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    const SocketAddress place = address.to_socket();
+    return socket && ::bind(socket.get(), place.get(), place.length) == 0;
+}
+
+void resolve(Nodes& nodes) {
+    for (LaunchNode& node : nodes) {
+        const auto address = resolve_host(node.name);
+        if (!address) {
+            node.state = State::failed;
+            node.why = "its address is not known: " + address.error().sentence();
+            continue;
+        }
+        node.address = *address;
+        node.is_own = is_own_address(*address);
+        // This host needs no launcher.
+        node.state = node.is_own ? State::fit : State::waiting;
+    }
+}
+
+/// What is down would hold the whole step up.
+Status ask_slurm(Nodes& nodes, const PushOptions& options, const Config& site) {
+    const auto told = carry_out({Command{.words = {"sinfo",
+                                                   "--noheader",
+                                                   "--Node",
+                                                   "--format=%N %t",
+                                                   "--nodes=" + options.node_list},
+                                         .input = {}}},
+                                {.longest = 4 * site.connect_timeout});
+    if (!told || told->front().code != 0) {
+        return Error{Blame::node,
+                     "sinfo does not say how the nodes are: " +
+                         (told ? complaint({{}, lines_of(told->front().err)}, "no answer")
+                               : told.error().sentence())};
+    }
+    std::map<std::string, std::string> states;
+    for (const std::string& line : lines_of(told->front().out)) {
+        const std::size_t blank = std::min(line.find(' '), line.size() - 1);
+        states[line.substr(0, blank)] = line.substr(blank + 1);
+    }
+    for (LaunchNode& node : nodes) {
+        const std::string& state = states[node.name];
+        const bool is_there = !state.empty() && !state.ends_with('*') &&
+                              !state.starts_with("down") && !state.starts_with("unk");
+        if (!is_there) {
+            node.state = State::failed;
+            node.why = state.empty() ? "Slurm knows no such node" : "Slurm says " + state;
+        }
+    }
+    return {};
+}
+
+/// So that a place in the list is a rank.
+void order_by_task(Nodes& nodes, const std::string& output) {
+    const std::vector<std::string> order = nodes_by_task(output);
+    std::ranges::stable_sort(nodes, {}, [&](const LaunchNode& node) {
+        return std::ranges::find(order, node.name) - order.begin();
+    });
+}
+
+void judge(LaunchNode& node, const Heard& heard, const std::string& otherwise) {
+    const bool is_fit = std::ranges::any_of(heard.out, [](const std::string& line) {
+        return line.starts_with("stagecast-worker ");
+    });
+    node.state = is_fit ? State::fit : State::failed;
+    node.why = is_fit ? "" : complaint(heard, otherwise);
+}
+
+/// Those that wait.
+Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
+    std::vector<std::string> names;
+    for (const LaunchNode& node : nodes) {
+        if (node.state == State::waiting) {
+            names.push_back(node.name);
+        }
+    }
+    if (names.empty()) {
+        return {};
+    }
+    const bool is_srun = options.launcher == Launcher::srun;
+    const std::string words = probe_words(site, options);
+    std::vector<Command> commands;
+    for (auto& line : launch_lines(
+             options.launcher, launch_of(site, names, is_srun ? saying_node(words) : words))) {
+        commands.push_back({.words = std::move(line), .input = {}});
+    }
+    const auto ended = carry_out(commands, {.longest = 4 * site.connect_timeout});
+    if (!ended) {
+        return ended.error();
+    }
+    const Ended& first = ended->front();
+    const std::string launcher{to_string(options.launcher)};
+    const std::string silent =
+        first.code == kNotStarted
+            ? first.err
+            : "does not answer to " + launcher + "; can it be reached by that from here?";
+    const std::vector<Heard> heard = heard_by_node(options.launcher, *ended, names);
+    for (LaunchNode& node : nodes) {
+        if (node.state == State::waiting) {
+            const auto place = std::ranges::find(names, node.name) - names.begin();
+            judge(node, heard[static_cast<std::size_t>(place)], silent);
+        }
+    }
+    if (is_srun) {
+        order_by_task(nodes, first.out);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<Ended>> carry_out(const std::vector<Command>& commands,
+                                     CommandLimits limits) {
+    limits.stops = was_told_to_end;
+    return run_commands(commands, limits);
+}
+
+Launch launch_of(const Config& site, std::vector<std::string> nodes, std::string command) {
+    const auto connect =
+        std::chrono::duration_cast<std::chrono::seconds>(site.connect_timeout).count();
+    const bool has_job =
+        std::getenv("SLURM_JOB_ID") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+    return {.nodes = std::move(nodes),
+            .command = std::move(command),
+            .connect_s = static_cast<unsigned>(std::max<std::int64_t>(1, connect)),
+            .is_without_job = ::geteuid() == 0 && !has_job};
+}
+
+Result<std::vector<LaunchNode>> survey(const PushOptions& options, const Config& site) {
+    const auto names = expand_host_list(options.node_list);
+    if (!names) {
+        return names.error();
+    }
+    Nodes nodes;
+    for (const std::string& name : *names) {
+        nodes.push_back({.name = name});
+    }
+    if (options.launcher == Launcher::srun) {
+        if (Status asked = ask_slurm(nodes, options, site); !asked) {
+            return std::move(asked).error();
+        }
+    } else {
+        resolve(nodes);
+    }
+    if (Status tried = try_nodes(nodes, options, site); !tried) {
+        return std::move(tried).error();
+    }
+    return nodes;
+}
+
+}  // namespace stage

@@ -1,0 +1,34 @@
+// What does the command line of `stagecast push` ask for?
+#pragma once
+
+#include "stager/cli/common/launcher.h"
+#include "stager/control/message.h"
+#include "transport/base/result.h"
+
+#include <span>
+#include <string>
+
+namespace stage {
+
+struct PushOptions {
+    std::string config;     ///< Path of stagecast.conf.
+    std::string node_list;  ///< As Slurm writes it.
+    std::string source;     ///< Absolute.
+    std::string destination;
+    PushMode mode = PushMode::push;
+    Launcher launcher = Launcher::none;
+    std::string interface;        ///< For a launcher; empty: the one that leads to the nodes.
+    std::uint64_t rate = 0;       ///< Bits per second; 0: the site's.
+    std::uint32_t timeout_s = 0;  ///< 0: none.
+    bool is_resumable = false;    ///< --resume
+    bool wants_json = false;
+};
+
+/// `words` behind "push"; `directory` makes a relative source absolute. An error is wrong use.
+[[nodiscard]] Result<PushOptions> parse_push_options(std::span<char* const> words,
+                                                     const std::string& directory);
+
+/// The one spec of it, as it travels. Fails on what can't be a destination.
+[[nodiscard]] Result<std::string> specs_of(const PushOptions& options);
+
+}  // namespace stage

@@ -1,0 +1,96 @@
+#include "stager/cli/push/push_report.h"
+
+#include "stager/control/message.h"
+#include "stager/spec/amount.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+constexpr int kNothingDone = 2;
+
+// The only thing that a signal handler may touch.
+volatile std::sig_atomic_t interrupted = 0;  // NOLINT(*-avoid-non-const-global-variables)
+
+void on_signal(int /*number*/) {
+    interrupted = 1;
+}
+
+/// "3.1"
+std::string tenths(double number) {
+    std::array<char, 48> text{};
+    static_cast<void>(std::snprintf(text.data(), text.size(), "%.1f", number));
+    return text.data();
+}
+
+/// "12 of 14 nodes have it"
+std::string summary_of(const PushOptions& options, const nlohmann::json& report) {
+    const auto nodes = report.value("nodes", 0U);
+    const std::string has = nodes == 1 ? " has " : " have ";
+    const std::string what = options.mode == PushMode::look      ? " could take "
+                             : options.mode == PushMode::compare ? has + "the same "
+                                                                 : has;
+    return std::to_string(report.value("done", 0)) + " of " + count_text(nodes, "node") + what +
+           printable(options.destination) + " (" +
+           amount_text(report.value("bytes", std::uint64_t{0})) + ", " +
+           tenths(report.value("seconds", 0.0)) + " s)";
+}
+
+/// That every node has other content is known as well as that one has.
+int exit_code_of(const nlohmann::json& report) {
+    const int done = report.value("done", 0);
+    if (done > 0) {
+        return done < report.value("nodes", 0) ? 1 : 0;
+    }
+    const auto failed = report.value("failed", nlohmann::json::array());
+    return std::ranges::any_of(failed,
+                               [](const auto& one) { return one.value("differs", false); })
+               ? 1
+               : kNothingDone;
+}
+
+}  // namespace
+
+int fail_push(int code, const std::string& sentence) {
+    static_cast<void>(std::fprintf(stderr, "stagecast push: %s\n", sentence.c_str()));
+    return code;
+}
+
+void catch_end_signals() {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        static_cast<void>(::sigaction(number, &action, nullptr));
+    }
+}
+
+bool was_told_to_end() {
+    return interrupted != 0;
+}
+
+int tell_push(const PushOptions& options, const nlohmann::json& report) {
+    const std::string why = report.value("why", "");
+    if (options.wants_json) {
+        static_cast<void>(std::printf(
+            "%s\n",
+            report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str()));
+    } else {
+        for (const auto& one : report.value("failed", nlohmann::json::array())) {
+            const std::string sentence =
+                "node " + one.value("node", "?") + ": " + one.value("why", "");
+            static_cast<void>(std::fprintf(stderr, "stagecast push: %s\n", sentence.c_str()));
+        }
+        if (!why.empty()) {
+            static_cast<void>(std::fprintf(stderr, "stagecast push: %s\n", why.c_str()));
+        }
+        static_cast<void>(std::printf("%s\n", summary_of(options, report).c_str()));
+    }
+    return exit_code_of(report);
+}
+
+}  // namespace stage

@@ -1,0 +1,42 @@
+// How does munge's helper live in the daemon's loop?
+//
+// One child process that may block in libmunge; if it dies, another one is started, at most one
+// a second.
+#pragma once
+
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/link/munge_client.h"
+#include "transport/base/log.h"
+
+#include <optional>
+
+namespace stage {
+
+class MungeDriver {
+  public:
+    /// All that is handed in outlives it.
+    MungeDriver(Loop& loop, Children& children, const Logger& log, std::uint32_t role);
+    MungeDriver(const MungeDriver&) = delete;
+    MungeDriver& operator=(const MungeDriver&) = delete;
+    ~MungeDriver();
+
+    [[nodiscard]] MungeClient& client() { return client_; }
+    /// Once a round: questions come from links, behind our back.
+    void before_wait();
+
+  private:
+    void start_helper();
+    void look();
+
+    Loop& loop_;
+    Children& children_;
+    const Logger& log_;
+    std::uint32_t role_;
+    MungeClient client_;
+    int fd_ = -1;  ///< Watched; the client closes it.
+    std::optional<Instant> started_at_;
+    Alarm alarm_;
+};
+
+}  // namespace stage

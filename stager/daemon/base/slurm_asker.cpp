@@ -1,0 +1,63 @@
+#include "stager/daemon/base/slurm_asker.h"
+
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/loop.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+namespace stage {
+
+SlurmAsker::SlurmAsker(Services& services)
+    : services_{services}, alarm_{services.loop, [this] {
+                                      finish(Error{Blame::node,
+                                                   "Slurm does not answer; is slurmctld "
+                                                   "reachable?"});
+                                  }} {
+}
+
+SlurmAsker::~SlurmAsker() {
+    drop();
+}
+
+void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer, Duration patience) {
+    drop();
+    on_answer_ = std::move(on_answer);
+    Loop& loop = services_.loop;
+    auto query =
+        SlurmQuery::start(services_.children.spawner(), kRoleSlurmQuery, question, loop.now());
+    if (!query) {
+        alarm_.set(loop.now());
+        return;
+    }
+    query_.emplace(std::move(*query));
+    alarm_.set(std::min(query_->deadline(), loop.now() + patience));
+    static_cast<void>(loop.watch(query_->fd(), EPOLLIN, [this](auto) {
+        query_->on_readable();
+        look();
+    }));
+}
+
+void SlurmAsker::look() {
+    if (query_->answer()) {
+        finish(*query_->answer());
+    }
+}
+
+void SlurmAsker::finish(const Result<SlurmAnswer>& answer) {
+    const Result<SlurmAnswer> kept = answer;
+    const OnAnswer call = on_answer_;
+    drop();
+    call(kept);
+}
+
+void SlurmAsker::drop() {
+    alarm_.set(std::nullopt);
+    if (query_) {
+        services_.loop.forget(query_->fd());
+        query_.reset();
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,67 @@
+#include "stager/daemon/cache/lease_servers.h"
+
+#include "stager/cache/keeper_choice.h"
+#include "stager/daemon/base/loop.h"
+#include "transport/base/log.h"
+
+#include <algorithm>
+
+namespace stage {
+
+void LeaseServers::prepare() {
+    if (asker_.is_busy()) {
+        return;
+    }
+    if (fresh_until_ && services_.loop.now() < *fresh_until_) {
+        services_.loop.defer([this] { on_known_(); });
+        return;
+    }
+    asker_.ask(
+        KeepersQuestion{},
+        [this](const Result<SlurmAnswer>& answer) { on_answer(answer); },
+        services_.config.connect_timeout);
+}
+
+void LeaseServers::on_answer(const Result<SlurmAnswer>& answer) {
+    const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    fresh_until_ = services_.loop.now() + kSilentKeeper;
+    if (nodes != nullptr) {
+        know(*nodes);
+    } else if (!answer) {
+        services_.log.info("other nodes' caches are not asked",
+                           {{"why", answer.error().sentence()}});
+    }
+    on_known_();
+}
+
+void LeaseServers::know(std::vector<SlurmNode> nodes) {
+    known_at_ = services_.loop.now();
+    fresh_until_ = known_at_ + kKeepersAge;
+    nodes_ = std::move(nodes);
+    names_.clear();
+    for (const SlurmNode& node : nodes_) {
+        names_.push_back(node.name);
+    }
+    silent_until_.clear();
+}
+
+const SlurmNode* LeaseServers::keeper_of(const LeasedFile& file) const {
+    if (nodes_.size() < 2) {
+        return nullptr;
+    }
+    const SlurmNode& keeper = nodes_[stage::keeper_of(names_, file)];
+    const auto silent = silent_until_.find(keeper.name);
+    const bool is_silent =
+        silent != silent_until_.end() && services_.loop.now() < silent->second;
+    return is_silent ? nullptr : &keeper;
+}
+
+/// Only keepers' names come here, so there are few.
+void LeaseServers::on_silent(const std::string& node) {
+    silent_until_[node] = services_.loop.now() + kSilentKeeper;
+    if (fresh_until_) {
+        fresh_until_ = std::min(*fresh_until_, known_at_ + kKeepersAgeLeast);
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,563 @@
+#include "stager/daemon/cache/node_cache.h"
+
+#include "stager/cache/copier.h"
+#include "stager/cache/part_copy.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/cache/cache_directory.h"
+#include "stager/messages/untrusted_fd.h"
+#include "stager/spawn/descriptors.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kJobsMax = 1024;  ///< Each holds a descriptor.
+constexpr std::size_t kBegunMax = 512;  ///< Likewise.
+/// At one time. So a user alone has two, and the next one has another, whatever hangs.
+constexpr std::size_t kCopiersMax = 4;
+
+std::int64_t seconds_now() {
+    return ::time(nullptr);
+}
+
+/// An array of the question's own length.
+template <std::size_t Size>
+std::array<std::byte, Size> array_of(Bytes bytes) {
+    std::array<std::byte, Size> out{};
+    std::copy_n(bytes.begin(), std::min(Size, bytes.size()), out.begin());
+    return out;
+}
+
+}  // namespace
+
+NodeCache::NodeCache(Dependencies around)
+    : around_{around}, begun_places_{kBegunMax}, jobs_{kJobsMax}, copiers_{kCopiersMax} {
+}
+
+NodeCache::~NodeCache() {
+    for (const auto& [id, copying] : copying_) {
+        around_.loop.forget(copying.socket.get());
+    }
+}
+
+void NodeCache::open() {
+    const Config& config = around_.config;
+    if (config.cache_size == 0) {
+        return;
+    }
+    Result<UniqueFd> directory = open_cache_directory(config);
+    if (!directory) {
+        around_.log.error("the node cache is off", {{"why", directory.error().sentence()}});
+        return;
+    }
+    store_.emplace(*std::move(directory));
+    store_->sweep(shelf_);
+    if (!make_room(0)) {
+        around_.log.warn("the node cache is larger than CacheSize");
+    }
+    around_.log.info("the node cache",
+                     {{"entries", shelf_.entries().size()}, {"bytes", shelf_.taken()}});
+}
+
+// ---- what workers ask
+
+void NodeCache::ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply) {
+    const bool is_allowed = ++asked_[member] <= kMaxAsks;
+    const auto content = content_of_bytes(question.about);
+    if (is_allowed && content) {
+        answer_content(member, {uid, *content}, question, reply);
+    } else if (is_allowed && question.about.size() == SourceStamp{}.size()) {
+        const LeasedFile file{.uid = uid, .stamp = array_of<32>(question.about)};
+        answer_stamp(member, file, std::move(reply));
+    } else {
+        reply({.about = question.about}, -1);
+    }
+}
+
+void NodeCache::answer_stamp(Member member, const LeasedFile& file, Reply reply) {
+    const bool is_known = shelf_.find(file.uid, file.stamp).has_value();
+    if (!is_on() || is_known || waiting_.contains(member)) {
+        tell(file, reply);
+        return;
+    }
+    waiting_[member] = {.file = file, .reply = std::move(reply)};
+    const bool is_waited_for = leases_.holds_any(member);
+    if (leases_.may_read(member, file)) {
+        ask_peers(member, file, !is_waited_for);
+    }
+}
+
+/// Only of what it waits for: its turn at a file may come after its patience with it.
+void NodeCache::tell(Member member, const LeasedFile& file) {
+    const auto found = waiting_.find(member);
+    if (found != waiting_.end() && found->second.file == file) {
+        const Reply reply = std::move(found->second.reply);
+        waiting_.erase(found);
+        tell(file, reply);
+    }
+}
+
+/// What is known now.
+void NodeCache::tell(const LeasedFile& file, const Reply& reply) const {
+    const auto content = is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
+    reply({.about = {file.stamp.begin(), file.stamp.end()},
+           .content = content ? bytes_of(*content) : std::vector<std::byte>{}},
+          -1);
+}
+
+void NodeCache::answer_content(Member member,
+                               const CacheKey& key,
+                               const WorkerAsk& question,
+                               const Reply& reply) {
+    const UniqueFd file = open_for(member, key);
+    reply({.about = question.about,
+           .content = file ? bytes_of(key.content) : std::vector<std::byte>{}},
+          file.get());
+}
+
+/// If it is here. The stage uses it from then on.
+UniqueFd NodeCache::open_for(Member member, const CacheKey& key) {
+    UniqueFd file;
+    if (is_on() && shelf_.has(key)) {
+        file = store_->open(key);
+        if (file) {
+            shelf_.use(key, seconds_now());
+            CacheStore::mark_used(file);
+            used_[member].push_back(key);
+            ++around_.counters.cache_hits;
+        } else {
+            drop(key);
+        }
+    }
+    return file;
+}
+
+void NodeCache::drop(const CacheKey& key) {
+    if (store_ && shelf_.has(key)) {
+        removed_->close(store_->remove(key, shelf_.stamps_of(key)));
+        shelf_.remove(key);
+    }
+}
+
+void NodeCache::leave(Member member) {
+    broken_off(member);
+    waiting_.erase(member);
+    asked_.erase(member);
+    for (const CacheKey& key : std::exchange(used_[member], {})) {
+        shelf_.leave(key);
+    }
+    used_.erase(member);
+    for (const Leases::Next& next : leases_.leave(member, undecided_)) {
+        if (!undecided_.contains(next.file)) {
+            tell(next.reader, next.file);
+        }
+    }
+    release_peers();
+}
+
+void NodeCache::begin_anew(Member member) {
+    broken_off(member);
+    waiting_.erase(member);
+}
+
+void NodeCache::settle(const LeasedFile& file, bool is_known) {
+    const bool is_undecided = undecided_.contains(file);
+    if (is_undecided && !is_known && !leases_.is_kept(file)) {
+        return;  // The peers' answer is still to come, and who reads it waits for that.
+    }
+    undecided_.erase(file);
+    const Member reader = leases_.holder_of(file);
+    const std::vector<Member> told = leases_.settle(file, is_known);
+    if (is_undecided) {
+        tell(reader, file);
+    }
+    for (const Member member : told) {
+        tell(member, file);
+    }
+    release_peers();
+}
+
+// ---- what is kept
+
+void NodeCache::keep(Member member,
+                     std::uint32_t uid,
+                     const WorkerKeep& what,
+                     UntrustedFd file) {
+    const LeasedFile leased{.uid = uid, .stamp = what.stamp};
+    const bool is_wanted = is_on() && file && what.bytes > 0 && !shelf_.find(uid, what.stamp) &&
+                           jobs_.push(uid,
+                                      {.file = leased,
+                                       .sum = what.sum,
+                                       .bytes = what.bytes,
+                                       .from = std::move(file),
+                                       .order = {.size = what.bytes}});
+    if (is_wanted) {
+        leases_.keep(member, leased);
+        begin_copies();
+    }
+}
+
+namespace {
+
+constexpr std::size_t kAnswerMax = 2048;
+
+}  // namespace
+
+/// What other nodes send: they may be slow, and what is kept here doesn't wait for them.
+std::size_t NodeCache::fetches() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        copying_, [](const auto& one) { return one.second.job.promised.has_value(); }));
+}
+
+void NodeCache::begin_copies() {
+    const auto has_copier = [this](std::uint32_t uid) { return copiers_.take(uid); };
+    while (auto job = jobs_.pop(has_copier)) {
+        const LeasedFile file = job->file;
+        const bool is_part = job->is_part();
+        const bool is_here = shelf_.find(file.uid, file.stamp).has_value();
+        const Status begun = is_here ? Status{} : begin_copy(*job);
+        if (is_here || !begun) {
+            copiers_.leave(file.uid);
+        }
+        if (!begun) {
+            around_.log.info("a file is not kept", {{"why", begun.error().sentence()}});
+        }
+        if (!is_part && (is_here || !begun)) {
+            settle(file, is_here);
+        }
+    }
+}
+
+Status NodeCache::make_room(std::uint64_t bytes) {
+    shelf_.set_quota(around_.config.cache_size);
+    const auto gone = shelf_.room_for(bytes);
+    if (!gone) {
+        return no_room();
+    }
+    for (const CacheKey& key : *gone) {
+        drop(key);
+        ++around_.counters.cache_evicted;
+    }
+    return {};
+}
+
+Status NodeCache::begin_copy(Job& job) {
+    shelf_.set_quota(around_.config.cache_size);
+    // (How much of a part there is nobody knows yet.)
+    if (!job.is_part() && !shelf_.could_take(least_taken(job.bytes) + kNameTakes)) {
+        return no_room();
+    }
+    Result<CacheStore::Draft> draft = store_->begin();
+    if (!draft) {
+        return std::move(draft).error();
+    }
+    const std::uint64_t id = ++last_copy_;
+    auto role = around_.children.start_role(
+        around_.copier_role, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
+            const auto found = copying_.find(id);
+            if (found != copying_.end()) {
+                found->second.pid = event.pid;
+            }
+        });
+    const std::array fds{job.from.get(), draft->file.get()};
+    Status sent =
+        role ? send_with_descriptors(role->socket.get(), encode_copy_order(job.order), fds)
+             : Status{role.error()};
+    if (sent) {
+        sent = around_.loop.watch(
+            role->socket.get(), EPOLLIN, [this, id](auto) { on_copier(id); });
+    }
+    if (!sent) {
+        store_->abandon(*draft);
+        return sent;
+    }
+    Copying& copying = copying_[id];
+    copying.socket = std::move(role->socket);
+    copying.draft = *std::move(draft);
+    copying.alarm = std::make_unique<Alarm>(around_.loop, [this, id] {
+        around_.children.kill(copying_.at(id).pid, SIGKILL);
+        end_copy(id, Error{Blame::node, "copying it took too long"});
+    });
+    copying.begun = around_.loop.now();
+    copying.alarm->set(copying.begun + copy_max(0));
+    copying.job = std::move(job);
+    copying.job.from.reset();  // The copier has it.
+    return {};
+}
+
+void NodeCache::on_copier(std::uint64_t id) {
+    std::array<std::byte, kAnswerMax> answer{};
+    Copying& copying = copying_.at(id);
+    const int socket = copying.socket.get();
+    const ssize_t got = ::recv(socket, answer.data(), answer.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    const Bytes said = Bytes{answer}.first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (const auto wanted = decode_room_question(said)) {
+        if (Status let = let_write(copying, *wanted); !let) {
+            around_.children.kill(copying.pid, SIGKILL);
+            end_copy(id, std::move(let).error());
+        }
+        return;
+    }
+    end_copy(id,
+             got > 0 ? decode_copy_answer(said)
+                     : Error{Blame::node, "the copier ended without a word"});
+}
+
+/// It has something to write: others' entries go for that, and it may take as much longer.
+Status NodeCache::let_write(Copying& copying, std::uint64_t bytes) {
+    const std::uint64_t needed = least_taken(bytes) + kNameTakes;  // Its stamp's.
+    if (bytes > copying.job.bytes || needed < copying.reserved) {
+        return Error{Blame::internal, "the copier wants more than there is"};
+    }
+    if (Status room = make_room(needed - copying.reserved); !room) {
+        return room;
+    }
+    shelf_.reserve(needed - copying.reserved);
+    copying.reserved = needed;
+    copying.alarm->set(copying.begun + copy_max(bytes));
+    const std::vector<std::byte> yes = encode_room_answer();
+    const ssize_t sent =
+        ::send(copying.socket.get(), yes.data(), yes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent > 0 ? Status{} : Status{Error{Blame::node, "the copier takes no answer"}};
+}
+
+void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
+    const auto found = copying_.find(id);
+    if (found == copying_.end()) {
+        return;
+    }
+    around_.loop.forget(found->second.socket.get());
+    const Copying copying = std::move(found->second);
+    copying_.erase(found);
+    shelf_.unreserve(copying.reserved);
+    if (!copying.job.promised) {
+        copiers_.leave(copying.job.file.uid);
+    }
+    const Status taken = content ? take_over(copying, *content) : Status{content.error()};
+    if (!taken) {
+        store_->abandon(copying.draft);
+        around_.log.info("a file is not kept", {{"why", taken.error().sentence()}});
+    }
+    if (copying.job.promised && !taken && undecided_.contains(copying.job.file)) {
+        peers_->missed(copying.job.file);
+    } else if (!copying.job.is_part()) {
+        settle(copying.job.file, taken.ok());
+    }
+    begin_copies();
+}
+
+Status NodeCache::take_over(const Copying& copying, const Content& content) {
+    if (copying.job.is_part()) {
+        return take_over_part(copying);
+    }
+    if (copying.job.promised.value_or(content) != content) {
+        return Error{Blame::node, "what another node sent is not what it promised"};
+    }
+    if (content.sum != copying.job.sum) {
+        return Error{Blame::user, "it was changed after it was staged"};
+    }
+    const CacheKey key{.uid = copying.job.file.uid, .content = content};
+    if (shelf_.has(key)) {
+        store_->abandon(copying.draft);
+    } else {
+        if (Status published = store_->publish(copying.draft, key); !published) {
+            return published;
+        }
+        shelf_.put(key, CacheStore::size_of(copying.draft), ::time(nullptr));
+        ++(copying.job.promised ? around_.counters.cache_fetched : around_.counters.cache_kept);
+    }
+    if (const auto old = shelf_.learn(key.uid, copying.job.file.stamp, content)) {
+        store_->forget(key.uid, *old);
+    }
+    store_->remember(key.uid, copying.job.file.stamp, content);
+    drop(part_of(key.uid, copying.job.file.stamp));
+    // The file system's blocks and the stamp's link may take more than was thought.
+    if (!make_room(0)) {
+        around_.log.warn("the node cache is larger than CacheSize");
+    }
+    return {};
+}
+
+void NodeCache::seek(Member member,
+                     std::uint32_t uid,
+                     const SourceStamp& stamp,
+                     const Reply& reply) {
+    UniqueFd file;
+    std::vector<std::byte> whole;
+    if (++asked_[member] <= kMaxAsks) {
+        const auto content = shelf_.find(uid, stamp);
+        file = open_for(
+            member, content ? CacheKey{.uid = uid, .content = *content} : part_of(uid, stamp));
+        whole = content && file ? bytes_of(*content) : std::vector<std::byte>{};
+    }
+    reply({.about = {stamp.begin(), stamp.end()}, .content = std::move(whole)}, file.get());
+}
+
+void NodeCache::begun(Member member,
+                      std::uint32_t uid,
+                      const WorkerBegun& what,
+                      UntrustedFd file) {
+    const bool is_wanted = is_on() && file && what.bytes > 0 && what.bytes <= kPartOfMax &&
+                           begun_[member].size() < kMaxBegun && begun_places_.take(uid);
+    if (is_wanted) {
+        begun_[member].push_back({.file = {.uid = uid, .stamp = what.stamp},
+                                  .bytes = what.bytes,
+                                  .from = std::move(file)});
+    }
+}
+
+/// They are nobody's business any more.
+std::vector<NodeCache::Begun> NodeCache::take_begun(Member member) {
+    const auto found = begun_.find(member);
+    if (found == begun_.end()) {
+        return {};
+    }
+    std::vector<Begun> all = std::move(found->second);
+    begun_.erase(found);
+    for (const Begun& one : all) {
+        begun_places_.leave(one.file.uid);
+    }
+    return all;
+}
+
+void NodeCache::whole(Member member) {
+    for (const Begun& one : take_begun(member)) {
+        drop(part_of(one.file.uid, one.file.stamp));
+    }
+}
+
+void NodeCache::broken_off(Member member) {
+    for (Begun& one : take_begun(member)) {
+        const std::uint32_t uid = one.file.uid;
+        if (!is_on() || shelf_.find(uid, one.file.stamp)) {
+            continue;
+        }
+        const CopyOrder order{
+            .way = CopyWay::part, .size = one.bytes, .key = {}, .stamp = one.file.stamp};
+        const bool is_in_line = jobs_.push(uid,
+                                           {.file = one.file,
+                                            .sum = {},
+                                            .bytes = part_bytes_max(one.bytes),
+                                            .from = std::move(one.from),
+                                            .order = order});
+        if (!is_in_line) {
+            break;
+        }
+    }
+    begin_copies();
+}
+
+/// In the place of what there was, unless that is more.
+Status NodeCache::take_over_part(const Copying& copying) {
+    const LeasedFile& file = copying.job.file;
+    const CacheKey key = part_of(file.uid, file.stamp);
+    const CacheIndex::Size size = CacheStore::size_of(copying.draft, true);
+    const bool is_known = shelf_.find(file.uid, file.stamp).has_value();
+    if (is_known || (shelf_.has(key) && shelf_.bytes_of(key) > size.bytes)) {
+        store_->abandon(copying.draft);
+        return {};
+    }
+    if (Status published = store_->publish(copying.draft, key); !published) {
+        return published;
+    }
+    shelf_.put(key, size, ::time(nullptr));
+    ++around_.counters.cache_parts;
+    around_.log.info("what came of a file is kept", {{"uid", file.uid}, {"bytes", size.bytes}});
+    if (!make_room(0)) {
+        around_.log.warn("the node cache is larger than CacheSize");
+    }
+    return {};
+}
+
+namespace {
+
+constexpr std::size_t kFetchesAtOnce = 16;  ///< Each is a process.
+
+}  // namespace
+
+void NodeCache::set_peers(CachePeers* peers) {
+    peers_ = peers;
+    wanted_.clear();
+    undecided_.clear();
+}
+
+/// Whom the others here wait for asks for all of them, and is told to read by on_turn().
+void NodeCache::ask_peers(Member member, const LeasedFile& file, bool may_wait) {
+    const bool is_reader = peers_ != nullptr && leases_.holder_of(file) == member;
+    if (is_reader && wanted_.insert(file).second) {
+        undecided_.insert(file);
+        peers_->ask(file, may_wait);
+    } else if (!is_reader || !undecided_.contains(file)) {
+        tell(member, file);
+    }
+}
+
+void NodeCache::on_turn(const LeasedFile& file) {
+    if (undecided_.erase(file) > 0) {
+        tell(leases_.holder_of(file), file);
+    }
+}
+
+/// Of what nobody here reads or waits for any more.
+void NodeCache::release_peers() {
+    const std::set<LeasedFile> wanted = wanted_;
+    for (const LeasedFile& file : wanted) {
+        if (leases_.holder_of(file) == 0) {
+            wanted_.erase(file);
+            undecided_.erase(file);
+            peers_->settle(file, shelf_.find(file.uid, file.stamp).has_value());
+        }
+    }
+}
+
+Status NodeCache::take_in(const LeasedFile& file,
+                          const Content& content,
+                          const CopyOrder& order,
+                          UniqueFd socket) {
+    if (!is_on()) {
+        return Error{Blame::node, "the node cache is off"};
+    }
+    if (fetches() >= kFetchesAtOnce) {
+        return Error{Blame::node, "too many files come from other nodes already"};
+    }
+    Job job{.file = file,
+            .sum = content.sum,
+            .bytes = order.size,
+            .from = UntrustedFd{std::move(socket)},
+            .promised = content,
+            .order = order};
+    return begin_copy(job);
+}
+
+std::optional<Content> NodeCache::content_of(const LeasedFile& file) const {
+    return is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
+}
+
+std::optional<NodeCache::Lent> NodeCache::lend(const LeasedFile& file) {
+    const auto content = content_of(file);
+    if (!content) {
+        return std::nullopt;
+    }
+    const CacheKey key{.uid = file.uid, .content = *content};
+    Lent lent{.content = *content, .bytes = shelf_.bytes_of(key), .file = store_->open(key)};
+    if (!lent.file) {
+        drop(key);
+        return std::nullopt;
+    }
+    CacheStore::mark_used(lent.file);
+    return lent;
+}
+
+}  // namespace stage

@@ -1,0 +1,150 @@
+#include "stager/daemon/jobs/cleaner.h"
+
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/jobs/verdict_store.h"
+#include "stager/spawn/cleanup_lists.h"
+#include "transport/base/log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+namespace stage {
+namespace {
+
+/// From one removal of a user's to the next: stages that waited for the first come in between.
+constexpr Duration kNextAfter = std::chrono::milliseconds{1};
+
+void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
+    log.warn("a job's files can't be removed now; it is tried again for an hour",
+             {{"job", job_id}, {"why", why}});
+}
+
+}  // namespace
+
+void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done) {
+    const std::shared_ptr<void> done{
+        nullptr,
+        [&loop = services_.loop, call = std::move(on_done)](auto) { loop.defer(call); }};
+    for (const StageKey& key : services_.verdicts.all()) {
+        if (key.job_id == job_id && (step_id == kWholeJob || key.step_id == step_id)) {
+            services_.verdicts.forget(key);
+        }
+    }
+    left_.erase({job_id, step_id});
+    enqueue(job_id, step_id, done);
+    go_on();
+}
+
+/// The directory's owner is whom root made it for, in a directory that only root can change; a
+/// list's name says whose it is. Mostly that is one user.
+void Cleaner::enqueue(std::uint32_t job_id,
+                      std::uint32_t step_id,
+                      const std::shared_ptr<void>& done) {
+    const auto root = roots_.to_remove(job_id);
+    const Result<Owner> owner = root ? owner_of(*root, job_id) : root.error();
+    if (root && !owner && !is_gone(owner)) {  // The next sweep tries again.
+        warn_of(services_.log, job_id, owner.error().sentence());
+    }
+    const std::vector<std::string> path = directory_names(job_id, step_id);
+    const auto push = [&](RemoveRequest what) {
+        queues_[what.user.uid].push_back(
+            {.job_id = job_id, .step_id = step_id, .what = std::move(what), .done = done});
+    };
+    std::set<std::uint32_t> users;
+    for (const CleanupListName& list :
+         root ? cleanup_lists(*root) : std::vector<CleanupListName>{}) {
+        if (list.is_of(path) && users.insert(list.uid).second) {
+            push({.path = path,
+                  .user = {.uid = list.uid, .gid = list.gid, .name = {}},
+                  .has_directory = false});
+        }
+    }
+    if (owner) {
+        push({.path = path,
+              .user = {.uid = owner->uid, .gid = owner->gid, .name = {}},
+              .has_lists = false});
+    } else if (users.empty()) {
+        forget_root_if_gone(root, job_id);
+    }
+}
+
+/// Begins the removals that wait for no other.
+void Cleaner::go_on() {
+    for (auto& [uid, queue] : queues_) {
+        while (!queue.empty() && !queue.front().is_running) {
+            start(queue.front());
+            if (!queue.front().is_running) {
+                queue.pop_front();
+            }
+        }
+    }
+    std::erase_if(queues_, [](const auto& one) { return one.second.empty(); });
+}
+
+void Cleaner::start(Removal& removal) {
+    const auto root = roots_.to_remove(removal.job_id);
+    if (!root) {
+        return;
+    }
+    const std::uint32_t uid = removal.what.user.uid;
+    const auto started = services_.children.remove_tree(
+        *root, removal.what, [this, uid](const SpawnEvent& event) {
+            if (event.kind != SpawnEvent::Kind::started) {
+                on_ended(uid, event);
+            }
+        });
+    removal.is_running = started.ok();
+    if (!started) {
+        services_.log.warn("a job's directory is not removed",
+                           {{"job", removal.job_id}, {"why", started.error().sentence()}});
+    }
+}
+
+void Cleaner::on_ended(std::uint32_t uid, const SpawnEvent& event) {
+    const Removal ended = std::move(queues_.at(uid).front());
+    queues_.at(uid).pop_front();
+    services_.loop.after(kNextAfter, [this] { go_on(); });
+    if (!event.sentence.empty()) {
+        warn_of(services_.log, ended.job_id, event.sentence);
+        left_.emplace(ended.job_id, ended.step_id);
+    }
+    if (ended.step_id != kWholeJob) {
+        remove_empty_job(ended.job_id);
+    }
+    forget_root_if_gone(roots_.to_remove(ended.job_id), ended.job_id);
+}
+
+bool Cleaner::is_following_lists(std::uint32_t uid) const {
+    const auto queue = queues_.find(uid);
+    return queue != queues_.end() && !queue->second.empty() &&
+           queue->second.front().is_running && queue->second.front().what.has_lists;
+}
+
+/// While there is something left below a StageRoot of before only this tells the next sweep.
+void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id) {
+    const bool is_left = root ? !is_gone(owner_of(*root, job_id)) ||
+                                    jobs_with_cleanup_lists(*root).contains(job_id)
+                              : root.error().cause() != ENOENT;
+    if (!is_left) {
+        services_.verdicts.forget_root(job_id);
+    }
+}
+
+/// A directory that was made for steps alone: nobody will say that the job has ended.
+void Cleaner::remove_empty_job(std::uint32_t job_id) {
+    const auto keys = services_.verdicts.all();
+    const bool has_more = std::any_of(
+        keys.begin(), keys.end(), [&](const StageKey& key) { return key.job_id == job_id; });
+    const auto root = roots_.to_remove(job_id);
+    if (root && !has_more) {
+        const std::string name = directory_names(job_id, kWholeJob).front();
+        static_cast<void>(::unlinkat(*root, name.c_str(), AT_REMOVEDIR));
+    }
+}
+
+}  // namespace stage

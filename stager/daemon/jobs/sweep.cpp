@@ -1,0 +1,138 @@
+#include "stager/daemon/jobs/sweep.h"
+
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/jobs/verdict_store.h"
+#include "stager/spawn/cleanup_lists.h"
+#include "transport/base/log.h"
+#include "transport/base/random_value.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace stage {
+
+Sweep::Sweep(Services& services,
+             StageRoot stage_root,
+             IsHere is_here,
+             Steps steps,
+             Remove remove,
+             SweepTimes times)
+    : services_{services},
+      stage_root_{std::move(stage_root)},
+      is_here_{std::move(is_here)},
+      steps_{std::move(steps)},
+      remove_{std::move(remove)},
+      times_{times},
+      asker_{services},
+      alarm_{services.loop, [this] { begin(); }} {
+}
+
+void Sweep::begin() {
+    alarm_.set(services_.loop.now() + drawn(times_.every));
+    std::set<std::uint32_t> jobs = jobs_here();
+    if (jobs.erase(kPushJob) > 0 && !is_here_(kPushJob)) {
+        remove_(kPushJob);  // Slurm knows nothing of pushes, and none is under way here.
+    }
+    if (asker_.is_busy()) {
+        return;
+    }
+    const auto asked = due(jobs);
+    if (asked.empty()) {
+        is_first_ = false;
+        is_answered_ = true;
+        return;
+    }
+    asker_.ask(JobsQuestion{asked},
+               [this, asked](const Result<SlurmAnswer>& answer) { on_answer(asked, answer); });
+}
+
+std::set<std::uint32_t> Sweep::jobs_here() {
+    std::set<std::uint32_t> jobs;
+    if (const auto root = stage_root_()) {
+        for (const std::string& name : numbered_directories(*root)) {
+            jobs.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
+        }
+        jobs.merge(jobs_with_cleanup_lists(*root));
+    }
+    for (const StageKey& key : services_.verdicts.all()) {
+        jobs.insert(key.job_id);
+    }
+    for (const std::uint32_t job_id : services_.verdicts.rooted()) {
+        jobs.insert(job_id);
+    }
+    return jobs;
+}
+
+/// Those of which this node itself does not know better, and whose time has come.
+std::vector<std::uint32_t> Sweep::due(const std::set<std::uint32_t>& jobs) {
+    const Instant now = services_.loop.now();
+    std::erase_if(resting_, [&](const auto& one) { return !jobs.contains(one.first); });
+    const auto steps = jobs.empty() ? std::set<std::uint32_t>{} : steps_();
+    std::vector<std::uint32_t> due;
+    for (const std::uint32_t job_id : jobs) {
+        if (is_here_(job_id) || steps.contains(job_id) || due.size() == kJobsMax) {
+            continue;
+        }
+        // Its epilog is the one to come, for an hour at least; an earlier daemon may have
+        // missed it.
+        const Duration wait = !is_answered_ ? Duration::zero() : drawn(times_.first_rest);
+        const auto [rest, is_new] = resting_.try_emplace(job_id, Rest{.until = now + wait});
+        if (rest->second.until <= now) {
+            due.push_back(job_id);
+        }
+    }
+    return due;
+}
+
+void Sweep::on_answer(const std::vector<std::uint32_t>& jobs,
+                      const Result<SlurmAnswer>& answer) {
+    const auto* told = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
+    for (std::size_t i = 0; told != nullptr && i < std::min(jobs.size(), told->size()); ++i) {
+        judge(jobs[i], told->at(i));
+    }
+    is_first_ = false;
+    is_answered_ = is_answered_ || told != nullptr;
+    if (told == nullptr) {
+        alarm_.set(services_.loop.now() + drawn(times_.if_silent));
+    }
+}
+
+void Sweep::judge(std::uint32_t job_id, const SlurmJob& job) {
+    if (!is_over(job.state)) {
+        Rest& rest = resting_[job_id];
+        rest.length = std::clamp(2 * rest.length, times_.first_rest, times_.rest_max);
+        rest.until = services_.loop.now() + drawn(rest.length);
+        return;
+    }
+    resting_.erase(job_id);
+    if (!is_here_(job_id)) {
+        ++services_.counters.directories_swept;
+        services_.log.info("sweeping what an ended job left",
+                           {{"job", job_id}, {"state", job.word}});
+        remove_(job_id);
+    }
+}
+
+bool Sweep::is_over(SlurmJobState state) const {
+    switch (state) {
+        case SlurmJobState::ended:
+        case SlurmJobState::absent:
+            return true;
+        case SlurmJobState::completing:
+            return is_first_;
+        case SlurmJobState::alive:
+        case SlurmJobState::suspended:
+            break;
+    }
+    return false;
+}
+
+/// Up to a quarter more: the daemons of a cluster began together.
+Duration Sweep::drawn(Duration length) const {
+    const auto draw = random_value<std::uint32_t>();
+    const double share = static_cast<double>(draw % 1000U) / 4000.0;
+    return length + std::chrono::duration_cast<Duration>(length * share);
+}
+
+}  // namespace stage

@@ -1,0 +1,101 @@
+#include "stager/daemon/push/local_preflight.h"
+
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/run/worker_order.h"
+#include "stager/messages/untrusted_fd.h"
+#include "transport/base/log.h"
+
+#include <utility>
+
+namespace stage {
+namespace {
+
+WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
+    WorkerSetup setup;
+    setup.key.job_id = kPushJob;
+    setup.nodes = {"source", "target"};
+    setup.source = Rank{0};
+    setup.rank = Rank{order.is_source ? Rank::rep{0} : Rank::rep{1}};
+    setup.specs = order.specs;
+    setup.work_dir = "/";
+    setup.stage_dir = "/";
+    setup.dest_roots = config.push_roots;
+    setup.keeps_owners = config.push_set_id;
+    if (order.is_source) {
+        setup.dest_roots = {"/"};  // Where it goes is judged by whom it goes to.
+    }
+    setup.purpose = order.compares ? WorkerPurpose::compare : WorkerPurpose::look;
+    setup.manifest = order.manifest;
+    setup.max_bytes = order.compares ? 0 : config.max_bytes;  // What stands there is no matter.
+    return setup;
+}
+
+}  // namespace
+
+LocalPreflight::LocalPreflight(Services& services, const PreflightOrder& order, OnDone on_done)
+    : on_done_{std::move(on_done)},
+      loop_{services.loop},
+      limit_{services.loop, [this] {
+                 finish(Error{Blame::node, "looking at the disk took longer than StageTimeout"}
+                            .remedy("look whether the file systems there answer"));
+             }} {
+    StageRequest request;
+    request.key.job_id = kPushJob;
+    const WorkerOrder worker{.program = worker_program(services.config, request, {}),
+                             .stage = "push",
+                             .closer = services.closers.of(request.uid)};
+    auto started = WorkerProcess::start(
+        services.loop,
+        services.children,
+        services.counters,
+        services.log,
+        worker,
+        {.on_started = [] {},
+         .on_message = [this](FromWorker message,
+                              UntrustedFd /*file*/) { on_message(std::move(message)); },
+         .on_ended =
+             [this](const std::string& why) {
+                 finish(
+                     Error{Blame::node, "stagecast-worker ended before it had looked: " + why});
+             }});
+    if (!started) {
+        finish(started.error());
+        return;
+    }
+    worker_ = std::move(*started);
+    worker_->send(setup_of(services.config, order));
+    if (!order.compares) {
+        limit_.set(loop_.now() + services.config.stage_timeout);
+    }
+}
+
+void LocalPreflight::on_message(FromWorker message) {
+    if (auto* look = std::get_if<WorkerLook>(&message)) {
+        look_ = std::move(*look);
+    } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
+        if (outcome->state == VerdictState::failed) {
+            finish(Error{outcome->blame, printable(outcome->sentence)});
+        } else {
+            finish(std::move(look_));
+        }
+    }
+}
+
+/// Later: not from within the worker's own callback.
+void LocalPreflight::finish(Result<WorkerLook> result) {
+    if (!on_done_) {
+        return;
+    }
+    limit_.set(std::nullopt);
+    loop_.defer([call = std::exchange(on_done_, nullptr),
+                 result = std::move(result),
+                 alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            call(result);
+        }
+    });
+}
+
+}  // namespace stage

@@ -1,0 +1,367 @@
+#include "stager/daemon/push/push.h"
+
+#include "stager/control/push_key.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/stage/planner.h"
+#include "stager/daemon/stage/push_rules.h"
+#include "stager/link/link.h"
+#include "stager/slurm/host_list.h"
+#include "stager/spec/spec_list.h"
+#include "transport/base/log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// A push in which so many rounds have failed is not going well.
+constexpr unsigned kMaxRounds = 8;
+/// Between two rounds: what the first has begun is cleared away meanwhile.
+constexpr Duration kPause = std::chrono::seconds{1};
+
+/// As slurmd said, or the site; else as the host calls itself, which is what Slurm assumes.
+std::string own_name(LinkPolicy& links) {
+    std::array<char, 256> name{};
+    if (links.node_name.empty() && ::gethostname(name.data(), name.size() - 1) == 0) {
+        const std::string whole{name.data()};
+        links.node_name = whole.substr(0, whole.find('.'));
+    }
+    return links.node_name;
+}
+
+}  // namespace
+
+Push::Push(Services& services, PushStages& stages, PushRequest request, OnDone on_done)
+    : services_{services},
+      stages_{stages},
+      request_{std::move(request)},
+      on_done_{std::move(on_done)},
+      began_{services.loop.now()},
+      asker_{services},
+      canvass_{services},
+      limit_{
+          services.loop,
+          [this] {
+              cancel("not done within --timeout=" + std::to_string(request_.timeout_s) + " s");
+          }},
+      pause_{services.loop, [this] { begin_round(); }} {
+}
+
+Push::Node* Push::node_called(const std::string& name) {
+    const auto found =
+        std::ranges::find_if(nodes_, [&](const Node& node) { return node.name == name; });
+    return found == nodes_.end() ? nullptr : &*found;
+}
+
+std::size_t Push::count(NodeState state) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(nodes_, [&](const Node& node) { return node.state == state; }));
+}
+
+// ---- who and what
+
+void Push::begin() {
+    if (request_.timeout_s > 0) {
+        limit_.set(began_ + std::chrono::seconds{request_.timeout_s});
+    }
+    own_ = own_name(services_.links);
+    const auto names = expand_host_list(request_.node_list);
+    const auto specs = parse_serialized(request_.specs);
+    if (!names || !specs || specs->size() != 1) {
+        why_ = !names   ? names.error().sentence()
+               : !specs ? specs.error().sentence()
+                        : "a push has one source and one destination";
+        finish();
+        return;
+    }
+    for (const std::string& name : *names) {
+        nodes_.push_back({.name = name, .address = {}, .state = NodeState::waiting, .why = {}});
+    }
+    look_at_source();
+}
+
+void Push::look_at_source() {
+    const PreflightOrder order{.specs = request_.specs,
+                               .is_source = true,
+                               .compares = request_.mode == PushMode::compare};
+    source_look_ = std::make_unique<LocalPreflight>(
+        services_, order, [this](const Result<WorkerLook>& look) { on_source(look); });
+}
+
+void Push::on_source(const Result<WorkerLook>& look) {
+    if (phase_ == Phase::over) {
+        return;
+    }
+    if (!look) {
+        why_ = look.error().sentence();
+        finish();
+        return;
+    }
+    source_ = *look;
+    resolve();
+}
+
+void Push::resolve() {
+    phase_ = Phase::asking;
+    const bool is_alone = nodes_.size() == 1 && nodes_.front().name == own_;
+    if (is_alone) {
+        on_resolved(Error{Blame::node, ""});
+        return;
+    }
+    asker_.ask(ResolveQuestion{.node_list = request_.node_list, .may_miss = true},
+               [this](const Result<SlurmAnswer>& answer) { on_resolved(answer); });
+}
+
+/// Where Slurm is silent, what it said before will do.
+void Push::on_resolved(const Result<SlurmAnswer>& answer) {
+    const auto* told = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    for (const SlurmNode& node : told != nullptr ? *told : std::vector<SlurmNode>{}) {
+        Node* known = node_called(node.name);
+        if (known != nullptr && !node.address.empty()) {
+            known->address = node.address;
+            services_.addresses[node.name] = node.address;
+        }
+    }
+    for (Node& node : nodes_) {
+        const auto known = services_.addresses.find(node.name);
+        if (node.address.empty() && known != services_.addresses.end()) {
+            node.address = known->second;
+        }
+        if (node.address.empty() && node.name != own_ && told == nullptr) {
+            node.state = NodeState::failed;
+            node.why = "its address is not known: " + answer.error().sentence();
+        }
+    }
+    look_here();
+    ask_others();
+    on_one_more();
+}
+
+/// This node's own disk, if it is a target.
+void Push::look_here() {
+    ++open_looks_;  // Of on_resolved() itself.
+    Node* own = node_called(own_);
+    if (own == nullptr) {
+        return;
+    }
+    const auto objection = objection_to_push(services_.config, request_.specs);
+    if (objection) {
+        own->state = NodeState::failed;
+        own->why = *objection;
+        return;
+    }
+    ++open_looks_;
+    own_look_ = std::make_unique<LocalPreflight>(
+        services_,
+        PreflightOrder{.specs = request_.specs,
+                       .is_source = false,
+                       .compares = request_.mode == PushMode::compare,
+                       .manifest = source_.manifest},
+        [this](const Result<WorkerLook>& look) {
+            on_answer(*node_called(own_),
+                      look ? Result<ExaminedMessage>{ExaminedMessage{
+                                 .sentence = {}, .bytes = look->bytes, .digest = look->digest}}
+                           : look.error());
+            on_one_more();
+        });
+}
+
+void Push::ask_others() {
+    std::vector<PushPreflight::Place> places;
+    for (const Node& node : nodes_) {
+        if (node.name != own_ && node.state == NodeState::waiting) {
+            places.push_back({.name = node.name, .address = node.address});
+        }
+    }
+    ++open_looks_;
+    canvass_.ask(
+        places,
+        ExamineMessage{request_.mode, request_.specs, source_.manifest, token_},
+        [this, places](std::size_t index, const Result<ExaminedMessage>& answer) {
+            on_answer(*node_called(places[index].name), answer);
+        },
+        [this] { on_one_more(); });
+}
+
+void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
+    if (phase_ != Phase::asking) {
+        return;
+    }
+    node.state = NodeState::failed;
+    if (!answer) {
+        node.why = answer.error().sentence();
+    } else if (!answer->sentence.empty()) {
+        node.why = printable(answer->sentence);
+    } else if (request_.mode == PushMode::compare &&
+               (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
+        node.why = "what lies there differs from the source";
+        node.differs = true;
+    } else {
+        node.state = request_.mode == PushMode::push ? NodeState::fit : NodeState::done;
+    }
+}
+
+void Push::on_one_more() {
+    if (--open_looks_ > 0 || phase_ != Phase::asking) {
+        return;
+    }
+    if (request_.mode == PushMode::push && count(NodeState::fit) > 0) {
+        phase_ = Phase::sending;
+        begin_round();
+    } else {
+        finish();
+    }
+}
+
+// ---- rounds
+
+StagePlan Push::plan_of_round() {
+    StagePlan plan = draw_plan(services_, StageRequest{});
+    plan.push_specs = request_.specs;
+    plan.push_token = token_;
+    plan.cards_follow = true;
+    if (request_.rate > 0) {
+        plan.rate_max = std::min(plan.rate_max, request_.rate);
+    }
+    const Node* own = node_called(own_);
+    plan.is_root_spared = own == nullptr || own->state != NodeState::fit;
+    plan.nodes.push_back({own_, own != nullptr ? own->address : ""});
+    for (const Node& node : nodes_) {
+        if (node.state == NodeState::fit && node.name != own_) {
+            plan.nodes.push_back({node.name, node.address});
+        }
+    }
+    return plan;
+}
+
+void Push::begin_round() {
+    ++rounds_;
+    StagePlan plan = plan_of_round();
+    round_ = random_push_key();
+    plan.digest = digest_of(request_of_push(*round_, plan, own_));
+    members_.clear();
+    for (const StagePlan::Node& node : plan.nodes) {
+        members_.push_back(node.name);
+    }
+    stages_.push(
+        *round_, plan, [this, alive = std::weak_ptr<bool>{alive_}](const Verdict& verdict) {
+            if (!alive.expired()) {
+                on_verdict(verdict);
+            }
+        });
+}
+
+void Push::on_verdict(const Verdict& verdict) {
+    const Stage* stage = stages_.find(*round_);
+    const Failures failures = stage != nullptr ? stage->failures() : Failures{};
+    if (verdict.state != VerdictState::failed) {
+        for (Node& node : nodes_) {
+            node.state = node.state == NodeState::fit ? NodeState::done : node.state;
+        }
+        finish();
+        return;
+    }
+    on_failed_round(verdict, failures);
+}
+
+/// Who failed is out. Where it was the source itself, or nobody in particular, all are.
+void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
+    const auto put_out = [this](Rank rank, const std::string& why) {
+        const std::string name =
+            rank.index() < members_.size() ? members_[rank.index()] : std::string{};
+        Node* node = node_called(name);
+        if (node != nullptr && node->state == NodeState::fit) {
+            node->state = NodeState::failed;
+            node->why = printable(why);
+        }
+    };
+    bool is_over = why_.has_value() || failures.empty() || rounds_ >= kMaxRounds;
+    for (const Failure& failure : failures.named()) {
+        is_over = is_over || failure.rank == Rank{0};
+        put_out(failure.rank, failure.sentence);
+    }
+    for (const Rank rank : failures.unnamed()) {
+        put_out(rank, "failed together with others; its stagecastd's log says why");
+    }
+    if (is_over) {
+        fail_rest(why_.value_or(verdict.sentence));
+        finish();
+    } else if (count(NodeState::fit) == 0) {
+        finish();
+    } else {
+        pause_.set(services_.loop.now() + kPause);
+    }
+}
+
+void Push::fail_rest(const std::string& why) {
+    for (Node& node : nodes_) {
+        if (node.state == NodeState::fit || node.state == NodeState::waiting) {
+            node.state = NodeState::failed;
+            node.why = why;
+        }
+    }
+}
+
+void Push::cancel(const std::string& why) {
+    if (phase_ == Phase::over) {
+        return;
+    }
+    why_ = why;
+    Stage* stage = round_ ? stages_.find(*round_) : nullptr;
+    if (phase_ == Phase::sending && stage != nullptr && stage->is_open()) {
+        stage->break_off(why);  // on_verdict() is next.
+        return;
+    }
+    fail_rest(why);
+    finish();
+}
+
+void Push::finish() {
+    phase_ = Phase::over;
+    ended_ = services_.loop.now();
+    limit_.set(std::nullopt);
+    pause_.set(std::nullopt);
+    services_.log.info("a push has ended",
+                       {{"nodes", nodes_.size()},
+                        {"done", count(NodeState::done)},
+                        {"failed", count(NodeState::failed)},
+                        {"rounds", rounds_},
+                        {"why", why_.value_or("")}});
+    services_.loop.defer([call = std::exchange(on_done_, nullptr)] {
+        if (call) {
+            call();
+        }
+    });
+}
+
+nlohmann::json Push::report() const {
+    constexpr std::array<const char*, 4> kPhases{"looking", "asking", "sending", "over"};
+    const Instant until = ended_.value_or(services_.loop.now());
+    nlohmann::json report;
+    report["phase"] = kPhases.at(static_cast<std::size_t>(phase_));
+    report["nodes"] = nodes_.size();
+    report["done"] = count(NodeState::done);
+    report["bytes"] = source_.bytes;
+    report["rounds"] = rounds_;
+    report["seconds"] = std::chrono::duration<double>{until - began_}.count();
+    report["why"] = why_.value_or("");
+    const Stage* round = round_ && phase_ == Phase::sending ? stages_.find(*round_) : nullptr;
+    if (round != nullptr) {
+        report["round"] = round->status();
+    }
+    report["failed"] = nlohmann::json::array();
+    for (const Node& node : nodes_) {
+        if (node.state == NodeState::failed) {
+            report["failed"].push_back(
+                {{"node", node.name}, {"why", node.why}, {"differs", node.differs}});
+        }
+    }
+    return report;
+}
+
+}  // namespace stage

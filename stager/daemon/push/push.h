@@ -1,0 +1,114 @@
+// How does one file or tree come to many nodes without a job?
+//
+// First everything is looked at: the source, then each node, which says whether it is there,
+// allows it and has the room (push_preflight.h). Who doesn't is named and out. Those that are
+// left are the members of one stage with this node as its root. Where a member fails after all,
+// it is named and out as well, and the rest begin another round: so one bad disk costs a round,
+// not the push.
+#pragma once
+
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/base/slurm_asker.h"
+#include "stager/daemon/push/local_preflight.h"
+#include "stager/daemon/push/push_preflight.h"
+#include "stager/daemon/stage/stage.h"
+#include "stager/daemon/tree/plan.h"
+#include "transport/base/random_value.h"
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// What a push wants of the stages on this node.
+class PushStages {
+  public:
+    PushStages() = default;
+    PushStages(const PushStages&) = delete;
+    PushStages& operator=(const PushStages&) = delete;
+    virtual ~PushStages() = default;
+
+    virtual void push(const StageKey& key,
+                      const StagePlan& plan,
+                      Stage::OnVerdict on_verdict) = 0;
+    /// Null once it is over.
+    [[nodiscard]] virtual Stage* find(const StageKey& key) = 0;
+};
+
+class Push {
+  public:
+    using OnDone = std::function<void()>;
+
+    /// `on_done` comes once, from the loop, and may destroy this. Both references outlive it.
+    Push(Services& services, PushStages& stages, PushRequest request, OnDone on_done);
+    Push(const Push&) = delete;
+    Push& operator=(const Push&) = delete;
+    ~Push() = default;
+
+    void begin();
+    /// Ends it everywhere; on_done follows.
+    void cancel(const std::string& why);
+
+    [[nodiscard]] const StageKey& id() const { return request_.id; }
+    /// Where it is, and in the end what it came to.
+    [[nodiscard]] nlohmann::json report() const;
+
+  private:
+    enum class Phase : unsigned char { looking, asking, sending, over };
+    enum class NodeState : unsigned char { waiting, fit, done, failed };
+    struct Node {
+        std::string name;
+        std::string address;
+        NodeState state = NodeState::waiting;
+        std::string why;
+        bool differs = false;  ///< It was compared: what lies there is other content.
+    };
+
+    void resolve();
+    void on_resolved(const Result<SlurmAnswer>& answer);
+    void look_at_source();
+    void on_source(const Result<WorkerLook>& look);
+    void look_here();
+    void ask_others();
+    void on_answer(Node& node, const Result<ExaminedMessage>& answer);
+    void on_one_more();
+    void begin_round();
+    [[nodiscard]] StagePlan plan_of_round();
+    void on_verdict(const Verdict& verdict);
+    void on_failed_round(const Verdict& verdict, const Failures& failures);
+    void fail_rest(const std::string& why);
+    void finish();
+    [[nodiscard]] Node* node_called(const std::string& name);
+    [[nodiscard]] std::size_t count(NodeState state) const;
+
+    Services& services_;
+    PushStages& stages_;
+    PushRequest request_;
+    OnDone on_done_;
+    Phase phase_ = Phase::looking;
+    Instant began_;
+    std::optional<Instant> ended_;
+    std::string own_;                 ///< This node's name.
+    std::vector<Node> nodes_;         ///< That it is for, in their order.
+    std::optional<std::string> why_;  ///< Why nothing at all can be done.
+    WorkerLook source_;
+    PushToken token_ = random_value<PushToken>();
+    unsigned open_looks_ = 0;  ///< The canvass, the look at this node's own disk.
+    unsigned rounds_ = 0;
+    std::optional<StageKey> round_;
+    std::vector<std::string> members_;  ///< Of the round, by rank.
+
+    SlurmAsker asker_;
+    PushPreflight canvass_;
+    std::unique_ptr<LocalPreflight> source_look_;
+    std::unique_ptr<LocalPreflight> own_look_;
+    Alarm limit_;
+    Alarm pause_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stage

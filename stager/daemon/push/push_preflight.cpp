@@ -1,0 +1,109 @@
+#include "stager/daemon/push/push_preflight.h"
+
+#include "stager/daemon/base/loop.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// The link itself gives up first, with the better sentence.
+constexpr Duration kLinkFirst = std::chrono::seconds{3};
+
+}  // namespace
+
+void PushPreflight::ask(std::vector<Place> places,
+                        const ExamineMessage& question,
+                        OnAnswer on_answer,
+                        OnDone on_done) {
+    places_ = std::move(places);
+    question_ = encode(TreeMessage{question});
+    on_answer_ = std::move(on_answer);
+    on_done_ = std::move(on_done);
+    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            ask_more();
+        }
+    });
+}
+
+void PushPreflight::ask_more() {
+    while (next_ < places_.size() && talks_.size() < kAskedAtOnce) {
+        ask_one(next_++);
+    }
+    if (talks_.empty() && on_done_) {
+        std::exchange(on_done_, nullptr)();
+    }
+}
+
+void PushPreflight::ask_one(std::size_t index) {
+    const Place& place = places_[index];
+    const auto address = Address::parse(place.address, services_.config.port);
+    if (!address) {
+        on_answer_(index,
+                   place.address.empty()
+                       ? Error{Blame::node, "Slurm knows no such node, and it has no address"}
+                       : address.error());
+        return;
+    }
+    Talk& talk = talks_[index];
+    talk.silence = std::make_unique<Alarm>(services_.loop, [this, index] {
+        finish(index, Error{Blame::node, "its stagecastd fell silent; see its log"});
+    });
+    const Instant now = services_.loop.now();
+    talk.silence->set(now + services_.config.connect_timeout + kLinkFirst);
+    talk.link = std::make_unique<DrivenLink>(
+        services_.loop,
+        Link::connect(services_.links, services_.credentials, place.name, *address, now),
+        [this, index] { on_change(index); });
+    talk.link->send(question_);
+}
+
+void PushPreflight::on_change(std::size_t index) {
+    const auto talk = talks_.find(index);
+    if (talk == talks_.end()) {
+        return;
+    }
+    Link& link = talk->second.link->link();
+    // One change may stand for several frames, and for the end behind them.
+    while (const auto frame = link.receive()) {
+        const auto message = decode_tree_message(*frame);
+        if (!message) {
+            finish(index, message.error());
+            return;
+        }
+        if (const auto* examined = std::get_if<ExaminedMessage>(&*message)) {
+            finish(index, *examined);
+            return;
+        }
+        talk->second.silence->set(services_.loop.now() + services_.config.connect_timeout +
+                                  kLinkFirst);
+    }
+    if (link.state() == Link::State::closed) {
+        finish(
+            index,
+            link.error().value_or(Error{Blame::node, "its stagecastd hung up; see its log"}));
+    }
+}
+
+void PushPreflight::finish(std::size_t index, const Result<ExaminedMessage>& answer) {
+    const auto talk = talks_.find(index);
+    if (talk == talks_.end()) {
+        return;
+    }
+    // It lives a moment longer, as this may be its own callback, and must not speak again.
+    talk->second.silence->set(std::nullopt);
+    talk->second.link->set_on_change([] {});
+    services_.loop.defer([gone = std::make_shared<Talk>(std::move(talk->second))] {});
+    talks_.erase(talk);
+    on_answer_(index, answer);
+    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            ask_more();
+        }
+    });
+}
+
+}  // namespace stage

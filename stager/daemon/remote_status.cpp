@@ -1,0 +1,92 @@
+#include "stager/daemon/remote_status.h"
+
+#include "stager/daemon/base/loop.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+
+#include <utility>
+
+namespace stage {
+
+RemoteStatus::RemoteStatus(Services& services)
+    : services_{services}, asker_{services}, alarm_{services.loop, [this] {
+                                                        finish(std::nullopt);
+                                                    }} {
+}
+
+void RemoteStatus::ask(const ReportQuestion& question,
+                       const std::string& node,
+                       OnReport on_report) {
+    question_ = question;
+    on_report_ = std::move(on_report);
+    alarm_.set(services_.loop.now() + kFarReportMax);
+    const auto known = services_.addresses.find(node);
+    if (known != services_.addresses.end()) {
+        connect(node, known->second);
+        return;
+    }
+    asker_.ask(
+        ResolveQuestion{node},
+        [this](const Result<SlurmAnswer>& answer) {
+            const auto* nodes =
+                answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+            if (nodes == nullptr || nodes->size() != 1) {
+                finish(std::nullopt);
+            } else {
+                connect(nodes->front().name, nodes->front().address);
+            }
+        },
+        kFarReportMax);
+}
+
+void RemoteStatus::connect(const std::string& node, const std::string& host) {
+    const auto address = Address::parse(host, services_.config.port);
+    if (!address) {
+        alarm_.set(services_.loop.now());  // Later, from the loop.
+        return;
+    }
+    link_ = std::make_unique<DrivenLink>(
+        services_.loop,
+        Link::connect(
+            services_.links, services_.credentials, node, *address, services_.loop.now()),
+        [this] { on_change(); });
+    link_->send(encode(TreeMessage{question_}));
+}
+
+void RemoteStatus::on_change() {
+    const auto frame = link_->link().receive();
+    const auto message = frame ? decode_tree_message(*frame)
+                               : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
+    if (const auto* told = message ? std::get_if<ReportMessage>(&*message) : nullptr) {
+        finish(told->json);
+    } else if (frame || link_->link().state() == Link::State::closed) {
+        finish(std::nullopt);
+    }
+}
+
+void RemoteStatus::finish(std::optional<std::string> report) {
+    alarm_.set(std::nullopt);
+    link_.reset();  // So that its end, which is told apart from the answer, is told nobody.
+    if (const OnReport call = std::exchange(on_report_, nullptr)) {
+        call(std::move(report));
+    }
+}
+
+bool RemoteStatuses::ask(const ReportQuestion& question,
+                         const std::string& node,
+                         RemoteStatus::OnReport on_report) {
+    if (asked_.size() >= kFarReportsMax) {
+        return false;
+    }
+    const std::uint64_t id = ++last_;
+    asked_[id] = std::make_shared<RemoteStatus>(services_);
+    asked_[id]->ask(question, node, [this, id, on_report = std::move(on_report)](auto report) {
+        // Not from within its own callback.
+        services_.loop.defer([gone = std::move(asked_[id])] {});
+        asked_.erase(id);
+        on_report(std::move(report));
+    });
+    return true;
+}
+
+}  // namespace stage

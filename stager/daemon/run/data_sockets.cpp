@@ -1,0 +1,71 @@
+#include "stager/daemon/run/data_sockets.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+constexpr std::uint64_t kMaxBufferBytes = 1U << 30U;  // The kernel counts in ints.
+
+Result<std::vector<udp::Rail>> own_rails(const Config& config,
+                                         const udp::GroupFlows& flows,
+                                         const udp::Neighbours& neighbours) {
+    if (config.interfaces.empty()) {
+        return Error{Blame::node,
+                     "Interface is not set in stagecast.conf; name the network interface that "
+                     "multicast may use"};
+    }
+    std::vector<RailNames> entries = config.interfaces;
+    for (RailNames& entry : entries) {
+        std::ranges::transform(entry, entry.begin(), udp::interface_called);
+    }
+    auto rails =
+        udp::choose_rails(entries, udp::interfaces_here(flows.first.family(), neighbours));
+    if (rails && rails->size() > flows.rails) {
+        rails->resize(flows.rails);
+    }
+    return rails;
+}
+
+}  // namespace
+
+Result<DataSockets> open_data_sockets(const Config& config,
+                                      const udp::GroupFlows& flows,
+                                      const udp::Neighbours& neighbours,
+                                      bool is_source) {
+    const auto rails = own_rails(config, flows, neighbours);
+    if (!rails) {
+        return rails.error();
+    }
+    const udp::SocketOptions options{.interface = rails->front().name,
+                                     .ttl = static_cast<std::uint8_t>(config.ttl),
+                                     .dscp = static_cast<std::uint8_t>(config.dscp),
+                                     .buffer_bytes = static_cast<std::uint32_t>(
+                                         std::min(config.socket_buffer, kMaxBufferBytes)),
+                                     .force_buffer = true,
+                                     .is_holder = true};
+    const std::pair ports{config.data_port_range.first, config.data_port_range.last};
+    auto multicast = udp::open_flow_sockets(flows, *rails, options);
+    if (!multicast) {
+        return multicast.error();
+    }
+    auto unicast = udp::open_peer_socket(rails->front().address, ports, options);
+    if (!unicast) {
+        return unicast.error();
+    }
+    auto others = is_source ? udp::open_rail_sockets(*rails, ports, options)
+                            : Result<std::vector<UniqueFd>>{std::vector<UniqueFd>{}};
+    if (!others) {
+        return others.error();
+    }
+    DataSockets sockets;
+    sockets.flows = std::move(*multicast);
+    sockets.unicast = std::move(*unicast);
+    sockets.rails = std::move(*others);
+    for (const udp::Rail& rail : *rails) {
+        sockets.interfaces.push_back(rail.name);
+    }
+    return sockets;
+}
+
+}  // namespace stage

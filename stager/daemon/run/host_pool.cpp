@@ -1,0 +1,193 @@
+#include "stager/daemon/run/host_pool.h"
+
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/jobs/job_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// After one that could not start: munged is down, or the program is missing.
+constexpr Duration kRetryAfter = std::chrono::seconds{5};
+
+/// Directories of an earlier daemon's hosts, which died with it.
+void remove_leftovers(Children& children, int directory) {
+    for (const std::string& name : numbered_directories(directory)) {
+        const Result<Owner> owner = owner_of(directory, name);
+        if (!owner) {
+            continue;
+        }
+        const RemoveRequest what{.path = {name},
+                                 .user = {.uid = owner->uid, .gid = owner->gid, .name = {}}};
+        static_cast<void>(children.remove_tree(directory, what, [](const SpawnEvent&) {}).ok());
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostPool>> HostPool::open(
+    Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares) {
+    if (::mkdir(place.directory.c_str(), 0711) != 0 && errno != EEXIST) {
+        return Error::from_errno(Blame::node, "making " + place.directory);
+    }
+    UniqueFd directory{
+        ::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!directory) {
+        return Error::from_errno(Blame::node, "opening " + place.directory);
+    }
+    place.directory_fd = directory.get();
+    remove_leftovers(children, directory.get());
+    auto pool = std::make_unique<HostPool>(Token{}, loop, children, log, std::move(place));
+    pool->directory_ = std::move(directory);
+    pool->spares_ = spares;
+    // Numbers of an earlier daemon's hosts are not used again.
+    pool->number_ = static_cast<std::uint64_t>(loop.now().time_since_epoch().count());
+    pool->refill();
+    return pool;
+}
+
+HostPool::HostPool(
+    Token /*token*/, Loop& loop, Children& children, const Logger& log, HostPlace place)
+    : loop_{loop}, children_{children}, log_{log}, place_{std::move(place)} {
+}
+
+HostPool::~HostPool() {
+    loop_.cancel(retry_);
+    for (const Starting& one : starting_) {
+        loop_.cancel(one.timer);
+    }
+}
+
+void HostPool::take(OnHost on_host) {
+    waiting_.push_back(std::move(on_host));
+    loop_.defer([this] { serve(); });
+}
+
+void HostPool::serve() {
+    while (!waiting_.empty() && is_open_to_all_) {
+        const OnHost call = std::move(waiting_.front());
+        waiting_.pop_front();
+        call(Error{Blame::node, "a PMIx host can't be kept from this node's other users"});
+    }
+    while (!waiting_.empty() && !ready_.empty()) {
+        const OnHost call = std::move(waiting_.front());
+        waiting_.pop_front();
+        HostPointer host = std::move(ready_.front());
+        ready_.pop_front();
+        host->own(nullptr, nullptr);
+        call(std::move(host));
+    }
+    refill();
+}
+
+/// No gate, no PMIx: whoever waits learns it, and no spare is kept.
+void HostPool::give_up() {
+    if (!std::exchange(is_open_to_all_, true)) {
+        log_.warn(
+            "no PMIx on this node: its other users can't be kept from a listener; stages "
+            "exchange their cards over the daemons",
+            {{"remedy",
+              "allow user namespaces (sysctl user.max_user_namespaces), then restart "
+              "stagecastd"}});
+    }
+    loop_.defer([this] {  // Not from within a host's own callback.
+        for (const Starting& one : starting_) {
+            loop_.cancel(one.timer);
+        }
+        starting_.clear();
+        ready_.clear();
+        serve();
+    });
+}
+
+void HostPool::refill() {
+    if (is_open_to_all_) {
+        return;
+    }
+    // After a failure only for somebody who waits: the answer may be that it fails again.
+    const std::size_t wanted = waiting_.size() + (retry_ == 0 ? spares_ : 0);
+    for (std::size_t have = starting_.size() + ready_.size(); have < wanted; ++have) {
+        start_one();
+    }
+}
+
+void HostPool::start_one() {
+    auto host = PmixHost::start(loop_, children_, log_, place_, ++number_);
+    if (!host) {
+        on_failed(nullptr, host.error().sentence());
+        return;
+    }
+    PmixHost* const key = host->get();
+    key->own(
+        [this, key](const FromHost& message) {
+            const auto* ready = std::get_if<HostReady>(&message);
+            if (ready != nullptr && !ready->gated) {
+                give_up();
+            } else if (ready != nullptr) {
+                on_ready(key);
+            } else if (const auto* failed = std::get_if<HostFailed>(&message)) {
+                on_failed(key, failed->sentence);
+            }
+        },
+        [this, key](const std::string& why) { on_failed(key, why); });
+    const Loop::TimerId timer =
+        loop_.after(kHostReadyMax, [this, key] { on_failed(key, "it was not ready in time"); });
+    starting_.push_back({std::move(*host), timer});
+}
+
+HostPool::HostPointer HostPool::take_starting(PmixHost* host) {
+    const auto found = std::find_if(starting_.begin(), starting_.end(), [&](const auto& one) {
+        return one.host.get() == host;
+    });
+    if (found == starting_.end()) {
+        return nullptr;
+    }
+    loop_.cancel(found->timer);
+    HostPointer taken = std::move(found->host);
+    starting_.erase(found);
+    return taken;
+}
+
+void HostPool::on_ready(PmixHost* host) {
+    HostPointer taken = take_starting(host);
+    if (taken) {
+        ready_.push_back(std::move(taken));
+        serve();
+    }
+}
+
+/// One that never became ready, or a spare that died while it waited. Whoever waits learns why,
+/// rather than wait for what will fail again.
+void HostPool::on_failed(PmixHost* host, const std::string& why) {
+    HostPointer lost = host != nullptr ? take_starting(host) : nullptr;
+    const auto spare = std::find_if(
+        ready_.begin(), ready_.end(), [&](const auto& one) { return one.get() == host; });
+    if (spare != ready_.end()) {
+        lost = std::move(*spare);
+        ready_.erase(spare);
+    }
+    if (retry_ == 0) {
+        log_.warn("a PMIx host did not start; is munged running, and the program installed?",
+                  {{"why", why}, {"program", place_.program}});
+        retry_ = loop_.after(kRetryAfter, [this] {
+            retry_ = 0;
+            refill();
+        });
+    }
+    if (!waiting_.empty() && ready_.empty() && starting_.empty()) {
+        const OnHost call = std::move(waiting_.front());
+        waiting_.pop_front();
+        call(Error{Blame::node, "starting a PMIx host: " + why});
+    }
+    if (!waiting_.empty()) {
+        loop_.defer([this] { serve(); });
+    }
+}
+
+}  // namespace stage

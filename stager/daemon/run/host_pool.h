@@ -1,0 +1,66 @@
+// Where does a job find a PMIx host that is ready at once?
+//
+// A few are started before there is a job (SpareHosts), because a cold start costs 100 ms on
+// the path of every rank. One that is taken is replaced; one that can't start is tried again,
+// not too often. Where a host can't keep the node's other users from its listener there are
+// none at all, until the daemon starts anew: stages then exchange their cards over the daemons.
+#pragma once
+
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/run/pmix_host.h"
+#include "transport/base/log.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace stage {
+
+class HostPool {
+    struct Token {};  ///< Only open() and the like make one.
+
+  public:
+    using HostPointer = std::unique_ptr<PmixHost>;
+    using OnHost = std::function<void(Result<HostPointer>)>;
+
+    static Result<std::unique_ptr<HostPool>> open(
+        Loop& loop, Children& children, const Logger& log, HostPlace place, std::size_t spares);
+    HostPool(Token token, Loop& loop, Children& children, const Logger& log, HostPlace place);
+    HostPool(const HostPool&) = delete;
+    HostPool& operator=(const HostPool&) = delete;
+    ~HostPool();
+
+    /// A host that has said READY, later, from the loop; or why there is none.
+    void take(OnHost on_host);
+    /// False once a host has said that it can't be closed off here.
+    [[nodiscard]] bool can_serve() const { return !is_open_to_all_; }
+
+  private:
+    struct Starting {
+        HostPointer host;
+        Loop::TimerId timer = 0;
+    };
+
+    void refill();
+    void start_one();
+    void on_ready(PmixHost* host);
+    void on_failed(PmixHost* host, const std::string& why);
+    void give_up();
+    void serve();
+    [[nodiscard]] HostPointer take_starting(PmixHost* host);
+
+    Loop& loop_;
+    Children& children_;
+    const Logger& log_;
+    HostPlace place_;
+    UniqueFd directory_;
+    std::size_t spares_ = 0;
+    std::uint64_t number_ = 0;
+    std::vector<Starting> starting_;
+    std::deque<HostPointer> ready_;
+    std::deque<OnHost> waiting_;
+    Loop::TimerId retry_ = 0;
+    bool is_open_to_all_ = false;
+};
+
+}  // namespace stage

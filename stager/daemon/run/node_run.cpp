@@ -1,0 +1,452 @@
+#include "stager/daemon/run/node_run.h"
+
+#include "pmix/business_card.h"
+#include "stager/daemon/base/children.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/cache/node_cache.h"
+#include "stager/daemon/jobs/job_directory.h"
+#include "stager/daemon/jobs/job_roots.h"
+#include "stager/daemon/jobs/verdict_store.h"
+#include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/run/host_pool.h"
+#include "stager/daemon/run/worker_order.h"
+#include "stager/messages/untrusted_fd.h"
+#include "transport/base/log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// From ABORT until SIGKILL: the worker removes its temporary files.
+constexpr Duration kAbortMax = std::chrono::seconds{3};
+/// From RELEASE until SIGKILL.
+constexpr Duration kReleaseMax = std::chrono::seconds{10};
+/// A worker learns of its host's death from its socket, we from the spawner.
+constexpr Duration kHostNewsMax = std::chrono::milliseconds{500};
+
+}  // namespace
+
+NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
+    : services_{services},
+      owner_{owner},
+      order_{std::move(order)},
+      cache_link_{services.cache,
+                  order_.request.uid,
+                  [this](const ToWorker& told, int file) {
+                      watch_connect(true);
+                      if (worker_) {
+                          worker_->send(told, file);
+                      }
+                  }},
+      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
+      outcome_alarm_{services.loop, [this] { tell_outcome(); }} {
+}
+
+void NodeRun::begin(int root) {
+    make_directory(root);
+    if (!failed_) {
+        open_sockets();
+    }
+    if (failed_ || waits_for_port_) {
+        return;
+    }
+    if (order_.plan.cards_follow) {
+        start_worker({});
+    } else if (order_.request.uid == 0) {
+        fail(Blame::internal,
+             "the plan has root's workers meet by PMIx, whose host is a user's");
+    } else {
+        take_host();
+    }
+}
+
+void NodeRun::take_host() {
+    waits_for_host_ = true;
+    services_.hosts.take(
+        [this, alive = std::weak_ptr<bool>{alive_}](Result<HostPool::HostPointer> host) {
+            if (!alive.expired()) {
+                on_host(std::move(host));
+            }
+        });
+}
+
+void NodeRun::on_host(Result<HostPool::HostPointer> host) {
+    waits_for_host_ = false;
+    if (phase_ == Phase::over || failed_) {
+        tell_if_gone();
+        return;
+    }
+    if (order_.plan.cards_follow) {
+        return;  // Too late; this one goes again.
+    }
+    if (!host) {
+        owner_.on_wire_up_lost(host.error().sentence());
+        return;
+    }
+    host_ = std::move(*host);
+    host_->own([this](FromHost message) { on_host_message(std::move(message)); },
+               [this](const std::string& why) { replace_host(why); });
+    HostJob job;
+    job.uid = order_.request.uid;
+    job.gid = order_.request.gid;
+    job.name_space = "stagecast." + process_group_name(order_.request.key);
+    job.rank = order_.self;
+    for (const StagePlan::Node& node : order_.plan.nodes) {
+        job.nodes.push_back(node.name);
+    }
+    host_alarm_.set(services_.loop.now() + kHostEnvMax);
+    host_->send(job);
+}
+
+void NodeRun::on_host_message(FromHost message) {
+    if (auto* env = std::get_if<HostEnv>(&message)) {
+        if (phase_ == Phase::preparing) {
+            start_worker(std::move(env->variables));
+            waits_for_connect_ = true;
+            watch_connect(true);
+        }
+    } else if (std::holds_alternative<HostConnected>(message)) {
+        watch_connect(false);
+        waits_for_connect_ = false;
+    } else if (auto* fence = std::get_if<HostFenceUp>(&message)) {
+        part_left_ = true;
+        owner_.on_fence_part(fence->sequence, std::move(fence->data));
+    } else if (const auto* group = std::get_if<HostGroupUp>(&message)) {
+        part_left_ = true;
+        owner_.on_group_part(group->sequence);
+    } else if (std::holds_alternative<HostFinalized>(message)) {
+        phase_ = phase_ == Phase::wiring ? Phase::wired : phase_;
+        drop_host();
+    } else if (const auto* failed = std::get_if<HostFailed>(&message)) {
+        replace_host(failed->sentence);
+    }
+}
+
+/// Not while the worker waits for the node's cache, which may take as long as another reads.
+void NodeRun::watch_connect(bool is_due) {
+    if (waits_for_connect_) {
+        host_alarm_.set(is_due ? std::optional{services_.loop.now() + kHostConnectMax}
+                               : std::nullopt);
+    }
+}
+
+/// A wedged host is replaced: nobody knows yet where the second one is.
+void NodeRun::replace_host(const std::string& why) {
+    drop_host();
+    if (phase_ != Phase::preparing && phase_ != Phase::wiring) {
+        return;
+    }
+    ++services_.counters.hosts_replaced;
+    services_.log.warn("a PMIx host was lost; are strangers at its loopback port?",
+                       {{"job", order_.request.key.job_id},
+                        {"why", why},
+                        {"replaced_total", services_.counters.hosts_replaced}});
+    held_outcome_.reset();
+    outcome_alarm_.set(std::nullopt);
+    if (host_replaced_ || part_left_) {
+        owner_.on_wire_up_lost("its PMIx host was lost (" + why + ")");
+        return;
+    }
+    host_replaced_ = true;
+    restart_worker();
+}
+
+void NodeRun::go_direct() {
+    if (phase_ == Phase::over || outcome_seen_) {
+        return;
+    }
+    order_.plan.cards_follow = true;
+    part_left_ = false;
+    drop_host();
+    restart_worker();
+}
+
+/// The old one is gone before the new one comes: both would write the same temporary files.
+void NodeRun::restart_worker() {
+    held_outcome_.reset();
+    outcome_alarm_.set(std::nullopt);
+    if (worker_) {
+        if (!std::exchange(restarting_, true)) {
+            worker_->send(WorkerAbort{Blame::node, "the wire-up begins anew"});
+            worker_->kill_after(kAbortMax);
+        }
+        return;
+    }
+    restarting_ = false;
+    phase_ = Phase::preparing;
+    if (sockets_.flows.empty()) {
+        open_sockets();
+    }
+    if (failed_ || waits_for_port_) {
+        return;
+    }
+    if (order_.plan.cards_follow) {
+        start_worker({});
+    } else if (!waits_for_host_) {
+        take_host();
+    }
+}
+
+void NodeRun::drop_host() {
+    waits_for_connect_ = false;
+    host_alarm_.set(std::nullopt);
+    if (host_) {
+        // Not from within its own callback.
+        host_->own(nullptr, nullptr);
+        services_.loop.defer([host = std::shared_ptr<PmixHost>{std::move(host_)}] {});
+        host_.reset();
+    }
+    tell_if_gone();
+}
+
+void NodeRun::start_worker(std::vector<std::string> environment) {
+    const WorkerOrder order{
+        .program = worker_program(services_.config, order_.request, std::move(environment)),
+        .sockets = worker_sockets(sockets_),
+        .stage = process_group_name(order_.request.key),
+        .closer = services_.closers.of(order_.request.uid)};
+    auto worker = WorkerProcess::start(
+        services_.loop,
+        services_.children,
+        services_.counters,
+        services_.log,
+        order,
+        {.on_started = [this] { owner_.on_started(); },
+         .on_message =
+             [this](FromWorker message, UntrustedFd file) {
+                 if (std::holds_alternative<WorkerAsk>(message)) {
+                     watch_connect(false);  // The answer watches again.
+                 }
+                 cache_link_.on_message(message, std::move(file));
+                 on_worker_message(std::move(message));
+             },
+         .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
+    cache_link_.begin_anew();
+    sockets_.flows.clear();  // The worker alone listens.
+    sockets_.unicast.reset();
+    sockets_.rails.clear();
+    if (!worker) {
+        fail(Blame::node, worker.error().sentence());
+        return;
+    }
+    worker_ = std::move(*worker);
+    listens_ = false;
+    phase_ = Phase::wiring;
+    worker_->send(worker_setup(services_.config,
+                               order_,
+                               {.directory = directory_,
+                                .interfaces = sockets_.interfaces,
+                                .now = services_.loop.now()}));
+}
+
+void NodeRun::hold_outcome(WorkerOutcome outcome) {
+    if (restarting_ || outcome_seen_ || held_outcome_) {
+        return;
+    }
+    const bool may_be_host =
+        outcome.state == VerdictState::failed && phase_ == Phase::wiring && host_;
+    held_outcome_ = std::move(outcome);
+    if (may_be_host) {
+        outcome_alarm_.set(services_.loop.now() + kHostNewsMax);
+    } else {
+        tell_outcome();
+    }
+}
+
+void NodeRun::tell_outcome() {
+    if (held_outcome_ && !std::exchange(outcome_seen_, true)) {
+        WorkerOutcome outcome = std::move(*held_outcome_);
+        held_outcome_.reset();
+        statistics_ = outcome.statistics;
+        owner_.on_outcome(std::move(outcome));
+    }
+}
+
+void NodeRun::on_worker_ended(const std::string& why) {
+    drop_worker();
+    cache_link_.on_worker_ended();
+    if (restarting_ && phase_ != Phase::over) {
+        restart_worker();
+        return;
+    }
+    if (held_outcome_ && phase_ != Phase::over) {
+        return;  // It said why; a moment, and we know whether it was its host.
+    }
+    fail(Blame::node, "stagecast-worker ended before its work: " + why);
+    drop_host();
+}
+
+void NodeRun::on_worker_message(FromWorker message) {
+    if (const Status noted = outside_.on_message(message); !noted) {
+        fail(noted.error().blame(), noted.error().sentence());
+    }
+    if (const auto* progress = std::get_if<WorkerProgress>(&message)) {
+        progress_ = *progress;
+        if (!restarting_ && !std::exchange(listens_, true)) {
+            owner_.on_listening();
+        }
+    } else if (auto* card = std::get_if<WorkerCard>(&message)) {
+        if (order_.plan.cards_follow && !std::exchange(part_left_, true)) {
+            owner_.on_card(std::move(card->card));
+        }
+    } else if (auto* outcome = std::get_if<WorkerOutcome>(&message)) {
+        hold_outcome(std::move(*outcome));
+    } else if (auto* released = std::get_if<WorkerReleased>(&message)) {
+        statistics_ = std::move(released->statistics);
+    }
+}
+
+void NodeRun::fence_result(std::uint32_t sequence, std::vector<std::byte> bytes) {
+    if (host_) {
+        host_->send(HostFenceDown{sequence, std::move(bytes)});
+    }
+}
+
+void NodeRun::group_result(std::uint32_t sequence, std::uint64_t context_id) {
+    if (host_) {
+        host_->send(HostGroupDown{sequence, context_id});
+    }
+}
+
+void NodeRun::cards(std::vector<std::byte> table) {
+    if (worker_) {
+        worker_->send(WorkerCards{std::move(table)});
+    }
+}
+
+void NodeRun::all_listen() {
+    if (worker_ && !restarting_) {
+        worker_->send(WorkerListening{});
+    }
+}
+
+void NodeRun::abort(Blame blame, const std::string& sentence) {
+    phase_ = Phase::over;
+    if (worker_ && !std::exchange(aborted_, true)) {
+        worker_->send(WorkerAbort{blame, sentence});
+        worker_->kill_after(kAbortMax);
+    }
+    if (host_) {
+        host_->send(HostAbort{});  // Second: the worker is to know why PMIx fails.
+    }
+    if (!worker_) {
+        drop_host();
+    }
+}
+
+void NodeRun::release() {
+    if (phase_ == Phase::over) {
+        return;
+    }
+    phase_ = Phase::over;
+    if (worker_) {
+        worker_->send(WorkerRelease{});
+        worker_->kill_after(kReleaseMax);
+    } else {
+        drop_host();
+    }
+}
+
+void NodeRun::drop_worker() {
+    if (worker_) {
+        // Not from within its own callback.
+        services_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
+        worker_.reset();
+    }
+}
+
+void NodeRun::fail(Blame blame, const std::string& sentence) {
+    if (phase_ != Phase::over && !outcome_seen_ && !std::exchange(failed_, true)) {
+        owner_.on_run_failed(blame, sentence);
+    }
+}
+
+void NodeRun::tell_if_gone() {
+    if (phase_ != Phase::over || !is_gone() || std::exchange(told_gone_, true)) {
+        return;
+    }
+    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            owner_.on_gone();
+        }
+    });
+}
+
+void NodeRun::make_directory(int root) {
+    const StageKey& key = order_.request.key;
+    const Owner owner{order_.request.uid, order_.request.gid};
+    Status made = make_job_directory(root, key.job_id, owner);
+    if (made && key.step_id != kWholeJob) {
+        made = make_step_directory(root, key.job_id, key.step_id, owner);
+    }
+    made = made ? outside_.begin(root, order_.request) : made;
+    if (!made) {
+        fail(made.error().blame(), made.error().sentence());
+    }
+    directory_ = job_directory(services_.config, services_.verdicts, key.job_id);
+}
+
+bool NodeRun::awaits_others() const {
+    if (progress_.phase == WorkerPhase::wire_up) {
+        return part_left_;
+    }
+    return progress_.bytes_total > 0 && progress_.bytes >= progress_.bytes_total;
+}
+
+/// By NodeAddr, as Slurm has them.
+udp::Neighbours NodeRun::neighbours() const {
+    udp::Neighbours known;
+    for (std::size_t rank = 0; rank < order_.plan.nodes.size(); ++rank) {
+        const auto address = Address::parse(order_.plan.nodes[rank].address, 0);
+        if (address && rank == order_.self.index()) {
+            known.own = *address;
+        } else if (address) {
+            known.others.push_back(*address);
+        }
+    }
+    return known;
+}
+
+void NodeRun::open_sockets() {
+    const auto group = Address::parse(order_.plan.group_address, order_.plan.group_port);
+    if (!group) {
+        fail(Blame::internal, group.error().sentence());
+        return;
+    }
+    if (!services_.ports.taken().empty()) {  // Their programs may have ended.
+        services_.ports.hold(services_.config.data_port_range);
+    }
+    auto sockets = open_data_sockets(
+        services_.config,
+        {.first = *group, .flows = order_.plan.policies.flows, .rails = order_.plan.rails},
+        neighbours(),
+        order_.self == Rank{0});
+    if (!sockets && sockets.error().cause() == EADDRINUSE) {
+        waits_for_port_ = true;
+        services_.loop.defer(
+            [this, why = sockets.error().sentence(), alive = std::weak_ptr<bool>{alive_}] {
+                if (!alive.expired()) {
+                    owner_.on_port_taken(why);
+                }
+            });
+        return;
+    }
+    if (!sockets) {
+        fail(sockets.error().blame(), sockets.error().sentence());
+        return;
+    }
+    sockets_ = *std::move(sockets);
+}
+
+void NodeRun::move(std::uint16_t port) {
+    order_.plan.group_port = port;
+    waits_for_port_ = false;
+    sockets_ = {};
+    go_direct();
+}
+
+}  // namespace stage

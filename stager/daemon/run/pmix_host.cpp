@@ -1,0 +1,179 @@
+#include "stager/daemon/run/pmix_host.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+constexpr const char* kProgramName = "stagecast-pmix-host";
+
+/// Removes a host's directory, which belongs to whom the host became.
+void remove_directory(Children& children,
+                      int root,
+                      const std::string& name,
+                      std::uint32_t uid,
+                      std::uint32_t gid) {
+    const RemoveRequest what{.path = {name}, .user = {.uid = uid, .gid = gid, .name = {}}};
+    static_cast<void>(children.remove_tree(root, what, [](const SpawnEvent&) {}).ok());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PmixHost>> PmixHost::start(Loop& loop,
+                                                  Children& children,
+                                                  const Logger& log,
+                                                  const HostPlace& place,
+                                                  std::uint64_t number) {
+    auto host =
+        std::make_unique<PmixHost>(Token{}, loop, children, place, std::to_string(number));
+    if (::mkdirat(place.directory_fd, host->name_.c_str(), 0700) != 0) {
+        return Error::from_errno(Blame::node, "making " + place.directory + "/" + host->name_);
+    }
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
+        0) {
+        return Error::from_errno(Blame::node, "socketpair for the PMIx host");
+    }
+    host->socket_.reset(pair[0]);
+    const UniqueFd theirs{pair[1]};
+    auto output =
+        ChildOutput::open(loop, log, {.process = kProgramName, .stage = {}, .uid = 0});
+    if (!output) {
+        return output.error();
+    }
+    host->output_ = std::move(*output);
+    const ProgramRequest program{
+        .path = place.program,
+        .arguments = {kProgramName,
+                      "--tmpdir=" + place.directory + "/" + host->name_,
+                      "--psec=munge",
+                      "--spare=" + std::to_string(place.spare.uid) + ':' +
+                          std::to_string(place.spare.gid)},
+        .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LC_ALL=C"},
+        .user = std::nullopt,
+        .umask = 077,
+        .oom_score_adj = 500,
+        .group = {},
+        .has_output = true};
+    const auto id =
+        children.start(program,
+                       {theirs.get(), host->output_->child_end()},
+                       [self = host.get()](const auto& event) { self->on_event(event); });
+    if (!id) {
+        return id.error();
+    }
+    host->id_ = *id;
+    host->output_->handed_over();
+    const Status watched = loop.watch(
+        host->socket_.get(), EPOLLIN, [self = host.get()](auto) { self->on_readable(); });
+    if (!watched) {
+        return watched.error();
+    }
+    return host;
+}
+
+PmixHost::PmixHost(
+    Token /*token*/, Loop& loop, Children& children, const HostPlace& place, std::string name)
+    : loop_{loop}, children_{children}, place_{place}, name_{std::move(name)} {
+}
+
+PmixHost::~PmixHost() {
+    if (socket_) {
+        loop_.forget(socket_.get());
+    }
+    if (ended_ || id_ == 0) {
+        remove_directory(children_, place_.directory_fd, name_, uid_, gid_);
+        return;
+    }
+    // Its directory can only go after it has gone; the event outlives us.
+    children_.kill(pid_, SIGKILL);
+    children_.on_end(id_,
+                     [&children = children_,
+                      root = place_.directory_fd,
+                      name = name_,
+                      uid = uid_,
+                      gid = gid_](const SpawnEvent& event) {
+                         if (event.kind == SpawnEvent::Kind::started) {
+                             children.kill(event.pid, SIGKILL);
+                         } else {
+                             remove_directory(children, root, name, uid, gid);
+                         }
+                     });
+}
+
+void PmixHost::own(OnMessage on_message, OnLost on_lost) {
+    on_message_ = std::move(on_message);
+    on_lost_ = std::move(on_lost);
+}
+
+void PmixHost::send(const ToHost& message) {
+    if (const auto* job = std::get_if<HostJob>(&message)) {
+        uid_ = job->uid;
+        gid_ = job->gid;
+        if (::fchownat(place_.directory_fd, name_.c_str(), uid_, gid_, AT_SYMLINK_NOFOLLOW) !=
+            0) {
+            lose(Error::from_errno(Blame::node, "giving a PMIx host's directory to its user")
+                     .sentence());
+            return;
+        }
+        output_->belongs_to({.process = kProgramName, .stage = job->name_space, .uid = uid_});
+    }
+    const Status sent = send_host_message(socket_.get(), encode_to_host(message));
+    if (!sent) {
+        lose(sent.error().sentence());
+    }
+}
+
+void PmixHost::on_readable() {
+    auto received = receive_from_host(socket_.get());
+    if (!received) {
+        lose(received.error().sentence());
+        return;
+    }
+    if (received->kind == HostReceived::Kind::closed) {
+        loop_.forget(socket_.get());  // Its end is told by the spawner.
+        return;
+    }
+    if (received->kind == HostReceived::Kind::nothing_yet) {
+        return;
+    }
+    auto message = decode_from_host(received->message);
+    if (!message) {
+        lose(message.error().sentence());
+    } else if (on_message_) {
+        const OnMessage call = on_message_;
+        call(std::move(*message));
+    }
+}
+
+void PmixHost::on_event(const SpawnEvent& event) {
+    if (event.kind == SpawnEvent::Kind::started) {
+        pid_ = event.pid;
+        return;
+    }
+    ended_ = true;
+    output_->finish();
+    lose(event.kind == SpawnEvent::Kind::failed ? event.sentence : event.status_text());
+}
+
+/// Told later: whoever sends to us must not lose us under their feet.
+void PmixHost::lose(const std::string& why) {
+    if (lost_) {
+        return;
+    }
+    lost_ = true;
+    loop_.forget(socket_.get());
+    loop_.defer([call = on_lost_, why, alive = std::weak_ptr<bool>{alive_}] {
+        if (call && !alive.expired()) {
+            call(why);
+        }
+    });
+}
+
+}  // namespace stage

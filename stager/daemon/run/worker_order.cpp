@@ -1,0 +1,99 @@
+#include "stager/daemon/run/worker_order.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// Better a worker than slurmd.
+constexpr int kWorkerOomScore = 600;
+constexpr std::chrono::milliseconds kShortest{1};
+
+std::chrono::milliseconds in_ms(Duration duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
+}
+
+}  // namespace
+
+std::string process_group_name(const StageKey& key) {
+    const std::string step =
+        key.step_id == kWholeJob ? std::string{"job"} : std::to_string(key.step_id);
+    return std::to_string(key.job_id) + "." + step + "." + std::to_string(key.restart);
+}
+
+WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunPlace& place) {
+    const StagePlan& plan = order.plan;
+    WorkerSetup setup;
+    setup.key = order.request.key;
+    setup.rank = order.self;
+    setup.source = Rank{0};
+    for (const StagePlan::Node& node : plan.nodes) {
+        setup.nodes.push_back(node.name);
+    }
+    setup.specs = order.request.specs;
+    setup.work_dir = order.request.work_dir;
+    setup.stage_dir = place.directory;
+    setup.dest_subdir =
+        setup.key.step_id == kWholeJob ? "" : "step." + std::to_string(setup.key.step_id);
+    setup.dest_roots = plan.is_push() ? config.push_roots : config.dest_roots;
+    setup.max_bytes = config.max_bytes;
+    setup.session = plan.session;
+    setup.group_key = plan.group_key;
+    setup.group_address = plan.group_address;
+    setup.group_port = plan.group_port;
+    setup.group_rails = plan.rails;
+    setup.interfaces = place.interfaces;
+    setup.protection = plan.protection;
+    setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
+    setup.rate_told = plan.rate_told;
+    setup.may_compress = config.compress == Compress::automatic;
+    setup.policies = plan.policies;
+    setup.transport = config.transport == Transport::udp ? "udp" : "auto";
+    setup.stage_timeout = std::max(in_ms(order.deadline - place.now), kShortest);
+    setup.stall_timeout = in_ms(config.stall_timeout);
+    setup.connect_timeout = in_ms(config.stage_timeout);
+    setup.linger = in_ms(config.stall_timeout);
+    setup.array_job_id = plan.array_job_id;
+    setup.array_task_id = plan.array_task_id;
+    setup.cards_follow = plan.cards_follow;
+    setup.keeps_owners = !plan.is_push() || config.push_set_id;
+    setup.may_cache = config.cache_size > 0 && !plan.is_push();
+    if (plan.is_root_spared && order.self == setup.source) {
+        setup.purpose = WorkerPurpose::lend;
+    }
+    return setup;
+}
+
+std::vector<int> worker_sockets(const DataSockets& sockets) {
+    static_assert(kWorkerUnicastFd == kWorkerGroupFd + 1 &&
+                  kWorkerFlowsFd == kWorkerUnicastFd + 1);
+    std::vector<int> numbers;
+    for (const UniqueFd& flow : sockets.flows) {
+        numbers.push_back(flow.get());
+        if (numbers.size() == 1) {
+            numbers.push_back(sockets.unicast.get());
+        }
+    }
+    for (const UniqueFd& rail : sockets.rails) {
+        numbers.push_back(rail.get());
+    }
+    return numbers;
+}
+
+ProgramRequest worker_program(const Config& config,
+                              const StageRequest& request,
+                              std::vector<std::string> environment) {
+    environment.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
+    environment.emplace_back("HOME=/");  // PMIx' client dies without one.
+    environment.emplace_back("LC_ALL=C");
+    environment.emplace_back("STAGECAST_CONTROL_FD=" + std::to_string(kWorkerControlFd));
+    return {.path = config.libexec_dir + "/stagecast-worker",
+            .arguments = {"stagecast-worker"},
+            .environment = std::move(environment),
+            .user = UserIdentity{request.uid, request.gid, {}},
+            .umask = 022,
+            .oom_score_adj = kWorkerOomScore,
+            .group = "stage-" + process_group_name(request.key)};
+}
+
+}  // namespace stage

@@ -1,0 +1,211 @@
+#include "stager/daemon/run/worker_process.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+/// From hanging up to its end.
+constexpr Duration kLeaveMax = std::chrono::seconds{2};
+/// Messages that are taken per call: a worker that talks without end leaves the loop time for
+/// others.
+constexpr int kMessagesAtOnce = 64;
+/// The same, of long messages.
+constexpr std::size_t kBytesAtOnce = 4U << 20U;
+/// What a worker may say beside its questions to the cache: PROGRESS twice a
+/// second. One that says more is no worker of ours, and is killed.
+constexpr int kMessagesMax = 20'000;
+constexpr int kMessagesASecond = 100;
+/// More than its socket holds.
+constexpr int kLastWordsMax = 4096;
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
+                                                            Children& children,
+                                                            Counters& counters,
+                                                            const Logger& log,
+                                                            const WorkerOrder& order,
+                                                            Events events) {
+    if (order.closer->is_full()) {
+        return Error{Blame::user,
+                     "files that earlier jobs' processes handed over can't be closed"}
+            .remedy("end the file system (FUSE) on which they lie");
+    }
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
+        0) {
+        return Error::from_errno(Blame::node, "socketpair for the worker");
+    }
+    auto worker = std::make_unique<WorkerProcess>(
+        Around{loop, children, counters}, order.closer, std::move(events));
+    worker->socket_.reset(pair[0]);
+    const UniqueFd theirs{pair[1]};
+    std::vector<int> sockets{theirs.get()};
+    sockets.insert(sockets.end(), order.sockets.begin(), order.sockets.end());
+    auto output = ChildOutput::open(loop,
+                                    log,
+                                    {.process = "stagecast-worker",
+                                     .stage = order.stage,
+                                     .uid = order.program.user ? order.program.user->uid : 0});
+    if (!output) {
+        return output.error();
+    }
+    worker->output_ = std::move(*output);
+    sockets.push_back(worker->output_->child_end());
+    ProgramRequest program = order.program;
+    program.has_output = true;
+    const auto id =
+        children.start(program, sockets, [self = worker.get()](const SpawnEvent& event) {
+            self->on_event(event);
+        });
+    if (!id) {
+        return id.error();
+    }
+    worker->id_ = *id;
+    worker->output_->handed_over();
+    const Status watched = loop.watch(
+        worker->socket_.get(), EPOLLIN, [self = worker.get()](auto) { self->on_readable(); });
+    if (!watched) {
+        return watched.error();
+    }
+    return worker;
+}
+
+WorkerProcess::WorkerProcess(Around around, CloserPtr closer, Events events)
+    : loop_{around.loop},
+      children_{around.children},
+      events_{std::move(events)},
+      closer_{std::move(closer)},
+      messages_left_{kMessagesMax},
+      messages_since_{around.loop.now()},
+      kill_alarm_{around.loop, [this, &counters = around.counters] {
+                      ++counters.workers_killed;
+                      kill();
+                  }} {
+}
+
+WorkerProcess::~WorkerProcess() {
+    hang_up();
+    if (ended_ || id_ == 0) {
+        return;
+    }
+    children_.kill(pid_, SIGKILL);
+    children_.on_end(id_, [&children = children_](const SpawnEvent& event) {
+        if (event.kind == SpawnEvent::Kind::started) {
+            children.kill(event.pid, SIGKILL);
+        }
+    });
+}
+
+void WorkerProcess::send(const ToWorker& message, int file) {
+    if (!socket_) {
+        return;
+    }
+    const Status sent = send_to_peer(socket_.get(), encode_to_worker(message), file);
+    if (!sent && sent.error().cause() != EPIPE) {  // Of a dead one the spawner tells.
+        kill();
+    }
+}
+
+void WorkerProcess::kill_after(Duration patience) {
+    kill_alarm_.set(loop_.now() + patience);
+}
+
+void WorkerProcess::kill() {
+    doomed_ = true;
+    children_.kill(pid_, SIGKILL);
+}
+
+void WorkerProcess::on_event(const SpawnEvent& event) {
+    if (event.kind == SpawnEvent::Kind::started) {
+        pid_ = event.pid;
+        if (doomed_) {
+            kill();
+        }
+        const auto call = events_.on_started;
+        call();
+        return;
+    }
+    ended_ = true;
+    output_->finish();
+    const std::weak_ptr<bool> alive{alive_};
+    take_messages(kLastWordsMax);
+    if (!alive.expired()) {
+        kill_alarm_.set(std::nullopt);
+    }
+    if (!alive.expired()) {
+        const auto call = events_.on_ended;
+        call(event.kind == SpawnEvent::Kind::failed ? "it could not start: " + event.sentence
+                                                    : event.status_text());
+    }
+}
+
+bool WorkerProcess::may_bring_file(const FromWorker& message) {
+    const bool is_file = std::holds_alternative<WorkerKeep>(message) ||
+                         std::holds_alternative<WorkerBegun>(message);
+    return is_file && ++files_ <= kMaxKept + kMaxTreesKept + kMaxBegun && !closer_->is_full();
+}
+
+/// One outcome, and messages at a rate that a worker keeps; else it would have the daemon's
+/// thread.
+bool WorkerProcess::may_say(const FromWorker& message) {
+    if (std::holds_alternative<WorkerOutcome>(message) && ++outcomes_ > 1) {
+        return false;
+    }
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - messages_since_);
+    if (seconds.count() > 0) {
+        messages_since_ += seconds;
+        messages_left_ = static_cast<int>(std::min<std::int64_t>(
+            kMessagesMax, messages_left_ + seconds.count() * kMessagesASecond));
+    }
+    return --messages_left_ >= 0;
+}
+
+/// What it sent and nobody read goes with the socket, descriptors of the user's included.
+void WorkerProcess::hang_up() {
+    if (socket_) {
+        loop_.forget(socket_.get());
+        // The worker hears of it at once, even if the user's other descriptors hang.
+        static_cast<void>(::shutdown(socket_.get(), SHUT_RDWR));
+        closer_->close(std::move(socket_));
+    }
+}
+
+void WorkerProcess::on_readable() {
+    take_messages(kMessagesAtOnce);
+}
+
+void WorkerProcess::take_messages(int most) {
+    const std::weak_ptr<bool> alive{alive_};
+    std::size_t bytes = 0;
+    for (int taken = 0;
+         taken < most && (ended_ || bytes < kBytesAtOnce) && !alive.expired() && socket_;
+         ++taken) {
+        auto received = receive_from_peer(socket_.get(), kMaxFromWorker, closer_);
+        if (received && received->kind == PeerMessage::Kind::nothing_yet) {
+            return;
+        }
+        const bool is_closed = received && received->kind == PeerMessage::Kind::closed;
+        auto message = received && !is_closed ? decode_from_worker(received->message)
+                                              : Result<FromWorker>{Error{Blame::internal, ""}};
+        const bool is_sound =
+            message && (!received->file || may_bring_file(*message)) && may_say(*message);
+        if (!is_sound) {
+            hang_up();
+            kill_after(is_closed ? kLeaveMax : Duration{0});
+            return;
+        }
+        bytes += received->message.size();
+        const auto call = events_.on_message;
+        call(std::move(*message), std::move(received->file));
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,103 @@
+#include "stager/daemon/stage/job_watch.h"
+
+#include "stager/daemon/base/loop.h"
+#include "transport/base/random_value.h"
+
+#include <algorithm>
+
+namespace stage {
+
+std::optional<std::string> reason_to_stop(const StageKey& key, const SlurmJob& job) {
+    switch (job.state) {
+        case SlurmJobState::absent:
+            return "Slurm knows no such job any more";
+        case SlurmJobState::ended:
+        case SlurmJobState::completing:
+            return "the job is not running any more (" + job.word + ")";
+        case SlurmJobState::suspended:  // It goes on where it was, once it is resumed.
+        case SlurmJobState::alive:
+            break;
+    }
+    if (job.restart_count != key.restart) {
+        return "the job was requeued";
+    }
+    return std::nullopt;
+}
+
+JobWatch::JobWatch(Services& services, StageKey key, OnOver on_over)
+    : services_{services},
+      key_{key},
+      on_over_{std::move(on_over)},
+      asker_{services},
+      alarm_{services.loop, [this] { ask(); }} {
+}
+
+void JobWatch::look_once(Duration pause) {
+    stopped_ = false;
+    repeats_ = false;
+    alarm_.set(services_.loop.now() + pause);
+}
+
+void JobWatch::start(const std::optional<SlurmJob>& known) {
+    stopped_ = false;
+    repeats_ = true;
+    set_alarm(std::min(kFirstLook, services_.config.watch_interval));
+    if (known) {
+        consider(*known);
+    }
+}
+
+void JobWatch::set_alarm(Duration pause) {
+    const auto draw = random_value<std::uint32_t>();
+    const std::int64_t most = pause.count() / 5;
+    const Duration more{most == 0 ? 0 : static_cast<std::int64_t>(draw) % most};
+    alarm_.set(services_.loop.now() + pause + more);
+}
+
+void JobWatch::stop() {
+    stopped_ = true;
+    alarm_.set(std::nullopt);
+}
+
+/// The first answer tells which life of the job this is; from then on its state will do: it
+/// can't begin another life while this node's prolog, or a step here, has not ended.
+void JobWatch::ask() {
+    const SlurmQuestion question = seen_ ? SlurmQuestion{JobsQuestion{{key_.job_id}}}
+                                         : SlurmQuestion{JobStateQuestion{key_.job_id}};
+    asker_.ask(question, [this](const Result<SlurmAnswer>& answer) { on_answer(answer); });
+}
+
+void JobWatch::on_answer(const Result<SlurmAnswer>& answer) {
+    if (stopped_) {
+        return;
+    }
+    if (repeats_) {
+        set_alarm(services_.config.watch_interval);
+    }
+    if (const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr) {
+        consider(*job);
+        return;
+    }
+    const auto* jobs = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
+    if (jobs != nullptr && jobs->size() == 1) {
+        SlurmJob job = jobs->front();
+        job.restart_count = key_.restart;
+        consider(job);
+    }
+}
+
+void JobWatch::consider(const SlurmJob& job) {
+    // An srun from outside of the job does not know which life of it this is.
+    if (!seen_ && key_.step_id != kWholeJob) {
+        key_.restart = job.restart_count;
+    }
+    // One that Slurm has never known is srun -Z's: nobody can take it away.
+    seen_ = seen_ || job.state != SlurmJobState::absent;
+    const auto why = seen_ ? reason_to_stop(key_, job) : std::nullopt;
+    if (why) {
+        stop();
+        on_over_(*why);
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,215 @@
+#include "stager/daemon/stage/planner.h"
+
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/run/host_pool.h"
+#include "stager/slurm/host_list.h"
+#include "stager/spec/name_pattern.h"
+#include "stager/spec/spec_list.h"
+#include "transport/base/random_value.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+namespace stage {
+namespace {
+
+// The worker and the plan's other readers count as Config does
+// (stager/messages/worker_setup.h).
+static_assert(static_cast<int>(Protection::none) == 0 &&
+              static_cast<int>(Protection::auth) == 1 &&
+              static_cast<int>(Protection::encrypt) == 2);
+
+/// Slurm's answer, where what it said before would do.
+constexpr Duration kPatienceIfKnown = std::chrono::seconds{2};
+
+std::string dotted(GroupAddress address) {
+    std::string text;
+    for (unsigned shift = 32; shift > 0; shift -= 8) {
+        text += (text.empty() ? "" : ".") + std::to_string((address >> (shift - 8)) & 0xffU);
+    }
+    return text;
+}
+
+/// What only slurmctld knows (slurmd tells no prolog of arrays): whether some name may want it.
+/// The names in a list are not known yet.
+bool may_name_array(std::string_view specs) {
+    const auto parsed = parse_serialized(specs);
+    return parsed && std::ranges::any_of(*parsed, [](const StageSpec& spec) {
+               return spec.is_list || has_array_pattern(spec.source) ||
+                      has_array_pattern(spec.destination);
+           });
+}
+
+}  // namespace
+
+std::optional<std::uint16_t> draw_port(const Services& services,
+                                       const StagePlan& plan,
+                                       const DataPorts::Ports& excluded) {
+    return services.ports.draw(services.config.data_port_range,
+                               plan.policies.flows,
+                               random_value<std::uint32_t>(),
+                               excluded);
+}
+
+StagePlan draw_plan(const Services& services, const StageRequest& request) {
+    const Config& config = services.config;
+    StagePlan plan;
+    plan.session = random_value<std::array<std::byte, 16>>();
+    plan.group_key = random_value<std::array<std::byte, 32>>();
+    plan.digest = digest_of(request);
+    plan.width = static_cast<std::uint16_t>(config.tree_width);
+    plan.context_base = random_value<std::uint64_t>();
+    const auto draw = random_value<std::uint64_t>();
+    const std::size_t rails = config.most_rails();
+    const std::size_t flows = std::max<std::size_t>(config.flows, rails);
+    plan.rails = static_cast<std::uint8_t>(rails);
+    plan.group_address = dotted(config.group_at(draw % config.group_count(rails), rails));
+    plan.protection = static_cast<std::uint8_t>(config.protection);
+    plan.rate_max = config.rate_max * 8;
+    plan.rate_told = !config.rate_search;
+    plan.policies = {.rate_control = config.rate_control,
+                     .repair_peers = config.repair_peers,
+                     .readiness = config.readiness,
+                     .flows = static_cast<std::uint8_t>(flows),
+                     .group_leave = config.group_leave};
+    // Where none is free here the node says so when it opens its sockets.
+    plan.group_port = draw_port(services, plan, {}).value_or(config.data_port_range.first);
+    return plan;
+}
+
+std::optional<Error> objection_to_nodes(const std::vector<std::string>& names,
+                                        const SlurmJob& job) {
+    if (job.state == SlurmJobState::absent) {
+        return Error{Blame::user, "Slurm knows no such job"};
+    }
+    const auto nodes = expand_host_list(job.node_list);
+    if (!nodes) {
+        return Error{Blame::node, "slurmctld does not tell the job's nodes"};
+    }
+    const std::unordered_set<std::string> all{nodes->begin(), nodes->end()};
+    for (const std::string& name : names) {
+        if (!all.contains(name)) {
+            return Error{Blame::user,
+                         "the step's node list names " + name +
+                             ", which is not a node of the job (" + job.node_list +
+                             "); don't set SLURM_STEP_NODELIST"};
+        }
+    }
+    return std::nullopt;
+}
+
+void Planner::make(const StageRequest& request,
+                   std::vector<std::string> names,
+                   OnPlan on_plan) {
+    request_ = request;
+    names_ = std::move(names);
+    on_plan_ = std::move(on_plan);
+    // A step on this node alone makes no other daemon work, so its list need not be believed.
+    const bool is_believed =
+        names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late);
+    if (is_believed && !may_name_array(request_.specs)) {
+        find_addresses();
+        return;
+    }
+    asker_.ask(JobStateQuestion{request_.key.job_id},
+               [this](const Result<SlurmAnswer>& answer) { on_job(answer); });
+}
+
+void Planner::on_job(const Result<SlurmAnswer>& answer) {
+    const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+    if (job == nullptr) {
+        on_plan_(
+            (answer ? Error{Blame::internal, "another answer than asked for"} : answer.error())
+                .within("asking Slurm for the nodes and the array of the job"));
+        return;
+    }
+    job_ = *job;
+    const bool is_slurmds =
+        names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late);
+    if (auto objection = !is_slurmds ? objection_to_nodes(names_, *job) : std::nullopt) {
+        on_plan_(*std::move(objection));
+        return;
+    }
+    find_addresses();
+}
+
+/// Those that Slurm has to be asked for.
+std::vector<std::string> Planner::unknown() const {
+    const Instant now = services_.loop.now();
+    std::vector<std::string> unknown;
+    for (const std::string& name : names_) {
+        const auto asked = services_.addressed.find(name);
+        if (asked == services_.addressed.end() || asked->second + kAddressAge < now) {
+            unknown.push_back(name);
+        }
+    }
+    return unknown;
+}
+
+/// Of whatever age.
+bool Planner::has_all() const {
+    return std::ranges::all_of(
+        names_, [&](const std::string& name) { return services_.addresses.contains(name); });
+}
+
+/// A node that is alone needs nobody's address.
+void Planner::find_addresses() {
+    const auto missing = names_.size() == 1 ? std::vector<std::string>{} : unknown();
+    if (missing.empty()) {
+        services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+            if (!alive.expired()) {
+                on_plan_(complete());
+            }
+        });
+        return;
+    }
+    std::string list;
+    for (const std::string& name : missing) {
+        list += (list.empty() ? "" : ",") + name;
+    }
+    // Both are good; a long list of names might not fit.
+    const bool is_short = list.size() < request_.node_list.size() || missing.size() == 1;
+    asker_.ask(
+        ResolveQuestion{is_short ? list : request_.node_list},
+        [this](const Result<SlurmAnswer>& answer) { on_addresses(answer); },
+        has_all() ? kPatienceIfKnown : kSlurmAnswerMax);
+}
+
+void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
+    const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    if (nodes == nullptr && !has_all()) {
+        on_plan_(
+            (answer ? Error{Blame::internal, "another answer than asked for"} : answer.error())
+                .within("looking up the nodes' addresses"));
+        return;
+    }
+    for (const SlurmNode& node : nodes != nullptr ? *nodes : std::vector<SlurmNode>{}) {
+        services_.addresses[node.name] = node.address;
+        services_.addressed[node.name] = services_.loop.now();
+    }
+    on_plan_(complete());
+}
+
+Result<StagePlan> Planner::complete() const {
+    StagePlan plan = draw_plan(services_, request_);
+    if (job_) {
+        plan.array_job_id = job_->array_job_id;
+        plan.array_task_id = job_->array_task_id;
+    }
+    // Who is alone needs no cards at all, and no PMIx host that would wait for it. A host never
+    // serves root. What this node's hosts can't do those of the others hardly can.
+    plan.cards_follow = names_.size() == 1 || names_.size() >= kCardsFollowFrom ||
+                        request_.uid == 0 || !services_.hosts.can_serve();
+    for (const std::string& name : names_) {
+        const auto found = services_.addresses.find(name);
+        if (names_.size() > 1 && found == services_.addresses.end()) {
+            return Error{Blame::internal, "Slurm counts other nodes in " + request_.node_list};
+        }
+        plan.nodes.push_back({name, names_.size() > 1 ? found->second : std::string{}});
+    }
+    return plan;
+}
+
+}  // namespace stage

@@ -1,0 +1,369 @@
+#include "stager/daemon/stage/registry.h"
+
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/jobs/local_steps.h"
+#include "stager/daemon/jobs/verdict_store.h"
+#include "stager/daemon/stage/push_permits.h"
+#include "stager/daemon/stage/push_rules.h"
+#include "stager/link/link.h"
+#include "transport/base/log.h"
+#include "transport/os/installation.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+/// For a last word to leave.
+constexpr Duration kLastWordMax = std::chrono::seconds{5};
+constexpr const char* kTooManyHeld =
+    "too many stages are held that no plugin has announced here; is stagecast.so in "
+    "plugstack.conf there, and can it be loaded?";
+
+/// Their links speak one version, and yet.
+std::string unreadable_plan(const std::string& node) {
+    return "stagecastd here, version " + std::string{version()} +
+           ", can't read the plan of that of node " + node +
+           ", so they are of different releases; install the same release of stagecast on both";
+}
+
+bool covers(std::uint32_t asked_step, std::uint32_t step) {
+    return asked_step == kWholeJob || asked_step == step;
+}
+
+}  // namespace
+
+Registry::Registry(Services& services)
+    : services_{services},
+      roots_{services.config, services.verdicts},
+      cleaner_{services, roots_},
+      endings_{services,
+               cleaner_,
+               [this](std::uint32_t job_id, std::uint32_t step_id) {
+                   return has_process(job_id, step_id);
+               },
+               [this](std::uint32_t job_id) { return is_here(job_id); }},
+      sweep_{services,
+             [this] { return roots_.current(); },
+             [this](std::uint32_t job_id) { return is_here(job_id); },
+             [] { return jobs_with_steps(); },
+             [this](std::uint32_t job_id) { endings_.begin(job_id, kWholeJob, [] {}); }} {
+}
+
+// ---- requests
+
+void Registry::on_request(const Request& request, Answer answer) {
+    if (const auto* staging = std::get_if<StageRequest>(&request)) {
+        on_stage(*staging, std::move(answer));
+    } else if (const auto* query = std::get_if<QueryRequest>(&request)) {
+        on_query(query->key, answer);
+    } else if (const auto* end = std::get_if<EndRequest>(&request)) {
+        on_end(*end, std::move(answer));
+    } else {
+        answer(Pong{.version = version()});
+    }
+}
+
+void Registry::on_stage(const StageRequest& request, Answer answer) {
+    if (services_.config.node_name.empty()) {
+        services_.links.node_name = request.node_name;
+    }
+    const auto [job_id, step_id, restart] = request.key;
+    if (endings_.is_in_the_way(job_id, step_id)) {
+        services_.log.info("a stage waits until the files of the job's last run are removed",
+                           {{"job", job_id}, {"restart", restart}});
+        endings_.when_clear(
+            job_id, step_id, [this, request, answer] { on_stage(request, answer); });
+        return;
+    }
+    // Known from before this daemon, or settled and dropped: it is not staged again.
+    if (stages_.count(request.key) == 0) {
+        claim(request.key);
+        const auto known = services_.verdicts.load(request.key);
+        if (known) {
+            answer(*known);
+            return;
+        }
+    }
+    stage_of(request.key).announce(request, [call = std::move(answer)](const Verdict& verdict) {
+        call(verdict);
+    });
+}
+
+/// The plugin has come later than the verdict: from now on it is kept until the job's end.
+void Registry::claim(const StageKey& key) {
+    const auto* entry = unclaimed_.find(key, services_.loop.now());
+    if (entry == nullptr) {
+        return;
+    }
+    if (!services_.verdicts.save(key, entry->verdict, entry->culprit)) {
+        services_.log.warn("a verdict can't be stored; is RunDir full?", {{"job", key.job_id}});
+    }
+    unclaimed_.remove(key);
+}
+
+/// Of a stage that is over: as it was stored, or as other daemons drew it.
+std::optional<Verdict> Registry::stored_verdict(const StageKey& key) const {
+    auto stored = services_.verdicts.load(key);
+    if (!stored) {
+        const auto* entry = unclaimed_.find(key, services_.loop.now());
+        stored = entry != nullptr ? std::optional{entry->verdict} : std::nullopt;
+    }
+    return stored;
+}
+
+/// The newest life of this job or step that is live or has a verdict; `asked` if none is.
+StageKey Registry::latest(const StageKey& asked) const {
+    StageKey newest{.job_id = asked.job_id, .step_id = asked.step_id, .restart = 0};
+    const auto consider = [&newest](const StageKey& key) {
+        if (key.job_id == newest.job_id && key.step_id == newest.step_id) {
+            newest.restart = std::max(newest.restart, key.restart);
+        }
+    };
+    for (const auto& [key, stage] : stages_) {
+        consider(key);
+    }
+    for (const StageKey& key : services_.verdicts.all()) {
+        consider(key);
+    }
+    for (const auto& entry : unclaimed_.all()) {
+        consider(entry.key);
+    }
+    return newest;
+}
+
+void Registry::on_query(const StageKey& asked, const Answer& answer) {
+    const StageKey key = asked.restart == kLatestLife ? latest(asked) : asked;
+    const auto found = stages_.find(key);
+    const bool is_live = found != stages_.end();
+    // What other daemons have set up again here may be over long since.
+    const bool may_be_stored = !is_live || !found->second->is_announced();
+    const auto stored = may_be_stored ? stored_verdict(key) : std::nullopt;
+    if (is_live && !stored) {
+        found->second->await_verdict([answer](const Verdict& verdict) { answer(verdict); });
+        return;
+    }
+    answer(stored.value_or(Verdict{}));
+}
+
+void Registry::on_end(const EndRequest& request, Answer answer) {
+    for (const auto& [key, stage] : stages_) {
+        if (key.job_id == request.job_id && covers(request.step_id, key.step_id)) {
+            stage->end();
+        }
+    }
+    unclaimed_.remove_job(request.job_id, request.step_id);
+    endings_.begin(
+        request.job_id, request.step_id, [call = std::move(answer)] { call(Ack{}); });
+}
+
+// ---- other daemons
+
+void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link) {
+    const std::string node = link->link().peer_name();
+    const auto plan = decode_plan(setup.plan);
+    const bool is_known = stages_.count(setup.key) > 0;
+    if (!plan || (!is_known && !may_hold(plan->nodes.front().name))) {
+        ++services_.counters.messages_refused;
+        services_.log.warn("a SETUP of another daemon was refused; is its version ours?",
+                           {{"node", node},
+                            {"job", setup.key.job_id},
+                            {"why", plan ? "too many stages are held" : "malformed"}});
+        refuse(setup, plan ? kTooManyHeld : unreadable_plan(node), std::move(link));
+        return;
+    }
+    learn_name(setup, *plan, link->link());
+    // Over here, as by a restart of this daemon: no plugin will announce it again.
+    const auto stored = is_known ? std::nullopt : stored_verdict(setup.key);
+    if (stored && (stored->state != VerdictState::failed || setup.key.job_id == kPushJob)) {
+        return;
+    }
+    if (setup.key.job_id == kPushJob || plan->is_push()) {
+        if (auto objection = objection_to(setup, *plan)) {
+            ++services_.counters.messages_refused;
+            services_.log.warn("a push is refused", {{"node", node}, {"why", *objection}});
+            refuse(setup, *std::move(objection), std::move(link));
+            return;
+        }
+        if (!is_known) {
+            announce_push(setup, *plan);
+        }
+    }
+    if (!stage_of(setup.key).set_up(setup, *plan, std::move(link))) {
+        ++services_.counters.messages_refused;
+        services_.log.warn("a SETUP does not fit its stage; do both nodes have one slurm.conf?",
+                           {{"node", node}, {"job", setup.key.job_id}});
+        on_change(setup.key);
+    } else if (stored) {
+        const auto* entry = unclaimed_.find(setup.key, services_.loop.now());
+        stage_of(setup.key).fail_as(
+            *stored,
+            entry != nullptr ? entry->culprit : services_.verdicts.culprit_of(setup.key));
+    }
+}
+
+/// The job's owner is to read why, not only who reads this node's log.
+void Registry::refuse(const SetupMessage& setup,
+                      std::string sentence,
+                      std::unique_ptr<DrivenLink> link) {
+    link->set_on_change([] {});
+    link->send(encode(FailedMessage{{{setup.to, Blame::node, std::move(sentence)}}}));
+    link->finish();
+    services_.loop.after(kLastWordMax,
+                         [left = std::shared_ptr<DrivenLink>{std::move(link)}] {});
+}
+
+/// As long as no slurmd has told who this node is, others do: those further down the tree must
+/// not be called by nobody.
+void Registry::learn_name(const SetupMessage& setup, const StagePlan& plan, const Link& link) {
+    const std::size_t to = setup.to.index();
+    if (services_.links.node_name.empty() && to < plan.nodes.size() &&
+        plan.nodes[to].name == link.called_name()) {
+        services_.links.node_name = plan.nodes[to].name;
+    }
+}
+
+/// No plugin speaks for a push.
+void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
+    const std::string& own = plan.nodes.at(setup.to.index()).name;
+    stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
+}
+
+/// Root's order, by root's word (link.h), but by this node's own configuration, and by its word
+/// to the source (push_permits.h).
+std::optional<std::string> Registry::objection_to(const SetupMessage& push,
+                                                  const StagePlan& plan) {
+    if (push.key.job_id != kPushJob || push.to.index() >= plan.nodes.size()) {
+        return "the plan of a push makes no sense";
+    }
+    auto objection = objection_to_push(services_.config, plan.push_specs);
+    return objection ? objection
+                     : services_.push_permits.take(push.key, plan, services_.loop.now());
+}
+
+void Registry::push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict) {
+    stage_of(key).push(
+        request_of_push(key, plan, plan.nodes.front().name), plan, std::move(on_verdict));
+}
+
+Stage* Registry::find(const StageKey& key) {
+    const auto found = stages_.find(key);
+    return found == stages_.end() ? nullptr : found->second.get();
+}
+
+std::vector<const Stage*> Registry::all() const {
+    std::vector<const Stage*> all;
+    for (const auto& [key, stage] : stages_) {
+        all.push_back(stage.get());
+    }
+    return all;
+}
+
+/// Nobody will say that it has ended here, so it says so itself.
+void Registry::clear_push(const StageKey& key) {
+    services_.push_permits.release(key, services_.loop.now());
+    services_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
+}
+
+// ---- stages
+
+Stage& Registry::stage_of(const StageKey& key) {
+    std::unique_ptr<Stage>& stage = stages_[key];
+    if (!stage) {
+        stage = std::make_unique<Stage>(
+            services_,
+            key,
+            [this, key] { return roots_.to_stage(key.job_id); },
+            [this](std::uint32_t uid) { return cleaner_.is_following_lists(uid); },
+            [this, key] { on_change(key); });
+    }
+    return *stage;
+}
+
+TellMessage Registry::tell(const StageKey& key) const {
+    const auto found = stages_.find(key);
+    if (found != stages_.end()) {
+        return {found->second->is_queued()      ? TellWord::queued
+                : found->second->is_announced() ? TellWord::announced
+                                                : TellWord::unannounced};
+    }
+    if (endings_.is_awaited(key.job_id, key.step_id)) {
+        return {TellWord::queued};
+    }
+    return {services_.verdicts.load(key) ? TellWord::announced : TellWord::unannounced};
+}
+
+void Registry::on_change(StageKey key) {
+    const auto found = stages_.find(key);
+    if (found != stages_.end() && found->second->is_quiet()) {
+        keep_verdict(*found->second);
+        stages_.erase(found);
+        if (key.job_id == kPushJob) {
+            clear_push(key);
+        }
+    }
+    endings_.look(key.job_id);
+    const bool open = std::any_of(
+        stages_.begin(), stages_.end(), [](const auto& one) { return one.second->is_open(); });
+    if (on_empty_ && !open) {
+        services_.loop.defer(std::exchange(on_empty_, nullptr));
+    }
+}
+
+/// Where no plugin has announced the stage it may still come; if it never does, nobody will end
+/// this job here.
+void Registry::keep_verdict(const Stage& stage) {
+    const Verdict* verdict = stage.unclaimed();
+    if (verdict != nullptr) {
+        const Instant now = services_.loop.now();
+        unclaimed_.add({.key = stage.key(),
+                        .verdict = *verdict,
+                        .culprit = stage.culprit(),
+                        .until = now + services_.config.stage_timeout},
+                       now);
+    }
+}
+
+bool Registry::has_process(std::uint32_t job_id, std::uint32_t step_id) const {
+    return std::any_of(stages_.begin(), stages_.end(), [&](const auto& one) {
+        return one.first.job_id == job_id && covers(step_id, one.first.step_id) &&
+               one.second->has_process();
+    });
+}
+
+bool Registry::is_here(std::uint32_t job_id) const {
+    return std::any_of(stages_.begin(), stages_.end(), [&](const auto& one) {
+        return one.first.job_id == job_id;
+    });
+}
+
+bool Registry::may_hold(const std::string& first_node) const {
+    std::size_t all = 0;
+    std::size_t of_first_node = 0;
+    for (const auto& [key, stage] : stages_) {
+        if (!stage->is_announced()) {
+            ++all;
+            of_first_node += stage->first_node() == first_node ? 1U : 0U;
+        }
+    }
+    return all < kMaxHeld && of_first_node < kMaxHeld - all;
+}
+
+void Registry::break_off(const std::string& sentence, OnEmpty on_empty) {
+    on_empty_ = std::move(on_empty);
+    std::vector<StageKey> keys;
+    for (const auto& [key, stage] : stages_) {
+        keys.push_back(key);
+    }
+    for (const StageKey& key : keys) {
+        stages_.at(key)->break_off(sentence);
+    }
+    if (keys.empty()) {
+        services_.loop.defer(std::exchange(on_empty_, nullptr));
+    } else {
+        on_change(keys.front());
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,84 @@
+#include "stager/daemon/stage/root_probe.h"
+
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/tree/tree_message.h"
+#include "stager/link/credentials.h"
+#include "stager/link/link.h"
+
+#include <array>
+#include <utility>
+
+namespace stage {
+
+RootProbe::RootProbe(Services& services)
+    : services_{services}, asker_{services}, alarm_{services.loop, [this] {
+                                                        finish(Said::nothing,
+                                                               "its stagecastd is silent");
+                                                    }} {
+}
+
+void RootProbe::ask(const StageKey& key, const std::string& node, OnAnswer on_answer) {
+    const auto known = services_.addresses.find(node);
+    if (known != services_.addresses.end()) {
+        ask(key, SlurmNode{.name = node, .address = known->second}, std::move(on_answer));
+        return;
+    }
+    on_answer_ = std::move(on_answer);
+    asker_.ask(ResolveQuestion{node},
+               [this, key](const Result<SlurmAnswer>& answer) { on_resolved(key, answer); });
+}
+
+void RootProbe::on_resolved(const StageKey& key, const Result<SlurmAnswer>& answer) {
+    const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    if (nodes == nullptr || nodes->size() != 1) {
+        finish(Said::nothing, answer ? "it has no address" : answer.error().sentence());
+        return;
+    }
+    connect(key, nodes->front());
+}
+
+void RootProbe::ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer) {
+    on_answer_ = std::move(on_answer);
+    connect(key, node);
+}
+
+void RootProbe::connect(const StageKey& key, const SlurmNode& node) {
+    const auto address = Address::parse(node.address, services_.config.port);
+    if (!address) {
+        finish(Said::nothing, address.error().sentence());
+        return;
+    }
+    const Instant now = services_.loop.now();
+    link_ = std::make_unique<DrivenLink>(
+        services_.loop,
+        Link::connect(services_.links, services_.credentials, node.name, *address, now),
+        [this] { on_change(); });
+    link_->send(encode(AskMessage{key}));
+    alarm_.set(now + 2 * services_.config.connect_timeout);
+}
+
+void RootProbe::on_change() {
+    const auto frame = link_->link().receive();
+    const auto message = frame ? decode_tree_message(*frame)
+                               : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
+    if (const auto* told = message ? std::get_if<TellMessage>(&*message) : nullptr) {
+        constexpr std::array<Said, 3> kSaid{Said::unannounced, Said::announced, Said::queued};
+        finish(kSaid.at(static_cast<std::size_t>(told->word)), "");
+    } else if (frame && !message) {
+        finish(Said::nothing, message.error().sentence());
+    } else if (frame || link_->link().state() == Link::State::closed) {
+        const auto& error = link_->link().error();
+        finish(Said::nothing, error ? error->sentence() : "its stagecastd makes no sense");
+    }
+}
+
+void RootProbe::finish(Said said, const std::string& why) {
+    alarm_.set(std::nullopt);
+    const std::string kept = why;
+    link_.reset();  // So that its end, which is told apart from the answer, is told nobody.
+    if (const OnAnswer call = std::exchange(on_answer_, nullptr)) {
+        call(said, kept);
+    }
+}
+
+}  // namespace stage

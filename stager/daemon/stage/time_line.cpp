@@ -1,0 +1,111 @@
+#include "stager/daemon/stage/time_line.h"
+
+#include "stager/spec/amount.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+std::string job_text(const StageKey& key) {
+    return std::to_string(key.job_id) +
+           (key.step_id == kWholeJob ? "" : "." + std::to_string(key.step_id));
+}
+
+/// A count in `object`, 0 if there is none of that name.
+std::uint64_t count_of(const nlohmann::json& object, const char* name) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
+                                                                : 0;
+}
+
+/// A list of counts in `object`, "[3,4]"; "[]" if that is something else.
+std::string counts_of(const nlohmann::json& object, const char* name) {
+    const auto found = object.find(name);
+    const bool are_counts = found != object.end() && found->is_array() &&
+                            std::ranges::all_of(*found, [](const nlohmann::json& one) {
+                                return one.is_number_unsigned();
+                            });
+    return are_counts ? found->dump() : "[]";
+}
+
+std::int64_t ms_between(std::optional<Instant> from, std::optional<Instant> to) {
+    if (!from || !to) {
+        return -1;
+    }
+    return std::chrono::duration_cast<std::chrono::milliseconds>(*to - *from).count();
+}
+
+/// "3.1"
+std::string tenths(double number) {
+    std::array<char, 32> text{};
+    const int length = std::snprintf(text.data(), text.size(), "%.1f", number);
+    return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
+}
+
+}  // namespace
+
+void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times) {
+    log.info("stage finished",
+             {{"job", job_text(facts.key)},
+              {"restart", facts.key.restart},
+              {"nodes", facts.nodes},
+              {"bytes", facts.bytes},
+              {"announce_ms", ms_between(times.announced, times.planned)},
+              {"start_ms", ms_between(times.planned, times.started)},
+              {"wireup_ms", ms_between(times.started, times.wired)},
+              {"transfer_ms", ms_between(times.wired, times.done)},
+              {"verify_ms", ms_between(times.done, times.settled)},
+              {"total_ms", ms_between(times.announced, times.settled)},
+              {"outcome", to_string(facts.outcome)},
+              {"why", facts.sentence}});
+}
+
+void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times) {
+    if (facts.outcome == VerdictState::failed) {
+        ++counters.stages_failed;
+        return;
+    }
+    ++counters.stages_ok;
+    counters.bytes_staged += facts.bytes;
+    const std::int64_t took = ms_between(times.announced, times.settled);
+    if (took >= 0) {
+        ++counters.stages_timed;
+        counters.ok_ms += static_cast<std::uint64_t>(took);
+    }
+}
+
+std::string summary_of(const StageFacts& facts, std::size_t files, const StageTimes& times) {
+    const auto seconds = [](std::int64_t ms) {
+        return tenths(static_cast<double>(ms) / 1e3) + " s";
+    };
+    std::string text = "staged " + count_text(files, "file") + ", " + amount_text(facts.bytes) +
+                       ", on " + count_text(facts.nodes, "node") + " in " +
+                       seconds(ms_between(times.announced, times.settled));
+    const std::int64_t transfer = ms_between(times.wired, times.settled);
+    return transfer < 0 ? text : text + " (transfer " + seconds(transfer) + ")";
+}
+
+void log_worker(const Logger& log, const StageKey& key, const std::string& statistics) {
+    const auto counts = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+    log.info("worker left",
+             {{"job", job_text(key)},
+              {"bytes", count_of(counts, "bytes")},
+              {"packets_sent", count_of(counts, "packets_sent")},
+              {"packets_received", count_of(counts, "packets_received")},
+              {"packets_lost", count_of(counts, "packets_lost")},
+              {"packets_repaired", count_of(counts, "packets_repaired")},
+              {"packets_rejected", count_of(counts, "packets_rejected")},
+              {"packets_overflowed", count_of(counts, "packets_overflowed")}});
+    if (counts.is_object() && (counts.contains("flow_packets") || counts.contains("rails"))) {
+        log.info("worker's flows",
+                 {{"job", job_text(key)},
+                  {"rails", std::max<std::uint64_t>(count_of(counts, "rails"), 1)},
+                  {"flow_packets", counts_of(counts, "flow_packets")}});
+    }
+}
+
+}  // namespace stage

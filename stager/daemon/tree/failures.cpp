@@ -1,0 +1,98 @@
+#include "stager/daemon/tree/failures.h"
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+bool is_before(const Failure& one, const Failure& other) {
+    return one.rank < other.rank;
+}
+
+std::string name_of(const Failure& failure, const std::vector<std::string>& names) {
+    const std::size_t rank = failure.rank.index();
+    return rank < names.size() ? names[rank] : "of rank " + std::to_string(rank);
+}
+
+}  // namespace
+
+bool Failures::add(Failure failure) {
+    const auto same = [&](const Failure& other) { return other.rank == failure.rank; };
+    if (std::any_of(named_.begin(), named_.end(), same) ||
+        std::find(unnamed_.begin(), unnamed_.end(), failure.rank) != unnamed_.end()) {
+        return false;
+    }
+    failure.sentence = shortened(failure.sentence, kMaxFailureBytes);
+    const Rank rank = failure.rank;
+    named_.insert(std::lower_bound(named_.begin(), named_.end(), failure, is_before),
+                  std::move(failure));
+    if (named_.size() <= kMaxNamedFailures) {
+        return true;
+    }
+    const Rank dropped = named_.back().rank;
+    unnamed_.push_back(dropped);
+    named_.pop_back();
+    return dropped != rank;
+}
+
+Blame Failures::blame() const {
+    invariant(!named_.empty(), "somebody failed");
+    return named_.front().blame;
+}
+
+Rank Failures::culprit() const {
+    invariant(!named_.empty(), "somebody failed");
+    return named_.front().rank;
+}
+
+std::string Failures::sentence(const std::vector<std::string>& names) const {
+    invariant(!named_.empty(), "somebody failed");
+    const Failure& first = named_.front();
+    std::string text = "node " + name_of(first, names) + ": " + first.sentence;
+    const std::size_t others = named_.size() + unnamed_.size() - 1;
+    if (others == 0) {
+        return text;
+    }
+    text += " (and " + std::to_string(others) + (others == 1 ? " more node" : " more nodes");
+    for (std::size_t i = 1; i < named_.size(); ++i) {
+        text += (i == 1 ? ": " : "; ") + name_of(named_[i], names) + ": " +
+                (named_[i].sentence == first.sentence ? "the same" : named_[i].sentence);
+    }
+    return text + (unnamed_.empty() ? ")" : "; ...)");
+}
+
+void put_failures(ByteWriter& writer, const std::vector<Failure>& failures) {
+    invariant(failures.size() <= kMaxNamedFailures, "few failures travel");
+    writer.u8(static_cast<std::uint8_t>(failures.size()));
+    for (const Failure& failure : failures) {
+        writer.u16(failure.rank.value()).u8(static_cast<std::uint8_t>(failure.blame));
+        writer.text(shortened(failure.sentence, kMaxFailureBytes));
+    }
+}
+
+std::vector<Failure> take_failures(ByteReader& reader) {
+    std::vector<Failure> failures;
+    const std::size_t count = reader.u8();
+    if (count > kMaxNamedFailures) {
+        reader.fail();
+    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        Failure failure;
+        failure.rank = Rank{reader.u16()};
+        failure.blame = take_blame(reader);
+        failure.sentence = reader.text(kMaxFailureBytes);
+        failures.push_back(std::move(failure));
+    }
+    return failures;
+}
+
+Blame take_blame(ByteReader& reader) {
+    const std::uint8_t number = reader.u8();
+    if (number > static_cast<std::uint8_t>(Blame::internal)) {
+        reader.fail();
+        return Blame::internal;
+    }
+    return static_cast<Blame>(number);
+}
+
+}  // namespace stage

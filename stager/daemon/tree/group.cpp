@@ -1,0 +1,556 @@
+#include "stager/daemon/tree/group.h"
+
+#include "stager/daemon/tree/outcome.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// Open collectives of a stage; a worker makes a fence or two and a group.
+constexpr std::size_t kMaxGathers = 16;
+
+std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
+    ByteWriter writer;
+    for (const Contribution& one : all) {
+        writer.raw(one.bytes);
+    }
+    return writer.take();
+}
+
+/// What is in it are the words of the job's user: whoever said most is named.
+Failure too_long(const std::vector<Contribution>& all) {
+    const auto longest =
+        std::max_element(all.begin(), all.end(), [](const auto& one, const auto& other) {
+            return one.bytes.size() < other.bytes.size();
+        });
+    return {longest->rank,
+            Blame::user,
+            "what the nodes say of themselves is too long for so many (" +
+                std::to_string(all.size()) + " nodes, " + std::to_string(length_of(all)) +
+                " bytes); stage for fewer nodes"};
+}
+
+}  // namespace
+
+Group::Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline)
+    : seat_{std::move(seat)},
+      times_{times},
+      branches_{seat_.tree, seat_.self, times.branch},
+      deadline_{deadline},
+      pulse_at_{now + times.pulse},
+      above_{seat_.self == Rank{0} ? Above::root : Above::lost},
+      parent_until_{now + times.orphan_max()} {
+    branches_.start(now);
+    after_branches(now);
+}
+
+// ---- messages
+
+bool Group::on_message(Instant now, Rank from, TreeMessage message) {
+    notice_pause(now);
+    if (above_ == Above::up && from == parent_) {
+        parent_until_ = now + times_.branch.silence_max;
+        return from_above(now, message);
+    }
+    if (!branches_.is_up(from)) {
+        return false;
+    }
+    branches_.on_heard(now, from);
+    return from_below(now, from, message);
+}
+
+bool Group::from_above(Instant now, TreeMessage& message) {
+    if (auto* result = std::get_if<ResultMessage>(&message)) {
+        if (!verdict_) {
+            send_below(*result);
+            commands_.emplace_back(
+                group::Deliver{result->kind, result->sequence, std::move(result->bytes)});
+        }
+        return true;
+    }
+    if (auto* verdict = std::get_if<GroupVerdict>(&message)) {
+        settle(now, std::move(*verdict));
+        return true;
+    }
+    if (std::holds_alternative<DirectMessage>(message)) {
+        go_direct();
+        return true;
+    }
+    if (auto* moved = std::get_if<PortsMessage>(&message)) {
+        on_move(std::move(*moved));
+        return true;
+    }
+    return std::holds_alternative<PulseMessage>(message);
+}
+
+bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
+    if (auto* gathered = std::get_if<GatheredMessage>(&message)) {
+        const auto& list = gathered->contributions;
+        const bool theirs = std::all_of(list.begin(), list.end(), [&](const auto& one) {
+            return one.rank == from || seat_.tree.is_ancestor(from, one.rank);
+        });
+        return theirs && gather(now,
+                                from,
+                                {gathered->kind, gathered->sequence},
+                                std::move(gathered->contributions));
+    }
+    if (auto* failed = std::get_if<FailedMessage>(&message)) {
+        for (Failure& failure : failed->failures) {
+            note(now, std::move(failure));
+        }
+        return true;
+    }
+    if (std::holds_alternative<DirectMessage>(message)) {
+        request_direct(now, "the wire-up was lost on another node");
+        return true;
+    }
+    if (auto* asked = std::get_if<PortsMessage>(&message)) {
+        if (asked->rank != from && !seat_.tree.is_ancestor(from, asked->rank)) {
+            return false;
+        }
+        ask_for_port(now, std::move(*asked), "the group's UDP ports are taken");
+        return true;
+    }
+    if (std::holds_alternative<SettledMessage>(message)) {
+        if (!verdict_) {
+            return false;
+        }
+        branches_.on_settled(from);
+        commands_.emplace_back(group::Hangup{from});
+        finish_if_settled();
+        return true;
+    }
+    if (const auto* pulse = std::get_if<PulseMessage>(&message)) {
+        progress_below_[from] = pulse->progress;
+        return true;
+    }
+    return false;
+}
+
+TreeProgress Group::progress() const {
+    TreeProgress all = own_progress_;
+    for (const auto& [rank, below] : progress_below_) {
+        all.done += below.done;
+        if (below.bytes_least < all.bytes_least && below.slowest.index() < seat_.tree.size()) {
+            all.bytes_least = below.bytes_least;
+            all.slowest = below.slowest;
+        }
+    }
+    return all;
+}
+
+// ---- collectives
+
+void Group::contribute(Instant now,
+                       Collective kind,
+                       std::uint32_t sequence,
+                       std::vector<std::byte> bytes) {
+    std::vector<Contribution> own;
+    own.push_back({seat_.self, std::move(bytes)});
+    if (!gather(now, seat_.self, {kind, sequence}, std::move(own))) {
+        fail(now, Blame::internal, "a part of a collective was said twice");
+    }
+}
+
+bool Group::gather(Instant now,
+                   Rank from,
+                   GatherKey key,
+                   std::vector<Contribution> contributions) {
+    if (verdict_ || is_of_earlier_move(key)) {
+        return true;  // Too late to matter.
+    }
+    auto found = gathers_.find(key);
+    if (found == gathers_.end()) {
+        if (gathers_.size() >= kMaxGathers) {
+            return false;
+        }
+        found = gathers_.try_emplace(key, seat_.self, seat_.tree.children(seat_.self)).first;
+    }
+    if (!found->second.add(from, std::move(contributions))) {
+        // A grandchild by adoption: its part comes too late for a stage that has failed.
+        return !seat_.tree.parent(from) || *seat_.tree.parent(from) != seat_.self;
+    }
+    if (found->second.complete()) {
+        conclude(now, key, found->second.take());
+    }
+    return true;
+}
+
+void Group::conclude(Instant now, GatherKey key, std::vector<Contribution> all) {
+    const auto [kind, sequence] = key;
+    const bool stays_here = is_root() && kind == Collective::outcome;
+    if (!stays_here && length_of(all) > kMaxGathered) {
+        note(now, too_long(all));
+        return;
+    }
+    if (!is_root()) {
+        send_above(GatheredMessage{kind, sequence, std::move(all)});
+        return;
+    }
+    if (kind == Collective::outcome) {
+        if (failures_.empty()) {
+            GroupVerdict verdict = verdict_of(all, seat_.names);
+            settle(now, std::move(verdict), std::move(all));
+        }
+        return;
+    }
+    std::vector<std::byte> bytes;
+    if (kind == Collective::fence) {
+        bytes = concatenated(all);
+    } else if (kind == Collective::group) {
+        bytes = ByteWriter{}.u64(seat_.context_base + sequence).take();
+    } else if (kind == Collective::cards) {
+        ByteWriter writer;
+        put_contributions(writer, all);
+        bytes = writer.take();
+    }
+    send_below(ResultMessage{kind, sequence, bytes});
+    commands_.emplace_back(group::Deliver{kind, sequence, std::move(bytes)});
+}
+
+// ---- failure
+
+void Group::fail(Instant now, Blame blame, std::string sentence) {
+    note(now, {seat_.self, blame, std::move(sentence)});
+}
+
+void Group::fail(Instant now, Failure failure) {
+    note(now, std::move(failure));
+}
+
+void Group::request_direct(Instant now, const std::string& why) {
+    if (verdict_ || direct_) {
+        return;
+    }
+    if (gathers_.count({Collective::outcome, 0}) > 0) {
+        fail(now, Blame::node, why);
+    } else if (is_root()) {
+        go_direct();
+    } else {
+        send_above(DirectMessage{});
+    }
+}
+
+void Group::go_direct() {
+    if (!verdict_ && !std::exchange(direct_, true)) {
+        send_below(DirectMessage{});
+        commands_.emplace_back(group::Direct{});
+    }
+}
+
+void Group::note(Instant now, Failure failure) {
+    if (verdict_ || failure.rank.index() >= seat_.tree.size() || !failures_.add(failure)) {
+        return;
+    }
+    if (is_root()) {
+        draw_at_ = draw_at_.value_or(seat_.tree.size() == 1 ? now : now + times_.grace);
+        if (now >= *draw_at_) {
+            draw(now);
+        }
+        return;
+    }
+    send_above(FailedMessage{{std::move(failure)}});
+}
+
+void Group::draw(Instant now) {
+    settle(now,
+           {.state = VerdictState::failed,
+            .blame = failures_.blame(),
+            .sentence = failures_.sentence(seat_.names),
+            .culprit = failures_.culprit()});
+}
+
+void Group::decide_now(Instant now) {
+    if (!verdict_ && is_root() && !failures_.empty()) {
+        draw(now);
+    }
+}
+
+void Group::name_awaited(Instant now, Blame blame, const std::string& why) {
+    std::vector<Rank> late;
+    for (const auto& [key, gather] : gathers_) {
+        for (const Rank rank : gather.awaited()) {
+            if (rank != seat_.self && seat_.tree.children(rank).empty()) {
+                late.push_back(rank);
+            }
+        }
+    }
+    for (const Rank rank : late) {
+        note(now, {rank, blame, why});
+    }
+}
+
+void Group::decide_alone(Instant now, const std::string& why) {
+    Failures all = failures_;
+    if (all.empty()) {
+        all.add({seat_.self, Blame::node, why});
+    }
+    settle(now,
+           {.state = VerdictState::failed,
+            .blame = all.blame(),
+            .sentence = all.sentence(seat_.names),
+            .culprit = all.culprit()});
+}
+
+void Group::settle(Instant now, GroupVerdict verdict, std::vector<Contribution> outcomes) {
+    if (verdict_) {
+        return;
+    }
+    verdict_ = std::move(verdict);
+    cut_at_ = now + times_.settle_max;
+    draw_at_.reset();
+    gathers_.clear();
+    // Nothing is lost any more by giving up a node too soon: those below it hear from another.
+    branches_.hurry(now, std::max(times_.branch.connect_max, 3 * times_.pulse));
+    send_below(*verdict_);
+    commands_.emplace_back(group::Settle{*verdict_, std::move(outcomes)});
+    finish_if_settled();
+}
+
+void Group::finish_if_settled() {
+    if (!verdict_ || finished_ || !branches_.all_settled()) {
+        return;
+    }
+    finished_ = true;
+    send_above(SettledMessage{});
+}
+
+std::vector<group::Command> Group::take_commands() {
+    return std::exchange(commands_, {});
+}
+
+// ---- sending
+
+void Group::send(Rank to, TreeMessage message) {
+    commands_.emplace_back(group::Send{to, std::move(message)});
+}
+
+void Group::send_below(const TreeMessage& message) {
+    for (const Rank rank : branches_.listeners()) {
+        send(rank, message);
+    }
+}
+
+void Group::send_above(TreeMessage message) {
+    if (above_ == Above::up) {
+        send(parent_, std::move(message));
+    }
+}
+
+/// Before anything is judged by the clock.
+void Group::notice_pause(Instant now) {
+    const auto due = deadline();
+    if (!due || now < *due + times_.pause_min) {
+        return;
+    }
+    const Duration pause = now - *due;
+    branches_.excuse(pause);
+    parent_until_ += pause;
+    if (pause >= times_.branch.silence_max && !verdict_) {
+        using std::chrono::seconds;
+        const auto length = std::chrono::duration_cast<seconds>(pause).count();
+        fail(now,
+             Blame::node,
+             "stagecastd did not run for " + std::to_string(length) +
+                 " s while it staged; was it stopped, or the machine suspended?");
+        decide_now(now);
+    }
+}
+
+bool Group::on_parent(Instant now, Rank from) {
+    notice_pause(now);
+    if (is_root() || !seat_.tree.is_ancestor(from, seat_.self)) {
+        return false;
+    }
+    if (above_ == Above::up && parent_ != from) {
+        commands_.emplace_back(group::Hangup{parent_});
+    }
+    above_ = Above::up;
+    parent_ = from;
+    parent_until_ = now + times_.branch.silence_max;
+    if (!failures_.empty()) {
+        unsent_.clear();
+        send(parent_, FailedMessage{failures_.named()});
+    }
+    if (finished_) {
+        send(parent_, SettledMessage{});
+    }
+    return true;
+}
+
+void Group::on_link_up(Instant now, Rank to) {
+    notice_pause(now);
+    if (finished_ || !branches_.on_up(now, to)) {
+        commands_.emplace_back(group::Hangup{to});
+        return;
+    }
+    send_setup(now, to);
+    if (moved_.move > 0) {
+        send(to, moved_);
+    } else if (direct_) {
+        send(to, DirectMessage{});
+    }
+    if (verdict_) {
+        send(to, *verdict_);
+    }
+}
+
+void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
+    notice_pause(now);
+    if (above_ == Above::up && rank == parent_) {
+        above_ = Above::lost;
+        parent_until_ = now + (rank == Rank{0} ? times_.rootless_max() : times_.orphan_max());
+        return;
+    }
+    branches_.on_down(now, rank, why);
+    after_branches(now);
+}
+
+/// What the link said is a sentence already; a branch that fell silent left none.
+std::string Group::said_of(const LostBranch& lost) const {
+    if (!lost.why.empty()) {
+        return lost.why;
+    }
+    const std::size_t rank = lost.rank.index();
+    const std::string place = rank < seat_.places.size() ? " at " + seat_.places[rank] : "";
+    return lost.was_up ? "stagecastd" + place +
+                             " fell silent while staging; is it stopped, or the network cut?"
+                       : "stagecastd does not answer" + place +
+                             "; is it running there, and does Port let us through?";
+}
+
+/// Says what the branches ask for: connections, and the names of the lost.
+void Group::after_branches(Instant now) {
+    for (const LostBranch& lost : branches_.take_lost()) {
+        commands_.emplace_back(group::Hangup{lost.rank});
+        note(now, {lost.rank, Blame::node, said_of(lost)});
+    }
+    for (const Rank rank : branches_.take_connects()) {
+        commands_.emplace_back(group::Connect{rank});
+    }
+    finish_if_settled();
+}
+
+void Group::send_setup(Instant now, Rank to) {
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - now).count();
+    send(to,
+         SetupMessage{
+             .key = seat_.key,
+             .from = seat_.self,
+             .to = to,
+             .remaining_ms = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 0)),
+             .plan = seat_.plan});
+}
+
+void Group::on_time(Instant now) {
+    if (finished_) {
+        return;
+    }
+    notice_pause(now);
+    branches_.on_time(now);
+    after_branches(now);
+    if (above_ == Above::up && now >= parent_until_) {
+        commands_.emplace_back(group::Hangup{parent_});
+        above_ = Above::lost;
+        parent_until_ = now + times_.orphan_max();
+    }
+    if (!verdict_ && above_ == Above::lost && now >= parent_until_) {
+        const std::size_t above = seat_.tree.parent(seat_.self).value_or(Rank{0}).index();
+        decide_alone(now,
+                     "no contact with the stagecastd of node " + seat_.names.at(above) +
+                         " any more; see its log, and the network between the nodes");
+    }
+    if (!verdict_ && draw_at_ && now >= *draw_at_) {
+        draw(now);
+    }
+    if (!verdict_ && now >= own_deadline()) {
+        decide_alone(now, "staging was not done within StageTimeout");
+    }
+    if (now >= pulse_at_) {
+        pulse_at_ = now + times_.pulse;
+        send_below(PulseMessage{});
+        send_above(PulseMessage{progress()});
+    }
+    if (cut_at_ && now >= *cut_at_) {
+        finished_ = true;
+        for (const Rank rank : branches_.listeners()) {
+            commands_.emplace_back(group::Hangup{rank});
+        }
+    }
+}
+
+std::optional<Instant> Group::deadline() const {
+    if (finished_) {
+        return std::nullopt;
+    }
+    Instant first = pulse_at_;
+    const auto sooner = [&](std::optional<Instant> other) {
+        first = other ? std::min(first, *other) : first;
+    };
+    sooner(branches_.deadline());
+    sooner(draw_at_);
+    sooner(cut_at_);
+    if (above_ != Above::root && (above_ == Above::up || !verdict_)) {
+        sooner(parent_until_);
+    }
+    if (!verdict_) {
+        sooner(own_deadline());
+    }
+    return first;
+}
+
+void Group::request_port(Instant now,
+                         std::vector<std::uint16_t> taken,
+                         const std::string& why) {
+    ask_for_port(
+        now,
+        {.move = moved_.move, .port = 0, .rank = seat_.self, .taken = std::move(taken)},
+        why);
+}
+
+void Group::ask_for_port(Instant now, PortsMessage asked, const std::string& why) {
+    if (verdict_ || asked.move != moved_.move || asked.rank.index() >= seat_.tree.size()) {
+        return;  // It is being drawn again already.
+    }
+    if (moved_.move >= group::kMovesMax || gathers_.count({Collective::outcome, 0}) > 0) {
+        fail(now, Failure{asked.rank, Blame::node, why});
+    } else if (is_root()) {
+        taken_.insert(asked.taken.begin(), asked.taken.end());
+        commands_.emplace_back(group::DrawPort{asked.rank, taken_});
+    } else {
+        send_above(std::move(asked));
+    }
+}
+
+void Group::move_to(std::uint16_t port) {
+    on_move({.move = moved_.move + 1, .port = port, .rank = {}, .taken = {}});
+}
+
+void Group::on_move(PortsMessage moved) {
+    if (verdict_ || moved.move <= moved_.move) {
+        return;
+    }
+    moved_ = std::move(moved);
+    direct_ = true;
+    std::erase_if(gathers_, [this](const auto& one) { return is_of_earlier_move(one.first); });
+    send_below(moved_);
+    commands_.emplace_back(group::Move{moved_.move, moved_.port});
+}
+
+/// Workers of before are gone, and what they said is of no use: cards count the moves, and
+/// listening counts every new wire-up (docs/WIRING.md).
+bool Group::is_of_earlier_move(GatherKey key) const {
+    const auto [kind, sequence] = key;
+    if (moved_.move == 0 || kind == Collective::outcome) {
+        return false;
+    }
+    if (kind == Collective::cards) {
+        return sequence < moved_.move;
+    }
+    return kind != Collective::listening || sequence < 2 * moved_.move;
+}
+
+}  // namespace stage

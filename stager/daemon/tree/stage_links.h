@@ -1,0 +1,67 @@
+// Which links does a stage have, and what came over them?
+//
+// By rank: those it made to nodes below it and the one that its parent made to it. Frames are
+// decoded here; what is no message of ours ends the link.
+#pragma once
+
+#include "stager/daemon/base/services.h"
+#include "stager/daemon/tree/driven_link.h"
+#include "stager/daemon/tree/tree_message.h"
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace stage {
+
+class StageLinksOwner {
+  public:
+    StageLinksOwner() = default;
+    StageLinksOwner(const StageLinksOwner&) = delete;
+    StageLinksOwner& operator=(const StageLinksOwner&) = delete;
+    virtual ~StageLinksOwner() = default;
+
+    virtual void on_link_up(Rank rank) = 0;
+    virtual void on_link_down(Rank rank, const std::string& why) = 0;
+    virtual void on_link_message(Rank rank, TreeMessage message) = 0;
+    /// The last one is gone.
+    virtual void on_links_gone() = 0;
+};
+
+class StageLinks {
+  public:
+    /// Both outlive it.
+    StageLinks(Services& services, StageLinksOwner& owner)
+        : services_{services}, owner_{owner} {}
+
+    /// Begins to connect; on_link_up or on_link_down follows.
+    void connect(Rank rank, const std::string& name, const Address& address);
+    /// A link from an ancestor, open already.
+    void take(Rank rank, std::unique_ptr<DrivenLink> link);
+    void send(Rank rank, const TreeMessage& message);
+    /// What is queued still goes out; no on_link_down follows.
+    void hang_up(Rank rank);
+    [[nodiscard]] bool empty() const { return links_.empty() && leaving_.empty(); }
+
+  private:
+    struct Entry {
+        std::unique_ptr<DrivenLink> link;
+        bool is_up = false;
+        std::optional<std::string> objection{};  ///< To what came over it.
+    };
+
+    void on_change(Rank rank, const DrivenLink* link);
+    void read(Rank rank, const DrivenLink* link);
+    void on_left(const DrivenLink* link);
+    [[nodiscard]] Entry* find(Rank rank, const DrivenLink* link);
+
+    Services& services_;
+    StageLinksOwner& owner_;
+    std::map<Rank, Entry> links_;
+    std::list<std::unique_ptr<DrivenLink>> leaving_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stage

@@ -1,0 +1,109 @@
+#include "stager/disk/disk_error.h"
+
+#include "stager/spec/amount.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace stage {
+namespace {
+
+struct Remedy {
+    int cause;
+    Blame blame;
+    std::string_view advice;
+};
+
+constexpr std::array kSourceRemedies{
+    Remedy{ENOENT, Blame::user, "check the path"},
+    Remedy{EACCES, Blame::user, "give yourself read permission on it and its directories"},
+    Remedy{EPERM, Blame::user, "give yourself read permission on it and its directories"},
+    Remedy{ENOTDIR, Blame::user, "check the path"},
+    Remedy{ELOOP, Blame::user, "its symbolic links lead in a circle"},
+    Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
+    Remedy{EIO, Blame::node, "the file system it is on is failing, tell the administrator"},
+    Remedy{ESTALE, Blame::node, "it was replaced on the file server, submit the job again"},
+    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
+};
+
+constexpr std::array kTargetRemedies{
+    Remedy{ENOSPC, Blame::user, "free some space there, or choose another destination"},
+    Remedy{EDQUOT, Blame::user, "your quota there is used up, remove some files"},
+    Remedy{EROFS, Blame::user, "choose a destination that can be written"},
+    Remedy{EACCES, Blame::user, "choose a destination that you may write"},
+    Remedy{EPERM, Blame::user, "choose a destination that you may write"},
+    Remedy{ENOENT, Blame::user, "make its directory first, or choose another destination"},
+    Remedy{ENOTDIR, Blame::user, "a part of the path is a file, choose another destination"},
+    Remedy{ELOOP, Blame::user, "a part of the path is a symbolic link, name the real one"},
+    Remedy{EXDEV, Blame::user, "a part of the path leads elsewhere, name the real one"},
+    Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
+    Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
+    Remedy{EISDIR, Blame::user, "write a slash behind it to put the file into it"},
+    Remedy{EMLINK,
+           Blame::user,
+           "the file system takes no more hard links to one file, choose another destination, "
+           "or make some of them files"},
+    Remedy{EBUSY, Blame::user, "it is a mount point, name a directory in it"},
+    Remedy{EMFILE, Blame::node, "too many files are open, raise the limit of stagecastd"},
+    Remedy{ENFILE, Blame::node, "too many files are open on the node, tell the administrator"},
+    Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
+};
+
+/// Whether this node's user database has who we are. Without that only one group is ours.
+bool knows_us() {
+    constexpr std::size_t kEntryMax = 65'536;
+    std::vector<char> buffer(kEntryMax);
+    passwd entry{};
+    passwd* found = nullptr;
+    return ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+           found != nullptr;
+}
+
+std::string advice_of_stranger() {
+    return "this node knows no user of uid " + std::to_string(::geteuid()) +
+           ", so that of your groups only " + std::to_string(::getegid()) +
+           " counts: tell the administrator, or give that group permission";
+}
+
+template <std::size_t Count>
+Error with_remedy(const std::array<Remedy, Count>& remedies,
+                  const std::string& path,
+                  int cause) {
+    for (const Remedy& remedy : remedies) {
+        if (remedy.cause == cause) {
+            const bool is_stranger = cause == EACCES && !knows_us();
+            return Error::from_errno(remedy.blame, path, cause)
+                .remedy(is_stranger ? advice_of_stranger() : std::string{remedy.advice});
+        }
+    }
+    return Error::from_errno(Blame::node, path, cause);
+}
+
+}  // namespace
+
+Error source_error(const std::string& path, int cause) {
+    return with_remedy(kSourceRemedies, path, cause);
+}
+
+Error target_error(const std::string& path, int cause) {
+    return with_remedy(kTargetRemedies, path, cause);
+}
+
+Error was_taken_away(const std::string& path) {
+    return Error{Blame::user, path + ": was removed or replaced while it was staged"}.remedy(
+        "submit the job again");
+}
+
+Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max) {
+    return Error{Blame::user,
+                 "the files to stage have " + binary_amount_text(bytes) +
+                     ", this node allows " + binary_amount_text(bytes_max)}
+        .remedy("stage less, or ask for a larger MaxBytes");
+}
+
+}  // namespace stage

@@ -1,0 +1,134 @@
+#include "stager/files/archive/target_archive.h"
+
+#include "stager/disk/disk_io.h"
+#include "stager/files/archive/unpacker.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace stage {
+
+Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
+                                                             const ManifestEntry& entry,
+                                                             Writer writer,
+                                                             std::uint64_t bytes_max) {
+    std::string archive = std::move(order.archive);
+    const std::uint16_t umask = order.umask;
+    if (entry.is_tree()) {
+        return Error{Blame::user, archive + ": is a directory, there is nothing to unpack"}
+            .remedy("leave out extract");
+    }
+    if (order.source) {  // To put the tree in the archive's own place would be its end.
+        order.above_source.push_back(*order.source);
+        order.source.reset();
+    }
+    Result<std::unique_ptr<TreePlace>> place =
+        TreePlace::decide(std::move(order), entry.mtime, std::move(writer));
+    if (!place) {
+        return std::move(place).error();
+    }
+    return std::make_unique<TargetArchive>(
+        *std::move(place), std::move(archive), entry, bytes_max, umask);
+}
+
+TargetArchive::TargetArchive(std::unique_ptr<TreePlace> place,
+                             std::string archive,
+                             const ManifestEntry& entry,
+                             std::uint64_t bytes_max,
+                             std::uint16_t umask)
+    : PlacedTarget{std::move(place)},
+      archive_{std::move(archive)},
+      size_{entry.size},
+      mtime_{entry.mtime},
+      bytes_max_{bytes_max},
+      umask_{umask} {
+}
+
+TargetArchive::~TargetArchive() {
+    if (bytes_) {
+        bytes_->stop();
+    }
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+/// The archive itself. What it becomes is counted while it is unpacked.
+TargetNeeds TargetArchive::needs() const {
+    return is_left() ? TargetNeeds{} : TargetNeeds{.bytes = size_, .inodes = 2};
+}
+
+UniqueFd TargetArchive::reading() const {
+    return bytes_ ? bytes_->reading() : UniqueFd{};
+}
+
+Result<UniqueFd> TargetArchive::make_nameless() const {
+    constexpr const char* kName = ".stagecast.archive";
+    constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd file{::openat(place().top(), kName, kMake, 0600)};
+    if (!file || ::unlinkat(place().top(), kName, 0) != 0) {
+        return place().failed(errno);
+    }
+    if (const int cause = take_room(file.get(), size_); cause != 0) {
+        return place().failed(cause);
+    }
+    return file;
+}
+
+Status TargetArchive::begin() {
+    if (Status begun = PlacedTarget::begin(); !begun || is_left()) {
+        return begun;
+    }
+    Result<UniqueFd> file = make_nameless();
+    UniqueFd top{::fcntl(place().top(), F_DUPFD_CLOEXEC, 0)};
+    if (!file || !top) {
+        return file ? place().failed(errno) : std::move(file).error();
+    }
+    const TargetDirectory& disk = place().directory();
+    const UnpackLimits limits{.bytes_free = disk.free_bytes - std::min(disk.free_bytes, size_),
+                              .inodes_free = disk.free_inodes,
+                              .bytes_max = bytes_max_,
+                              .umask = umask_};
+    bytes_ = std::make_unique<ArrivedBytes>(*std::move(file), size_);
+    tree_ = std::make_unique<UnpackTree>(std::move(top), path(), limits);
+    thread_ = std::thread{[this] { unpack_all(); }};
+    return {};
+}
+
+void TargetArchive::unpack_all() {
+    unpacked_ = unpack(*bytes_, *tree_, archive_, mtime_);
+    has_failed_ = !unpacked_.ok();
+    bytes_->end_reading();
+}
+
+Result<Placing> TargetArchive::write(std::uint64_t offset, Bytes bytes) {
+    if (is_left()) {
+        return Placing::discarded;
+    }
+    if (has_failed_) {
+        return unpacked_.error();
+    }
+    if (!bytes_->write(offset, bytes)) {
+        return place().failed(errno);
+    }
+    bytes_->wait_for_reader();
+    return Placing::placed;
+}
+
+Status TargetArchive::read_back(std::uint64_t offset, MutableBytes room) {
+    const bool is_read = bytes_ && bytes_->read_back(offset, room);
+    return is_read ? Status{}
+                   : Status{Error{Blame::internal, path() + ": its bytes were not kept"}};
+}
+
+Status TargetArchive::settle() {
+    if (is_left()) {
+        return {};
+    }
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    return unpacked_ ? place().sync() : unpacked_;
+}
+
+}  // namespace stage

@@ -1,0 +1,62 @@
+// How does an archive arrive as what is in it, whole or absent?
+//
+// Its blocks are kept in a file without a name, for others to be repaired from and for the
+// node's cache. A thread of its own unpacks from the first block on, as far as they have come
+// without a gap, into a directory that gets its name at the end (tree_place.h). What the cache
+// has of it is unpacked from there.
+#pragma once
+
+#include "stager/files/archive/arrived_bytes.h"
+#include "stager/files/archive/unpack_tree.h"
+#include "stager/files/tree/placed_target.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace stage {
+
+class TargetArchive final : public PlacedTarget {
+  public:
+    /// Looks at the destination and decides. `bytes_max`: what it may unpack to; 0: no limit.
+    [[nodiscard]] static Result<std::unique_ptr<TargetArchive>> decide(
+        TargetOrder order, const ManifestEntry& entry, Writer writer, std::uint64_t bytes_max);
+
+    TargetArchive(std::unique_ptr<TreePlace> place,
+                  std::string archive,
+                  const ManifestEntry& entry,
+                  std::uint64_t bytes_max,
+                  std::uint16_t umask);
+    TargetArchive(const TargetArchive&) = delete;
+    TargetArchive& operator=(const TargetArchive&) = delete;
+    ~TargetArchive() override;
+
+    [[nodiscard]] TargetNeeds needs() const override;
+
+    /// The archive, as long as this lives.
+    [[nodiscard]] UniqueFd reading() const override;
+    [[nodiscard]] bool is_adopting() const override { return bytes_ != nullptr; }
+    void adopt(UniqueFd file) override { bytes_->adopt(std::move(file)); }
+
+    [[nodiscard]] Status begin() override;
+    [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
+    [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
+    [[nodiscard]] Status settle() override;
+
+  private:
+    [[nodiscard]] Result<UniqueFd> make_nameless() const;
+    void unpack_all();
+
+    std::string archive_;  ///< Its path at the source, for sentences.
+    std::uint64_t size_;
+    FileTime mtime_;
+    std::uint64_t bytes_max_;
+    std::uint16_t umask_;
+    std::unique_ptr<ArrivedBytes> bytes_;
+    std::unique_ptr<UnpackTree> tree_;
+    std::atomic<bool> has_failed_{false};
+    Status unpacked_;     ///< The thread's, until it has ended or has_failed_.
+    std::thread thread_;  ///< Uses all of the above.
+};
+
+}  // namespace stage

@@ -1,0 +1,102 @@
+#include "stager/files/libraries/library_links.h"
+
+#include "stager/disk/disk_error.h"
+#include "stager/removal/empty_directory.h"
+#include "stager/removal/stage_lists.h"
+#include "transport/os/names_in.h"
+#include "transport/os/unique_fd.h"
+
+#include <boost/filesystem.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+namespace stage {
+namespace {
+
+constexpr const char* kLinks = "libs";
+constexpr const char* kAnyProgram = "all";
+
+/// The directory `name` in `parent`, made if it is missing.
+UniqueFd enter(int parent, const std::string& name) {
+    if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
+        return {};
+    }
+    return UniqueFd{
+        ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+}
+
+/// As the kernel, and so the loader, names an open directory.
+Result<std::string> origin_of(int directory) {
+    if (directory < 0) {
+        return std::string{'/'} + kAnyProgram;
+    }
+    const std::string name = "/proc/self/fd/" + std::to_string(directory);
+    boost::system::error_code failed;
+    const auto path = boost::filesystem::read_symlink(name, failed);
+    return failed ? Result<std::string>{target_error(name, failed.value())} : path.string();
+}
+
+/// Below ".stagecast". (A program in "/" finds its libraries at the number itself.)
+std::string link_path(const std::string& number, const std::string& origin) {
+    return std::string{kLinks} + '/' + number + (origin == "/" ? "" : origin);
+}
+
+/// A link to `directory` at `below`, "a/b/c".
+bool put_link(UniqueFd at, std::string_view below, const std::string& directory) {
+    for (std::size_t slash = below.find('/'); at && slash != std::string_view::npos;
+         slash = below.find('/')) {
+        if (slash != 0) {
+            at = enter(at.get(), std::string{below.substr(0, slash)});
+        }
+        below.remove_prefix(slash + 1);
+    }
+    const std::string name{below};
+    return at && ::symlinkat(directory.c_str(), at.get(), name.c_str()) == 0;
+}
+
+}  // namespace
+
+Result<std::string> link_to_libraries(const std::string& base, const LibraryLink& link) {
+    Result<UniqueFd> lists = open_list_directory(base);
+    if (!lists) {
+        return std::move(lists).error();
+    }
+    const Result<std::string> origin = origin_of(link.origin);
+    if (!origin) {
+        return origin.error();
+    }
+    const std::string number = std::to_string(link.number);
+    const std::string lists_path = base + '/' + kListDirectory + '/';
+    const std::string below = link_path(number, *origin);
+    if (const UniqueFd links = enter(lists->get(), kLinks)) {  // What an earlier life made.
+        static_cast<void>(remove_entry(links.get(), number));
+    }
+    if (!put_link(*std::move(lists), below, link.directory)) {
+        return target_error(lists_path + below, errno);
+    }
+    return lists_path + link_path(number, link.origin < 0 ? *origin : "/$ORIGIN");
+}
+
+std::vector<std::string> linked_from(const std::string& base, int origin) {
+    std::vector<std::string> directories;
+    const std::string lists = base + '/' + kListDirectory + '/';
+    const UniqueFd links{
+        ::open((lists + kLinks).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    const Result<std::string> at = origin_of(origin);
+    for (const std::string& number : at&& links ? names_in(links.get()) : directories) {
+        boost::system::error_code failed;
+        const auto target =
+            boost::filesystem::read_symlink(lists + link_path(number, *at), failed);
+        if (!failed) {
+            directories.push_back(target.string());
+        }
+    }
+    return directories;
+}
+
+}  // namespace stage

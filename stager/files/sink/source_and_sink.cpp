@@ -1,0 +1,51 @@
+#include "stager/files/sink/source_and_sink.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace stage {
+
+Result<SourceBlock> SourceAndSink::read(BlockIndex block, MutableBytes room) {
+    if (const auto leaf = sink_.read_filled(block, room)) {
+        next_ = std::max(next_, block.value() + 1);
+        return SourceBlock{.length = source_.block_length(block), .leaf = *leaf};
+    }
+    Result<SourceBlock> got = source_.read(block, room);
+    if (!got || block.value() < next_) {
+        return got;
+    }
+    // First reads come in order, so the manifest is placed before any file's block.
+    const Result<Placing> placing = sink_.write(block, room.first(got->length), got->leaf);
+    if (!placing) {
+        return placing.error();
+    }
+    invariant(*placing != Placing::deferred, "the manifest's blocks are read first");
+    next_ = block.value() + 1;
+    return got;
+}
+
+Status SourceAndSink::finish() {
+    if (Status done = source_.finish(); !done) {
+        return done;
+    }
+    return sink_.finish();
+}
+
+Status copy_alone(SourceAndSink& object, const std::function<Status()>& look) {
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t i = 0; i < object.block_count(); ++i) {
+        if (object.holds(BlockIndex{i})) {
+            continue;
+        }
+        if (Status looked = look(); !looked) {
+            return looked;
+        }
+        const Result<SourceBlock> block = object.read(BlockIndex{i}, room);
+        if (!block) {
+            return block.error();
+        }
+    }
+    return object.finish();
+}
+
+}  // namespace stage

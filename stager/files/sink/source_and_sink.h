@@ -1,0 +1,39 @@
+// How does the source's own node get its destination?
+//
+// From the same reads: every block goes to the local sink when it is first read, so that a file
+// is read once, and what the group gets is what this node gets. A file that the sink had
+// beforehand (from the node's cache) is not read at all: others get it from there.
+#pragma once
+
+#include "stager/files/sink/file_sink.h"
+#include "stager/files/source/file_source.h"
+
+#include <functional>
+
+namespace stage {
+
+class SourceAndSink final : public BlockSource {
+  public:
+    /// Both must outlive this.
+    SourceAndSink(FileSource& source, FileSink& sink) : source_{source}, sink_{sink} {}
+
+    [[nodiscard]] std::uint32_t block_count() const override { return source_.block_count(); }
+    [[nodiscard]] std::uint32_t block_length(BlockIndex block) const override {
+        return source_.block_length(block);
+    }
+    [[nodiscard]] Result<SourceBlock> read(BlockIndex block, MutableBytes room) override;
+    [[nodiscard]] Status finish() override;
+    /// Its own node needs it no more.
+    [[nodiscard]] bool holds(BlockIndex block) const { return sink_.holds(block); }
+
+  private:
+    FileSource& source_;
+    FileSink& sink_;
+    std::uint32_t next_ = 0;  ///< The first block that was not read yet.
+};
+
+/// For a group of one: what the sink lacks from the source, to the end. `look` is called before
+/// each block; its error ends the copy.
+[[nodiscard]] Status copy_alone(SourceAndSink& object, const std::function<Status()>& look);
+
+}  // namespace stage

@@ -1,0 +1,87 @@
+#include "stager/files/target/claim.h"
+
+#include "stager/disk/file_names.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+namespace stage {
+
+std::string Claims::Claim::claim_of(std::uint32_t step) const {
+    return temporary_name(name, writer, (writer.rank + step) % writer.group_size);
+}
+
+/// The own claim is looked at last, see take_away()'s order.
+bool Claims::Claim::is_shared() const {
+    struct stat own {};
+    struct stat there {};
+    if (::fstat(file.get(), &own) != 0 ||
+        is_at_work(directory.fd.get(), claim_of(1), own.st_uid)) {
+        return true;
+    }
+    // Opened, not only looked up: NFS asks its server anew only then.
+    const UniqueFd found{::openat(directory.fd.get(),
+                                  claim_of(0).c_str(),
+                                  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    return !found || ::fstat(found.get(), &there) != 0 || own.st_ino != there.st_ino;
+}
+
+void Claims::Claim::take_away(std::uint32_t step) const {
+    static_cast<void>(::unlinkat(directory.fd.get(), claim_of(step).c_str(), 0));
+}
+
+Claims::~Claims() {
+    for (const Claim& claim : claims_) {
+        claim.take_away(0);
+    }
+}
+
+void Claims::claim(const TargetPlace& place, const Writer& writer) {
+    Result<TargetDirectory> directory = open_target_directory(place);
+    if (!directory || writer.group_size < 2) {
+        return;
+    }
+    Claim claim;
+    claim.directory = *std::move(directory);
+    claim.name = place.name();
+    claim.path = place.path();
+    claim.writer = writer;
+    constexpr int kOpen = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    const int at = claim.directory.fd.get();
+    const std::string own = claim.claim_of(0);
+    claim.file.reset(::openat(at, own.c_str(), kOpen | O_CREAT | O_EXCL, 0600));
+    // One that an earlier life of the job left behind does as well; another user's does not.
+    if (!claim.file && errno == EEXIST && !is_of_another(at, own)) {
+        claim.file.reset(::openat(at, own.c_str(), kOpen));
+    }
+    if (claim.file && ::flock(claim.file.get(), LOCK_EX | LOCK_NB) == 0) {
+        claims_.push_back(std::move(claim));
+    }
+}
+
+std::vector<std::string> Claims::paths() const {
+    std::vector<std::string> paths;
+    for (const Claim& claim : claims_) {
+        paths.push_back(claim.path.substr(0, claim.path.rfind('/') + 1) + claim.claim_of(0));
+    }
+    return paths;
+}
+
+Status Claims::settle() {
+    Status alone;
+    for (const Claim& claim : claims_) {
+        if (!claim.is_shared()) {
+            claim.take_away(0);
+            continue;
+        }
+        for (std::uint32_t step = 1; step <= claim.writer.group_size; ++step) {
+            claim.take_away(step);
+        }
+        alone = alone ? shared_error(claim.path) : alone;
+    }
+    claims_.clear();
+    return alone;
+}
+
+}  // namespace stage

@@ -1,0 +1,58 @@
+#include "stager/files/target/target.h"
+
+#include "stager/disk/file_names.h"
+#include "transport/base/checksum.h"
+#include "transport/base/codec.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace stage {
+
+std::string temporary_name(const std::string& name, const Writer& writer, std::uint32_t rank) {
+    return hidden_name(name, ".stagecast." + writer.job + '.' + std::to_string(rank));
+}
+
+bool is_at_work(int directory, const std::string& temporary, uid_t owner) {
+    const UniqueFd other{
+        ::openat(directory, temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+    struct stat status {};
+    return other && ::fstat(other.get(), &status) == 0 && status.st_uid == owner &&
+           ::flock(other.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+Error shared_error(const std::string& path) {
+    return Error{Blame::user,
+                 path +
+                     ": lies on a file system that other nodes of the job share, "
+                     "every node would write the same file"}
+        .remedy("copy it there once yourself, or choose a local destination");
+}
+
+Status check_alone(int directory,
+                   int own,
+                   const std::string& name,
+                   const Writer& writer,
+                   const std::string& path) {
+    const std::uint32_t size = writer.group_size;
+    struct stat ours {};
+    const bool is_known = ::fstat(own, &ours) == 0;
+    for (const std::uint32_t step : std::array{1U, size - 1U}) {
+        const std::uint32_t rank = (writer.rank + step) % size;
+        const std::string other = temporary_name(name, writer, rank);
+        struct stat status {};
+        if (rank != writer.rank &&
+            ::fstatat(directory, other.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            is_known && status.st_uid == ours.st_uid) {
+            return shared_error(path);
+        }
+    }
+    return {};
+}
+
+}  // namespace stage

@@ -1,0 +1,183 @@
+#include "stager/slurm/slurm_nodes.h"
+
+#include "stager/cache/keeper_choice.h"
+#include "stager/slurm/name_lookup.h"
+#include "stager/slurm/slurm_releases.h"
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <netdb.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kNameMax = 255;
+/// For all names of one question; slurmctld had its time before.
+constexpr Duration kLookUpMax = std::chrono::seconds{5};
+
+struct NodesFree {
+    void operator()(node_info_msg_t* nodes) const { ::slurm_free_node_info_msg(nodes); }
+};
+struct MallocFree {
+    void operator()(char* text) const { std::free(text); }  // NOLINT: libslurm's malloc
+};
+
+std::string text_or_empty(const char* text) {
+    return text == nullptr ? std::string{} : text;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+        list += (list.empty() ? "" : ",") + name;
+    }
+    return list;
+}
+
+/// Numeric; empty where slurmctld found none itself.
+std::string text_of(const sockaddr_storage& address) {
+    std::array<char, NI_MAXHOST> text{};
+    const bool is_known = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address),  // NOLINT
+                                        sizeof address,
+                                        text.data(),
+                                        text.size(),
+                                        nullptr,
+                                        0,
+                                        NI_NUMERICHOST) == 0;
+    return is_known ? text.data() : "";
+}
+
+/// It will hardly answer.
+bool is_away(const node_info_t& node) {
+    const std::uint32_t base = node.node_state & NODE_STATE_BASE;
+    return base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE ||
+           (node.node_state & (NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN)) != 0;
+}
+
+using Addresses = std::unordered_map<std::string, std::string>;
+
+/// Nodes with their NodeAddr, or those of them that aren't away; `only`: this one alone. The
+/// table of all nodes is long: it is loaded where Slurm has no shorter answer.
+Result<Addresses> load_nodes(bool may_be_away, const std::string& only = {}) {
+    node_info_msg_t* loaded = nullptr;
+    std::string name = only;
+    const int done = only.empty() ? ::slurm_load_node(0, &loaded, SHOW_ALL)
+                                  : ::slurm_load_node_single(&loaded, name.data(), SHOW_ALL);
+    const int cause = errno;
+    const std::unique_ptr<node_info_msg_t, NodesFree> nodes{loaded};
+    if (done != SLURM_SUCCESS && cause == ESLURM_INVALID_NODE_NAME) {
+        return Addresses{};
+    }
+    if (done != SLURM_SUCCESS) {
+        errno = cause;
+        return no_slurm_answer("the addresses of nodes");
+    }
+    Addresses addresses;
+    for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
+        const node_info_t& node = nodes->node_array[i];
+        if (may_be_away || !is_away(node)) {
+            addresses[text_or_empty(node.name)] = text_or_empty(node.node_addr);
+        }
+    }
+    return addresses;
+}
+
+/// The addresses of `names`, by one call of Slurm's.
+Result<Addresses> load_addresses(const std::vector<std::string>& names) {
+    if (names.size() == 1) {
+        return load_nodes(true, names.front());
+    }
+    if constexpr (kHasNodeAddresses) {
+        Addresses addresses;
+        const int done = each_node_address(
+            joined(names), [&](const char* name, const sockaddr_storage& address) {
+                addresses[name] = text_of(address);
+            });
+        if (done != SLURM_SUCCESS && errno != SLURM_NO_CHANGE_IN_DATA) {
+            return no_slurm_answer("the addresses of nodes");
+        }
+        return addresses;
+    }
+    return load_nodes(true);
+}
+
+/// One without an address, where that may be, has an empty one.
+Result<SlurmAnswer> with_addresses(const std::vector<std::string>& names,
+                                   const Addresses& addresses,
+                                   bool may_miss) {
+    std::vector<NodeName> given;
+    for (const std::string& name : names) {
+        const auto found = addresses.find(name);
+        const bool is_given = found != addresses.end() && !found->second.empty();
+        given.push_back({.node = name, .address = is_given ? found->second : name});
+    }
+    auto looked_up = look_up_all(std::move(given), kLookUpMax);
+    std::vector<SlurmNode> resolved;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto& address = looked_up[i];
+        if (!address && !may_miss) {
+            return std::move(address).error();
+        }
+        resolved.push_back({.name = names[i], .address = address ? std::move(*address) : ""});
+    }
+    return SlurmAnswer{std::move(resolved)};
+}
+
+}  // namespace
+
+Error no_slurm_answer(std::string_view asked) {
+    return {
+        Blame::node,
+        "slurmctld does not tell " + std::string{asked} + " (" + ::slurm_strerror(errno) + ")"};
+}
+
+Result<std::vector<std::string>> expand_nodes(const std::string& list) {
+    const std::unique_ptr<hostlist, HostlistFree> hosts{::slurm_hostlist_create(list.c_str())};
+    if (hosts == nullptr) {
+        return Error{Blame::internal, "this is no list of nodes: " + list.substr(0, kNameMax)};
+    }
+    const int count = ::slurm_hostlist_count(hosts.get());
+    if (count < 1 || static_cast<std::size_t>(count) > kNodesMax) {
+        return Error{Blame::internal, "a list of " + std::to_string(count) + " nodes"};
+    }
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+        const std::unique_ptr<char, MallocFree> name{::slurm_hostlist_shift(hosts.get())};
+        if (name == nullptr) {
+            return Error{Blame::internal, "a list of nodes ends early"};
+        }
+        names.emplace_back(name.get());
+    }
+    return names;
+}
+
+Result<SlurmAnswer> resolve_nodes(const ResolveQuestion& question) {
+    const auto names = expand_nodes(question.node_list);
+    if (!names) {
+        return names.error();
+    }
+    const auto addresses = load_addresses(*names);
+    return addresses ? with_addresses(*names, *addresses, question.may_miss)
+                     : Result<SlurmAnswer>{addresses.error()};
+}
+
+Result<SlurmAnswer> find_keepers() {
+    const auto addresses = load_nodes(false);
+    if (!addresses) {
+        return addresses.error();
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, address] : *addresses) {
+        names.push_back(name);
+    }
+    return with_addresses(draw_keepers(std::move(names)), *addresses, true);
+}
+
+}  // namespace stage

@@ -1,0 +1,368 @@
+#include "stager/slurm/slurm_query.h"
+
+#include "stager/slurm/slurm_nodes.h"
+#include "stager/slurm/slurm_releases.h"
+#include "transport/base/codec.h"
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kQuestionMax = 1U << 20U;
+constexpr std::size_t kAnswerMax = 16U << 20U;
+constexpr std::size_t kSentenceMax = 4096;
+constexpr std::size_t kLengthBytes = 4;
+
+struct JobsFree {
+    void operator()(job_info_msg_t* jobs) const { ::slurm_free_job_info_msg(jobs); }
+};
+std::string_view word_of(std::uint32_t state) {
+    constexpr std::array<std::string_view, JOB_END> kWords{"PENDING",
+                                                           "RUNNING",
+                                                           "SUSPENDED",
+                                                           "COMPLETED",
+                                                           "CANCELLED",
+                                                           "FAILED",
+                                                           "TIMEOUT",
+                                                           "NODE_FAIL",
+                                                           "PREEMPTED",
+                                                           "BOOT_FAIL",
+                                                           "DEADLINE",
+                                                           "OUT_OF_MEMORY"};
+    const std::uint32_t base = state & JOB_STATE_BASE;
+    if (base == JOB_PENDING && (state & JOB_REQUEUE) != 0) {
+        return "REQUEUED";
+    }
+    return base < kWords.size() ? kWords[base] : "UNKNOWN";
+}
+
+SlurmJob describe(const slurm_job_info_t& job) {
+    return {.state = state_of_job(job.job_state),
+            .restart_count = job.restart_cnt,
+            .word = std::string{word_of(job.job_state)},
+            .node_list = job.nodes == nullptr ? "" : job.nodes,
+            .is_in_prolog = job.state_reason == WAIT_PROLOG,
+            .array_job_id = job.array_job_id,
+            .array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id};
+}
+
+SlurmJob absent_job() {
+    return {.state = SlurmJobState::absent, .restart_count = 0, .word = "UNKNOWN"};
+}
+
+Result<SlurmAnswer> job_state(std::uint32_t job_id) {
+    job_info_msg_t* loaded = nullptr;
+    const int done = ::slurm_load_job(&loaded, whole_job(job_id), SHOW_ALL | SHOW_LOCAL);
+    const int cause = errno;
+    const std::unique_ptr<job_info_msg_t, JobsFree> jobs{loaded};
+    if (done != SLURM_SUCCESS && cause != ESLURM_INVALID_JOB_ID) {
+        errno = cause;
+        return no_slurm_answer("the job's state");
+    }
+    // An array's job id brings all its tasks.
+    for (std::uint32_t i = 0; done == SLURM_SUCCESS && i < jobs->record_count; ++i) {
+        if (job_of(jobs->job_array[i]) == job_id) {
+            return SlurmAnswer{describe(jobs->job_array[i])};
+        }
+    }
+    return SlurmAnswer{absent_job()};
+}
+
+/// By one call where Slurm has it.
+Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
+    std::vector<SlurmJob> jobs(job_ids.size(), absent_job());
+    if constexpr (kHasJobStates) {
+        std::map<std::uint32_t, std::uint32_t> states;
+        const int done = each_job_state(
+            job_ids,
+            [&](std::uint32_t job_id, std::uint32_t state) { states[job_id] = state; });
+        if (done != SLURM_SUCCESS && errno != ESLURM_INVALID_JOB_ID) {
+            return no_slurm_answer("the jobs' states");
+        }
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            if (const auto found = states.find(job_ids[i]); found != states.end()) {
+                jobs[i].state = state_of_job(found->second);
+                jobs[i].word = word_of(found->second);
+            }
+        }
+        return SlurmAnswer{std::move(jobs)};
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto one = job_state(job_ids[i]);
+        if (!one) {
+            return one.error();
+        }
+        const auto& job = std::get<SlurmJob>(*one);
+        jobs[i].state = job.state;
+        jobs[i].word = job.word;
+    }
+    return SlurmAnswer{std::move(jobs)};
+}
+
+bool comment_on(std::uint32_t job_id, std::string comment) {
+    job_desc_msg_t change{};
+    ::slurm_init_job_desc_msg(&change);
+    name_job(change, job_id);
+    change.admin_comment = comment.data();
+    return ::slurm_update_job(&change) == SLURM_SUCCESS;
+}
+
+/// A node that learns late of a stage's end must not touch what runs under the same job id
+/// since: whatever slurmctld does not confirm is another life.
+bool is_in_life(std::uint32_t job_id, std::uint32_t restart, bool in_prolog = false) {
+    const Result<SlurmAnswer> answer = job_state(job_id);
+    const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
+    return job != nullptr && job->state == SlurmJobState::alive &&
+           job->restart_count == restart && (!in_prolog || job->is_in_prolog);
+}
+
+/// JOB_RUNNING as a flag: a job that does not run any more is left as it is, by slurmctld.
+Result<SlurmAnswer> on_failure(const FailureOrder& order) {
+    SlurmJob told{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
+    if (order.requeue && !is_in_life(order.job_id, order.restart)) {
+        told.word = "it does not run any more";
+        return SlurmAnswer{std::move(told)};
+    }
+    if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) == SLURM_SUCCESS) {
+        told = {.state = SlurmJobState::ended, .restart_count = 0, .word = "REQUEUED"};
+    } else if (order.requeue) {
+        told.word = ::slurm_strerror(errno);
+    }
+    const bool is_requeued = told.state == SlurmJobState::ended;
+    if (!comment_on(order.job_id, order.sentence + (is_requeued ? " (requeued)" : "")) &&
+        !is_requeued) {
+        return no_slurm_answer("whether it keeps the job's AdminComment");
+    }
+    return SlurmAnswer{std::move(told)};
+}
+
+/// Says why where anybody can read it, then cancels. Only the cancelling must work.
+Result<SlurmAnswer> cancel(CancelOrder order) {
+    if (!order.step_id && !is_in_life(order.job_id, order.restart, order.only_in_prolog)) {
+        return SlurmAnswer{SlurmJob{
+            .state = SlurmJobState::alive, .restart_count = 0, .word = "not in this life"}};
+    }
+    static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
+    static_cast<void>(comment_on(order.job_id, order.sentence));
+    const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
+                                   : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
+    if (done != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE) {
+        return Error{
+            Blame::node,
+            "the job can't be cancelled (" + std::string{::slurm_strerror(errno)} + ")"};
+    }
+    return SlurmAnswer{
+        SlurmJob{.state = SlurmJobState::ended, .restart_count = 0, .word = "CANCELLED"}};
+}
+
+/// libslurm waits a minute for a file that SLURM_CONF names and that is not there.
+Status check_configuration() {
+    const char* path = std::getenv("SLURM_CONF");  // NOLINT(concurrency-mt-unsafe)
+    if (path != nullptr && ::access(path, R_OK) != 0) {
+        return Error::from_errno(Blame::node, "Slurm's configuration " + std::string{path});
+    }
+    return {};
+}
+
+Result<SlurmAnswer> ask_slurm(const SlurmQuestion& question) {
+    const Status configured = check_configuration();
+    if (!configured) {
+        return configured.error();
+    }
+    ::slurm_init(nullptr);
+    if (const auto* ask = std::get_if<ExpandQuestion>(&question)) {
+        const auto names = expand_nodes(ask->node_list);
+        if (!names) {
+            return names.error();
+        }
+        std::vector<SlurmNode> nodes;
+        for (const std::string& name : *names) {
+            nodes.push_back({.name = name, .address = {}});
+        }
+        return SlurmAnswer{std::move(nodes)};
+    }
+    if (const auto* ask = std::get_if<ResolveQuestion>(&question)) {
+        return resolve_nodes(*ask);
+    }
+    if (const auto* order = std::get_if<CancelOrder>(&question)) {
+        return cancel(*order);
+    }
+    if (std::holds_alternative<KeepersQuestion>(question)) {
+        return find_keepers();
+    }
+    if (const auto* ask = std::get_if<JobsQuestion>(&question)) {
+        return job_states(ask->job_ids);
+    }
+    if (const auto* order = std::get_if<FailureOrder>(&question)) {
+        return on_failure(*order);
+    }
+    return job_state(std::get<JobStateQuestion>(question).job_id);
+}
+
+bool send_all(int fd, Bytes bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes = bytes.subspan(sent < 0 ? 0 : static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+bool tell(int fd, const Result<SlurmAnswer>& answer) {
+    ByteWriter out;
+    out.blob(encode_slurm_answer(answer));
+    return send_all(fd, out.view());
+}
+
+Result<SlurmQuestion> read_question(int fd) {
+    std::vector<std::byte> bytes(kLengthBytes);
+    for (std::size_t have = 0; have < bytes.size();) {
+        const ssize_t got = ::recv(fd, &bytes[have], bytes.size() - have, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return Error{Blame::internal, "the question did not come"};
+        }
+        have += static_cast<std::size_t>(got);
+        if (have == kLengthBytes && bytes.size() == kLengthBytes) {
+            const std::size_t length = ByteReader{bytes}.u32();
+            bytes.resize(kLengthBytes + std::min(length, kQuestionMax));
+        }
+    }
+    return decode_question(Bytes{bytes}.subspan(kLengthBytes));
+}
+
+/// What the child needs when libslurm ends it: where to answer, and what libslurm has
+/// complained of.
+struct LastWords {
+    int answer_fd;
+    int complaints_fd;
+};
+
+/// The last line of it, without "error: " or "fatal: ".
+std::string last_complaint(int fd) {
+    std::array<char, kSentenceMax> buffer{};
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    const off_t from =
+        size > static_cast<off_t>(buffer.size()) ? size - static_cast<off_t>(buffer.size()) : 0;
+    const ssize_t got = size > 0 ? ::pread(fd, buffer.data(), buffer.size(), from) : 0;
+    std::string text(buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    text.erase(text.find_last_not_of(" \n") + 1);
+    text.erase(0, text.rfind('\n') + 1);
+    for (const std::string_view word : {"fatal: ", "error: "}) {
+        const std::size_t at = text.find(word);
+        text.erase(0, at == std::string::npos ? 0 : at + word.size());
+    }
+    return text;
+}
+
+/// libslurm's fatal() calls exit(): this is where that leads.
+void on_fatal(int status, void* argument) {
+    static_cast<void>(status);
+    const auto* words = static_cast<const LastWords*>(argument);
+    const std::string complaint = last_complaint(words->complaints_fd);
+    static_cast<void>(tell(
+        words->answer_fd,
+        Error{Blame::node,
+              "Slurm's library gave up (" +
+                  (complaint.empty() ? std::string{"it does not say why"} : complaint) + ")"}));
+}
+
+}  // namespace
+
+SlurmJobState state_of_job(std::uint32_t slurm_state) {
+    constexpr std::uint32_t kLeaving =
+        JOB_REQUEUE | JOB_REQUEUE_HOLD | JOB_SPECIAL_EXIT | JOB_REVOKED;
+    const std::uint32_t base = slurm_state & JOB_STATE_BASE;
+    if ((slurm_state & JOB_COMPLETING) != 0) {
+        return SlurmJobState::completing;
+    }
+    if ((base != JOB_RUNNING && base != JOB_SUSPENDED) || (slurm_state & kLeaving) != 0) {
+        return SlurmJobState::ended;
+    }
+    const bool stopped = base == JOB_SUSPENDED || (slurm_state & JOB_STOPPED) != 0;
+    return stopped ? SlurmJobState::suspended : SlurmJobState::alive;
+}
+
+int run_slurm_query(int fd) {
+    // A bound that holds even inside a call that never returns.
+    ::alarm(static_cast<unsigned>(
+        std::chrono::duration_cast<std::chrono::seconds>(kSlurmAnswerMax).count()));
+    const auto question = read_question(fd);
+    if (!question) {
+        return 1;
+    }
+    LastWords words{.answer_fd = fd,
+                    .complaints_fd = ::memfd_create("complaints", MFD_CLOEXEC)};
+    if (words.complaints_fd >= 0) {
+        ::dup2(words.complaints_fd, STDERR_FILENO);
+    }
+    ::on_exit(on_fatal, &words);
+    return tell(fd, ask_slurm(*question)) ? 0 : 1;
+}
+
+Result<SlurmQuery> SlurmQuery::start(Spawner& spawner,
+                                     std::uint32_t role,
+                                     const SlurmQuestion& question,
+                                     Instant now) {
+    auto child = spawner.start_role(role, SOCK_STREAM);
+    if (!child) {
+        return std::move(child).error();
+    }
+    ByteWriter message;
+    message.blob(encode_question(question));
+    // A node list fits an empty socket's buffer; one that does not is none that Slurm made.
+    const ssize_t sent =
+        ::send(child->socket.get(), message.view().data(), message.size(), MSG_NOSIGNAL);
+    if (sent != static_cast<ssize_t>(message.size())) {
+        return Error{Blame::internal, "the list of nodes is too long"};
+    }
+    return SlurmQuery{std::move(child->socket),
+                      now + kSlurmAnswerMax + std::chrono::seconds{1}};
+}
+
+void SlurmQuery::on_readable() {
+    std::array<std::byte, 65'536> chunk{};
+    while (!answer_) {
+        const ssize_t got = ::recv(socket_.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 && errno == EAGAIN) {
+            return;
+        }
+        if (got <= 0 || received_.size() > kAnswerMax) {
+            answer_ = Error{Blame::node, "Slurm does not answer; is slurmctld reachable?"};
+            return;
+        }
+        received_.insert(received_.end(), chunk.begin(), chunk.begin() + got);
+        ByteReader reader{received_};
+        const Bytes whole = reader.blob(kAnswerMax);
+        if (reader.ok()) {
+            answer_ = decode_slurm_answer(whole);
+        }
+    }
+}
+
+void SlurmQuery::on_time(Instant now) {
+    if (!answer_ && now >= deadline_) {
+        answer_ = Error{Blame::node, "Slurm does not answer; is slurmctld reachable?"};
+    }
+}
+
+}  // namespace stage

@@ -1,0 +1,43 @@
+#include "stager/spec/amount.h"
+
+#include <array>
+#include <cstdio>
+
+namespace stage {
+
+namespace {
+
+using Units = std::array<const char*, 5>;
+
+std::string scaled_text(std::uint64_t bytes, unsigned step, const Units& units) {
+    const double next = step - 0.05;  // What would be rounded to a whole step.
+    if (bytes < step) {
+        return count_text(bytes, "byte");
+    }
+    double amount = static_cast<double>(bytes) / step;
+    std::size_t unit = 0;
+    while (amount >= next && unit + 1 < units.size()) {
+        amount /= step;
+        ++unit;
+    }
+    std::array<char, 32> text{};
+    static_cast<void>(
+        std::snprintf(text.data(), text.size(), "%.1f %s", amount, units.at(unit)));
+    return text.data();
+}
+
+}  // namespace
+
+std::string amount_text(std::uint64_t bytes) {
+    return scaled_text(bytes, 1000, {"KB", "MB", "GB", "TB", "PB"});
+}
+
+std::string binary_amount_text(std::uint64_t bytes) {
+    return scaled_text(bytes, 1024, {"KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+std::string count_text(std::uint64_t number, std::string_view what) {
+    return std::to_string(number) + ' ' + std::string{what} + (number == 1 ? "" : "s");
+}
+
+}  // namespace stage

@@ -1,0 +1,249 @@
+#include "stager/spec/stage_spec.h"
+
+#include "stager/control/message.h"
+#include "stager/spec/destination.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace stage {
+namespace {
+
+constexpr std::size_t kNowhere = std::string_view::npos;
+
+/// Enough of a user's text to recognise it, bytes.
+constexpr std::size_t kQuoteBytes = 160;
+
+/// "`a:b:c:d`, character 6: `reason`"
+Error mistake(std::string_view text, std::size_t at, std::string_view reason) {
+    std::string sentence = "'" + printable(text.substr(0, kQuoteBytes));
+    sentence += text.size() > kQuoteBytes ? "...'" : "'";
+    if (at != kNowhere) {
+        sentence += ", character " + std::to_string(at + 1);
+    }
+    sentence += ": ";
+    sentence += reason;
+    return {Blame::user, std::move(sentence)};
+}
+
+/// A field of a spec, unescaped, and where it began.
+struct Field {
+    std::string text;
+    std::size_t at = 0;
+};
+
+/// Splits at colons that no backslash precedes.
+std::vector<Field> split_fields(std::string_view text) {
+    std::vector<Field> fields(1);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool escapes = text[i] == '\\' && i + 1 < text.size() &&
+                             (text[i + 1] == ':' || text[i + 1] == '\\');
+        if (escapes) {
+            fields.back().text += text[++i];
+        } else if (text[i] == ':') {
+            fields.push_back({.text = {}, .at = i + 1});
+        } else {
+            fields.back().text += text[i];
+        }
+    }
+    return fields;
+}
+
+/// Any other word before "://" is a file's name, and "//" where it goes.
+bool is_known_scheme(std::string_view scheme) {
+    constexpr std::array<std::string_view, 23> kSchemes{
+        "abfs", "az",   "cluster", "data",   "dav",  "davs", "docker", "file",
+        "ftp",  "ftps", "gs",      "gsiftp", "hdfs", "http", "https",  "oras",
+        "oci",  "root", "rsync",   "s3",     "scp",  "sftp", "ssh"};
+    std::string lower{scheme};
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return std::ranges::find(kSchemes, lower) != kSchemes.end();
+}
+
+/// "https" of "https://host/file", or nothing.
+std::string_view scheme_of(std::string_view text) {
+    const std::size_t end = text.find("://");
+    if (end == kNowhere || end == 0) {
+        return {};
+    }
+    const std::string_view scheme = text.substr(0, end);
+    const auto is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    };
+    const bool well_formed =
+        is_letter(scheme.front()) && std::ranges::all_of(scheme, [&](char c) {
+            return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+        });
+    return well_formed && is_known_scheme(scheme) ? scheme : std::string_view{};
+}
+
+/// As split_fields() takes it for a part of one name.
+std::string escaped(std::string_view name) {
+    std::string text;
+    for (const char c : name) {
+        if (c == ':' || c == '\\') {
+            text += '\\';
+        }
+        text += c;
+    }
+    return text;
+}
+
+/// Sets what `flag` asks for. Says why not, or nothing.
+std::string_view apply_flag(StageSpec& spec, std::string_view flag) {
+    struct Policy {
+        std::string_view name;
+        Existing existing;
+    };
+    constexpr std::array<Policy, 3> kPolicies{Policy{"keep", Existing::keep},
+                                              Policy{"newer", Existing::newer},
+                                              Policy{"overwrite", Existing::overwrite}};
+    for (const Policy& policy : kPolicies) {
+        if (flag != policy.name) {
+            continue;
+        }
+        if (spec.existing != Existing::refuse && spec.existing != policy.existing) {
+            return "keep, newer and overwrite exclude each other; write one of them";
+        }
+        spec.existing = policy.existing;
+        return {};
+    }
+    struct Switch {
+        std::string_view name;
+        bool StageSpec::*member;
+    };
+    constexpr std::array<Switch, 6> kSwitches{Switch{"optional", &StageSpec::is_optional},
+                                              Switch{"temp", &StageSpec::is_temporary},
+                                              Switch{"durable", &StageSpec::is_durable},
+                                              Switch{"late", &StageSpec::is_late},
+                                              Switch{"extract", &StageSpec::is_unpacked},
+                                              Switch{"libs", &StageSpec::is_with_libraries}};
+    for (const Switch& one : kSwitches) {
+        if (flag == one.name) {
+            spec.*one.member = true;
+            return {};
+        }
+    }
+    if (flag.empty()) {
+        return "a flag is missing; write one, or end the spec before the colon";
+    }
+    return "no such flag; there are keep, newer, overwrite, optional, temp, durable, late, "
+           "extract and libs";
+}
+
+Status apply_flags(StageSpec& spec, std::string_view text, const Field& flags) {
+    std::string_view rest = flags.text;
+    std::size_t at = flags.at;
+    while (true) {
+        const std::size_t plus = rest.find('+');
+        const std::string_view reason = apply_flag(spec, rest.substr(0, plus));
+        if (!reason.empty()) {
+            return mistake(text, at, reason);
+        }
+        if (plus == kNowhere) {
+            return {};
+        }
+        rest.remove_prefix(plus + 1);
+        at += plus + 1;
+    }
+}
+
+}  // namespace
+
+std::string_view reason_against(const StageSpec& spec) {
+    if (spec.source.empty()) {
+        return spec.is_list ? "the list's name is missing after the @"
+                            : "the source is missing; write SRC[:DST[:FLAGS]]";
+    }
+    if (spec.source.size() >= kMaxPathBytes || spec.destination.size() >= kMaxPathBytes) {
+        return "a path is longer than 4095 bytes";
+    }
+    if (spec.source.find('\0') != kNowhere || spec.destination.find('\0') != kNowhere) {
+        return "a path holds a zero byte";
+    }
+    const bool plain = spec.existing == Existing::refuse && !spec.is_temporary &&
+                       !spec.is_durable && !spec.is_unpacked && !spec.is_with_libraries &&
+                       !spec.is_resumable && spec.destination.empty();
+    if (spec.is_list && !plain) {
+        return "a list takes no destination and only the flags optional and late; give the "
+               "others to its lines";
+    }
+    if (spec.is_unpacked && spec.is_with_libraries) {
+        return "extract and libs exclude each other; an archive needs no libraries";
+    }
+    return {};
+}
+
+Result<StageSpec> parse_spec(std::string_view text) {
+    if (const std::string_view scheme = scheme_of(text); !scheme.empty()) {
+        return mistake(text, kNowhere, std::string{scheme} + ":// is not supported yet")
+            .remedy("name a file, or write '\\:' for a colon in its name");
+    }
+    const std::vector<Field> fields = split_fields(text);
+    if (fields.size() > 3) {
+        return mistake(text,
+                       fields[3].at - 1,
+                       "one colon too many; write '\\:' for a colon in a name ('\\\\:' in an "
+                       "#SBATCH line)");
+    }
+    StageSpec spec;
+    spec.is_list = text.starts_with('@');
+    spec.source = fields[0].text.substr(spec.is_list ? 1 : 0);
+    if (fields.size() > 1) {
+        spec.destination = fields[1].text;
+    }
+    if (fields.size() > 2) {
+        if (const Status flags = apply_flags(spec, text, fields[2]); !flags) {
+            return flags.error();
+        }
+    }
+    if (const std::string_view reason = reason_against(spec); !reason.empty()) {
+        return mistake(text, spec.source.empty() ? 0 : kNowhere, reason);
+    }
+    if (const auto place = destination_of(spec); !place) {
+        return place.error().within("'" + printable(text.substr(0, kQuoteBytes)) + "'");
+    }
+    return spec;
+}
+
+Result<StageSpec> parse_spec(std::string_view text,
+                             const std::function<bool(const std::string&)>& is_there) {
+    Result<StageSpec> plain = parse_spec(text);
+    if (text.find_first_of(":\\") == kNowhere || (plain && is_there(plain->source))) {
+        return plain;
+    }
+    const std::string_view mark = text.starts_with('@') ? "@" : "";
+    const std::string_view rest = text.substr(mark.size());
+    for (std::size_t end = rest.size(); end != kNowhere && end > 0;
+         end = rest.rfind(':', end - 1)) {
+        const std::string source{rest.substr(0, end)};
+        if (is_there(source)) {
+            Result<StageSpec> found =
+                parse_spec(std::string{mark} + escaped(source) + std::string{rest.substr(end)});
+            return found ? std::move(found) : std::move(plain);
+        }
+    }
+    return plain;
+}
+
+StageSpec made_absolute(StageSpec spec, std::string_view directory) {
+    invariant(directory.starts_with('/'), "a working directory is absolute");
+    std::string_view rest = spec.source;
+    while (rest.starts_with("./")) {
+        rest.remove_prefix(2);
+    }
+    if (!spec.source.starts_with('/')) {
+        std::string absolute{directory};
+        if (!absolute.ends_with('/')) {
+            absolute += '/';
+        }
+        absolute += rest;
+        spec.source = std::move(absolute);
+    }
+    return spec;
+}
+
+}  // namespace stage

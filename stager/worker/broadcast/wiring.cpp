@@ -1,0 +1,126 @@
+#include "stager/worker/broadcast/wiring.h"
+
+#include "transport/seal/algorithms.h"
+#include "transport/udp/sockets.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace stage {
+namespace {
+
+Error random_failed() {
+    return Error::from_errno(Blame::node, "drawing random bytes");
+}
+
+Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
+    std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+    for (const std::string& interface : interfaces) {
+        const Result<std::uint32_t> mtu = udp::interface_mtu(interface);
+        if (!mtu) {
+            return mtu.error();
+        }
+        if (*mtu < kMinMtu) {
+            return Error{Blame::node,
+                         "the MTU of " + interface + " is " + std::to_string(*mtu) +
+                             ", below the " + std::to_string(kMinMtu) +
+                             " bytes that are needed"};
+        }
+        least = std::min(least, *mtu);
+    }
+    return least;
+}
+
+}  // namespace
+
+bool fill_random(MutableBytes room) {
+    // Up to 256 bytes come whole once the kernel's pool is ready.
+    return ::getrandom(room.data(), room.size(), 0) == static_cast<ssize_t>(room.size());
+}
+
+Result<Card> make_card(Rank own,
+                       const std::string& node,
+                       int peer_socket,
+                       const std::vector<std::string>& interfaces) {
+    const Result<Address> bound = udp::bound_address(peer_socket);
+    if (!bound) {
+        return bound.error();
+    }
+    if (bound->ip.is_any()) {
+        return Error{Blame::internal, "the data socket is bound to no address of this node"};
+    }
+    const Result<std::uint32_t> mtu = least_mtu(interfaces);
+    if (!mtu) {
+        return mtu.error();
+    }
+    Card card;
+    card.rank = own;
+    card.mtu = *mtu;
+    card.rails = static_cast<std::uint8_t>(interfaces.size());
+    card.address = bound->ip;
+    card.port = bound->port;
+    card.node = node.substr(0, kMaxCardNameBytes);
+    if (!fill_random(card.incarnation)) {
+        return random_failed();
+    }
+    return card;
+}
+
+Result<Wired> wire_up(Directory& directory,
+                      const Card& own,
+                      std::chrono::milliseconds longest,
+                      Interrupts& interrupts) {
+    if (Status published = directory.publish(own); !published) {
+        return std::move(published).error();
+    }
+    // While the others come: once the group is wired up everybody waits for this.
+    static_cast<void>(seal::algorithms());
+    Result<CardTable> cards =
+        directory.collect({.longest = longest, .interrupt_fd = interrupts.descriptor()});
+    if (!cards) {
+        Status reason = interrupts.check();
+        return reason ? std::move(cards).error() : std::move(reason).error();
+    }
+    Result<Agreement> agreement = agree(*cards, directory.context_id());
+    if (!agreement) {
+        return std::move(agreement).error();
+    }
+    return Wired{*std::move(cards), *agreement};
+}
+
+Result<BroadcastConfig> broadcast_among(const CardTable& cards, Rank own, Rank source) {
+    BroadcastConfig config;
+    config.own = own;
+    config.source = source;
+    config.mtu = cards.front().mtu;
+    config.rails = cards.front().rails;
+    for (const Card& card : cards) {
+        config.mtu = std::min(config.mtu, card.mtu);
+        config.rails = std::min(config.rails, card.rails);
+        config.members.push_back({.peer = Address{.ip = card.address, .port = card.port},
+                                  .incarnation = card.incarnation});
+    }
+    if (!fill_random(std::as_writable_bytes(std::span{&config.seed, 1}))) {
+        return random_failed();
+    }
+    return config;
+}
+
+void follow(const Policies& policies, BroadcastConfig& config) {
+    config.flows = std::max(policies.flows, config.rails);
+    config.rate_policy = policies.rate_control == RateControl::acker
+                             ? core::RatePolicy::acker
+                             : core::RatePolicy::quantile;
+    config.peer_policy = policies.repair_peers == RepairPeers::ring ? core::PeerPolicy::ring
+                                                                    : core::PeerPolicy::random;
+    config.readiness_policy = policies.readiness == ReadyWait::none
+                                  ? core::ReadinessPolicy::none
+                                  : core::ReadinessPolicy::fence;
+    config.leave_policy = policies.group_leave == GroupLeave::congested
+                              ? core::LeavePolicy::congested
+                              : core::LeavePolicy::never;
+}
+
+}  // namespace stage

@@ -1,0 +1,222 @@
+#include "stager/worker/broadcast/work.h"
+
+#include "pmix/business_card.h"
+#include "stager/files/target/refusal.h"
+#include "transport/udp/sockets.h"
+#include "transport/udp/udp_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace stage {
+namespace {
+
+udp::UdpEndpoints endpoints_of(const BroadcastConfig& config, BroadcastSockets sockets) {
+    udp::UdpEndpoints endpoints;
+    endpoints.flows = std::move(sockets.flows);
+    endpoints.peer = std::move(sockets.peer);
+    endpoints.rails = std::move(sockets.rails);
+    endpoints.interfaces = std::move(sockets.interfaces);
+    endpoints.group_rails = sockets.group_rails;
+    endpoints.group_address = config.group;
+    for (const BroadcastMember& member : config.members) {
+        endpoints.members.push_back(member.peer);
+    }
+    return endpoints;
+}
+
+}  // namespace
+
+Status use_rails(BroadcastSockets& sockets, const Address& group, std::size_t rails) {
+    const std::size_t had = sockets.interfaces.size();
+    if (rails >= had) {
+        return {};
+    }
+    const udp::GroupFlows flows{.first = group, .rails = sockets.group_rails};
+    for (std::size_t flow = 0; flow < sockets.flows.size(); ++flow) {
+        const std::string& from = sockets.interfaces[flow % had];
+        const std::string& to = sockets.interfaces[flow % rails];
+        if (from == to) {
+            continue;
+        }
+        const int socket = sockets.flows[flow].get();
+        const Address place = flows.address(Flow{static_cast<std::uint8_t>(flow)});
+        // A rail that died meanwhile has nothing to be left.
+        static_cast<void>(udp::change_membership(socket, place, from, false));
+        if (Status joined = udp::change_membership(socket, place, to, true); !joined) {
+            return joined;
+        }
+    }
+    sockets.interfaces.resize(rails);
+    sockets.rails.resize(std::min(sockets.rails.size(), rails - 1));
+    return {};
+}
+
+std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets) {
+    std::uint32_t sum = 0;
+    for (const UniqueFd& flow : sockets.flows) {
+        sum += udp::receive_buffer_bytes(flow.get());
+    }
+    return sum;
+}
+
+Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
+                           std::uint64_t bytes_max,
+                           std::optional<SinkConfig> sink,
+                           const KnownContent& known) {
+    Work work;
+    Result<std::unique_ptr<FileSource>> files =
+        // Half: a copy on the source's own node takes some, too.
+        FileSource::open(orders, bytes_max, known, page_room() / 2);
+    if (!files) {
+        return std::move(files).error();
+    }
+    work.files_ = *std::move(files);
+    if (sink) {
+        sink->identity_of = [source = work.files_.get()](std::size_t index) {
+            return source->identity(index);
+        };
+        sink->above = [source = work.files_.get()](std::size_t index) {
+            return source->above(index);
+        };
+        work.sink_ = std::make_unique<FileSink>(*std::move(sink));
+        work.both_ = std::make_unique<SourceAndSink>(*work.files_, *work.sink_);
+    }
+    return work;
+}
+
+Work Work::receiving(SinkConfig sink) {
+    Work work;
+    work.sink_ = std::make_unique<FileSink>(std::move(sink));
+    return work;
+}
+
+Work Work::refusing(Error why, bool is_source) {
+    Work work;
+    work.refusal_ = why;
+    if (is_source) {
+        work.refusing_source_ = std::make_unique<RefusingSource>(std::move(why));
+    } else {
+        work.refusing_sink_ = std::make_unique<RefusingSink>(std::move(why));
+    }
+    return work;
+}
+
+Bytes Work::offer() const {
+    const Bytes manifest = files_ ? files_->manifest_bytes() : Bytes{};
+    return manifest.size() <= kMaxCardOfferBytes ? manifest : Bytes{};
+}
+
+Status Work::expect(Bytes offer) {
+    return sink_ && !offer.empty() ? sink_->expect(offer) : Status{};
+}
+
+Status Work::fill(const FileSink::Cached& cached) {
+    return sink_ && sink_->manifest() ? sink_->fill(cached) : Status{};
+}
+
+Status Work::take_up(const std::function<Status()>& check) {
+    return sink_ && sink_->manifest() ? sink_->take_up(check) : Status{};
+}
+
+Status Work::take_up_from(const FileSink::PriorCopies& earlier,
+                          const FileSink::Cached& cached) {
+    return sink_ && sink_->manifest() ? sink_->take_up_from(earlier, cached) : Status{};
+}
+
+const Manifest* Work::manifest() const {
+    if (files_) {
+        return &files_->manifest();
+    }
+    return sink_ && sink_->manifest() ? &*sink_->manifest() : nullptr;
+}
+
+/// A source without a copy of its own needs no block for its own sake.
+void Work::say_what_is_here(BroadcastConfig& config) const {
+    config.holds_already = sink_ && sink_->holds_all();
+    if (sink_) {
+        config.held_before = sink_->held_runs();
+        config.bytes_held_before = sink_->bytes_held();
+    } else if (files_) {
+        config.held_before = {{.first = BlockIndex{0}, .count = files_->block_count()}};
+    }
+}
+
+std::uint64_t Work::bytes_read() const {
+    return files_ ? files_->bytes_read() : 0;
+}
+
+BroadcastReport Work::run(const BroadcastConfig& given,
+                          BroadcastSockets sockets,
+                          Watcher& watcher,
+                          const DriverWrap& wrap) {
+    if (given.members.size() == 1) {
+        return run_alone(watcher);
+    }
+    BroadcastConfig config = given;
+    config.group_buffer_bytes = receive_buffer_bytes(sockets);
+    say_what_is_here(config);
+    std::unique_ptr<Driver> made =
+        std::make_unique<udp::UdpDriver>(endpoints_of(config, std::move(sockets)));
+    if (wrap) {
+        made = wrap(std::move(made));
+    }
+    Driver& driver = *made;
+    if (refusing_sink_) {
+        return receive_broadcast(config, driver, *refusing_sink_, watcher);
+    }
+    if (refusing_source_) {
+        return send_broadcast(config, driver, *refusing_source_, watcher);
+    }
+    if (both_) {
+        return send_broadcast(config, driver, *both_, watcher);
+    }
+    if (files_) {
+        return send_broadcast(config, driver, *files_, watcher);
+    }
+    return receive_broadcast(config, driver, *sink_, watcher);
+}
+
+BroadcastReport Work::run_alone(Watcher& watcher) {
+    const auto start = std::chrono::steady_clock::now();
+    BroadcastReport report;
+    report.outcome.phase = core::Phase::moving;
+    const auto look = [&] {
+        report.outcome.bytes_held = sink_->bytes_held();
+        watcher.on_progress(report.outcome);
+        return watcher.on_readable();
+    };
+    Status done;
+    if (refusal_) {
+        done = *refusal_;
+    } else if (both_) {
+        done = sink_->holds_all() ? both_->finish() : copy_alone(*both_, look);
+        report.outcome.bytes_held = sink_->bytes_held();
+    }
+    report.transport = "none";
+    report.ran = std::chrono::steady_clock::now() - start;
+    report.outcome.phase = done ? core::Phase::released : core::Phase::failed;
+    if (done) {
+        report.held_after = report.ran;
+    } else {
+        report.outcome.why = std::move(done).error();
+    }
+    return report;
+}
+
+std::uint64_t Work::bytes_expected() const {
+    if (files_) {
+        return files_->manifest().stream_bytes();
+    }
+    return sink_ ? sink_->bytes_expected() : 0;
+}
+
+std::string Work::digest() const {
+    if (sink_) {
+        return sink_->digest();
+    }
+    return files_ ? files_->digest() : std::string{};
+}
+
+}  // namespace stage

@@ -1,0 +1,203 @@
+#include "stager/worker/engine/engine_group.h"
+
+#include "pmix/key_credential.h"
+#include "pmix/static/host_file.h"
+#include "pmix/static/static_directory.h"
+#include "stager/config/config.h"
+#include "stager/worker/engine/group_order.h"
+#include "stager/worker/engine/key_file.h"
+#include "transport/udp/sockets.h"
+
+#ifndef STAGE_WITHOUT_PMIX
+#include "pmix/pmix_directory.h"
+#include "transport/os/installation.h"
+#endif
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace stage {
+namespace {
+
+Status read_own_key(const EngineOptions& options, EngineGroup& group) {
+    if (options.protection == seal::Protection::none) {
+        group.has_key = true;
+        return {};
+    }
+    if (options.key_file.empty()) {
+        return {};
+    }
+    Result<seal::GroupKey> key = read_key_file(options.key_file);
+    if (!key) {
+        return std::move(key).error();
+    }
+    group.key = *key;
+    group.has_key = true;
+    return {};
+}
+
+/// As told, or the one that has the address.
+Result<std::vector<udp::Rail>> rails_of(const EngineOptions& options, const IpAddress& own) {
+    const Address address{.ip = own, .port = 0};
+    if (!options.interfaces.empty()) {
+        return udp::choose_rails(options.interfaces, udp::interfaces_here(address.family()));
+    }
+    const Result<std::string> interface = udp::interface_of(address);
+    if (!interface) {
+        return interface.error();
+    }
+    return std::vector{udp::Rail{.name = *interface, .address = address}};
+}
+
+Result<EngineGroup> group_among(const EngineOptions& options,
+                                HostList hosts,
+                                EngineGroup group) {
+    group.size = hosts.size();
+    group.must_wire_up = group.size > 1;
+    group.address = hosts[group.own.index()];
+    if (group.must_wire_up) {
+        Result<std::vector<udp::Rail>> rails = rails_of(options, group.address);
+        if (!rails) {
+            return std::move(rails).error();
+        }
+        group.rails = *std::move(rails);
+        group.address = group.rails.front().address.ip;
+    }
+    StaticDirectory::Group members;
+    members.hosts = std::move(hosts);
+    members.own = group.own;
+    members.port = options.port;
+    if (options.protection != seal::Protection::none) {
+        members.key.assign(group.key.begin(), group.key.end());
+    }
+    group.directory = std::make_unique<StaticDirectory>(std::move(members));
+    return group;
+}
+
+Result<EngineGroup> group_of_hosts(const EngineOptions& options, EngineGroup group) {
+    Result<HostList> hosts = read_host_file(options.hosts);
+    if (!hosts) {
+        return std::move(hosts).error();
+    }
+    if (options.rank.index() >= hosts->size() || options.root.index() >= hosts->size()) {
+        return Error{Blame::user,
+                     "--rank= and --root= are lines of " + options.hosts + ", which has " +
+                         std::to_string(hosts->size())};
+    }
+    group.own = options.rank;
+    return group_among(options, *std::move(hosts), std::move(group));
+}
+
+Result<EngineGroup> group_of_order(const EngineOptions& options,
+                                   EngineGroup group,
+                                   Interrupts& interrupts) {
+    Result<GroupOrder> order = take_group_order(options.group, STDIN_FILENO, interrupts);
+    if (!order) {
+        return std::move(order).error();
+    }
+    const Result<Rank> own = rank_of_this_host(order->hosts);
+    if (!own) {
+        return own.error();
+    }
+    if (options.root.index() >= order->hosts.size()) {
+        return Error{Blame::user, "--root= is none of the group's members"};
+    }
+    group.own = *own;
+    group.key = order->key;
+    group.has_key = true;
+    return group_among(options, std::move(order->hosts), std::move(group));
+}
+
+#ifndef STAGE_WITHOUT_PMIX
+/// The site's word on where multicast may go; PMIx does not tell addresses.
+Result<std::vector<RailNames>> site_interfaces() {
+    const Result<Config> config = load_config(config_path());
+    if (config && !config->interfaces.empty()) {
+        return config->interfaces;
+    }
+    return Error{Blame::user, "no network interface is named"}.remedy(
+        "give --interface=, or ask for one in stagecast.conf");
+}
+
+Result<EngineGroup> group_of_pmix(const EngineOptions& options,
+                                  EngineGroup group,
+                                  Interrupts& interrupts) {
+    auto directory = PmixDirectory::open(
+        {.longest = options.timeout, .interrupt_fd = interrupts.descriptor()}, {});
+    if (!directory) {
+        Status reason = interrupts.check();
+        return reason ? std::move(directory).error() : std::move(reason).error();
+    }
+    group.own = (*directory)->rank();
+    group.size = (*directory)->size();
+    group.must_wire_up = true;
+    if (options.root.index() >= group.size) {
+        return Error{Blame::user, "--root= is none of the ranks that PMIx tells"};
+    }
+    const Result<std::vector<RailNames>> interfaces =
+        options.interfaces.empty() ? site_interfaces() : options.interfaces;
+    if (!interfaces) {
+        return interfaces.error();
+    }
+    Result<std::vector<udp::Rail>> rails =
+        udp::choose_rails(*interfaces, udp::interfaces_here(AF_INET));
+    if (!rails) {
+        return std::move(rails).error();
+    }
+    group.rails = *std::move(rails);
+    group.address = group.rails.front().address.ip;
+    group.directory = *std::move(directory);
+    return group;
+}
+#endif
+
+}  // namespace
+
+Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interrupts) {
+    EngineGroup group;
+    if (Status read = read_own_key(options, group); !read) {
+        return std::move(read).error();
+    }
+    if (!options.group.empty()) {
+        return group_of_order(options, std::move(group), interrupts);
+    }
+    if (!options.hosts.empty()) {
+        return group_of_hosts(options, std::move(group));
+    }
+#ifdef STAGE_WITHOUT_PMIX
+    static_cast<void>(interrupts);
+#else
+    if (PmixDirectory::is_offered()) {
+        return group_of_pmix(options, std::move(group), interrupts);
+    }
+#endif
+    return Error{Blame::user, "neither --hosts= nor PMIx says who the members are"}.remedy(
+        "give --hosts=, or start by srun --mpi=pmix");
+}
+
+Status put_key(const EngineGroup& group, Card& own) {
+    if (group.has_key || group.own.value() != 0 || group.size == 1) {
+        return {};
+    }
+    Result<std::string> credential = seal_card_key(draw_card_key());
+    if (!credential) {
+        return std::move(credential).error();
+    }
+    own.key_credential = *std::move(credential);
+    return {};
+}
+
+Status take_key(const CardTable& cards, EngineGroup& group) {
+    if (group.has_key) {
+        return {};
+    }
+    const Result<CardKey> key = open_card_key(cards.front().key_credential);
+    if (!key) {
+        return key.error();
+    }
+    group.key = *key;
+    group.has_key = true;
+    return {};
+}
+
+}  // namespace stage

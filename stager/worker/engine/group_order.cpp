@@ -1,0 +1,94 @@
+#include "stager/worker/engine/group_order.h"
+
+#include "pmix/key_credential.h"
+#include "stager/worker/engine/key_file.h"
+#include "transport/base/codec.h"
+#include "transport/udp/sockets.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace stage {
+namespace {
+
+constexpr const char* kWhat = "the group's order";
+
+/// Whoever should close it may be gone without a word: who ends the work is heard meanwhile.
+Result<std::string> read_input(int input, Interrupts& interrupts) {
+    std::string text;
+    std::array<char, 4096> room{};
+    for (;;) {
+        std::array<pollfd, 2> either{
+            {{input, POLLIN, 0}, {interrupts.descriptor(), POLLIN, 0}}};
+        static_cast<void>(::poll(either.data(), either.size(), -1));
+        if (Status wanted = interrupts.check(); !wanted) {
+            return std::move(wanted).error().within(kWhat);
+        }
+        if (either[0].revents == 0) {
+            continue;
+        }
+        const ssize_t count = ::read(input, room.data(), room.size());
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return Error::from_errno(Blame::user, "reading the group's order");
+        }
+        if (count == 0) {
+            return text;
+        }
+        text.append(room.data(), static_cast<std::size_t>(count));
+        if (text.size() > kMaxGroupOrderBytes) {
+            return Error{Blame::user, "the group's order is longer than 1 MiB"};
+        }
+    }
+}
+
+}  // namespace
+
+Result<GroupOrder> take_group_order(const std::string& from,
+                                    int input,
+                                    Interrupts& interrupts) {
+    if (from == "-") {
+        const Result<std::string> text = read_input(input, interrupts);
+        return text ? parse_group_order(*text) : text.error();
+    }
+    const Result<std::vector<std::byte>> bytes = open_of_own_uid(from, kWhat);
+    if (!bytes) {
+        return bytes.error();
+    }
+    return parse_group_order({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+}
+
+Result<GroupOrder> parse_group_order(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    const auto key =
+        end == std::string_view::npos ? std::nullopt : read_key(as_bytes(text.substr(0, end)));
+    if (!key) {
+        return Error{Blame::user, "the group's order does not begin with a key"};
+    }
+    const Result<std::vector<std::string>> names = parse_host_file(text.substr(end + 1), kWhat);
+    if (!names) {
+        return names.error();
+    }
+    Result<HostList> hosts = resolve_hosts(*names, kWhat);
+    if (!hosts) {
+        return std::move(hosts).error();
+    }
+    return GroupOrder{*key, *std::move(hosts)};
+}
+
+Result<Rank> rank_of_this_host(const HostList& hosts) {
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        if (udp::interface_of(Address{.ip = hosts[i], .port = 0})) {
+            return Rank{static_cast<std::uint16_t>(i)};
+        }
+    }
+    return Error{Blame::node, "none of the members' addresses is one of this host's"}.remedy(
+        "its name must resolve, where the push begins, to an address that it has");
+}
+
+}  // namespace stage

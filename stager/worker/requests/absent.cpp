@@ -1,0 +1,27 @@
+#include "stager/worker/requests/absent.h"
+
+#include <utility>
+
+namespace stage {
+
+Error about_source(Error why, const StageKey& key) {
+    const bool is_jobs = key.job_id != kPushJob;
+    if (why.cause() != ENOENT || !is_jobs) {
+        return why;
+    }
+    return key.step_id == kWholeJob
+               ? std::move(why).remedy(
+                     "the job's first node, this one, must see it when the job "
+                     "starts, not only the submit host")
+               : std::move(why).remedy(
+                     "the step's first node, this one, must see it when the "
+                     "step starts, not only the node where srun runs");
+}
+
+Error about_copy(Error why) {
+    return why.cause() == ENOENT
+               ? std::move(why).remedy("this node has no copy to compare: push it there")
+               : why;
+}
+
+}  // namespace stage

@@ -1,0 +1,443 @@
+#include "stager/worker/requests/orders.h"
+
+#include "stager/content/part_note.h"
+#include "stager/control/message.h"
+#include "stager/files/source/source_file.h"
+#include "stager/worker/requests/covering.h"
+#include "stager/worker/requests/library_orders.h"
+#include "transport/base/codec.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace stage {
+namespace {
+
+/// So that a verdict has room for its paths, too.
+constexpr std::size_t kMaxDirectoriesBytes = 12U << 10U;
+
+/// The worker of a push's last round, or of one that was interrupted, takes less to end.
+constexpr std::chrono::milliseconds kLockPatience = std::chrono::seconds{10};
+
+/// The rest of `path` below `root`; empty if it is not below it.
+std::string_view below(std::string_view path, std::string_view root) {
+    const std::string_view bare = root == "/" ? "" : root;
+    const bool is_below =
+        path.starts_with(bare) && path.size() > bare.size() + 1 && path[bare.size()] == '/';
+    return is_below ? path.substr(bare.size() + 1) : std::string_view{};
+}
+
+Error outside(const std::string& path, const std::vector<std::string>& roots) {
+    std::string allowed;
+    for (const std::string& root : roots) {
+        allowed += (allowed.empty() ? "" : ", ") + root;
+    }
+    Error error{Blame::user, path + ": absolute destinations are not allowed there"};
+    return std::move(error).remedy(allowed.empty() ? "use a relative one"
+                                                   : "this site allows them below " + allowed);
+}
+
+}  // namespace
+
+Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
+    Result<std::vector<StageSpec>> parsed = parse_serialized(specs);
+    if (!parsed) {
+        return std::move(parsed).error();
+    }
+    Orders orders{*std::move(parsed), wishes_of(specs), std::move(places)};
+    for (StageSpec& spec : orders.specs_) {
+        Result<StageSpec> meant = orders.meant_by(spec);
+        if (!meant) {
+            return std::move(meant).error();
+        }
+        spec = *std::move(meant);
+        const Result<TargetPlace> place =
+            spec.is_list ? Result<TargetPlace>{TargetPlace{}} : orders.place_of(spec);
+        if (!place) {
+            return place.error();
+        }
+    }
+    return orders;
+}
+
+/// With the values of its patterns; root writes the names of a push as they are.
+Result<StageSpec> Orders::meant_by(const StageSpec& spec) const {
+    if (places_.is_push) {
+        return spec;
+    }
+    const Status sound = check_patterns(spec);
+    return sound ? expanded(spec, places_.names) : Result<StageSpec>{sound.error()};
+}
+
+Result<TargetPlace> Orders::place_of(const StageSpec& spec) const {
+    const Result<Destination> destination = destination_of(spec);
+    if (!destination) {
+        return destination.error();
+    }
+    TargetPlace place;
+    if (!destination->is_absolute) {
+        place.root = places_.stage_dir;
+        place.below = places_.dest_subdir.empty()
+                          ? destination->path
+                          : places_.dest_subdir + '/' + destination->path;
+        place.makes_directories = true;
+        return place;
+    }
+    for (const std::string& root : places_.dest_roots) {
+        const std::string_view rest = below(destination->path, root);
+        if (!rest.empty() && root.size() > place.root.size()) {
+            place.root = root;
+            place.below = rest;
+        }
+    }
+    if (std::ranges::find(places_.dest_roots, destination->path) != places_.dest_roots.end()) {
+        return Error{Blame::user, destination->path + ": is a directory"}.remedy(
+            "write " + destination->path + "/ to put the file into it");
+    }
+    if (place.root.empty()) {
+        return outside(destination->path, places_.dest_roots);
+    }
+    place.makes_directories = !places_.is_push;
+    place.made = places_.made;
+    place.refuses_network = true;
+    place.guarded_by = places_.is_push ? "PushRoots" : "";
+    return place;
+}
+
+Result<std::vector<SourceOrder>> Orders::sources() const {
+    std::vector<SourceOrder> orders;
+    std::vector<PlacedProgram> programs;
+    Destinations taken;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+        const auto index = static_cast<std::uint16_t>(i);
+        Status added = specs_[i].is_list ? add_lines(index, taken, orders)
+                       : specs_[i].is_with_libraries
+                           ? add_program(index, taken, orders, programs)
+                           : add_file(index, taken, orders);
+        if (!added) {
+            return std::move(added).error();
+        }
+    }
+    if (Status apart = taken.check_nesting(); !apart) {
+        return std::move(apart).error();
+    }
+    if (!programs.empty()) {
+        add_neighbours(programs);
+    }
+    if (Status agree = check_libraries_agree(programs); !agree) {
+        return std::move(agree).error();
+    }
+    return orders;
+}
+
+/// False: an equal spec has asked for it already.
+Result<bool> Orders::take(const StageSpec& spec, Destinations& taken) const {
+    const Result<TargetPlace> place = place_of(spec);
+    return place ? taken.take(place->path(), spec, {}) : Result<bool>{place.error()};
+}
+
+Status Orders::add_file(std::uint16_t index,
+                        Destinations& taken,
+                        std::vector<SourceOrder>& orders) const {
+    const StageSpec& spec = specs_[index];
+    const Result<bool> is_new = take(spec, taken);
+    if (!is_new || !*is_new) {
+        return is_new ? Status{} : Status{is_new.error()};
+    }
+    orders.push_back({.spec = index,
+                      .path = spec.source,
+                      .line = {},
+                      .is_optional = spec.is_optional,
+                      .is_plain = spec.is_unpacked});
+    return {};
+}
+
+/// A program and its libraries are one thing: where one can't be had, none is sent.
+Status Orders::add_program(std::uint16_t index,
+                           Destinations& taken,
+                           std::vector<SourceOrder>& orders,
+                           std::vector<PlacedProgram>& programs) const {
+    const StageSpec& spec = specs_[index];
+    const Result<bool> is_new = take(spec, taken);
+    if (!is_new || !*is_new) {
+        return is_new ? Status{} : Status{is_new.error()};
+    }
+    SourceOrder order{
+        .spec = index, .path = spec.source, .line = {}, .is_optional = spec.is_optional};
+    Result<LibraryClosure> closure =
+        library_closure(spec.source, wishes_.ld_library_path, places_.work_dir);
+    Result<std::string> line =
+        closure ? program_line(closure->paths) : Result<std::string>{closure.error()};
+    if (!line) {
+        order.trouble = line.error();
+        orders.push_back(std::move(order));
+        return spec.is_optional ? Status{} : Status{line.error()};
+    }
+    order.line = *std::move(line);
+    orders.push_back(std::move(order));
+    for (const Library& library : closure->sent) {
+        orders.push_back(
+            {.spec = index,
+             .path = library.path,
+             .line = library_line({.name = library.name, .is_for_all = !closure->is_program}),
+             .is_optional = spec.is_optional});
+    }
+    programs.push_back({spec.source, directory_for(spec), *std::move(closure)});
+    return {};
+}
+
+/// Programs without `libs` that will stand among others: each of the job's is to run as it does
+/// where it is installed.
+void Orders::add_neighbours(std::vector<PlacedProgram>& programs) const {
+    for (const StageSpec& spec : specs_) {
+        if (spec.is_list || spec.is_with_libraries || spec.is_unpacked) {
+            continue;
+        }
+        Result<LibraryClosure> closure =
+            library_closure(spec.source, wishes_.ld_library_path, places_.work_dir);
+        if (closure && closure->is_program) {
+            closure->present.insert(
+                closure->present.end(), closure->sent.begin(), closure->sent.end());
+            closure->sent.clear();
+            programs.push_back({spec.source, directory_for(spec), *std::move(closure)});
+        }
+    }
+}
+
+/// Which directory the spec's file will lie in.
+std::string Orders::directory_for(const StageSpec& spec) const {
+    const Result<TargetPlace> place = place_of(spec);
+    const std::string path = place ? place->path() : "";
+    return path.substr(0, path.rfind('/') + 1);
+}
+
+/// "prog_libs/libx.so.1" beside "prog".
+Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
+                                             const std::string& name) const {
+    Result<TargetPlace> place = place_of(program);
+    if (place) {
+        place->below += std::string{kLibrariesSuffix} + '/' + name;
+        place->is_of_libraries = true;
+    }
+    return place;
+}
+
+Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
+    const bool is_asked_for =
+        entry.spec < specs_.size() &&
+        (specs_[entry.spec].is_list
+             ? !entry.line.empty()
+             : entry.line.empty() || specs_[entry.spec].is_with_libraries);
+    if (!is_asked_for) {
+        return Error{Blame::internal, "the manifest has a file that nobody asked for"};
+    }
+    StageSpec spec = specs_[entry.spec];
+    std::string where;
+    if (spec.is_list) {
+        const Result<std::vector<StageSpec>> line = parse_serialized(entry.line);
+        if (!line || line->size() != 1 || line->front().is_list) {
+            return Error{Blame::internal, "the manifest has a line that is none of a list"};
+        }
+        Result<StageSpec> meant = meant_by(line->front());
+        if (!meant) {
+            return std::move(meant).error();
+        }
+        where = line_of(specs_[entry.spec].source, wishes_of(entry.line).line);
+        spec = *std::move(meant);
+    }
+    const bool is_of_program = !specs_[entry.spec].is_list && spec.is_with_libraries;
+    const auto library = is_of_program ? parse_library_line(entry.line) : std::nullopt;
+    Result<TargetPlace> place =
+        library ? place_of_library(spec, library->name) : place_of(spec);
+    if (!place) {
+        return std::move(place).error();
+    }
+    SinkOrder order;
+    // What lies in the job's own directory is the job's: a requeued one may find its own there.
+    order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
+    order.target.place = *std::move(place);
+    order.target.is_durable = spec.is_durable;
+    order.target.keeps_owners = places_.keeps_owners;
+    // (What lies in the job's own directory goes with it.)
+    order.target.is_resumable = spec.is_resumable && order.target.place.refuses_network;
+    order.target.is_noted =
+        places_.has_cache && entry.size >= kPartOfMin && entry.size <= kPartOfMax;
+    order.target.lock_patience = kLockPatience;
+    order.target.archive = spec.is_unpacked ? spec.source : "";
+    order.target.umask = wishes_.umask;
+    order.is_optional = spec.is_optional;
+    order.is_temporary = spec.is_temporary;
+    order.is_library = library.has_value();
+    order.is_for_all = library && library->is_for_all;
+    order.is_of_program = is_of_program;
+    if (is_of_program) {
+        order.needed_paths = parse_program_line(entry.line);
+    }
+    order.where = std::move(where);
+    return order;
+}
+
+std::vector<TargetPlace> Orders::places_outside() const {
+    std::vector<TargetPlace> places;
+    for (const StageSpec& spec : specs_) {
+        Result<TargetPlace> place =
+            spec.is_list ? Result<TargetPlace>{TargetPlace{}} : place_of(spec);
+        if (place && place->refuses_network) {
+            places.push_back(*std::move(place));
+        }
+    }
+    return places;
+}
+
+bool Orders::is_any_resumable() const {
+    return std::ranges::any_of(specs_, &StageSpec::is_resumable);
+}
+
+std::string Orders::base() const {
+    return places_.dest_subdir.empty() ? places_.stage_dir
+                                       : places_.stage_dir + '/' + places_.dest_subdir;
+}
+
+std::vector<std::string> Orders::directories(const FileSink& sink) const {
+    std::set<std::string> directories{places_.stage_dir};
+    const std::string below_stage = places_.stage_dir + '/';
+    for (std::size_t i = 0; sink.manifest() && i < sink.manifest()->entries.size(); ++i) {
+        const std::string path = sink.path(i);
+        if (!path.empty() && !path.starts_with(below_stage)) {
+            directories.insert(path.substr(0, std::max<std::size_t>(1, path.rfind('/'))));
+        }
+    }
+    return covering(std::move(directories), kMaxDirectories, kMaxDirectoriesBytes);
+}
+
+std::vector<std::string> Orders::paths(const FileSink& sink) const {
+    std::vector<std::string> paths(specs_.size());
+    if (!sink.manifest()) {
+        return paths;
+    }
+    for (std::size_t i = 0; i < sink.manifest()->entries.size(); ++i) {
+        const ManifestEntry& entry = sink.manifest()->entries[i];
+        const bool is_list = specs_[entry.spec].is_list;
+        if (is_list || !parse_library_line(entry.line)) {
+            paths[entry.spec] = is_list ? base() : sink.path(i);
+        }
+    }
+    return paths;
+}
+
+namespace {
+
+/// A list longer than this is not a list of files for one job, bytes.
+constexpr std::uint64_t kMaxListBytes = 64U << 20U;
+
+Result<std::string> read_list(const std::string& path) {
+    Result<SourceFile> file = SourceFile::open(path);
+    if (!file) {
+        return std::move(file).error();
+    }
+    if (file->size() > kMaxListBytes) {
+        return Error{Blame::user, path + ": a list of files has at most 64 MiB"}.remedy(
+            "stage their directory");
+    }
+    std::string text(file->size(), '\0');
+    const auto room = std::as_writable_bytes(std::span{text.data(), text.size()});
+    if (Status done = file->read(0, room); !done) {
+        return std::move(done).error();
+    }
+    return text;
+}
+
+/// A list's flags hold for each of its lines.
+StageSpec with_flags_of(const StageSpec& list, StageSpec line) {
+    line.existing = line.existing == Existing::refuse ? list.existing : line.existing;
+    line.is_optional = line.is_optional || list.is_optional;
+    line.is_temporary = line.is_temporary || list.is_temporary;
+    line.is_durable = line.is_durable || list.is_durable;
+    return line;
+}
+
+bool is_here(const std::string& path) {
+    struct stat there {};
+    return ::stat(path.c_str(), &there) == 0;
+}
+
+}  // namespace
+
+/// A name that has blanks at its ends, or a colon, is taken as it is where there is such a
+/// file.
+Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) const {
+    const auto is_there = [&](const std::string& name) {
+        return is_here(name.starts_with('/') ? name : places_.work_dir + '/' + name);
+    };
+    Result<StageSpec> spec = parse_spec(line.text, is_there);
+    if (line.whole != line.text) {
+        const Result<StageSpec> whole = parse_spec(line.whole);
+        if (whole && spec && whole->source != spec->source && is_there(whole->source)) {
+            spec->source = whole->source;
+        }
+    }
+    if (!spec) {
+        return spec;
+    }
+    if (spec->is_list) {
+        return Error{Blame::user, "a list can't name another list"};
+    }
+    if (spec->is_with_libraries) {
+        return Error{Blame::user, "libs can't stand in a list"}.remedy(
+            "give the program an option of its own");
+    }
+    const bool is_relative = !spec->source.starts_with('/');
+    if (is_relative && !places_.work_dir.starts_with('/')) {
+        return Error{Blame::internal, "the job's working directory is not known"}.remedy(
+            "write whole paths");
+    }
+    return with_flags_of(list,
+                         made_absolute(*std::move(spec), is_relative ? places_.work_dir : "/"));
+}
+
+Status Orders::add_lines(std::uint16_t index,
+                         Destinations& taken,
+                         std::vector<SourceOrder>& orders) const {
+    const StageSpec& list = specs_[index];
+    const Result<std::string> text = read_list(list.source);
+    if (!text) {
+        return text.error();
+    }
+    for (const ListLine& line : lines_in(*text)) {
+        if (line.text.front() == '#') {
+            continue;
+        }
+        const std::string where = line_of(list.source, line.number);
+        const Result<StageSpec> written = spec_of(list, line);
+        const Result<StageSpec> meant = written ? meant_by(*written) : written;
+        const Result<TargetPlace> place =
+            meant ? place_of(*meant) : Result<TargetPlace>{meant.error()};
+        if (!place) {
+            return place.error().within(where);
+        }
+        const Result<bool> is_new = taken.take(place->path(), *meant, where);
+        if (!is_new) {
+            return is_new.error();
+        }
+        if (!*is_new) {
+            continue;
+        }
+        Result<std::string> serial =
+            serialize(std::array{*written}, {.line = static_cast<std::uint32_t>(line.number)});
+        if (!serial) {
+            return std::move(serial).error().within(where);
+        }
+        orders.push_back({.spec = index,
+                          .path = meant->source,
+                          .line = *std::move(serial),
+                          .is_optional = meant->is_optional,
+                          .is_plain = meant->is_unpacked,
+                          .where = where});
+    }
+    return {};
+}
+
+}  // namespace stage

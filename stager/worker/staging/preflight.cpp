@@ -1,0 +1,130 @@
+#include "stager/worker/staging/preflight.h"
+
+#include "stager/worker/requests/absent.h"
+#include "stager/worker/requests/orders.h"
+
+namespace stage {
+namespace {
+
+/// The content from one end to the other.
+Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts) {
+    std::vector<std::byte> room(kBlockBytes);
+    for (std::uint32_t block = 0; block < source.block_count(); ++block) {
+        if (Status wanted = interrupts.check(); !wanted) {
+            return std::move(wanted).error();
+        }
+        if (const auto got = source.read(BlockIndex{block}, room); !got) {
+            return got.error();
+        }
+    }
+    return source.digest();
+}
+
+/// What lies where the source's files would go.
+Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
+    Result<std::vector<SourceOrder>> list = orders.sources();
+    const std::vector<TargetPlace> places = orders.places_outside();
+    if (!list || places.size() != list->size()) {
+        return list ? Error{Blame::user, "only absolute destinations can be compared"}
+                    : std::move(list).error();
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (const auto directory = open_target_directory(places[i]); !directory) {
+            return directory.error();
+        }
+        (*list)[i].path = places[i].path();
+    }
+    return list;
+}
+
+Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
+    SinkConfig config;
+    config.writer = {.job = std::to_string(setup.key.job_id),
+                     .rank = setup.rank.value(),
+                     .group_size = static_cast<std::uint32_t>(setup.nodes.size())};
+    config.order_of = [&orders](const ManifestEntry& entry) { return orders.target_of(entry); };
+    config.bytes_max = setup.max_bytes;
+    return setup.manifest.empty() ? WorkerLook{}
+                                  : look_for_room(setup.manifest, std::move(config));
+}
+
+}  // namespace
+
+Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
+                           PreflightRequest wish,
+                           Interrupts& interrupts) {
+    // A copy may be root's own.
+    for (SourceOrder& order : orders) {
+        order.is_ownerless = wish.compares;
+    }
+    Result<std::unique_ptr<FileSource>> source =
+        FileSource::open(orders, wish.bytes_max, {}, page_room() / 2);
+    if (!source) {
+        return std::move(source).error();
+    }
+    WorkerLook look;
+    look.bytes = (*source)->manifest().stream_bytes();
+    const Bytes manifest = (*source)->manifest_bytes();
+    if (manifest.size() <= kMaxLookBytes) {
+        look.manifest.assign(manifest.begin(), manifest.end());
+    }
+    if (wish.compares) {
+        Result<std::string> digest = digest_by_reading(**source, interrupts);
+        if (!digest) {
+            return std::move(digest).error();
+        }
+        look.digest = *std::move(digest);
+    }
+    return look;
+}
+
+Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config) {
+    FileSink sink{std::move(config)};
+    if (Status seen = sink.look(manifest); !seen) {
+        return std::move(seen).error();
+    }
+    return WorkerLook{};
+}
+
+Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts) {
+    if (Status timed = interrupts.limit(setup.stage_timeout); !timed) {
+        return std::move(timed).error();
+    }
+    const Result<Orders> orders = Orders::parse(setup.specs,
+                                                {.stage_dir = setup.stage_dir,
+                                                 .dest_subdir = setup.dest_subdir,
+                                                 .dest_roots = setup.dest_roots,
+                                                 .work_dir = setup.work_dir,
+                                                 .is_push = setup.key.job_id == kPushJob,
+                                                 .keeps_owners = setup.keeps_owners});
+    if (!orders) {
+        return orders.error();
+    }
+    const bool is_source = setup.rank == setup.source;
+    if (!is_source && setup.purpose == WorkerPurpose::look) {
+        return room_for(*orders, setup);
+    }
+    const auto list = is_source ? orders->sources() : at_destination(*orders);
+    const PreflightRequest wish{.bytes_max = setup.max_bytes,
+                                .compares = setup.purpose == WorkerPurpose::compare};
+    if (!list) {
+        return list.error();
+    }
+    Result<WorkerLook> look = look_at(*list, wish, interrupts);
+    return look || is_source ? std::move(look) : about_copy(std::move(look).error());
+}
+
+int tell_look(const Result<WorkerLook>& look, ControlSocket& control) {
+    WorkerOutcome outcome;
+    outcome.statistics = "{}";
+    outcome.state = look ? VerdictState::ok : VerdictState::failed;
+    Status said = look ? control.say(FromWorker{*look}) : Status{};
+    if (!look) {
+        outcome.blame = look.error().blame();
+        outcome.sentence = look.error().sentence();
+    }
+    said = said ? control.say(FromWorker{outcome}) : said;
+    return said && look ? 0 : 1;
+}
+
+}  // namespace stage

@@ -1,0 +1,392 @@
+#include "stager/worker/staging/under_daemon.h"
+
+#include "stager/files/target/claim.h"
+#include "stager/worker/broadcast/statistics.h"
+#include "stager/worker/broadcast/wiring.h"
+#include "stager/worker/requests/absent.h"
+#include "stager/worker/requests/job_names.h"
+#include "stager/worker/requests/orders.h"
+#include "stager/worker/staging/cache_requests.h"
+#include "stager/worker/staging/control_socket.h"
+#include "stager/worker/staging/handed_over.h"
+#include "stager/worker/staging/preflight.h"
+#include "stager/worker/staging/setup_broadcast.h"
+
+#ifndef STAGE_WITHOUT_PMIX
+#include "pmix/pmix_directory.h"
+#endif
+
+#include <memory>
+
+namespace stage {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kSetupPatience = seconds{60};
+constexpr milliseconds kDefaultPatience = seconds{600};
+constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
+
+std::string job_name(const StageKey& key) {
+    std::string name = std::to_string(key.job_id);
+    return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
+}
+
+/// One stage of one member, from SETUP to RELEASED.
+class Stage final : public Watcher {
+  public:
+    Stage(const Logger& log, Interrupts& interrupts, ControlSocket& control, WorkerSetup setup)
+        : log_{log},
+          interrupts_{interrupts},
+          control_{control},
+          setup_{std::move(setup)},
+          made_{std::make_shared<MadeDirectories>(
+              [this](const std::vector<std::string>& entries) {
+                  return control_.say_left(entries);
+              })},
+          sockets_{handed_over(setup_)} {}
+
+    /// Everything until the files are here or can't be; the error is not told yet.
+    [[nodiscard]] Status run();
+    /// Tells the daemon of a failure, unless it knows the outcome already.
+    void tell_failure(const Error& why, Rank culprit);
+
+    [[nodiscard]] Rank own() const { return setup_.rank; }
+
+    void on_progress(const core::Outcome& outcome) override;
+    [[nodiscard]] int descriptor() const override { return interrupts_.descriptor(); }
+    [[nodiscard]] Status on_readable() override;
+    [[nodiscard]] bool do_all_listen() const override { return control_.do_all_listen(); }
+
+  private:
+    [[nodiscard]] Status begin_work();
+    [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory();
+    [[nodiscard]] Result<BroadcastConfig> connect();
+    void look_ahead(Claims& claims);
+    [[nodiscard]] SinkConfig sink_config() const;
+    [[nodiscard]] KnownContent what_is_known(milliseconds longest);
+    [[nodiscard]] Writer writer() const;
+    void tell_held(const core::Outcome& held);
+    [[nodiscard]] Status tell_end(const BroadcastReport& report);
+    [[nodiscard]] std::string statistics(const BroadcastReport& report) const;
+
+    const Logger& log_;
+    Interrupts& interrupts_;
+    ControlSocket& control_;
+    WorkerSetup setup_;
+    std::shared_ptr<MadeDirectories> made_;
+    std::optional<Orders> orders_;
+    std::optional<Work> work_;
+    BroadcastSockets sockets_;
+    bool has_told_ = false;
+    bool is_here_ = false;  ///< And that was good.
+    core::Phase told_phase_ = core::Phase::wiring;
+    std::chrono::steady_clock::time_point told_at_;
+    std::chrono::steady_clock::time_point began_;
+    std::uint32_t receive_buffer_ = 0;
+    std::uint8_t rails_ = 1;
+    std::vector<std::byte> offer_;
+};
+
+Status Stage::begin_work() {
+    Result<Orders> orders = Orders::parse(setup_.specs,
+                                          {.stage_dir = setup_.stage_dir,
+                                           .dest_subdir = setup_.dest_subdir,
+                                           .dest_roots = setup_.dest_roots,
+                                           .work_dir = setup_.work_dir,
+                                           .has_cache = setup_.may_cache,
+                                           .names = names_of(setup_),
+                                           .made = made_,
+                                           .is_push = setup_.key.job_id == kPushJob,
+                                           .keeps_owners = setup_.keeps_owners});
+    if (!orders) {
+        return std::move(orders).error();
+    }
+    orders_ = *std::move(orders);
+    if (setup_.rank != setup_.source) {
+        work_ = Work::receiving(sink_config());
+        return {};
+    }
+    Result<std::vector<SourceOrder>> sources = orders_->sources();
+    if (!sources) {
+        return about_source(std::move(sources).error(), setup_.key);
+    }
+    const milliseconds patience = or_default(setup_.stage_timeout, kDefaultPatience);
+    const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
+    Result<Work> work = Work::sending(*sources,
+                                      setup_.max_bytes,
+                                      keeps_copy ? std::optional{sink_config()} : std::nullopt,
+                                      what_is_known(patience / 2));
+    if (!work) {
+        return about_source(std::move(work).error(), setup_.key);
+    }
+    work_ = *std::move(work);
+    return {};
+}
+
+/// Who knows nothing, but asks, has the files stamped.
+KnownContent Stage::what_is_known(milliseconds longest) {
+    if (setup_.may_cache) {
+        return known_content(control_, longest);
+    }
+    return orders_->is_any_resumable()
+               ? KnownContent{[](const SourceStamp&) { return std::optional<Content>{}; }}
+               : KnownContent{};
+}
+
+Writer Stage::writer() const {
+    return {.job = job_name(setup_.key),
+            .rank = setup_.rank.value(),
+            .group_size = static_cast<std::uint32_t>(setup_.nodes.size())};
+}
+
+SinkConfig Stage::sink_config() const {
+    SinkConfig config;
+    config.writer = writer();
+    config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
+    config.list_directory = orders_->base();
+    config.tell_left = [this](const std::vector<std::string>& entries) {
+        return control_.say_left(entries);
+    };
+    config.made = made_;
+    config.bytes_max = setup_.max_bytes;
+    config.page_room = page_room();
+    return config;
+}
+
+Result<std::unique_ptr<Directory>> Stage::open_directory() {
+    if (setup_.cards_follow) {
+        return std::unique_ptr<Directory>{
+            std::make_unique<GivenDirectory>(control_, setup_.nodes.size())};
+    }
+#ifdef STAGE_WITHOUT_PMIX
+    return Error{Blame::node, "this stagecast was built without PMIx"};
+#else
+    const milliseconds longest = or_default(setup_.connect_timeout, kDefaultPatience);
+    auto directory =
+        PmixDirectory::open({.longest = longest, .interrupt_fd = interrupts_.descriptor()}, {});
+    if (!directory) {
+        Status reason = interrupts_.check();
+        return reason ? std::move(directory).error() : std::move(reason).error();
+    }
+    if ((*directory)->rank() != setup_.rank || (*directory)->size() != setup_.nodes.size()) {
+        return Error{Blame::internal, "PMIx and stagecastd do not agree on who we are"};
+    }
+    return std::unique_ptr<Directory>{*std::move(directory)};
+#endif
+}
+
+/// The cards of all, and what SETUP says of the rest.
+Result<BroadcastConfig> Stage::connect() {
+    if (setup_.nodes.size() == 1) {
+        const Bytes own = work_->offer();
+        offer_.assign(own.begin(), own.end());
+        BroadcastConfig alone;
+        alone.members.resize(1);
+        return alone;
+    }
+    Result<Card> card = make_card(
+        setup_.rank, setup_.nodes[setup_.rank.index()], sockets_.peer.get(), setup_.interfaces);
+    if (!card) {
+        return card.error();
+    }
+    const Bytes offer = work_->offer();
+    card->offer.assign(offer.begin(), offer.end());
+    Result<std::unique_ptr<Directory>> directory = open_directory();
+    if (!directory) {
+        return std::move(directory).error();
+    }
+    // The stage's own limit comes first: it is the better sentence.
+    const milliseconds longest =
+        or_default(setup_.stage_timeout, kDefaultPatience) + seconds{1};
+    const Result<Wired> wired = wire_up(**directory, *card, longest, interrupts_);
+    if (!wired) {
+        return wired.error();
+    }
+    if (wired->cards.size() != setup_.nodes.size()) {
+        return Error{Blame::internal, "the cards are not those of this stage's nodes"};
+    }
+    offer_ = wired->cards[setup_.source.index()].offer;
+    Result<BroadcastConfig> config = broadcast_among(wired->cards, setup_.rank, setup_.source);
+    Status followed = config ? follow(setup_, *config) : Status{};
+    if (!config || !followed) {
+        return config ? std::move(followed).error() : std::move(config).error();
+    }
+    rails_ = config->rails;
+    Status used = use_rails(sockets_, config->group, rails_);
+    return used ? std::move(config) : std::move(used).error();
+}
+
+Status Stage::run() {
+    if (Status timed = interrupts_.limit(setup_.stage_timeout); !timed) {
+        return timed;
+    }
+    if (Status begun = begin_work(); !begun) {
+        return begun;
+    }
+    Claims claims;
+    if (setup_.purpose != WorkerPurpose::lend) {
+        for (const TargetPlace& place : orders_->places_outside()) {
+            claims.claim(place, writer());
+        }
+    }
+    if (Status told = control_.say_left(claims.paths()); !told) {
+        return told;
+    }
+    Result<BroadcastConfig> config = connect();
+    if (!config) {
+        return std::move(config).error();
+    }
+    look_ahead(claims);
+    config->finish_extra = unpack_max(*work_, *orders_);
+    receive_buffer_ = receive_buffer_bytes(sockets_);
+    began_ = std::chrono::steady_clock::now();
+    const BroadcastReport report = work_->run(*config, std::move(sockets_), *this);
+    return tell_end(report);
+}
+
+/// Everybody looks for room before the first packet, so that all who lack something are named
+/// at once. Who lacks something takes part to say so: the others need not wait for a time-out.
+void Stage::look_ahead(Claims& claims) {
+    Status room = claims.settle();
+    if (room) {
+        room = work_->expect(offer_);
+    }
+    if (room) {
+        room = take_what_is_here(
+            *work_, control_, interrupts_, setup_.may_cache, take_up_max(*work_, setup_));
+    }
+    if (room && setup_.may_cache && work_->sink() != nullptr) {
+        tell_begun(*work_->sink(), control_);
+    }
+    if (!room) {
+        log_.info("this stage failed", {{"why", room.error().sentence()}});
+        tell_failure(room.error(), setup_.rank);
+        work_ = Work::refusing(room.error(), setup_.rank == setup_.source);
+    }
+}
+
+std::string Stage::statistics(const BroadcastReport& report) const {
+    return statistics_line({.rank = setup_.rank,
+                            .members = setup_.nodes.size(),
+                            .rails = rails_,
+                            .receive_buffer = receive_buffer_,
+                            .buffer_asked = 0},
+                           *work_,
+                           report);
+}
+
+Status Stage::tell_end(const BroadcastReport& report) {
+    const bool is_good = report.outcome.phase == core::Phase::released && !report.outcome.why;
+    if (is_good && !has_told_) {
+        tell_held(report.outcome);
+    }
+    if (!is_good && !control_.is_released()) {
+        const Error why = report.outcome.why.value_or(
+            Error{Blame::internal, "the broadcast ended without saying why"});
+        tell_failure(why, report.outcome.culprit);
+        log_.info("the broadcast failed", {{"why", why.sentence()}});
+    }
+    Status said = control_.say(FromWorker{WorkerReleased{statistics(report)}});
+    if (is_here_ && setup_.may_cache && work_->sink() != nullptr) {
+        keep_trees_for_later(*work_->sink(), control_, interrupts_);
+    }
+    return said;
+}
+
+void Stage::on_progress(const core::Outcome& outcome) {
+    if (outcome.phase == core::Phase::holding && !has_told_) {
+        tell_held(outcome);
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (outcome.phase == told_phase_ && now - told_at_ < kProgressEvery) {
+        return;
+    }
+    told_phase_ = outcome.phase;
+    told_at_ = now;
+    control_.say(progress_of(*work_, outcome));
+}
+
+Status Stage::on_readable() {
+    if (Status looked = interrupts_.check(); !looked) {
+        return looked;
+    }
+    // The group has its verdict: what there was to serve is over.
+    return control_.is_released() ? Status{Error{Blame::node, "released", ECANCELED}}
+                                  : Status{};
+}
+
+/// The files are under their names here. Called once the disk thread has finished them.
+void Stage::tell_held(const core::Outcome& held) {
+    control_.say(progress_of(*work_, held));  // The verdict's sentence counts bytes by it.
+    BroadcastReport so_far;
+    so_far.outcome = held;
+    so_far.ran = std::chrono::steady_clock::now() - began_;
+    so_far.held_after = so_far.ran;
+    WorkerOutcome outcome;
+    outcome.state = VerdictState::ok;
+    outcome.culprit = setup_.rank;
+    outcome.statistics = statistics(so_far);
+    const FileSink* sink = work_->sink();
+    if (sink != nullptr) {
+        outcome.paths = orders_->paths(*sink);
+        outcome.library_directories = sink->library_paths();
+        outcome.directories = orders_->directories(*sink);
+    }
+    for (const Error& trouble : sink != nullptr ? sink->warnings() : std::vector<Error>{}) {
+        outcome.state = VerdictState::partial;
+        outcome.blame = trouble.blame();
+        outcome.sentence += (outcome.sentence.empty() ? "" : "; ") + trouble.sentence();
+    }
+    has_told_ = true;
+    is_here_ = true;
+    if (Status said = control_.say(FromWorker{outcome}); !said) {
+        log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+    }
+    if (setup_.may_cache && sink != nullptr) {
+        keep_for_later(*sink, control_);
+    }
+}
+
+void Stage::tell_failure(const Error& why, Rank culprit) {
+    if (std::exchange(has_told_, true)) {
+        return;
+    }
+    WorkerOutcome outcome;
+    outcome.state = VerdictState::failed;
+    outcome.blame = why.blame();
+    outcome.sentence = why.sentence();
+    outcome.culprit = culprit;
+    outcome.statistics = "{}";
+    if (Status said = control_.say(FromWorker{outcome}); !said) {
+        log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+    }
+}
+
+}  // namespace
+
+int run_under_daemon(const Logger& log, Interrupts& interrupts) {
+    ControlSocket control;
+    if (Status opened = control.open(UniqueFd{kWorkerControlFd}, interrupts); !opened) {
+        log.error("no control socket", {{"why", opened.error().sentence()}});
+        return 1;
+    }
+    Result<WorkerSetup> setup = control.setup(kSetupPatience);
+    if (!setup) {
+        log.error("no setup came", {{"why", setup.error().sentence()}});
+        return 1;
+    }
+    if (setup->purpose == WorkerPurpose::look || setup->purpose == WorkerPurpose::compare) {
+        return tell_look(look_alone(*setup, interrupts), control);
+    }
+    Stage stage{log, interrupts, control, *std::move(setup)};
+    if (Status done = stage.run(); !done) {
+        stage.tell_failure(done.error(), stage.own());
+        log.info("this stage failed", {{"why", done.error().sentence()}});
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace stage

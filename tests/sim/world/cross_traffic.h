@@ -1,0 +1,21 @@
+// What is the world of a broadcast beside TCP flows?
+//
+// Links of one rate, nobody tells it, and nothing fails: what a flow (cubic_flow.h) takes is
+// all that happens. fair_test.cpp and leave_test.cpp look at who gets what.
+#pragma once
+
+#include "tests/sim/world/world.h"
+
+namespace stage::sim {
+
+/// Links of `mbits` Mbit/s, and an object that takes about `seconds_alone` with no flow beside
+/// it. BUFFER_KIB= changes the uplinks' buffers.
+Plan cross_traffic_plan(std::uint16_t members, std::uint64_t mbits, double seconds_alone);
+
+/// A flow into each of the last `many` members.
+void add_flows(Plan& plan, int many, Duration begin, Duration end = std::chrono::hours{1});
+
+/// Shares of the flow's narrowest link, half a second a line.
+void print_shares(const World& world, std::size_t flow);
+
+}  // namespace stage::sim

@@ -1,0 +1,44 @@
+#include "tests/sim/world/make_core.h"
+
+#include "transport/core/receiver/receiver.h"
+#include "transport/core/source/sender.h"
+
+namespace stage::sim {
+
+std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& prng) {
+    core::CoreConfig config;
+    config.own = Rank{rank};
+    config.members = plan.members;
+    config.source = Rank{plan.source};
+    config.session = 1;
+    config.chunk_bytes = plan.chunk_bytes;
+    config.chunk_bytes_fallback = plan.chunk_bytes_fallback;
+    config.rate_bytes_per_s = plan.told_bytes_per_s;
+    config.rate_policy = plan.is_acker_paced ? core::RatePolicy::acker : config.rate_policy;
+    config.peer_policy = plan.asks_ring ? core::PeerPolicy::ring : config.peer_policy;
+    config.readiness_policy =
+        plan.is_unfenced ? core::ReadinessPolicy::none : config.readiness_policy;
+    config.leave_policy =
+        plan.may_leave ? core::LeavePolicy::congested : core::LeavePolicy::never;
+    config.loss_remembered_ppm = plan.loss_remembered_ppm;
+    config.rate_remembered_bytes_per_s = plan.remembered_bytes_per_s;
+    config.resident_blocks = plan.resident_blocks;
+    config.group_buffer_bytes = std::uint64_t{plan.socket_buffer_bytes} * 3 / 2;
+    config.holds_already = plan.member[rank].holds_already;
+    config.held_before = plan.member[rank].held_before;
+    config.ready_timeout = plan.ready_timeout;
+    config.stall_timeout = plan.stall_timeout;
+    config.finish_extra = plan.finish_extra;
+    config.linger = plan.linger;
+    if (rank != plan.source) {
+        core::Limits limits;
+        limits.descriptors_max = plan.descriptors_max;
+        limits.stream_wait = plan.stream_wait.value_or(limits.stream_wait);
+        return std::make_unique<HeldCore<core::Receiver>>(config, prng, limits);
+    }
+    const core::ObjectShape shape{.blocks = static_cast<std::uint32_t>(plan.block_bytes.size()),
+                                  .object_bytes = plan.object_bytes()};
+    return std::make_unique<HeldCore<core::Sender>>(config, shape, prng);
+}
+
+}  // namespace stage::sim

@@ -1,0 +1,16 @@
+// Which core does a plan give to a member?
+#pragma once
+
+#include "tests/sim/world/plan.h"
+#include "transport/run/any_core.h"
+
+#include <memory>
+
+namespace stage::sim {
+
+/// `prng` must outlive it.
+[[nodiscard]] std::unique_ptr<AnyCore> make_core(const Plan& plan,
+                                                 std::uint16_t rank,
+                                                 Prng& prng);
+
+}  // namespace stage::sim

@@ -1,0 +1,92 @@
+// How do packets cross the false network?
+//
+// One switch. Each member has an uplink and a downlink with a rate and a queue; multicast is
+// multiplied in the switch. Loss, duplication and reordering are drawn for each packet and
+// member.
+#pragma once
+
+#include "tests/sim/world/events.h"
+#include "tests/sim/world/link.h"
+#include "tests/sim/world/packets.h"
+#include "tests/sim/world/plan.h"
+
+#include <functional>
+#include <vector>
+
+namespace stage::sim {
+
+class Network {
+  public:
+    /// Called for what reaches a member's host: these packets of the train, the last at `at`.
+    using Deliver = std::function<void(
+        std::uint16_t member, Instant at, const TrainUse& train, PacketMask mask)>;
+
+    Network(const Plan& plan, Events& events, Prng& prng, Deliver deliver);
+
+    /// A train to be filled and sent.
+    [[nodiscard]] Train& make() { return yard_.take(); }
+    void send(Train& train);
+    /// What is sent to the group reaches this member, or not.
+    void hear_group(std::uint16_t member, bool hears) { hears_[member] = hears; }
+    [[nodiscard]] std::uint64_t uplink_backlog(std::uint16_t member) const;
+    [[nodiscard]] Instant uplink_drained(std::uint16_t member, std::uint64_t bytes) const;
+
+    [[nodiscard]] bool is_honest() const;
+    [[nodiscard]] const Link& downlink(std::uint16_t member) const { return down_[member]; }
+    [[nodiscard]] const Link& uplink(std::uint16_t member) const { return up_[member]; }
+    /// For others than members: through one link, now. When the last has left it.
+    [[nodiscard]] Instant carry_up(std::uint16_t member, const Train& train, PacketMask& mask) {
+        return up_[member].carry(events_.now(), train, mask);
+    }
+    [[nodiscard]] Instant carry_down(std::uint16_t member,
+                                     const Train& train,
+                                     PacketMask& mask) {
+        return down_[member].carry(events_.now(), train, mask);
+    }
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+  private:
+    /// A train on its way to the switch, or a late packet on its way to a member.
+    struct Flight {
+        TrainUse train;
+        std::uint16_t member = 0;
+        PacketMask mask = 0;
+    };
+
+    void trace(const Train& train) const;
+    [[nodiscard]] std::uint64_t park(Flight flight);
+    [[nodiscard]] Flight unpark(std::uint64_t index);
+    void arrive_at_switch(std::uint64_t index);
+    void arrive_late(std::uint64_t index);
+    void forward(std::uint16_t member, const TrainUse& train, PacketMask mask);
+    [[nodiscard]] bool is_healthy() const;
+    [[nodiscard]] bool is_group_lost(std::uint16_t member) const;
+    [[nodiscard]] bool is_cut(std::uint16_t from, std::uint16_t to, Instant now) const;
+    [[nodiscard]] PacketMask draw(std::uint32_t ppm, PacketMask mask);
+    [[nodiscard]] PacketMask without_large(std::uint16_t member,
+                                           const Train& train,
+                                           PacketMask mask) const;
+    [[nodiscard]] PacketMask survivors(std::uint16_t member,
+                                       const Train& train,
+                                       PacketMask mask);
+    [[nodiscard]] PacketMask without_bursts(std::uint16_t member,
+                                            const Train& train,
+                                            PacketMask mask);
+
+    const Plan& plan_;
+    Events& events_;
+    Prng& prng_;
+    Deliver deliver_;
+    TrainYard yard_;
+    std::vector<Flight> flights_;
+    std::vector<std::uint64_t> free_flights_;
+    std::vector<Link> up_;
+    std::vector<Link> down_;
+    std::vector<bool> hears_;
+    std::vector<Instant> burst_until_;
+    std::vector<std::uint64_t> next_loss_;  ///< So many packets pass before the next is lost.
+    bool is_traced_;
+    std::uint64_t lost_ = 0;
+};
+
+}  // namespace stage::sim

@@ -1,0 +1,13 @@
+// How does a later release's member speak that joined a group of this version?
+//
+// As agreed; but it may set what may be ignored (docs/protocol, 3.4): a flag of the header,
+// a feature of its offer.
+#pragma once
+
+#include "tests/sim/world/packets.h"
+
+namespace stage::sim {
+
+void speak_newer(Train& train);
+
+}  // namespace stage::sim

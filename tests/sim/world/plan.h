@@ -1,0 +1,171 @@
+// What world does a seed draw?
+//
+// First which faults exist at all, then how strong each is: a swarm, so that rare combinations
+// happen and every fault is also seen alone. A scenario sets the same fields by hand.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/base/units.h"
+#include "transport/core/base/contract.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage::sim {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Loss, in a million packets.
+struct LossPlan {
+    std::uint32_t independent_ppm = 0;  ///< On each member's downlink.
+    std::uint32_t shared_ppm = 0;       ///< Before the switch multiplies: for everybody.
+    std::uint32_t burst_ppm = 0;        ///< A burst begins on a downlink,
+    std::uint32_t burst_packets = 50;   ///< as long as these take.
+    std::uint32_t duplicate_ppm = 0;
+    std::uint32_t reorder_ppm = 0;  ///< Comes later than the next ones,
+    Duration reorder_delay{};       ///< by so much.
+    std::uint32_t corrupt_ppm = 0;  ///< Its seal fails.
+};
+
+/// What is wrong with one member.
+struct MemberPlan {
+    Duration clock_offset{};
+    std::optional<Duration> leap_at;  ///< Then its clock leaps forward,
+    Duration leap{};                  ///< by so much,
+    Duration stamp_leap{};            ///< and that of its kernel's stamps by this, any way.
+    Duration start_at{};              ///< Its process isn't there before.
+    bool is_newer = false;  ///< It says more than this version knows, but nothing critical.
+    std::uint32_t extra_loss_ppm = 0;             ///< On its own downlink.
+    std::optional<Duration> hears_group_until;    ///< Then no switch forwards it to there,
+    std::optional<Duration> hears_group_from;     ///< until then.
+    std::uint32_t path_body_max = 0;              ///< Larger bodies are dropped; 0: none is.
+    Duration packet_cost{};                       ///< CPU time for a received packet.
+    Duration wake_latency{};                      ///< From an arrival to the loop.
+    std::uint64_t downlink_bytes_per_s = 0;       ///< 0: the plan's.
+    std::uint64_t disk_bytes_per_s = 0;           ///< 0: the plan's.
+    std::optional<std::uint32_t> store_fails_at;  ///< The n-th store says no.
+    bool finish_fails = false;
+    Duration finish_takes{};                    ///< More than a disk's latency.
+    bool holds_already = false;                 ///< The object, from an earlier time.
+    std::vector<core::BlockRun> held_before{};  ///< Or parts of it; in order, and apart.
+    bool is_disk_stuck = false;                 ///< Stores never complete.
+    std::optional<Duration> crash_at;
+    std::optional<Duration> abort_at;
+    std::uint32_t memory_flip_ppm = 0;  ///< A placed chunk is wrong in memory.
+    std::uint32_t load_fails_ppm = 0;   ///< A read back (not the source's) says no.
+    std::uint32_t short_write_ppm = 0;  ///< A store wrote a part only, and gives it back.
+};
+
+/// Members cut off from the others for a time.
+struct Partition {
+    std::vector<std::uint16_t> members;
+    Duration begin{};
+    Duration end{};
+    bool hears_nothing = true;  ///< Nothing reaches them,
+    bool says_nothing = true;   ///< nothing leaves them.
+};
+
+/// Hosts stand still now and then, each by itself: too few cores for so many processes.
+struct StallPlan {
+    Duration every{};  ///< From one to the next, on the average; 0: never.
+    Duration least{};  ///< So long,
+    Duration most{};   ///< up to this.
+    /// The kernel stands still, too: what comes meanwhile has one late stamp.
+    bool holds_kernel = false;
+};
+
+/// A TCP flow beside the broadcast (cubic_flow.h).
+struct FlowPlan {
+    std::optional<std::uint16_t> from;  ///< It shares this member's uplink,
+    std::optional<std::uint16_t> to;    ///< and this one's downlink.
+    Duration begin{};
+    Duration end = std::chrono::hours{1};
+};
+
+struct Plan {
+    std::uint64_t seed = 1;
+    std::uint16_t members = 4;
+    std::uint16_t source = 0;
+    std::uint16_t chunk_bytes = 1444;
+    std::uint16_t chunk_bytes_fallback = 0;  ///< See CoreConfig.
+    std::vector<std::uint32_t> block_bytes;  ///< One a block.
+    std::uint32_t hole_percent = 0;
+    std::uint32_t manifest_blocks = 1;  ///< Others are stored only after these.
+    std::uint32_t resident_blocks = 64;
+    std::uint32_t descriptors_max = 512;  ///< See core/base/limits.h.
+    std::uint64_t link_bytes_per_s = 125'000'000;
+    std::uint64_t told_bytes_per_s = 125'000'000;
+    bool is_acker_paced = false;  ///< Where no rate is told.
+    bool asks_ring = false;       ///< For repairs.
+    bool is_unfenced = false;     ///< The source doesn't wait for READY.
+    bool may_leave = false;       ///< The group, who is congested.
+    std::optional<std::uint32_t> loss_remembered_ppm;
+    std::uint64_t remembered_bytes_per_s = 0;
+    std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
+    /// An uplink is a shaper: this passes it at once after a pause,
+    std::uint32_t uplink_bucket_bytes = 0;
+    /// and of what waits more than this is lost; 0: the host waits instead.
+    std::uint32_t uplink_buffer_bytes = 0;
+    Duration propagation = microseconds{10};
+    std::uint32_t port_buffer_bytes = 256U << 10U;
+    std::uint32_t socket_buffer_bytes = 4U << 20U;
+    Duration wake_latency = microseconds{5};
+    /// One wake-up of four is late by up to this: too few cores for so many processes.
+    Duration wake_late_max{};
+    StallPlan stalls;
+    Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
+    std::uint64_t disk_bytes_per_s = 2'000'000'000;
+    Duration disk_latency = microseconds{50};
+    Duration disk_late_max{};             ///< One operation of 16 takes up to so much longer.
+    std::optional<Duration> stream_wait;  ///< Else as core/base/limits.h has it.
+    Duration ready_timeout = seconds{5};
+    Duration stall_timeout = seconds{4};
+    Duration finish_extra{};
+    Duration linger = seconds{4};
+    std::optional<Duration> all_listen_at;  ///< Then somebody tells all that all listen.
+    LossPlan loss;
+    Duration heals_at{};  ///< From then on the network is perfect.
+    std::vector<MemberPlan> member;
+    std::vector<Partition> partitions;
+    std::vector<FlowPlan> flows;
+    bool floods_group = false;  ///< Switches bring the group's packets to all, members or not.
+    bool is_really_sealed = false;
+    bool is_seal_played = true;             ///< Else everything opens: see sealing.h.
+    std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.
+    std::uint32_t packets_per_turn = 64;    ///< A host takes so many, then it works.
+
+    [[nodiscard]] std::uint64_t object_bytes() const;
+    [[nodiscard]] std::uint64_t chunks() const;
+    /// Time that the object takes on the slowest link, once.
+    [[nodiscard]] Duration wire_time() const;
+    /// Its files have their names while everybody still waits for that.
+    [[nodiscard]] bool finishes_in_time(const MemberPlan& one) const;
+    /// Nothing in the plan keeps any member from the object.
+    [[nodiscard]] bool must_succeed() const;
+    /// On one line, for a failure's report.
+    [[nodiscard]] std::string describe() const;
+};
+
+/// An object of `bytes` in full blocks, for `members` without any fault.
+[[nodiscard]] Plan calm_plan(std::uint16_t members, std::uint64_t bytes);
+/// The same, where nobody tells the rate, on emulated hosts: a shaper on each side of a link,
+/// whose bucket passes the first packets at once and which drops what waits longer than 30 ms;
+/// `loss_ppm` by chance, to the end.
+[[nodiscard]] Plan shaped_plan(std::uint16_t members,
+                               std::uint64_t bytes,
+                               std::uint64_t mbits,
+                               std::uint32_t loss_ppm);
+/// In few worlds the group doesn't reach some members, from the beginning or later, for ever or
+/// for a time. (Drawn by itself, so that what a seed draws besides stays what it was.)
+void draw_reach(Plan& plan);
+/// In half of the worlds somebody tells all members when all have started. (By itself, too.)
+void draw_listening(Plan& plan);
+/// The world of a seed.
+[[nodiscard]] Plan draw_plan(std::uint64_t seed);
+
+}  // namespace stage::sim

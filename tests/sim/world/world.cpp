@@ -1,0 +1,237 @@
+#include "tests/sim/world/world.h"
+
+#include "transport/core/base/limits.h"
+
+#include <algorithm>
+
+namespace stage::sim {
+namespace {
+
+constexpr std::size_t kComplaintsMax = 20;
+
+const char* name(core::Phase phase) {
+    const char* names[] = {"wiring", "moving", "holding", "released", "failed"};
+    return names[static_cast<std::size_t>(phase)];
+}
+
+std::string ms(Duration time) {
+    return std::to_string(time.count() / 1'000'000) + " ms";
+}
+
+}  // namespace
+
+World::World(Plan plan, Host::Dress dress)
+    : plan_{std::move(plan)},
+      prng_{plan_.seed ^ 0x5eedU},
+      network_{
+          plan_,
+          events_,
+          prng_,
+          [this](std::uint16_t member, Instant at, const TrainUse& train, PacketMask mask) {
+              hosts_[member]->deliver(at, train, mask);
+          }} {
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        hosts_.push_back(std::make_unique<Host>(
+            plan_,
+            rank,
+            Host::Dependencies{
+                .events = events_,
+                .network = network_,
+                .prng = prng_,
+                .complain = [this, rank](const std::string& what) { complain(rank, what); },
+                .dress = dress}));
+    }
+    for (const FlowPlan& flow : plan_.flows) {
+        flows_.push_back(std::make_unique<CubicFlow>(plan_, flow, network_, events_));
+    }
+}
+
+void World::complain(std::uint16_t rank, const std::string& what) {
+    if (complaints_.size() < kComplaintsMax) {
+        complaints_.push_back("member " + std::to_string(rank) + " at " +
+                              ms(events_.now().time_since_epoch()) + ": " + what);
+    }
+}
+
+/// The time by which even a group with faults must be over.
+/// Chance takes so much that pulls take it for congestion.
+bool World::is_lossy() const {
+    constexpr std::uint64_t kMuchPpm = 100'000;
+    const LossPlan& loss = plan_.loss;
+    return std::uint64_t{loss.independent_ppm} + loss.shared_ppm +
+               std::uint64_t{loss.burst_ppm} * loss.burst_packets >
+           kMuchPpm;
+}
+
+Duration World::patience() const {
+    const bool healthy = plan_.must_succeed();
+    // A rate that nobody told may be searched, down to less than half of the slowest link; by
+    // who takes each loss for congestion, or many, to the least there is.
+    const std::uint64_t least = plan_.is_acker_paced || is_lossy() ? 125'000 : 1'250'000;
+    const Duration search =
+        plan_.told_bytes_per_s > 0
+            ? Duration{}
+            : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / least)};
+    // Blocks leave when others have gone: each some of two intervals between reports later.
+    const Duration windows =
+        milliseconds{80} *
+        static_cast<std::int64_t>(plan_.block_bytes.size() / plan_.resident_blocks);
+    const Duration data = plan_.wire_time() * 20 + search;
+    Duration disks{};
+    Duration names{};
+    for (const MemberPlan& member : plan_.member) {
+        const std::uint64_t rate =
+            member.disk_bytes_per_s > 0 ? member.disk_bytes_per_s : plan_.disk_bytes_per_s;
+        disks = std::max(disks,
+                         Duration{static_cast<Duration::rep>(plan_.object_bytes() * 4'000 /
+                                                             rate * 1'000'000)});
+        names += member.finish_takes;  // The source's after the others'.
+        disks =
+            std::max(disks, member.packet_cost * static_cast<std::int64_t>(plan_.chunks() * 8));
+    }
+    const Duration faults =
+        healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
+    // What is fetched is read back, and leaves an uplink for each who fetches it.
+    const bool is_fetched = std::ranges::any_of(plan_.member, [](const MemberPlan& each) {
+        return each.hears_group_until.has_value();
+    });
+    const int times = is_fetched ? 3 : 1;
+    return plan_.heals_at + (data + disks) * times + windows + names + faults + seconds{6};
+}
+
+bool World::is_over() const {
+    return std::ranges::all_of(hosts_, [](const auto& host) { return host->is_over(); });
+}
+
+void World::run() {
+    for (const auto& host : hosts_) {
+        host->start();
+    }
+    for (const auto& flow : flows_) {
+        flow->start();
+    }
+    const Instant limit{patience()};
+    while (!events_.is_empty() && !is_over() && complaints_.empty()) {
+        if (events_.next() > limit || events_.count() > plan_.events_max) {
+            complaints_.push_back("not over after " + ms(patience()) + " and " +
+                                  std::to_string(events_.count()) + " events");
+            break;
+        }
+        // Over is asked for now and then only: it looks at everybody.
+        const std::uint64_t many = std::max<std::uint64_t>(64, plan_.members);
+        for (std::uint64_t i = 0; i < many && !events_.is_empty() && events_.next() <= limit;
+             ++i) {
+            events_.step();
+        }
+    }
+    check_end();
+}
+
+Duration World::held_after() const {
+    Duration last{};
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        last = std::max(last, held_after(rank));
+    }
+    return last;
+}
+
+Duration World::held_after(std::uint16_t rank) const {
+    return hosts_[rank]->held_at().value_or(Instant{}).time_since_epoch();
+}
+
+Duration World::ready_after() const {
+    return hosts_[plan_.source]->first_data_at().value_or(Instant{}).time_since_epoch();
+}
+
+double World::times_wire() const {
+    return static_cast<double>((held_after() - ready_after()).count()) /
+           static_cast<double>(plan_.wire_time().count());
+}
+
+double World::times_wire(std::uint16_t rank) const {
+    return static_cast<double>((held_after(rank) - ready_after()).count()) /
+           static_cast<double>(plan_.wire_time().count());
+}
+
+bool World::all_released() const {
+    return std::ranges::all_of(hosts_, [](const auto& host) {
+        return host->outcome().phase == core::Phase::released;
+    });
+}
+
+void World::check_end() {
+    const bool says_all = std::ranges::any_of(hosts_, [](const auto& host) {
+        return host->outcome().phase == core::Phase::released;
+    });
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        const Host& host = *hosts_[rank];
+        if (says_all && !host.content().is_whole()) {
+            complain(rank, "somebody was released, but this one does not hold it");
+        }
+        if (host.is_dead()) {
+            continue;
+        }
+        if (!host.is_over()) {
+            complain(rank, std::string{"hangs, "} + name(host.outcome().phase));
+        }
+        if (host.outcome().phase == core::Phase::failed) {
+            check_named(rank);
+        }
+        const std::uint64_t once = host.content().chunks_stored();
+        if (once > host.content().object().chunks_all()) {
+            complain(rank, "stored more chunks than there are");
+        }
+    }
+    if (!network_.is_honest()) {
+        complaints_.push_back("a link carried more than its rate allows");
+    }
+}
+
+/// Whoever failed names a member that is really at fault; and none fails where nothing is
+/// wrong.
+void World::check_named(std::uint16_t rank) {
+    const core::Outcome& outcome = hosts_[rank]->outcome();
+    const std::uint16_t culprit = outcome.culprit.value();
+    if (plan_.must_succeed()) {
+        complain(rank, "failed, though every fault healed: " + outcome.why->sentence());
+        return;
+    }
+    const MemberPlan& named = plan_.member[culprit];
+    const bool is_guilty = named.store_fails_at || named.finish_fails ||
+                           !plan_.finishes_in_time(named) || named.is_disk_stuck ||
+                           named.crash_at || named.abort_at;
+    // Who was told nothing any more because the source died, or ended, can only say so of
+    // itself.
+    const bool lost_source =
+        culprit == rank && outcome.why->sentence().find("the source") != std::string::npos;
+    if (!is_guilty && !lost_source && culprit != plan_.source) {
+        complain(rank,
+                 "names member " + std::to_string(culprit) +
+                     ", which is not at fault: " + outcome.why->sentence());
+    }
+}
+
+std::string World::report() const {
+    std::string text;
+    for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
+        const Host& host = *hosts_[rank];
+        const core::Outcome& outcome = host.outcome();
+        text += "  " + std::to_string(rank) + ": " + (host.is_dead() ? "dead, " : "") +
+                name(outcome.phase);
+        if (host.held_at()) {
+            text += ", held after " + ms(host.held_at()->time_since_epoch());
+        }
+        text += ", lost " + std::to_string(outcome.packets_lost) + ", repaired " +
+                std::to_string(outcome.packets_repaired) + ", sent " +
+                std::to_string(host.data_sent()) + " data, unopened " +
+                std::to_string(host.unopened());
+        if (outcome.why) {
+            text += ", names " + std::to_string(outcome.culprit.value()) + ": " +
+                    outcome.why->sentence();
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace stage::sim

@@ -1,0 +1,61 @@
+// What is true of a whole group, whatever happens to it?
+//
+// A world runs a plan to its end and checks: no wrong byte; a chunk stored once; done means
+// done everywhere it is said; a group whose faults have healed finishes in time; who can't
+// finish is named; nobody hangs; the source hears a bounded number of packets; no link carries
+// more than it can.
+#pragma once
+
+#include "tests/sim/world/cubic_flow.h"
+#include "tests/sim/world/host.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stage::sim {
+
+class World {
+  public:
+    explicit World(Plan plan, Host::Dress dress = {});
+
+    /// To the end, and all checks.
+    void run();
+
+    [[nodiscard]] const std::vector<std::string>& complaints() const { return complaints_; }
+    [[nodiscard]] const Host& host(std::uint16_t rank) const { return *hosts_[rank]; }
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    [[nodiscard]] const Network& network() const { return network_; }
+    [[nodiscard]] const CubicFlow& flow(std::size_t index) const { return *flows_[index]; }
+    /// When the last member came to hold the object, or this one did.
+    [[nodiscard]] Duration held_after() const;
+    [[nodiscard]] Duration held_after(std::uint16_t rank) const;
+    /// When every member was ready: the first chunk left the source.
+    [[nodiscard]] Duration ready_after() const;
+    /// From then until the last member, or this one, held the object, as the time that the
+    /// object's packets take on one link.
+    [[nodiscard]] double times_wire() const;
+    [[nodiscard]] double times_wire(std::uint16_t rank) const;
+    [[nodiscard]] Duration ran() const { return events_.now().time_since_epoch(); }
+    [[nodiscard]] bool all_released() const;
+    /// How each member ended, on one line each.
+    [[nodiscard]] std::string report() const;
+
+  private:
+    void complain(std::uint16_t rank, const std::string& what);
+    [[nodiscard]] bool is_lossy() const;
+    [[nodiscard]] Duration patience() const;
+    [[nodiscard]] bool is_over() const;
+    void check_end();
+    void check_named(std::uint16_t rank);
+
+    Plan plan_;
+    Prng prng_;
+    Events events_;
+    std::vector<std::string> complaints_;
+    Network network_;
+    std::vector<std::unique_ptr<Host>> hosts_;
+    std::vector<std::unique_ptr<CubicFlow>> flows_;
+};
+
+}  // namespace stage::sim

@@ -1,0 +1,241 @@
+#include "tests/unit/core/parts.h"
+#include "transport/core/feedback/report_board.h"
+#include "transport/core/feedback/reporter.h"
+#include "transport/core/rate/burst_search.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("at most so many represent, spread evenly, whoever is the source") {
+    for (const unsigned members : {2U, 3U, 33U, 34U, 64U, 1000U, 65535U}) {
+        for (const unsigned source : {0U, members / 2U}) {
+            CoreConfig config = config_of(0, members);
+            config.source = rank(source);
+            std::uint32_t count = 0;
+            for (unsigned each = 0; each < members; ++each) {
+                count += is_representative(config, 32, rank(each)) ? 1U : 0U;
+            }
+            CAPTURE(members, source);
+            CHECK(count == representatives_of(config, 32));
+            CHECK(count == std::min(members - 1U, 32U));
+            CHECK_FALSE(is_representative(config, 32, rank(source)));
+        }
+    }
+}
+
+TEST_CASE("a representative reports what is newly missing, once") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 4), {}, prng};
+    ChunkMap map{4, 100, 4};
+    OpenBlock* open = map.open(block(0));
+    open->chunks = 10;
+    for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
+        open->have.add(chunk);
+    }
+    HighestReceived frontier;
+    for (const unsigned chunk : {0U, 1U, 4U, 9U}) {
+        frontier.on_chunk(kStart, {.block = 0, .chunk = chunk});
+    }
+    frontier.advance(kStart + seconds{1}, milliseconds{1});
+    reporter.on_packet(kStart, arrival(1, kStart));
+    ControlQueue out{10};
+    reporter.poll(kStart, frontier, map, 0, out);
+    reporter.on_packet(kStart, arrival(100, kStart + milliseconds{2}));
+    reporter.poll(kStart + milliseconds{25}, frontier, map, 0, out);
+    auto sends = drained(out);
+    REQUIRE(sends.size() == 1);
+    auto report = *wire::read_report(sends[0].body);
+    CHECK(report.mark == 100);
+    CHECK(report.span == 99);
+    CHECK(report.heard == 2);
+    CHECK(report.missing == std::vector<wire::ChunkRun>{});  // nothing settled yet but chunk 0
+
+    frontier.on_end(kStart + seconds{1}, 4);
+    frontier.advance(kStart + seconds{2}, milliseconds{1});
+    reporter.poll(kStart + milliseconds{70}, frontier, map, 0, out);
+    sends = drained(out);
+    REQUIRE(sends.size() == 1);
+    report = *wire::read_report(sends[0].body);
+    CHECK(report.missing ==
+          std::vector<wire::ChunkRun>{{.block = block(0), .first = 2, .count = 2},
+                                      {.block = block(0), .first = 5, .count = 4}});
+    reporter.poll(kStart + seconds{5}, frontier, map, 0, out);
+    CHECK(wire::read_report(drained(out).at(0).body)->missing.empty());
+}
+
+TEST_CASE("a young stream is reported on often, a long one so that the source can hear all") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 4), {}, prng};
+    ChunkMap map{4, 100, 4};
+    HighestReceived frontier;
+    ControlQueue out{10'000};
+    reporter.poll(kStart, frontier, map, 0, out);
+    std::vector<std::uint64_t> reported;
+    Instant now = kStart + milliseconds{1};
+    for (std::uint64_t number = 1; number <= 10'000; ++number) {
+        now += microseconds{100};
+        reporter.on_packet(now, arrival(number, now));
+        reporter.poll(now, frontier, map, 0, out);
+        if (!drained(out).empty()) {
+            reported.push_back(number);
+        }
+    }
+    REQUIRE(reported.size() > 8);
+    CHECK(reported[1] - reported[0] == 8);
+    const std::size_t last = reported.size() - 1;
+    CHECK(reported[last] - reported[last - 1] == 32);  // 8 times (3 representatives + 1)
+}
+
+TEST_CASE("a report that is due after some packets needs no further one to come") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 4), {}, prng};
+    ChunkMap map{4, 100, 4};
+    HighestReceived frontier;
+    ControlQueue out{100};
+    reporter.poll(kStart, frontier, map, 0, out);
+    for (std::uint64_t number = 1; number <= 7; ++number) {
+        reporter.on_packet(kStart, arrival(number, kStart));
+    }
+    CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
+    reporter.on_packet(kStart, arrival(8, kStart));
+    CHECK(*reporter.deadline(map) == kStart + microseconds{100});
+    reporter.poll(kStart + microseconds{100}, frontier, map, 0, out);
+    CHECK(drained(out).size() == 1);
+    CHECK(*reporter.deadline(map) > kStart + milliseconds{1});
+}
+
+TEST_CASE("of a slow stream 32 members report no more than it has packets") {
+    Prng prng{1};
+    Reporter reporter{config_of(1, 65), {}, prng};
+    ChunkMap map{4, 100, 4};
+    HighestReceived frontier;
+    ControlQueue out{10'000};
+    reporter.poll(kStart, frontier, map, 0, out);
+    constexpr int kPackets = 3000;
+    int reports = 0;
+    Instant now = kStart;
+    for (std::uint64_t number = 1; number <= kPackets; ++number) {
+        now += milliseconds{1};
+        reporter.on_packet(now, arrival(number, now));
+        reporter.poll(now, frontier, map, 0, out);
+        reports += static_cast<int>(drained(out).size());
+    }
+    CHECK(reports * 32 < kPackets * 3 / 4);
+    CHECK(reports * 32 > kPackets * 2 / 5);
+}
+
+TEST_CASE("who represents nobody reports just often enough not to be missed") {
+    CoreConfig config = config_of(2, 1000);
+    REQUIRE_FALSE(is_representative(config, 32, rank(2)));
+    Prng prng{1};
+    Reporter reporter{config, {}, prng};
+    ChunkMap map{4, 100, 4};
+    HighestReceived frontier;
+    ControlQueue out{100};
+    reporter.poll(kStart, frontier, map, 0, out);
+    Instant now = kStart;
+    int count = 0;
+    while (now < kStart + config.stall_timeout) {
+        now = *reporter.deadline(map);
+        reporter.poll(now, frontier, map, 0, out);
+        count += static_cast<int>(drained(out).size());
+    }
+    CHECK(count >= 8);
+    CHECK(count <= 10);
+}
+
+TEST_CASE("the first pass runs ahead of the middle member, not of the slowest") {
+    ReportBoard board{config_of(0, 5), {}};  // a window of 6 blocks
+    const auto report = [&](unsigned from, std::uint32_t held) {
+        wire::Report body;
+        body.blocks_held = held;
+        board.on_report(kStart, rank(from), body);
+    };
+    CHECK(board.window_below(kStart, 0) == 6);
+    report(1, 10);
+    report(2, 10);
+    CHECK(board.window_below(kStart, 0) == 16);
+    report(3, 30);
+    CHECK(board.window_below(kStart, 0) == 16);
+    report(4, 31);
+    CHECK(board.window_below(kStart, 0) == 36);
+    report(4, 5);  // an old report that came late
+    CHECK(board.window_below(kStart, 0) == 36);
+    CHECK_FALSE(board.deadline(35));
+    CHECK(board.deadline(36) == kStart + milliseconds{250});
+    CHECK(board.window_below(kStart + milliseconds{250}, 0) == 37);
+}
+
+TEST_CASE("the first pass does not wait for who needs nothing") {
+    ReportBoard board{config_of(0, 5), {}};
+    board.leave_out(rank(1));
+    wire::Report body;
+    body.blocks_held = 10;
+    board.on_report(kStart, rank(2), body);
+    CHECK(board.window_below(kStart, 0) == 6);
+    board.on_report(kStart, rank(3), body);
+    CHECK(board.window_below(kStart, 0) == 16);
+    board.leave_out(rank(2));
+    board.leave_out(rank(3));
+    board.leave_out(rank(4));
+    CHECK(board.window_below(kStart, 0) > 1'000'000);
+    CHECK_FALSE(board.deadline(1'000'000));
+}
+
+TEST_CASE("the first pass does not wait for whom the group does not reach") {
+    ReportBoard board{config_of(0, 4), {}};
+    wire::Report body;
+    body.blocks_held = 10;
+    board.on_report(kStart, rank(1), body);
+    board.on_report(kStart, rank(2), body);
+    CHECK(board.window_below(kStart, 0) == 16);
+    board.begin_with(rank(1), 100);
+    board.begin_with(rank(2), 100);
+    board.set_away(kStart, rank(3), true);
+    CHECK(board.present() == 2);
+    CHECK(board.window_below(kStart, 50) > 1'000'000);  // The other two have that already.
+    CHECK(board.window_below(kStart, 100) == 106);
+    board.set_away(kStart, rank(1), true);
+    board.set_away(kStart, rank(2), true);
+    CHECK(board.window_below(kStart, 100) > 1'000'000);
+    CHECK_FALSE(board.deadline(1'000'000));
+    board.set_away(kStart, rank(3), false);
+    CHECK(board.window_below(kStart, 100) == 106);
+}
+
+TEST_CASE("the first pass waits for who needs what comes next, and for nobody else") {
+    ReportBoard board{config_of(0, 5), {}};
+    for (const unsigned ahead : {2U, 3U, 4U}) {
+        board.begin_with(rank(ahead), 100);
+    }
+    CHECK(board.window_below(kStart, 0) == 6);  // 1 begins at nothing.
+    wire::Report body;
+    body.blocks_held = 10;
+    board.on_report(kStart, rank(1), body);
+    CHECK(board.window_below(kStart, 5) == 16);
+    CHECK(board.deadline(16) == kStart + milliseconds{250});
+    CHECK(board.window_below(kStart, 100) == 106);  // Now all count.
+    board.begin_with(rank(1), 200);
+    CHECK(board.window_below(kStart, 101) == 106);
+}
+
+TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {
+    BurstSearch search{{}, 16};
+    CHECK(search.next_stretch(1, 0, false) == 1);
+    CHECK(search.next_stretch(1, 0, true) == 2);
+    CHECK(search.next_stretch(8, 5'000, true) == 16);
+    CHECK(search.next_stretch(16, 5'000, true) == 16);
+    CHECK(search.next_stretch(16, 30'000, true) == 8);
+    CHECK(search.next_stretch(1, 900'000, true) == 1);
+}
+
+TEST_CASE("chance loss is no burst's fault") {
+    BurstSearch search{{}, 16};
+    CHECK(search.next_stretch(1, 50'000, true) == 2);
+    CHECK(search.next_stretch(2, 70'000, true) == 4);
+    CHECK(search.next_stretch(4, 100'000, true) == 4);
+    CHECK(search.next_stretch(4, 130'000, true) == 2);
+}

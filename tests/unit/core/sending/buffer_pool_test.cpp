@@ -1,0 +1,75 @@
+#include "transport/core/sending/buffer_pool.h"
+
+#include "tests/unit/core/parts.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("a clean block gives way, the one that was useful least lately first") {
+    BufferPool residence{3};
+    OperationQueue operations;
+    for (unsigned i = 0; i < 3; ++i) {
+        REQUIRE(residence.admit(block(i), operations));
+    }
+    CHECK_FALSE(residence.has_room());
+    CHECK_FALSE(residence.admit(block(3), operations));
+    CHECK(operations.empty());
+    residence.settle(block(0));
+    residence.settle(block(1));
+    residence.touch(block(0));
+    CHECK(residence.has_room());
+    REQUIRE(residence.admit(block(3), operations));
+    REQUIRE(operations.size() == 1);
+    CHECK(operations.front().kind == OperationKind::release);
+    CHECK(operations.front().block == block(1));
+    CHECK(residence.size() == 3);
+}
+
+TEST_CASE("a pinned block stays until the last pin is gone") {
+    BufferPool residence{1};
+    OperationQueue operations;
+    REQUIRE(residence.admit(block(0), operations));
+    residence.settle(block(0));
+    residence.pin(block(0));
+    residence.pin(block(0));
+    CHECK_FALSE(residence.admit(block(1), operations));
+    residence.unpin(block(0));
+    CHECK_FALSE(residence.has_room());
+    residence.unpin(block(0));
+    CHECK(residence.admit(block(1), operations));
+}
+
+TEST_CASE("room is what is free, and what may go") {
+    BufferPool residence{3};
+    OperationQueue operations;
+    REQUIRE(residence.admit(block(0), operations));
+    REQUIRE(residence.admit(block(1), operations));
+    CHECK(residence.room() == 1);
+    residence.settle(block(0));
+    residence.settle(block(0));
+    CHECK(residence.room() == 2);
+    residence.pin(block(0));
+    residence.pin(block(0));
+    CHECK(residence.room() == 1);
+    residence.unpin(block(0));
+    CHECK(residence.room() == 1);
+    residence.unpin(block(0));
+    residence.unpin(block(0));
+    CHECK(residence.room() == 2);
+    residence.release(block(0), operations);
+    residence.release(block(1), operations);
+    CHECK(residence.room() == 3);
+}
+
+TEST_CASE("a release is ordered once, for what is resident") {
+    BufferPool residence{2};
+    OperationQueue operations;
+    REQUIRE(residence.admit(block(0), operations));
+    residence.release(block(0), operations);
+    residence.release(block(0), operations);
+    CHECK(operations.size() == 1);
+    CHECK_FALSE(residence.contains(block(0)));
+}

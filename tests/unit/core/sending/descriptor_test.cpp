@@ -1,0 +1,157 @@
+#include "tests/unit/core/parts.h"
+#include "transport/base/prng.h"
+#include "transport/core/base/descriptor_table.h"
+#include "transport/core/repair/descriptor_pull.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+using namespace stage::core;
+using namespace stage::core::test;
+
+TEST_CASE("the first descriptor of a block counts, until it is forgotten") {
+    DescriptorTable table{10, 10};
+    CHECK(table.learn(block(2), raw_block(5, 1)));
+    CHECK_FALSE(table.learn(block(2), raw_block(5, 2)));
+    CHECK(table.at(block(2)) == raw_block(5, 1));
+    CHECK_FALSE(table.learn(block(10), raw_block(5)));
+    table.forget(block(2));
+    CHECK_FALSE(table.knows(block(2)));
+    CHECK(table.learn(block(2), raw_block(5, 2)));
+}
+
+TEST_CASE("the first unknown one is found again after something was forgotten") {
+    DescriptorTable table{4, 9};
+    for (unsigned i = 0; i < 4; ++i) {
+        CHECK(table.first_unknown() == i);
+        table.learn(block(i), raw_block(1));
+    }
+    CHECK(table.first_unknown() == 4);
+    table.forget(block(1));
+    CHECK(table.first_unknown() == 1);
+    CHECK(table.first_unknown(2, 4) == 4);
+}
+
+TEST_CASE("later descriptors take the places of blocks that are held, and only of these") {
+    DescriptorTable table{1000, 100};
+    CHECK(table.horizon() == 54);  // an answer has 46
+    for (unsigned i = 0; i < 100; ++i) {
+        CHECK(table.learn(block(i), raw_block(i + 1)));
+    }
+    CHECK_FALSE(table.learn(block(100), raw_block(1)));
+    table.advance(30);
+    CHECK(table.horizon() == 84);
+    CHECK(table.knows(block(0)));
+    CHECK(table.learn(block(100), raw_block(101)));
+    CHECK_FALSE(table.knows(block(0)));
+    CHECK(table.at(block(100)) == raw_block(101));
+    CHECK(table.at(block(1)) == raw_block(2));
+    CHECK_FALSE(table.learn(block(0), raw_block(1)));
+    CHECK(table.learn(block(129), raw_block(130)));
+    CHECK_FALSE(table.learn(block(130), raw_block(131)));
+    CHECK(table.first_unknown() == 101);
+    table.advance(950);
+    CHECK(table.first_unknown() == 950);
+    CHECK(table.horizon() == 1000);  // there is no more to ask for
+    CHECK(table.learn(block(999), raw_block(1)));
+    CHECK_FALSE(table.learn(block(1000), raw_block(1)));
+}
+
+TEST_CASE("a DESCRIBE has what is known up to the first gap, as much as fits") {
+    DescriptorTable table{100, 100};
+    for (unsigned i = 0; i < 100; ++i) {
+        if (i != 60) {
+            table.learn(block(i), raw_block(i + 1));
+        }
+    }
+    CHECK(wire::read_describe(table.describe(block(0), 100))->descriptors.size() ==
+          wire::kMaxDescriptors);
+    CHECK(wire::read_describe(table.describe(block(58), 100))->descriptors.size() == 2);
+    CHECK(wire::read_describe(table.describe(block(99), 100))->descriptors.size() == 1);
+    CHECK(table.describe(block(60), 1).empty());
+    CHECK(table.describe(block(100), 1).empty());
+}
+
+TEST_CASE("missing descriptors are asked of one peer after the other, at last of the source") {
+    Prng prng{1};
+    Puller puller{config_of(1, 4), {}, prng};
+    DescriptorTable table{200, 200};
+    DescriptorPull pull{RepairLimits{}};
+    ControlQueue out{10};
+    pull.poll(kStart, table, 0, puller, out);
+    CHECK(out.is_empty());
+    CHECK_FALSE(pull.deadline());
+
+    pull.poll(kStart, table, 100, puller, out);
+    const auto first = drained(out);
+    REQUIRE(first.size() == 1);
+    CHECK(first[0].type == wire::PacketType::request);
+    const auto body = wire::read_request(first[0].body);
+    REQUIRE(body);
+    // One run for as many as an answer holds.
+    CHECK(body->runs == std::vector<wire::ChunkRun>{
+                            {.block = block(0)}, {.block = block(46)}, {.block = block(92)}});
+    pull.poll(kStart, table, 100, puller, out);
+    CHECK(out.is_empty());
+
+    Instant now = kStart;
+    Rank last{};
+    for (int i = 0; i < 6; ++i) {
+        REQUIRE(pull.deadline());
+        now = *pull.deadline();
+        pull.poll(now, table, 100, puller, out);
+        for (const Send& send : drained(out)) {
+            last = send.to.peer;
+        }
+    }
+    CHECK(last == rank(0));
+}
+
+TEST_CASE("who had descriptors is asked for the next ones, until it has none") {
+    Prng prng{1};
+    Puller puller{config_of(1, 40), {}, prng};
+    DescriptorTable table{200, 200};
+    DescriptorPull pull{RepairLimits{}};
+    ControlQueue out{10};
+    Instant now = kStart;
+    pull.poll(now, table, 100, puller, out);
+    const Rank helper = drained(out).at(0).to.peer;
+    for (unsigned i = 0; i < 3; ++i) {
+        pull.on_describe(helper);
+        table.learn(block(i), raw_block(1));
+        pull.poll(now, table, 100, puller, out);
+        const auto next = drained(out);
+        REQUIRE(next.size() == 1);
+        CHECK(next[0].to.peer == helper);
+        if (i == 2) {
+            pull.on_lacking(helper, wire::read_request(next[0].body)->id);
+        }
+    }
+    now += seconds{1};
+    pull.poll(now, table, 100, puller, out);
+    CHECK(drained(out).at(0).to.peer != helper);
+}
+
+TEST_CASE("what lies beyond the horizon is not asked for yet") {
+    Prng prng{1};
+    Puller puller{config_of(1, 4), {}, prng};
+    DescriptorTable table{200, 20};
+    DescriptorPull pull{RepairLimits{}};
+    ControlQueue out{10};
+    pull.poll(kStart, table, 150, puller, out);
+    CHECK(drained(out).size() == 1);
+    for (unsigned i = 0; i < 20; ++i) {
+        table.learn(block(i), raw_block(1));
+    }
+    for (unsigned peer = 0; peer < 4; ++peer) {
+        pull.on_describe(rank(peer));
+    }
+    pull.poll(kStart, table, 150, puller, out);
+    CHECK(out.is_empty());
+    CHECK_FALSE(pull.deadline());
+    table.advance(11);
+    pull.poll(kStart, table, 150, puller, out);
+    const auto sends = drained(out);
+    REQUIRE(sends.size() == 1);
+    CHECK(wire::read_request(sends[0].body)->runs.front().block == block(20));
+}

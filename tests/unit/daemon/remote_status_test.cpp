@@ -1,0 +1,52 @@
+// Does a node hear what another one knows of a job, once, and do without?
+#include "stager/daemon/remote_status.h"
+
+#include "tests/unit/daemon/false_node.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage {
+namespace {
+
+/// What comes of asking node n3, which answers so.
+std::optional<std::string> answer_of(std::vector<TreeMessage> answers) {
+    ServicesWorld world;
+    FalseNode first{world, std::move(answers)};
+    world.config.port = first.port();
+    world.services->addresses["n3"] = "127.0.0.1";
+    RemoteStatuses reports{*world.services};
+    std::optional<std::string> told;
+    int times = 0;
+    REQUIRE(reports.ask({.uid = 7, .request = {}}, "n3", [&](const auto& json) {
+        told = json;
+        ++times;
+    }));
+    world.run_until([&] { return times > 0; });
+    bool has_ended = false;
+    world.loop().after(std::chrono::milliseconds{20}, [&] { has_ended = true; });
+    world.run_until([&] { return has_ended; });
+    CHECK(times == 1);
+    return told;
+}
+
+}  // namespace
+
+TEST_CASE("another daemon's report comes once, and nonsense is none") {
+    CHECK(answer_of({ReportMessage{"{}"}}) == "{}");
+    CHECK_FALSE(answer_of({TellMessage{TellWord::announced}}));
+    CHECK_FALSE(answer_of({}));
+}
+
+TEST_CASE("only so many reports are fetched at one time") {
+    ServicesWorld world;
+    FalseNode first{world, {ReportMessage{"{}"}}};
+    world.config.port = first.port();
+    world.services->addresses["n3"] = "127.0.0.1";
+    RemoteStatuses reports{*world.services};
+    for (std::size_t i = 0; i < kFarReportsMax; ++i) {
+        REQUIRE(reports.ask({}, "n3", [](const auto&) {}));
+    }
+    CHECK_FALSE(reports.ask({}, "n3", [](const auto&) {}));
+}
+
+}  // namespace stage

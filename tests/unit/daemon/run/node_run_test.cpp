@@ -1,0 +1,136 @@
+// Does a run end when its stage does, whatever its worker and its host were at?
+#include "stager/daemon/run/node_run.h"
+
+#include "pmix/host_message.h"
+#include "stager/daemon/run/host_pool.h"
+#include "tests/unit/daemon/services_world.h"
+#include "tests/unit/spawn/spawn_world.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdio>
+
+namespace stage {
+namespace {
+
+/// A line of a shell that says `bytes` to the daemon.
+std::string saying(Bytes bytes, const std::string& before = "") {
+    std::string text = "printf '" + before;
+    for (const std::byte byte : bytes) {
+        std::array<char, 8> octal{};
+        static_cast<void>(std::snprintf(
+            octal.data(), octal.size(), "\\%03o", std::to_integer<unsigned>(byte)));
+        text += octal.data();
+    }
+    return text + "' >&3\n";
+}
+
+constexpr const char* kNoFile = "\\001";  ///< Before a worker's words.
+constexpr const char* kHearing = "dd bs=1048576 count=1 <&3 >/dev/null 2>&1\n";
+
+class Owner final : public NodeRunOwner {
+  public:
+    void on_started() override {}
+    void on_fence_part(std::uint32_t /*sequence*/, std::vector<std::byte> /*bytes*/) override {}
+    void on_group_part(std::uint32_t /*sequence*/) override {}
+    void on_card(std::vector<std::byte> /*card*/) override {}
+    void on_listening() override { ++listening; }
+    void on_outcome(WorkerOutcome /*outcome*/) override {}
+    void on_wire_up_lost(const std::string& why) override { trouble = why; }
+    void on_port_taken(const std::string& why) override { trouble = why; }
+    void on_run_failed(Blame /*blame*/, const std::string& sentence) override {
+        trouble = sentence;
+    }
+    void on_gone() override { is_gone = true; }
+
+    std::string trouble;
+    bool is_gone = false;
+    int listening = 0;
+};
+
+void make_program(const ServicesWorld& world,
+                  const std::string& name,
+                  const std::string& text) {
+    world.scratch.write(name, "#!/bin/sh\n" + text);
+    REQUIRE(::chmod(world.scratch.path(name).c_str(), 0755) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a run whose stage is over lets its host go, even if its worker has just failed") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    world.config.interfaces = {{"lo"}};
+    world.config.data_port_range = {.first = 41'000, .last = 42'000};
+    world.config.libexec_dir = world.scratch.path();
+    REQUIRE(::chmod(world.scratch.path().c_str(), 0755) == 0);
+    make_program(world,
+                 "pmix-host",
+                 saying(encode_from_host(HostReady{.gated = true})) + kHearing +
+                     saying(encode_from_host(HostEnv{{"A=b"}})) +
+                     saying(encode_from_host(HostConnected{})) + "exec sleep 600\n");
+    WorkerOutcome failed;
+    failed.state = VerdictState::failed;
+    failed.sentence = "PMIx does not answer";
+    failed.statistics = "{}";
+    WorkerProgress progress;
+    progress.bytes_total = 7;
+    make_program(world,
+                 "stagecast-worker",
+                 kHearing + saying(encode_from_worker(failed), kNoFile) +
+                     saying(encode_from_worker(progress), kNoFile) + kHearing);
+    const UniqueFd root{
+        ::open(world.scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    RunOrder order;
+    order.request.key = {.job_id = 7, .step_id = kWholeJob};
+    order.request.uid = kSomebody;
+    order.request.gid = kSomebody;
+    order.request.node_name = "n0";
+    order.plan.nodes = {{"n0", "127.0.0.1"}};
+    order.plan.group_address = "239.255.77.7";
+    order.plan.group_port = 41'001;
+    order.deadline = world.loop().now() + std::chrono::seconds{60};
+    Owner owner;
+    NodeRun run{*world.services, owner, order};
+    run.begin(root.get());
+    world.run_until([&] { return run.progress().bytes_total == 7 || !owner.trouble.empty(); });
+    INFO(owner.trouble);
+    REQUIRE(owner.trouble.empty());
+    CHECK(owner.listening == 1);
+    run.abort(Blame::user, "the job has ended");
+    world.run_until([&] { return owner.is_gone; });
+    CHECK(run.is_gone());
+}
+
+TEST_CASE("a host that can't be closed off serves nobody, and no second one is started") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    REQUIRE(::chmod(world.scratch.path().c_str(), 0755) == 0);
+    make_program(world,
+                 "pmix-host",
+                 "echo x >>" + world.scratch.path("started") + '\n' +
+                     saying(encode_from_host(HostReady{.gated = false})) + "exec sleep 600\n");
+    HostPool& pool = world.services->hosts;
+    CHECK(pool.can_serve());
+    int refused = 0;
+    const auto on_host = [&](const Result<HostPool::HostPointer>& host) {
+        CHECK_FALSE(host);
+        ++refused;
+    };
+    pool.take(on_host);
+    world.run_until([&] { return refused == 1; });
+    CHECK_FALSE(pool.can_serve());
+    pool.take(on_host);
+    world.run_until([&] { return refused == 2; });
+    CHECK(test::content_of(world.scratch.path("started")) == "x\n");
+}
+
+}  // namespace stage

@@ -1,0 +1,42 @@
+#include "stager/daemon/stage/job_watch.h"
+
+#include "tests/unit/daemon/services_world.h"
+#include "tests/unit/spawn/spawn_world.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+constexpr StageKey kKey{.job_id = 42, .step_id = kWholeJob, .restart = 1};
+}
+
+TEST_CASE("only a job that runs, in this life, is still wanted") {
+    const auto reason = [](SlurmJobState state, std::uint32_t restart, std::string word) {
+        return reason_to_stop(
+            kKey, {.state = state, .restart_count = restart, .word = std::move(word)});
+    };
+    CHECK_FALSE(reason(SlurmJobState::alive, 1, "RUNNING"));
+    CHECK_THAT(*reason(SlurmJobState::alive, 2, "RUNNING"), Catch::Contains("requeued"));
+    CHECK_THAT(*reason(SlurmJobState::ended, 1, "CANCELLED"), Catch::Contains("CANCELLED"));
+    CHECK(reason(SlurmJobState::absent, 1, "UNKNOWN"));
+    CHECK_FALSE(reason(SlurmJobState::suspended, 1, "SUSPENDED"));
+    CHECK_THAT(*reason(SlurmJobState::suspended, 2, "SUSPENDED"), Catch::Contains("requeued"));
+    CHECK(reason(SlurmJobState::completing, 1, "TIMEOUT"));
+}
+
+TEST_CASE("what slurmctld has just said of a job counts as a look at it") {
+    if (!is_root()) {
+        return;
+    }
+    ServicesWorld world;
+    std::string why;
+    const StageKey step{.job_id = 42, .step_id = 3, .restart = 0};
+    JobWatch watch{*world.services, step, [&](const std::string& said) { why = said; }};
+    // A step from outside of the job does not know the job's life: that is no reason to stop.
+    watch.start(SlurmJob{.state = SlurmJobState::alive, .restart_count = 2, .word = "RUNNING"});
+    CHECK(why.empty());
+    watch.start(
+        SlurmJob{.state = SlurmJobState::ended, .restart_count = 2, .word = "CANCELLED"});
+    CHECK_THAT(why, Catch::Contains("CANCELLED"));
+}

@@ -1,0 +1,110 @@
+// Does each user come to a place, whatever the others ask for, and in turn?
+#include "stager/daemon/stage/stage_places.h"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace stage;
+
+namespace {
+
+constexpr std::uint32_t kAlice = 2001;
+constexpr std::uint32_t kBob = 2002;
+
+/// Who got a place, in order.
+class World {
+  public:
+    explicit World(std::size_t limit) { places.set_limit(limit); }
+    StagePlaces::Ticket wait(std::uint32_t uid, const std::string& name) {
+        const auto ticket = places.wait(uid, [this, name] { served.push_back(name); });
+        REQUIRE(ticket);
+        return *ticket;
+    }
+
+    StagePlaces places;
+    std::vector<std::string> served;
+};
+
+}  // namespace
+
+TEST_CASE("one user's stages wait while another one's still find a place") {
+    World world{16};
+    std::vector<StagePlaces::Ticket> alices;
+    for (int i = 0; i < 64; ++i) {
+        alices.push_back(world.wait(kAlice, "alice"));
+    }
+    CHECK(world.served.size() == 8);
+    CHECK(world.places.waiting() == 56);
+    world.wait(kBob, "bob");
+    CHECK(world.served.back() == "bob");
+}
+
+TEST_CASE("all that wait have their turn, in the order in which they came") {
+    World world{4};
+    std::vector<StagePlaces::Ticket> tickets;
+    for (int i = 0; i < 64; ++i) {
+        tickets.push_back(world.wait(kAlice, std::to_string(i)));
+    }
+    for (const StagePlaces::Ticket ticket : tickets) {
+        CHECK(world.places.taken() <= 4);
+        world.places.leave(ticket);
+    }
+    REQUIRE(world.served.size() == 64);
+    for (int i = 0; i < 64; ++i) {
+        CHECK(world.served[static_cast<std::size_t>(i)] == std::to_string(i));
+    }
+    CHECK(world.places.taken() == 0);
+    CHECK(world.places.waiting() == 0);
+}
+
+TEST_CASE("who leaves while waiting is not served") {
+    World world{1};
+    const auto first = world.wait(kAlice, "first");
+    const auto second = world.wait(kAlice, "second");
+    world.wait(kAlice, "third");
+    world.places.leave(second);
+    world.places.leave(second);
+    world.places.leave(first);
+    CHECK(world.served == std::vector<std::string>{"first", "third"});
+}
+
+TEST_CASE("members take no place of those that begin here, and one user not all of theirs") {
+    World world{2};
+    std::size_t members = 0;
+    while (world.places.take_as_member(kAlice)) {
+        ++members;
+    }
+    CHECK(members == StagePlaces::kMemberFactor);
+    CHECK(world.places.take_as_member(kBob));
+    world.wait(kAlice, "alice");
+    world.wait(kBob, "bob");
+    CHECK(world.served == std::vector<std::string>{"alice", "bob"});
+}
+
+TEST_CASE("the queue is bounded, and is not one user's") {
+    World world{1};
+    std::size_t waiting = 0;
+    while (world.places.wait(kAlice, [] {})) {
+        ++waiting;
+    }
+    CHECK(waiting == StagePlaces::kMaxWaiting / 2 + 1);  // One has the place.
+    CHECK(world.places.wait(kBob, [] {}));
+}
+
+TEST_CASE(
+    "a limit that is raised counts from the next call on, one that is lowered takes nothing") {
+    World world{2};
+    const auto first = world.wait(kAlice, "first");
+    world.wait(kAlice, "second");
+    world.places.set_limit(8);
+    const auto third = world.wait(kAlice, "third");
+    CHECK(world.served == std::vector<std::string>{"first", "second", "third"});
+    world.places.set_limit(1);
+    world.wait(kBob, "bob");
+    world.places.leave(first);
+    CHECK(world.served.size() == 3);
+    world.places.leave(third);
+    CHECK(world.served.size() == 3);
+}

@@ -1,0 +1,63 @@
+#include "stager/daemon/tree/failures.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+const std::vector<std::string> kNames{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};
+
+Failure of(std::uint16_t rank, std::string sentence = "disk full") {
+    return {Rank{rank}, Blame::user, std::move(sentence)};
+}
+}  // namespace
+
+TEST_CASE("one failure reads as a sentence about a node") {
+    Failures failures;
+    CHECK(failures.empty());
+    CHECK(failures.add(of(3, "/x: No space left on device")));
+    CHECK(failures.sentence(kNames) == "node n3: /x: No space left on device");
+}
+
+TEST_CASE("the lowest rank speaks first, whatever came first") {
+    Failures failures;
+    CHECK(failures.add(of(5, "no permission")));
+    CHECK(failures.add(of(2)));
+    CHECK_FALSE(failures.add(of(5, "again")));
+    CHECK(failures.sentence(kNames) ==
+          "node n2: disk full (and 1 more node: n5: no permission)");
+}
+
+TEST_CASE("of many, few are named and all counted, in any order of arrival") {
+    Failures rising;
+    Failures falling;
+    for (std::uint16_t rank = 0; rank < 8; ++rank) {
+        CHECK(rising.add(of(rank)) == (rank < 4));
+        CHECK(falling.add(of(static_cast<std::uint16_t>(7 - rank))));
+    }
+    CHECK(rising.sentence(kNames) == falling.sentence(kNames));
+    CHECK(
+        rising.sentence(kNames) ==
+        "node n0: disk full (and 7 more nodes: n1: the same; n2: the same; n3: the same; ...)");
+    CHECK_FALSE(falling.add(of(7)));
+}
+
+TEST_CASE("failures travel, and hostile ones do not arrive") {
+    Failures failures;
+    CHECK(failures.add(of(1, std::string(5000, 'x'))));
+    CHECK(failures.add(of(2)));
+    ByteWriter writer;
+    put_failures(writer, failures.named());
+    ByteReader reader{writer.view()};
+    CHECK(take_failures(reader) == failures.named());
+    CHECK(reader.finished());
+
+    const auto too_many = ByteWriter{}.u8(200).take();
+    ByteReader hostile{too_many};
+    CHECK(take_failures(hostile).empty());
+    CHECK_FALSE(hostile.ok());
+    const auto bad_blame = ByteWriter{}.u8(1).u16(0).u8(9).text("x").take();
+    ByteReader blame{bad_blame};
+    static_cast<void>(take_failures(blame));
+    CHECK_FALSE(blame.ok());
+}

@@ -1,0 +1,20 @@
+// Does a sentence have file, cause and remedy?
+#include "stager/disk/disk_error.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage {
+
+TEST_CASE("each usual errno has its remedy and its blame") {
+    CHECK(target_error("/tmp/x", ENOSPC).sentence() ==
+          "/tmp/x: No space left on device; free some space there, or choose another "
+          "destination");
+    CHECK(target_error("/tmp/x", EDQUOT).blame() == Blame::user);
+    CHECK(target_error("/tmp/x", EIO).blame() == Blame::node);
+    CHECK(source_error("/tmp/x", EACCES).blame() == Blame::user);
+    CHECK(source_error("/tmp/x", EIO).blame() == Blame::node);
+    CHECK(source_error("/tmp/x", ENOENT).cause() == ENOENT);
+    CHECK(target_error("/tmp/x", ENOTTY).sentence().starts_with("/tmp/x: "));
+}
+
+}  // namespace stage

@@ -1,0 +1,206 @@
+// Which libraries does a program need?
+//
+// This program itself is asked about, and small ones made here.
+#include "stager/files/libraries/library_closure.h"
+
+#include "tests/unit/files/elf_files.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::elf_file;
+using test::kSystemLoader;
+using test::Scratch;
+
+constexpr const char* kSelf = "/proc/self/exe";
+
+std::string refusal(const std::string& path, const SystemLibraries& system = {}) {
+    const auto libraries = library_closure(path, "", "", system);
+    return libraries ? "ok" : libraries.error().sentence();
+}
+
+}  // namespace
+
+TEST_CASE("what lies in the system's directories is taken for granted") {
+    const auto libraries = library_closure(kSelf, "");
+    REQUIRE(libraries);
+    CHECK(libraries->sent.empty());
+}
+
+TEST_CASE("the system's list says where the others are, and what these need in turn") {
+    SystemLibraries nothing_is_systems;
+    nothing_is_systems.directories = {};
+    const auto libraries = library_closure(kSelf, "", "", nothing_is_systems);
+    REQUIRE(libraries);
+    const auto has = [&](std::string_view name) {
+        return std::ranges::count(libraries->sent, name, &Library::name);
+    };
+    CHECK(has("libc.so.6") == 0);
+    CHECK(has("libxxhash.so.0") == 1);
+    for (const Library& one : libraries->sent) {
+        CHECK(one.path.ends_with('/' + one.name));
+        CHECK(::access(one.path.c_str(), R_OK) == 0);
+    }
+}
+
+TEST_CASE("LD_LIBRARY_PATH comes before the system's list") {
+    const Scratch scratch;
+    SystemLibraries nothing_is_systems;
+    nothing_is_systems.directories = {};
+    const auto all = library_closure(kSelf, "", "", nothing_is_systems);
+    REQUIRE(all);
+    const auto xxhash = std::ranges::find(all->sent, "libxxhash.so.0", &Library::name);
+    REQUIRE(xxhash != all->sent.end());
+    const std::string copy = scratch.write("libxxhash.so.0", test::content_of(xxhash->path));
+    const auto libraries = library_closure(kSelf, ":relative:/none:" + scratch.path());
+    REQUIRE(libraries);
+    REQUIRE(libraries->sent.size() == 1);
+    CHECK(libraries->sent.front().path == copy);
+}
+
+TEST_CASE("what has no libraries of ours, and what misses one, is told") {
+    const Scratch scratch;
+    CHECK_THAT(refusal(scratch.write("script", "#!/bin/sh\n")),
+               Contains("/script: is a script"));
+    CHECK_THAT(refusal(scratch.write("text", "hello")), Contains("/text: is no program"));
+    CHECK_THAT(refusal(scratch.write("empty", "")), Contains("/empty: is no program"));
+    CHECK_THAT(refusal(scratch.path()), Contains("is no program"));
+    CHECK_THAT(refusal(scratch.path("none")), Contains("No such file"));
+    std::string bytes = test::content_of(kSelf);
+    CHECK_THAT(refusal(scratch.write("cut", bytes.substr(0, 40))),
+               Contains("/cut: is a damaged program"));
+    CHECK_THAT(refusal(scratch.write("cut", bytes.substr(0, 4096))), Contains("is a damaged"));
+    bytes[4] = 1;
+    CHECK_THAT(refusal(scratch.write("32", bytes)), Contains("/32: is a 32-bit program"));
+    CHECK_THAT(refusal(kSelf, {.directories = {}, .list = "/none"}),
+               Contains("the library ") && Contains("is not found"));
+}
+
+TEST_CASE("a search path is read as the loader reads it") {
+    const Scratch scratch;
+    const std::string program = scratch.write(
+        "bin/prog",
+        elf_file(
+            {.interpreter = kSystemLoader,
+             .needed = {"liba.so.1"},
+             .runpath = GENERATE(
+                 "$ORIGIN/../lib", "${ORIGIN}/../lib", "../lib", "/none:$ORIGIN/../lib")}));
+    const std::string library = scratch.write("lib/liba.so.1", elf_file({.name = "liba.so.1"}));
+    const auto libraries = library_closure(program, "", scratch.path("bin"));
+    REQUIRE(libraries);
+    REQUIRE(libraries->sent.size() == 1);
+    CHECK(real_path(libraries->sent.front().path) == real_path(library));
+}
+
+TEST_CASE("LD_LIBRARY_PATH has two separators, and its $ORIGIN is the program's") {
+    const Scratch scratch;
+    const std::string program = scratch.write(
+        "bin/prog", elf_file({.interpreter = kSystemLoader, .needed = {"liba.so.1"}}));
+    scratch.write("lib/liba.so.1", elf_file({.needed = {"libb.so.1"}}));
+    scratch.write("lib/libb.so.1", elf_file({}));
+    const std::string path = GENERATE("/none;$ORIGIN/../lib", "$ORIGIN/../lib:/none", "lib");
+    const auto libraries = library_closure(program, path, scratch.path());
+    REQUIRE(libraries);
+    CHECK(libraries->sent.size() == 2);
+    CHECK(library_closure(program, path, "").ok() == (path != "lib"));
+}
+
+TEST_CASE("$LIB is the directory of the loader; a name that only begins like it is none") {
+    bool has_origin = false;
+    const SearchContext context{.library_directory = "lib/x86_64-linux-gnu", .work_dir = {}};
+    CHECK(with_tokens("/p/$LIB/${LIB}", "/o", context, has_origin) ==
+          "/p/lib/x86_64-linux-gnu/lib/x86_64-linux-gnu");
+    CHECK(with_tokens("/p/$LIB_x/$LIBRARY/${LIB/$", "/o", context, has_origin) ==
+          "/p/$LIB_x/$LIBRARY/${LIB/$");
+    CHECK_FALSE(has_origin);
+    CHECK(with_tokens("$ORIGIN/x", "/o", context, has_origin) == "/o/x");
+    CHECK(has_origin);
+    CHECK(library_token_of("/none/lib64/ld-linux-x86-64.so.2") == "lib64");
+    CHECK(library_token_of("/gnu/store/abc-glibc/lib/ld.so") == "lib");
+}
+
+TEST_CASE("a library for certain processors alone is found, a plain one comes first") {
+    const Scratch scratch;
+    const std::string program = scratch.write(
+        "prog", elf_file({.interpreter = kSystemLoader, .needed = {"liba.so.1"}}));
+    const std::string some =
+        scratch.write("lib/glibc-hwcaps/x86-64-v2/liba.so.1", elf_file({}));
+    scratch.write("lib/glibc-hwcaps/x86-64-v3/liba.so.1", elf_file({}));
+    const auto found = [&] {
+        const auto libraries = library_closure(program, scratch.path("lib"));
+        REQUIRE(libraries);
+        REQUIRE(libraries->sent.size() == 1);
+        return libraries->sent.front().path;
+    };
+    CHECK(found() == some);
+    const std::string plain = scratch.write("lib/liba.so.1", elf_file({}));
+    CHECK(found() == plain);
+}
+
+TEST_CASE("the C library is not sent, but where another loader finds it by $ORIGIN alone") {
+    const Scratch scratch;
+    scratch.write("lib/libc.so.6", elf_file({.name = "libc.so.6"}));
+    const std::string loader = scratch.write("lib/ld-linux-x86-64.so.2", elf_file({}));
+    const auto closure = [&](const std::string& interpreter, const std::string& rpath) {
+        auto libraries = library_closure(
+            scratch.write("bin/prog",
+                          elf_file({.interpreter = interpreter,
+                                    .needed = {"libc.so.6", "ld-linux-x86-64.so.2"},
+                                    .rpath = rpath})),
+            "");
+        REQUIRE(libraries);
+        return *std::move(libraries);
+    };
+    CHECK(closure(kSystemLoader, scratch.path("lib")).sent.empty());
+    CHECK(closure(kSystemLoader, "$ORIGIN/../lib").sent.empty());
+    CHECK(closure(kSystemLoader, "$ORIGIN/../lib").paths.empty());
+    const LibraryClosure installed = closure(loader, scratch.path("lib"));
+    CHECK(installed.sent.empty());
+    CHECK(installed.paths ==
+          std::vector<std::string>{loader, scratch.path("lib") + "/libc.so.6", loader});
+    const LibraryClosure moving = closure(loader, "$ORIGIN/../lib");
+    REQUIRE(moving.sent.size() == 1);
+    CHECK(moving.sent.front().name == "libc.so.6");
+}
+
+TEST_CASE("a library that is needed by its path must be there, and what it needs comes") {
+    const Scratch scratch;
+    const std::string named = scratch.write(
+        "lib/libnamed.so", elf_file({.needed = {"libdeep.so"}, .runpath = "$ORIGIN"}));
+    scratch.write("lib/libdeep.so", elf_file({}));
+    const auto closure = [&](const std::string& needed) {
+        return library_closure(
+            scratch.write("bin/prog",
+                          elf_file({.interpreter = kSystemLoader, .needed = {needed}})),
+            "",
+            scratch.path());
+    };
+    for (const std::string& needed : {named, std::string{"lib/libnamed.so"}}) {
+        const auto libraries = closure(needed);
+        REQUIRE(libraries);
+        CHECK(libraries->paths == std::vector<std::string>{named});
+        REQUIRE(libraries->sent.size() == 1);
+        CHECK(libraries->sent.front().name == "libdeep.so");
+    }
+    CHECK_THAT(closure("/none/libx.so").error().sentence(),
+               Contains("the library /none/libx.so, which it needs, is not found"));
+    CHECK_THAT(closure("$ORIGIN/../lib/libnamed.so").error().sentence(),
+               Contains("by a path from its own directory"));
+}
+
+TEST_CASE("a program of musl is refused") {
+    const Scratch scratch;
+    CHECK_THAT(
+        refusal(scratch.write("prog", elf_file({.interpreter = "/lib/ld-musl-x86_64.so.1"}))),
+        Contains("is of musl"));
+}
+
+}  // namespace stage

@@ -1,0 +1,105 @@
+// Does somebody notice a shared directory, whoever looks first?
+#include "stager/files/target/claim.h"
+
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::said;
+using test::Scratch;
+
+Claims claim(const std::string& root, std::uint32_t rank, std::uint32_t size) {
+    Claims claims;
+    claims.claim({.root = root, .below = "x"}, {.job = "42", .rank = rank, .group_size = size});
+    return claims;
+}
+
+}  // namespace
+
+TEST_CASE("in a shared directory everybody fails, in every order") {
+    const Scratch shared;
+    std::vector<std::uint32_t> order{0, 1, 2, 3};
+    do {
+        std::vector<Claims> members;
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            members.push_back(claim(shared.path(), rank, 4));
+        }
+        CHECK(shared.names().size() == 4);
+        for (const std::uint32_t rank : order) {
+            CHECK_THAT(said(members[rank].settle()), Contains("other nodes of the job share"));
+        }
+        CHECK(shared.names().empty());
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("directories of their own are no trouble, and are left as they were") {
+    const Scratch one;
+    const Scratch other;
+    Claims first = claim(one.path(), 0, 2);
+    Claims second = claim(other.path(), 1, 2);
+    CHECK(said(first.settle()) == "ok");
+    CHECK(said(second.settle()) == "ok");
+    CHECK(one.names().empty());
+    CHECK(other.names().empty());
+}
+
+TEST_CASE("what a killed member left claims nothing, and is taken along") {
+    const Scratch place;
+    place.write(".x.stagecast.42.1", "left behind");
+    place.write(".x.stagecast.42.0", "left behind");
+    Claims own = claim(place.path(), 0, 2);
+    CHECK(said(own.settle()) == "ok");
+    CHECK(place.names() == std::vector<std::string>{".x.stagecast.42.1"});
+}
+
+TEST_CASE("another user at work under the names of the group does not look like a neighbour") {
+    if (::geteuid() != 0) {
+        WARN("needs root for another owner");
+        return;
+    }
+    const Scratch place;
+    std::vector<UniqueFd> locked;
+    for (const char* name : {".x.stagecast.42.0", ".x.stagecast.42.1"}) {
+        const std::string path = place.write(name, "");
+        REQUIRE(::chown(path.c_str(), 4242, 4242) == 0);
+        locked.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        REQUIRE(::flock(locked.back().get(), LOCK_EX | LOCK_NB) == 0);
+    }
+    Claims own = claim(place.path(), 0, 2);
+    CHECK(own.paths().empty());
+    REQUIRE(::unlink(place.path(".x.stagecast.42.0").c_str()) == 0);
+    Claims again = claim(place.path(), 0, 2);
+    CHECK(again.paths().size() == 1);
+    CHECK(said(again.settle()) == "ok");
+    CHECK(place.names() == std::vector<std::string>{".x.stagecast.42.1"});
+}
+
+TEST_CASE("a claim that ends early, or that can't be made, leaves nothing") {
+    const Scratch place;
+    {
+        const Claims own = claim(place.path(), 0, 2);
+        CHECK(place.names().size() == 1);
+    }
+    CHECK(place.names().empty());
+    Claims absent = claim(place.path("absent"), 0, 2);
+    CHECK(said(absent.settle()) == "ok");
+    const Scratch elsewhere;
+    REQUIRE(::symlink(elsewhere.path("victim").c_str(),
+                      place.path(".x.stagecast.42.0").c_str()) == 0);
+    Claims planted = claim(place.path(), 0, 2);
+    CHECK(said(planted.settle()) == "ok");
+    CHECK(elsewhere.names().empty());
+}
+
+}  // namespace stage

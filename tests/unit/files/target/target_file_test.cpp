@@ -1,0 +1,386 @@
+// What does a destination answer on good and bad days?
+#include "stager/files/target/target_file.h"
+
+#include "stager/disk/file_names.h"
+#include "tests/unit/files/scratch.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+namespace stage {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::content_of;
+using test::said;
+using test::Scratch;
+using test::Wish;
+using Names = std::vector<std::string>;
+
+void set_mtime(const std::string& path, time_t seconds) {
+    const std::array times{timespec{seconds, 0}, timespec{seconds, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
+}
+
+/// Stages 3 bytes "new" of mtime 1000 to `below` in `to` and tells what came of it.
+std::string stage_new(const Scratch& to, const std::string& below, Existing existing) {
+    const Scratch from;
+    const std::string source = from.write("a", "new");
+    set_mtime(source, 1000);
+    return said(test::stage_all(
+        {{.source = source, .root = to.path(), .below = below, .existing = existing}}));
+}
+
+}  // namespace
+
+TEST_CASE("an existing destination is judged as the user said") {
+    const Scratch to;
+    const std::string path = to.write("x", "old");
+    set_mtime(path, 999);
+    SECTION("nothing said: what differs is refused, and stays") {
+        CHECK_THAT(stage_new(to, "x", Existing::refuse),
+                   Contains("exists already and differs"));
+        CHECK(content_of(path) == "old");
+    }
+    SECTION("nothing said: another size is refused before any data") {
+        to.write("x", "longer");
+        CHECK_THAT(stage_new(to, "x", Existing::refuse),
+                   Contains("exists already and differs"));
+        CHECK(content_of(path) == "longer");
+    }
+    SECTION("nothing said: the same is success") {
+        to.write("x", "new");
+        CHECK(stage_new(to, "x", Existing::refuse) == "ok");
+    }
+    SECTION("keep") {
+        CHECK(stage_new(to, "x", Existing::keep) == "ok");
+        CHECK(content_of(path) == "old");
+    }
+    SECTION("newer replaces an older one") {
+        CHECK(stage_new(to, "x", Existing::newer) == "ok");
+        CHECK(content_of(path) == "new");
+    }
+    SECTION("newer leaves one of the same age, and younger ones") {
+        set_mtime(path, 1000);
+        CHECK(stage_new(to, "x", Existing::newer) == "ok");
+        CHECK(content_of(path) == "old");
+    }
+    SECTION("overwrite") {
+        CHECK(stage_new(to, "x", Existing::overwrite) == "ok");
+        CHECK(content_of(path) == "new");
+    }
+    CHECK(to.names() == Names{"x"});
+}
+
+TEST_CASE("a symbolic link at the destination is never written through") {
+    const Scratch to;
+    const Scratch elsewhere;
+    const std::string victim = elsewhere.write("victim", "old");
+    REQUIRE(::symlink(victim.c_str(), to.path("x").c_str()) == 0);
+    const auto existing =
+        GENERATE(Existing::refuse, Existing::keep, Existing::newer, Existing::overwrite);
+    const std::string answer = stage_new(to, "x", existing);
+    CHECK(content_of(victim) == "old");
+    CHECK(elsewhere.names() == Names{"victim"});
+    if (existing == Existing::overwrite) {
+        CHECK(answer == "ok");
+        CHECK(content_of(to.path("x")) == "new");
+    }
+    if (existing == Existing::refuse) {
+        CHECK_THAT(answer, Contains("exists already and differs"));
+    }
+}
+
+TEST_CASE("a symbolic link on the way is not followed") {
+    const Scratch to;
+    const Scratch elsewhere;
+    REQUIRE(::symlink(elsewhere.path().c_str(), to.path("d").c_str()) == 0);
+    CHECK_THAT(stage_new(to, "d/x", Existing::overwrite), Contains("symbolic link"));
+    CHECK_THAT(stage_new(to, "d/e/x", Existing::overwrite), Contains("symbolic link"));
+    CHECK(elsewhere.names().empty());
+}
+
+TEST_CASE("a symbolic link planted at the temporary name is not followed") {
+    const Scratch to;
+    const Scratch elsewhere;
+    const std::string victim = elsewhere.write("victim", "old");
+    REQUIRE(::symlink(victim.c_str(), to.path(".x.stagecast.42.0").c_str()) == 0);
+    CHECK_THAT(stage_new(to, "x", Existing::overwrite), Contains("is in the way"));
+    CHECK(content_of(victim) == "old");
+    CHECK(to.names() == Names{".x.stagecast.42.0"});
+}
+
+TEST_CASE("a destination that goes up or into a file is refused") {
+    const Scratch to;
+    to.write("file", "x");
+    CHECK_THAT(stage_new(to, "../x", Existing::overwrite), Contains("'..'"));
+    CHECK_THAT(stage_new(to, "d/../../x", Existing::overwrite), Contains("'..'"));
+    CHECK_THAT(stage_new(to, "file/x", Existing::overwrite), Contains("Not a directory"));
+    REQUIRE(::mkdir(to.path("dir").c_str(), 0700) == 0);
+    CHECK_THAT(stage_new(to, "dir", Existing::overwrite),
+               Contains("Is a directory; write a slash"));
+    CHECK_THAT(stage_new(to, std::string(256, 'n'), Existing::overwrite),
+               Contains("choose a shorter name"));
+    CHECK(stage_new(to, std::string(255, 'n'), Existing::overwrite) == "ok");
+}
+
+TEST_CASE("a directory that is missing is made or missed as the place says") {
+    const Scratch from;
+    const Scratch to;
+    ManifestEntry entry;
+    entry.name = "x";
+    TargetOrder order;
+    order.place = {.root = to.path(), .below = "d/x"};
+    const auto refused = TargetFile::decide(order, entry, Writer{.job = "1"});
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().sentence(), Contains("No such file or directory; make its"));
+    order.place.makes_directories = true;
+    CHECK(TargetFile::decide(order, entry, Writer{.job = "1"}).ok());
+}
+
+TEST_CASE("what a killed worker of this job left is taken over; what lives is not") {
+    const Scratch to;
+    const std::string old = to.write(".x.stagecast.42.0", "half");
+    SECTION("left behind") {
+        CHECK(stage_new(to, "x", Existing::overwrite) == "ok");
+        CHECK(to.names() == Names{"x"});
+    }
+    SECTION("at work") {
+        const UniqueFd colleague{::open(old.c_str(), O_RDWR)};
+        REQUIRE(::flock(colleague.get(), LOCK_EX) == 0);
+        CHECK_THAT(stage_new(to, "x", Existing::overwrite), Contains("is in the way"));
+        CHECK(content_of(old) == "half");
+    }
+}
+
+TEST_CASE("another member at work in the same directory means that it is shared") {
+    const Scratch from;
+    const Scratch to;
+    const std::vector<Wish> wishes{
+        {.source = from.write("a", "content"), .root = to.path(), .below = "x"}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    const std::uint32_t other = GENERATE(1U, 3U);
+    FileSink first{test::sink_config(wishes, "", 0, 4)};
+    FileSink second{test::sink_config(wishes, "", other, 4)};
+    REQUIRE(test::put(first, 0, (*blocks)[0]));
+    const auto placing = test::put(second, 0, (*blocks)[0]);
+    REQUIRE_FALSE(placing);
+    CHECK_THAT(placing.error().sentence(), Contains("other nodes of the job share"));
+}
+
+TEST_CASE("a name taken while we wrote is judged like one that was there") {
+    const Scratch from;
+    const Scratch to;
+    const auto existing = GENERATE(Existing::refuse, Existing::keep, Existing::overwrite);
+    const std::vector<Wish> wishes{{.source = from.write("a", "content"),
+                                    .root = to.path(),
+                                    .below = "x",
+                                    .existing = existing}};
+    auto source = FileSource::open(test::source_orders(wishes), 0);
+    REQUIRE(source);
+    const auto blocks = test::blocks_of(**source);
+    REQUIRE(blocks);
+    std::string answer;
+    const std::string newcomer = GENERATE("other", "content", "unequal");
+    {
+        FileSink sink{test::sink_config(wishes)};
+        REQUIRE(test::put(sink, 0, (*blocks)[0]));
+        REQUIRE(test::put(sink, 1, (*blocks)[1]));
+        to.write("x", newcomer);
+        answer = said(sink.finish());
+    }
+    const bool is_fine = existing != Existing::refuse || newcomer == "content";
+    CHECK(answer.starts_with("ok") == is_fine);
+    CHECK(content_of(to.path("x")) == (existing == Existing::overwrite ? "content" : newcomer));
+    CHECK(to.names() == Names{"x"});
+}
+
+TEST_CASE("what was found in its place and is taken away while the stage runs is missed") {
+    const Scratch from;
+    const Scratch to;
+    const auto existing = GENERATE(Existing::refuse, Existing::keep);
+    const std::vector<Wish> wishes{{.source = from.write("a", "content"),
+                                    .root = to.path(),
+                                    .below = "x",
+                                    .existing = existing}};
+    const auto blocks = test::object_of(wishes);
+    to.write("x", "content");
+    FileSink sink{test::sink_config(wishes)};
+    REQUIRE(test::put(sink, 0, blocks[0]));
+    REQUIRE(test::put(sink, 1, blocks[1]));
+    REQUIRE(::unlink(to.path("x").c_str()) == 0);
+    CHECK_THAT(sink.finish().error().sentence(),
+               Contains("/x: was removed or replaced while it was staged"));
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
+    if (!test::is_root()) {
+        WARN("needs root to give a file away");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string source = from.write("a", "x");
+    REQUIRE(::chown(source.c_str(), 1234, 1235) == 0);
+    REQUIRE(::chmod(source.c_str(), 06755) == 0);
+    REQUIRE(::chmod(from.path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(to.path().c_str(), 0777) == 0);
+    const std::vector<Wish> wishes{{.source = source, .root = to.path(), .below = "x"}};
+    struct stat status {};
+    REQUIRE(said(test::stage_all(wishes)) == "ok");
+    REQUIRE(::stat(to.path("x").c_str(), &status) == 0);
+    CHECK(status.st_uid == 1234);
+    CHECK(status.st_gid == 1235);
+    CHECK((status.st_mode & 07777U) == 06755U);
+    REQUIRE(test::in_child([&] {
+                return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+            }) == "ok");
+    REQUIRE(::stat(to.path("x").c_str(), &status) == 0);
+    CHECK(status.st_uid == 65534);
+    CHECK((status.st_mode & 07777U) == 0755U);
+}
+
+TEST_CASE("a user keeps attributes of what nobody may write") {
+    const Scratch from;
+    const Scratch to;
+    from.write("tree/a", "x");
+    if (!test::is_root() ||
+        ::setxattr(from.path("tree/a").c_str(), "user.of", "mine", 4, 0) != 0 ||
+        ::setxattr(from.path("tree").c_str(), "user.of", "mine", 4, 0) != 0) {
+        WARN("needs root and a file system with attributes");
+        return;
+    }
+    REQUIRE(::chmod(from.path("tree/a").c_str(), 0444) == 0);
+    REQUIRE(::chmod(from.path("tree").c_str(), 0555) == 0);
+    REQUIRE(::chmod(from.path("").c_str(), 0755) == 0);
+    REQUIRE(::chown(to.path().c_str(), 65534, 65534) == 0);
+    const std::vector<Wish> wishes{
+        {.source = from.path("tree"), .root = to.path(), .below = "x"},
+        {.source = from.path("tree/a"), .root = to.path(), .below = "y"}};
+    REQUIRE(test::in_child([&] {
+                return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+            }) == "ok");
+    for (const char* one : {"x", "x/a", "y"}) {
+        std::array<char, 8> value{};
+        CAPTURE(one);
+        CHECK(::getxattr(to.path(one).c_str(), "user.of", value.data(), value.size()) == 4);
+        CHECK((test::status_of(to.path(one)).st_mode & 0222U) == 0);
+    }
+}
+
+TEST_CASE("what its directory hands on to all in it is not the file's, nor the tree's") {
+    if (!test::is_root()) {
+        WARN("needs root for another user's directory");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    from.write("tree/a", "x");
+    for (const char* one : {"", "tree", "tree/a"}) {
+        REQUIRE(::chown(from.path(one).c_str(), 65534, 65534) == 0);
+        REQUIRE(::chmod(from.path(one).c_str(), *one == '\0' ? 0755 : 0750) == 0);
+    }
+    const std::string source = from.path(GENERATE("tree/a", "tree"));
+    const std::vector<Wish> wishes{{.source = source, .root = to.path(), .below = "x"}};
+    const auto stage_as_nobody = [&] {
+        return test::in_child([&] {
+            return test::become_nobody() ? said(test::stage_all(wishes)) : "still root";
+        });
+    };
+    const std::string path = to.path("x");
+    SECTION("its group") {
+        REQUIRE(::chown(to.path().c_str(), 0, 4242) == 0);
+        REQUIRE(::chmod(to.path().c_str(), 02777) == 0);
+        REQUIRE(stage_as_nobody() == "ok");
+        CHECK(test::status_of(path).st_gid == 65534);
+    }
+    SECTION("its ACL") {
+        REQUIRE(::chmod(to.path().c_str(), 0777) == 0);
+        // user::rwx user:1234:rwx group::rwx mask::rwx other::rwx
+        const std::array<unsigned char, 44> acl{
+            2, 0,   0,   0,   1,   0,   7,  0, 255, 255, 255, 255, 2,   0,  7,
+            0, 210, 4,   0,   0,   4,   0,  7, 0,   255, 255, 255, 255, 16, 0,
+            7, 0,   255, 255, 255, 255, 32, 0, 7,   0,   255, 255, 255, 255};
+        if (::setxattr(
+                to.path().c_str(), "system.posix_acl_default", acl.data(), acl.size(), 0) !=
+            0) {
+            WARN("the scratch directory has no ACLs");
+            return;
+        }
+        REQUIRE(stage_as_nobody() == "ok");
+        CHECK(::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) < 0);
+        CHECK(::getxattr(path.c_str(), "system.posix_acl_default", nullptr, 0) < 0);
+    }
+    CHECK((test::status_of(path).st_mode & 07777U) == 0750U);
+}
+
+TEST_CASE("destinations that can't be written are named with the cause") {
+    if (!test::is_root()) {
+        WARN("needs root to set up the bad day");
+        return;
+    }
+    const Scratch from;
+    const Scratch to;
+    const std::string source = from.write("a", test::noise(3000));
+    REQUIRE(::chmod(from.path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(to.path().c_str(), 0755) == 0);
+    const auto try_it = [&](const std::string& root) {
+        return said(test::stage_all({{.source = source, .root = root, .below = "x"}}));
+    };
+    SECTION("read-only") {
+        const std::string small = to.path("small");
+        const std::string answer = test::in_child([&] {
+            return test::mount_small(small, 1U << 20U) && test::remount_read_only(small)
+                       ? try_it(small)
+                       : "no mounts";
+        });
+        CHECK_THAT(answer, Contains("small/x: Read-only file system; choose"));
+    }
+    SECTION("not the user's") {
+        const std::string answer = test::in_child(
+            [&] { return test::become_nobody() ? try_it(to.path()) : "still root"; });
+        CHECK_THAT(answer, Contains("/x: Permission denied; choose"));
+    }
+    SECTION("larger than the user's limit") {
+        const std::string answer = test::in_child([&]() -> std::string {
+            const rlimit limit{2000, 2000};
+            std::signal(SIGXFSZ, SIG_IGN);
+            return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 ? try_it(to.path()) : "no limit";
+        });
+        CHECK_THAT(answer, Contains("/x: File too large"));
+    }
+    CHECK(to.names().empty());
+}
+
+TEST_CASE("file systems that nodes share are known by their type") {
+    CHECK(network_file_system(0x6969) == "NFS");
+    CHECK(network_file_system(0x0BD00BD0) == "Lustre");
+    CHECK(network_file_system(0xEF53).empty());
+    CHECK(network_file_system(0x01021994).empty());
+}
+
+TEST_CASE("temporary names are legal for every legal name") {
+    const Writer writer{.job = "42", .rank = 7, .group_size = 8};
+    CHECK(temporary_name("x", writer, 7) == ".x.stagecast.42.7");
+    const std::string longest(255, 'n');
+    CHECK(temporary_name(longest, writer, 7).size() == 255);
+    const std::string neighbour = longest.substr(1) + 'm';
+    CHECK(temporary_name(neighbour, writer, 7) != temporary_name(longest, writer, 7));
+    CHECK(hidden_name(neighbour, ".part") != hidden_name(longest, ".part"));
+    CHECK(hidden_name(std::string(249, 'n'), ".part") == '.' + std::string(249, 'n') + ".part");
+}
+
+}  // namespace stage

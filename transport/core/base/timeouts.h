@@ -1,0 +1,44 @@
+// How long is patience where nobody said?
+#pragma once
+
+#include "transport/core/base/contract.h"
+#include "transport/core/base/limits.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stage::core {
+
+/// An OFFER with more blocks is refused: 16 TiB in blocks of 1 MiB.
+inline constexpr std::uint32_t kBlocksMax = 1U << 24U;
+
+inline constexpr Duration kReadyTimeout = std::chrono::seconds{10};
+inline constexpr Duration kStallTimeout = std::chrono::seconds{30};
+inline constexpr Duration kLinger = std::chrono::seconds{60};
+
+/// How long finishing may take: from the last block to the files' final names.
+[[nodiscard]] inline Duration finish_patience(const CoreConfig& config,
+                                              const EndingLimits& limits) {
+    return config.stall_timeout * limits.finish_patience + config.finish_extra;
+}
+
+/// The source is never silent for longer than this part of a stall_timeout, nor than a second.
+inline constexpr int kAlivePart = 8;
+inline constexpr Duration kAliveMax = std::chrono::seconds{1};
+
+[[nodiscard]] inline Duration alive_every(const CoreConfig& config) {
+    return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
+}
+
+/// Times that are 0 get their defaults.
+[[nodiscard]] inline CoreConfig with_default_timeouts(CoreConfig config) {
+    const auto fill = [](Duration& time, Duration standard) {
+        time = time > Duration::zero() ? time : standard;
+    };
+    fill(config.ready_timeout, kReadyTimeout);
+    fill(config.stall_timeout, kStallTimeout);
+    fill(config.linger, kLinger);
+    return config;
+}
+
+}  // namespace stage::core

@@ -1,0 +1,88 @@
+#include "transport/core/feedback/arrival_log.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stage::core {
+namespace {
+
+constexpr Duration kDrainWindow = std::chrono::milliseconds{20};
+/// A rate of arrivals needs so many packets, or it is one burst's.
+constexpr std::uint32_t kRatePacketsMin = 64;
+constexpr Duration kRateTimeMin = std::chrono::microseconds{100};
+constexpr std::uint64_t kMost = 0xffffffffU;
+
+std::uint32_t per_second(std::uint64_t count, Duration time) {
+    const auto ns = static_cast<std::uint64_t>(std::max<Duration::rep>(time.count(), 1));
+    return static_cast<std::uint32_t>(std::min(count * 1'000'000'000 / ns, kMost));
+}
+
+}  // namespace
+
+void ArrivalLog::on_packet(Instant now, const Datagram& datagram) {
+    const Mark here{.number = datagram.header.packet_number, .at = datagram.arrived_at};
+    if (mark_.number == 0) {
+        base_ = mark_ = here;
+        last_at_ = here.at;
+        drained_since_ = now;
+    } else if (here.number > mark_.number && here.at > last_at_) {
+        mark_ = here;
+        before_mark_ = since_base_;
+        measure_rate(here);
+    }
+    ++since_pace_;
+    last_at_ = std::max(last_at_, here.at);
+    ++since_base_;
+    ++heard_;
+    ++heard_ever_;
+    ++drained_;
+    overflow_ = std::max(overflow_, datagram.overflow);
+    fill_ = datagram.fill;
+    measure_drain(now);
+}
+
+/// By whole windows of packets, so that no burst or pause is taken for the rate.
+void ArrivalLog::measure_rate(const Mark& here) {
+    if (pace_.number == 0) {
+        pace_ = here;
+        since_pace_ = 0;
+    }
+    if (since_pace_ < kRatePacketsMin || here.at - pace_.at < kRateTimeMin) {
+        return;
+    }
+    const std::uint32_t now = per_second(since_pace_, here.at - pace_.at);
+    packets_per_s_ = packets_per_s_ == 0 ? now : packets_per_s_ - packets_per_s_ / 4 + now / 4;
+    pace_ = here;
+    since_pace_ = 0;
+}
+
+void ArrivalLog::measure_drain(Instant now) {
+    if (now - *drained_since_ >= kDrainWindow) {
+        drain_ = per_second(drained_, now - *drained_since_);
+        drained_ = 0;
+        drained_since_ = now;
+    }
+}
+
+void ArrivalLog::take(Instant now, wire::Report& report) {
+    const Duration time = mark_.at - base_.at;
+    report.mark = mark_.number;
+    report.mark_at_ns = static_cast<std::uint64_t>(mark_.at.time_since_epoch().count());
+    report.span = static_cast<std::uint32_t>(std::min(mark_.number - base_.number, kMost));
+    report.span_ns = static_cast<std::uint32_t>(
+        std::clamp<Duration::rep>(time.count(), 0, static_cast<Duration::rep>(kMost)));
+    report.received = before_mark_;
+    report.drain = drain_;
+    report.overflow = overflow_ - overflow_told_;
+    report.fill = fill_;
+    report.hold_us = static_cast<std::uint32_t>(std::clamp<Duration::rep>(
+        (now - mark_.at).count() / 1000, 0, static_cast<Duration::rep>(kMost)));
+    report.heard = heard_;
+    base_ = mark_;
+    since_base_ -= before_mark_;
+    before_mark_ = 0;
+    overflow_told_ = overflow_;
+    heard_ = 0;
+}
+
+}  // namespace stage::core

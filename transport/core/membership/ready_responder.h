@@ -1,0 +1,129 @@
+// When does a member answer an offer?
+//
+// Once for each offer that it hears from the group and that asks it, after a short random wait
+// in a large group, so that the source isn't drowned. The answer proves that the source's
+// datagrams reach this member by multicast, and its own reach the source. It also says if this
+// member needs nothing, or how many of the first blocks it doesn't need.
+//
+// A later offer that still asks shows that the answers before it did not arrive. Where that
+// goes on for long, this member hears the source and the source does not hear this member.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/core/base/limits.h"
+#include "transport/core/sending/control_queue.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace stage::core {
+
+/// Before a word to the source that a whole group may want to say at once.
+[[nodiscard]] inline Duration answer_wait(const CoreConfig& config,
+                                          const EndingLimits& limits,
+                                          Prng& prng) {
+    const Duration spread =
+        std::min<Duration>(limits.ready_jitter * config.members, limits.ready_jitter_max);
+    return Duration{static_cast<Duration::rep>(
+        prng.below(static_cast<std::uint64_t>(std::max<Duration::rep>(spread.count(), 1))))};
+}
+
+class ReadyResponder {
+  public:
+    ReadyResponder(const CoreConfig& config, const EndingLimits& limits, Prng& prng)
+        : config_{config},
+          limits_{limits},
+          flags_{config.holds_already ? std::uint8_t{wire::kFlagHolds} : std::uint8_t{0}},
+          prng_{prng} {}
+
+    /// So many blocks, the first ones, are here already.
+    void hold(std::uint32_t blocks) { held_ = blocks; }
+
+    /// `soon`: the object comes with the offer, and DONE may say as much before long.
+    void on_offer(Instant now, const wire::Offer& offer, bool soon) {
+        if (!is_asked(offer)) {
+            answered_at_.reset();
+            return;
+        }
+        // Where no offer came for a while the path was cut both ways, and what was said is old.
+        if (now - heard_at_ > kPauses * limits_.offer_max) {
+            answered_at_.reset();
+        }
+        unheard_ = answered_at_ && is_named(offer) ? now - *answered_at_ : Duration{};
+        const std::size_t awaited = count_awaited(offer);
+        is_source_deaf_ = awaited > 1 && awaited + 1 == config_.members;
+        if (!answer_at_) {
+            const bool is_few = config_.members <= limits_.confirming_members_max;
+            const Duration spread = is_few ? Duration{} : answer_wait(config_, limits_, prng_);
+            const Duration patience =
+                std::min<Duration>(limits_.offer_max, config_.ready_timeout / 4);
+            answer_at_ = now + spread + (soon ? patience : Duration{});
+        }
+        heard_at_ = now;
+        source_time_us_ = offer.source_time_us;
+        may_say_held_ = (offer.features & wire::kFeatureHeld) != 0;
+    }
+
+    /// DONE says it.
+    void stop() { answer_at_.reset(); }
+
+    void poll(Instant now, ControlQueue& out) {
+        if (!answer_at_ || now < *answer_at_) {
+            return;
+        }
+        answer_at_.reset();
+        answered_at_ = answered_at_.value_or(now);
+        const wire::Ready body{
+            .source_time_us = source_time_us_,
+            .hold_us = static_cast<std::uint32_t>((now - heard_at_).count() / 1000),
+            .held = may_say_held_ ? held_ : 0};
+        out.push_peer(wire::PacketType::ready, config_.source, wire::write(body), flags_);
+    }
+
+    [[nodiscard]] std::optional<Instant> deadline() const { return answer_at_; }
+
+    /// For how long the source has not heard this member, although it answered.
+    [[nodiscard]] Duration unheard() const { return unheard_; }
+    /// Nor any other of several members.
+    [[nodiscard]] bool is_source_deaf() const { return is_source_deaf_; }
+
+  private:
+    /// Who has answered already is asked no more.
+    [[nodiscard]] bool is_asked(const wire::Offer& offer) const {
+        return offer.awaited.empty() ||
+               std::ranges::any_of(offer.awaited, [this](const wire::RankRun& run) {
+                   return run.first <= config_.own && config_.own <= run.last;
+               });
+    }
+
+    /// Where there is no room for all runs the last one covers others, too.
+    [[nodiscard]] bool is_named(const wire::Offer& offer) const {
+        const bool is_cut = offer.awaited.size() == wire::kMaxAwaitedRuns;
+        return !offer.awaited.empty() && (!is_cut || config_.own < offer.awaited.back().first);
+    }
+    [[nodiscard]] static std::size_t count_awaited(const wire::Offer& offer) {
+        std::size_t count = 0;
+        for (const wire::RankRun& run : offer.awaited) {
+            count += run.last.index() - run.first.index() + 1U;
+        }
+        return count;
+    }
+
+    /// Offers that may be lost one after another.
+    static constexpr int kPauses = 8;
+
+    CoreConfig config_;
+    EndingLimits limits_;
+    std::uint8_t flags_;
+    Prng& prng_;
+    std::optional<Instant> answer_at_;
+    std::optional<Instant> answered_at_;  ///< First, of the answers that it did not hear.
+    Duration unheard_{};
+    bool is_source_deaf_ = false;
+    Instant heard_at_{};
+    std::uint64_t source_time_us_ = 0;
+    std::uint32_t held_ = 0;
+    bool may_say_held_ = false;
+};
+
+}  // namespace stage::core

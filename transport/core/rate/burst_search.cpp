@@ -1,0 +1,42 @@
+#include "transport/core/rate/burst_search.h"
+
+#include <algorithm>
+
+namespace stage::core {
+
+bool BurstSearch::poll(Instant now, RateBoard& board, Pacer& pacer) {
+    if (next_at_ && now < *next_at_) {
+        return false;
+    }
+    next_at_ = now + limits_.round;
+    const auto loss_ppm = board.take_loss_ppm(now, limits_.packets_min);
+    if (!loss_ppm) {
+        return false;
+    }
+    if (is_stale_) {
+        is_stale_ = false;
+        return false;
+    }
+    const std::uint32_t stretch =
+        next_stretch(pacer.stretch(), *loss_ppm, pacer.take_forgotten());
+    if (stretch == pacer.stretch()) {
+        return false;
+    }
+    pacer.set_stretch(now, stretch);
+    is_stale_ = true;
+    return true;
+}
+
+std::uint32_t BurstSearch::next_stretch(std::uint32_t stretch,
+                                        std::uint32_t loss_ppm,
+                                        bool has_forgotten) {
+    const std::uint32_t usual = std::min(usual_ppm_.value_or(loss_ppm), loss_ppm);
+    usual_ppm_ = usual + usual / 64 + 1;
+    if (loss_ppm > 2 * usual + limits_.loss_new_ppm) {
+        return std::max(stretch / 2, 1U);
+    }
+    const bool is_usual = loss_ppm <= usual + usual / 2 + limits_.loss_steady_ppm;
+    return has_forgotten && is_usual ? std::min(stretch * 2, stretch_max_) : stretch;
+}
+
+}  // namespace stage::core

@@ -1,0 +1,63 @@
+// Which policy sets the source's rate?
+//
+// The quantile's, which follows what most receivers take (pace_search.h), or the acker's, which
+// follows the slowest (acker_window.h). A told rate is the first one's affair.
+#pragma once
+
+#include "transport/core/rate/acker_window.h"
+#include "transport/core/rate/pace_search.h"
+
+#include <variant>
+
+namespace stage::core {
+
+class RateControl {
+  public:
+    RateControl(const CoreConfig& config, const Limits& limits)
+        : policy_{std::in_place_type<PaceSearch>, config, limits} {
+        if (config.rate_policy == RatePolicy::acker && config.rate_bytes_per_s == 0) {
+            policy_.emplace<AckerWindow>(config, limits);
+        }
+    }
+
+    void on_report(Instant now, Rank from, const wire::Report& report) {
+        std::visit([&](auto& policy) { policy.on_report(now, from, report); }, policy_);
+    }
+    void on_sends(Instant now, std::span<const Send> sends) {
+        std::visit([&](auto& policy) { policy.on_sends(now, sends); }, policy_);
+    }
+    /// While the first pass is on. Begins when there is something to send.
+    void poll(Instant now, Pacer& pacer, bool has_data) {
+        std::visit([&](auto& policy) { policy.poll(now, pacer, has_data); }, policy_);
+    }
+    /// It left the group, or is back. Where the slowest is followed nobody leaves.
+    void set_away(Rank rank, bool is_away) {
+        if (auto* search = std::get_if<PaceSearch>(&policy_)) {
+            search->set_away(rank, is_away);
+        }
+    }
+    [[nodiscard]] bool is_seeking() const {
+        const auto* search = std::get_if<PaceSearch>(&policy_);
+        return search != nullptr && search->is_seeking();
+    }
+    /// The queue that most receivers' paths have.
+    [[nodiscard]] Duration standing_queue(Instant now) const {
+        const auto* search = std::get_if<PaceSearch>(&policy_);
+        return search != nullptr ? search->standing_queue(now) : Duration::zero();
+    }
+    [[nodiscard]] std::optional<Instant> deadline() const {
+        return std::visit([](const auto& policy) { return policy.deadline(); }, policy_);
+    }
+    [[nodiscard]] bool may_send() const {
+        return std::visit([](const auto& policy) { return policy.may_send(); }, policy_);
+    }
+    /// What the path is believed to carry, bytes per second; 0: not known.
+    [[nodiscard]] std::uint64_t capacity() const {
+        return std::visit([](const auto& policy) { return policy.capacity(); }, policy_);
+    }
+
+  private:
+    std::variant<PaceSearch, AckerWindow> policy_;
+};
+
+}  // namespace stage::core

@@ -1,0 +1,49 @@
+// What does a receiving member of a broadcast do?
+//
+// It answers the offer, places every chunk that it hears, asks peers for what it misses, gives
+// them what they miss, verifies and stores complete blocks, says that it is done, and stays
+// until the end is told. Each of these is a part of its own; this file only composes them.
+//
+// A core starts at its first on_*: until then deadline() is long due.
+#pragma once
+
+#include "transport/base/prng.h"
+#include "transport/core/base/contract.h"
+#include "transport/core/base/limits.h"
+
+#include <memory>
+
+namespace stage::core {
+
+class Receiver {
+  public:
+    /// Requires config.own != config.source. `prng` must outlive this.
+    Receiver(const CoreConfig& config, Prng& prng, Limits limits = {});
+    Receiver(Receiver&&) noexcept;
+    Receiver& operator=(Receiver&&) = delete;
+    Receiver(const Receiver&) = delete;
+    Receiver& operator=(const Receiver&) = delete;
+    ~Receiver();
+
+    void on_datagrams(Instant now, std::span<const Datagram> datagrams);
+    void on_done(Instant now, std::span<const Completion> completions);
+    void on_time(Instant now);
+    void on_abort(Instant now, const Error& why);
+    void on_all_listen(Instant now);
+    void next_sends(Instant now, SendBatch& sends);
+    void next_operations(Instant now, OperationBatch& operations);
+    [[nodiscard]] std::optional<Instant> deadline() const;
+    [[nodiscard]] const Outcome& outcome() const;
+
+  private:
+    struct Parts;
+
+    void fall_back_to_small_packets(Instant now);
+
+    Prng& prng_;
+    std::unique_ptr<Parts> parts_;
+};
+
+static_assert(ProtocolCore<Receiver>);
+
+}  // namespace stage::core

@@ -1,0 +1,53 @@
+// Does this member's own disk still answer?
+//
+// An operation is under way and nothing was completed for too long: then this member can't
+// finish, and says so itself, better than others could by its silence.
+#pragma once
+
+#include "transport/core/base/contract.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace stage::core {
+
+class DiskWatch {
+  public:
+    void on_ordered(Instant now, const Operation& operation) {
+        const bool completes =
+            operation.kind == OperationKind::load || operation.kind == OperationKind::verify ||
+            operation.kind == OperationKind::store || operation.kind == OperationKind::finish;
+        if (completes && under_way_++ == 0) {
+            moved_at_ = now;
+        }
+    }
+
+    void on_completed(Instant now) {
+        under_way_ -= under_way_ > 0 ? 1U : 0U;
+        moved_at_ = now;
+    }
+
+    /// Whether what is under way counts: a store may wait for a block that isn't here yet, and
+    /// the disk answers for no time before that was.
+    void look(Instant now, bool counts) {
+        if (counts && !counts_) {
+            moved_at_ = std::max(moved_at_, now);
+        }
+        counts_ = counts;
+    }
+
+    [[nodiscard]] bool is_stuck(Instant now, Duration patience) const {
+        return under_way_ > 0 && now > moved_at_ + patience;
+    }
+    [[nodiscard]] std::optional<Instant> deadline(Duration patience) const {
+        return under_way_ > 0 ? std::optional{moved_at_ + patience + Duration{1}}
+                              : std::nullopt;
+    }
+
+  private:
+    std::uint32_t under_way_ = 0;
+    bool counts_ = true;
+    Instant moved_at_{};
+};
+
+}  // namespace stage::core

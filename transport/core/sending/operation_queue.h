@@ -1,0 +1,51 @@
+// Where do a core's operations wait until the driver takes them?
+//
+// In one piece of memory that is used again: most operations are a packet's, and come and go
+// some sixty at a time.
+#pragma once
+
+#include "transport/core/base/contract.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace stage::core {
+
+class OperationQueue {
+  public:
+    [[nodiscard]] bool empty() const { return first_ == waiting_.size(); }
+    [[nodiscard]] std::size_t size() const { return waiting_.size() - first_; }
+    /// For so many there is memory.
+    [[nodiscard]] std::size_t room() const { return waiting_.capacity(); }
+    [[nodiscard]] const Operation& front() const { return waiting_[first_]; }
+    [[nodiscard]] auto begin() const {
+        return waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+    }
+    [[nodiscard]] auto end() const { return waiting_.end(); }
+
+    void push_back(const Operation& operation) { waiting_.push_back(operation); }
+
+    /// Takes the first. What was taken is let go of when all was, or when it is the most.
+    [[nodiscard]] Operation pop_front() {
+        const Operation taken = waiting_[first_];
+        ++first_;
+        if (empty()) {
+            clear();
+        } else if (first_ > size()) {
+            waiting_.erase(waiting_.begin(), begin());
+            first_ = 0;
+        }
+        return taken;
+    }
+
+    void clear() {
+        waiting_.clear();
+        first_ = 0;
+    }
+
+  private:
+    std::vector<Operation> waiting_;
+    std::size_t first_ = 0;
+};
+
+}  // namespace stage::core

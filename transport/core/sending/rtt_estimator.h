@@ -1,0 +1,63 @@
+// How long does an answer take?
+//
+// Smoothed mean and deviation of what was seen (RFC 6298's estimator), and the time-out that
+// follows; it backs off while nothing answers.
+#pragma once
+
+#include "transport/base/units.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace stage::core {
+
+class RttEstimator {
+  public:
+    struct Bounds {
+        Duration first;       ///< Time-out before anything was seen.
+        Duration margin_min;  ///< Over the smoothed mean.
+        Duration max;
+    };
+
+    explicit RttEstimator(Bounds bounds) : bounds_{bounds} {}
+
+    void on_sample(Duration sample) {
+        sample = std::max(sample, Duration{1});
+        if (mean_ == Duration::zero()) {
+            mean_ = sample;
+            deviation_ = sample / 2;
+            return;
+        }
+        const Duration error = sample > mean_ ? sample - mean_ : mean_ - sample;
+        deviation_ += (error - deviation_) / 4;
+        mean_ += (sample - mean_) / 8;
+        mean_ = std::max(mean_, Duration{1});
+    }
+
+    [[nodiscard]] bool is_known() const { return mean_ != Duration::zero(); }
+    [[nodiscard]] Duration mean() const { return is_known() ? mean_ : bounds_.first / 2; }
+
+    /// After `failures` in a row the time-out is doubled as often, at most 6 times.
+    /// `margin_min`: if more than the bounds say.
+    [[nodiscard]] Duration timeout(std::uint32_t failures, Duration margin_min = {}) const {
+        return backed_off(4 * deviation_, std::max(bounds_.margin_min, margin_min), failures);
+    }
+    /// Where the next try costs little: one of ten answers comes later than this.
+    [[nodiscard]] Duration hasty_timeout(std::uint32_t failures, Duration margin_min) const {
+        return backed_off(deviation_, margin_min, failures);
+    }
+
+  private:
+    [[nodiscard]] Duration backed_off(Duration margin,
+                                      Duration margin_min,
+                                      std::uint32_t failures) const {
+        const Duration once = is_known() ? mean_ + std::max(margin, margin_min) : bounds_.first;
+        return std::min(once * (std::int64_t{1} << std::min(failures, 6U)), bounds_.max);
+    }
+
+    Bounds bounds_;
+    Duration mean_{};
+    Duration deviation_{};
+};
+
+}  // namespace stage::core

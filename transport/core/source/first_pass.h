@@ -1,0 +1,106 @@
+// How does the source send every chunk once?
+//
+// Block by block, read a few ahead, each announced by its descriptor before its chunks and
+// several times after, at the pacer's rate, and not further than the window that the receivers'
+// progress opens. A hole has no chunks. What was sent stays in memory while there is room. A
+// small object's parities come after it (parity_pass.h).
+#pragma once
+
+#include "transport/core/base/contract.h"
+#include "transport/core/base/descriptor_table.h"
+#include "transport/core/base/limits.h"
+#include "transport/core/base/object_shape.h"
+#include "transport/core/sending/buffer_pool.h"
+#include "transport/core/sending/control_queue.h"
+#include "transport/core/sending/operation_queue.h"
+#include "transport/core/sending/pacer.h"
+#include "transport/core/source/parity_pass.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace stage::core {
+
+class FirstPass {
+  public:
+    /// `descriptors` and `residence` must outlive this.
+    FirstPass(const CoreConfig& config,
+              const ObjectShape& shape,
+              const Limits& limits,
+              const DescriptorTable& descriptors,
+              BufferPool& residence);
+
+    void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
+    /// order_loads() would order something.
+    [[nodiscard]] bool wants_loads() const {
+        const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
+        return (next_load_ < shape_.blocks && !is_ahead && !is_leaving() &&
+                residence_.has_room()) ||
+               (has_loaded_all() && wants_encode());
+    }
+    /// A block was read for the first time; its descriptor is in the table.
+    void on_loaded(BlockIndex block);
+
+    /// Sends as far as credit, batch, what was read and `window_below` (a block) go.
+    void fill(Instant now,
+              std::uint32_t window_below,
+              SendBatch& batch,
+              Pacer& pacer,
+              Numbering& numbers);
+
+    /// Before the first chunk was sent: the blocks before `sent_from` need not be, and of these
+    /// the ones before `read_from` not even read.
+    void skip(std::uint32_t sent_from, std::uint32_t read_from);
+    /// Nobody needs a packet, and the source itself no block before `read_from`.
+    void withhold(std::uint32_t read_from);
+
+    [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
+    [[nodiscard]] bool is_over() const {
+        return has_sent_all() && (is_withheld_ || parities_.is_over());
+    }
+    /// Everything before was sent, or is not needed.
+    [[nodiscard]] Position cursor() const { return cursor_; }
+    /// Is the block's first reading over?
+    [[nodiscard]] bool has_loaded(BlockIndex block) const;
+    /// Something could be sent, had it credit and window.
+    [[nodiscard]] bool is_waiting() const {
+        return !is_withheld_ && (has_sent_all() ? parities_.is_waiting() : has_loaded_cursor());
+    }
+    /// The number of the last packet of the pass.
+    [[nodiscard]] std::uint64_t last_packet() const { return last_packet_; }
+
+  private:
+    [[nodiscard]] bool has_sent_all() const { return cursor_.block == shape_.blocks; }
+    /// What was read ahead and nobody needs is still with the disk; behind it nothing is read.
+    [[nodiscard]] bool is_leaving() const { return next_load_ < read_from_; }
+    [[nodiscard]] bool has_loaded_cursor() const {
+        return has_loaded(BlockIndex{cursor_.block});
+    }
+    [[nodiscard]] bool wants_encode() const {
+        return !is_withheld_ && parities_.wants_encode();
+    }
+    void announce(SendBatch& batch, Pacer& pacer, Numbering& numbers);
+    void leave_block();
+    void pass_over();
+
+    Cut cut_;
+    ObjectShape shape_;
+    std::uint32_t packet_bytes_;
+    std::uint32_t load_ahead_;
+    const DescriptorTable& descriptors_;
+    BufferPool& residence_;
+    std::uint32_t next_load_ = 0;
+    std::uint32_t loaded_count_ = 0;
+    std::uint32_t sent_from_ = 0;
+    std::uint32_t read_from_ = 0;
+    std::deque<bool> loaded_;  ///< From the cursor's block on.
+    Position cursor_;
+    std::uint32_t announced_below_;
+    std::uint32_t since_announced_;  ///< Chunks.
+    std::uint64_t last_packet_ = 0;
+    ParityPass parities_;
+    bool is_withheld_ = false;
+};
+
+}  // namespace stage::core

@@ -1,0 +1,187 @@
+#include "transport/run/flows.h"
+
+#include "transport/base/invariant.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace stage {
+namespace {
+
+/// A flow that was silent for so long is not waited for: its rail may be dead.
+constexpr Duration kSilent = std::chrono::milliseconds{100};
+
+}  // namespace
+
+Flows::Flows(std::vector<std::unique_ptr<FlowInbox>> inboxes,
+             const seal::SessionSeal& seal,
+             Rank source,
+             Duration skew)
+    : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, skew_{skew} {
+    invariant(static_cast<bool>(event_), "the kernel gives an eventfd");
+    for (std::size_t i = 0; i < inboxes.size(); ++i) {
+        const Flow flow{static_cast<std::uint8_t>(i)};
+        fronts_.emplace_back().reader = std::make_unique<FlowReader>(
+            std::move(inboxes[i]), seal.flow(source, flow), heard_, event_.get());
+    }
+}
+
+Flows::~Flows() = default;
+
+/// What threads hand over after the event was read makes it readable again.
+Status Flows::take(std::vector<FlowPacket>& packets, std::size_t at_most, Duration now) {
+    give_back_used();
+    const std::size_t before = packets.size();
+    if (Status merged = merge(packets, at_most, now); !merged || packets.size() > before) {
+        return merged;
+    }
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
+    return merge(packets, at_most, now);
+}
+
+void Flows::give_back_used() {
+    for (Front& front : fronts_) {
+        for (FlowBatch& batch : front.used) {
+            front.reader->give_back(std::move(batch));
+        }
+        front.used.clear();
+    }
+}
+
+Status Flows::merge(std::vector<FlowPacket>& packets, std::size_t at_most, Duration now) {
+    patience_.reset();
+    std::ranges::for_each(fronts_, [](Front& front) { front.is_dry = false; });
+    for (std::size_t taken = 0; taken < at_most; ++taken) {
+        const Result<bool> is_known = look_at_fronts();
+        if (!is_known) {
+            return is_known.error();
+        }
+        Front* front = first();
+        if (!*is_known || front == nullptr || awaits_another(*front, now)) {
+            return {};
+        }
+        step(*front, packets);
+    }
+    return {};
+}
+
+/// True if no flow can have a packet that is older than all at the fronts.
+Result<bool> Flows::look_at_fronts() {
+    bool any = false;
+    for (Front& front : fronts_) {
+        const bool is_open = !front.batch && !front.is_dry;
+        if (Status taken = is_open ? take_next(front) : Status{}; !taken) {
+            return std::move(taken).error();
+        }
+        any = any || front.batch.has_value();
+    }
+    const auto is_known = [](Front& front) {
+        front.is_dry = front.is_dry || (!front.batch && !front.reader->has_more());
+        return front.batch || front.is_dry;
+    };
+    return any && std::ranges::all_of(fronts_, is_known);
+}
+
+Status Flows::take_next(Front& front) {
+    Result<std::optional<FlowBatch>> next = front.reader->next();
+    if (!next) {
+        return std::move(next).error();
+    }
+    front.batch = *std::move(next);
+    front.next = 0;
+    if (front.batch) {
+        front.overflow = front.batch->overflow;
+        front.fill = front.batch->fill;
+        // It may have come after the others were looked at.
+        std::ranges::for_each(fronts_, [](Front& one) { one.is_dry = false; });
+    }
+    return {};
+}
+
+/// The clock of the stamps may be set: what it says of other times than around now is nothing.
+bool Flows::awaits_another(const Front& first, Duration now) {
+    const Duration waited = now - first.came_at();
+    if (waited >= skew_ || waited <= -skew_) {
+        return false;
+    }
+    const bool awaits = std::ranges::any_of(fronts_, [now](const Front& front) {
+        return !front.batch && front.heard_at &&
+               std::chrono::abs(now - *front.heard_at) < kSilent;
+    });
+    if (awaits) {
+        patience_ = skew_ - waited;
+    }
+    return awaits;
+}
+
+Flows::Front* Flows::first() {
+    Front* least = nullptr;
+    for (Front& front : fronts_) {
+        if (front.batch && (least == nullptr || front.number() < least->number())) {
+            least = &front;
+        }
+    }
+    return least;
+}
+
+void Flows::step(Front& front, std::vector<FlowPacket>& packets) {
+    heard_.store(std::max(heard_.load(std::memory_order_relaxed), front.number()),
+                 std::memory_order_relaxed);
+    front.heard_at = front.came_at();
+    packets.push_back(front.batch->packets[front.next]);
+    if (++front.next == front.batch->packets.size()) {
+        front.used.push_back(*std::exchange(front.batch, std::nullopt));
+    }
+}
+
+std::uint64_t Flows::overflow() const {
+    std::uint64_t sum = 0;
+    for (const Front& front : fronts_) {
+        sum += front.overflow;
+    }
+    return sum;
+}
+
+std::uint8_t Flows::fill() const {
+    std::uint8_t most = 0;
+    for (const Front& front : fronts_) {
+        most = std::max(most, front.fill);
+    }
+    return most;
+}
+
+void Flows::stop() {
+    for (Front& front : fronts_) {
+        front.reader->stop();
+    }
+}
+
+DriverCounters Flows::counters() const {
+    DriverCounters sum;
+    for (const Front& front : fronts_) {
+        sum += front.reader->counters();
+    }
+    return sum;
+}
+
+seal::SealCounters Flows::refused() const {
+    seal::SealCounters sum;
+    for (const Front& front : fronts_) {
+        sum += front.reader->refused();
+    }
+    return sum;
+}
+
+std::vector<std::uint64_t> Flows::received() const {
+    std::vector<std::uint64_t> counts;
+    for (const Front& front : fronts_) {
+        counts.push_back(front.reader->counters().packets_received);
+    }
+    return counts;
+}
+
+}  // namespace stage

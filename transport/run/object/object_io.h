@@ -1,0 +1,109 @@
+// How do a core's disk operations become reads and writes of the object?
+//
+// A source loads blocks with their descriptors (a block of zeros is a hole and needs no
+// packet, others may be compressed); a receiver verifies, stores and, to repair others, loads
+// again. One interface for both, so that the disk queue need not know which it serves. Every
+// call may block: the disk thread's.
+#pragma once
+
+#include "transport/base/result.h"
+#include "transport/base/units.h"
+#include "transport/core/base/contract.h"
+#include "transport/run/object/block_codec.h"
+#include "transport/run/object/compression_policy.h"
+#include "transport/run/object/sink.h"
+#include "transport/run/object/source.h"
+
+#include <optional>
+#include <vector>
+
+namespace stage {
+
+/// What became of an operation; `again` is a store whose place isn't known yet.
+struct Performed {
+    core::Completion completion;
+    bool again = false;
+};
+
+class ObjectIo {
+  public:
+    ObjectIo() = default;
+    ObjectIo(const ObjectIo&) = delete;
+    ObjectIo& operator=(const ObjectIo&) = delete;
+    virtual ~ObjectIo() = default;
+
+    /// load, verify, store or finish, on the block's 1 MiB buffer (empty for finish).
+    virtual Performed perform(const core::Operation& operation, MutableBytes buffer) = 0;
+};
+
+/// A verify that takes less time than to hand it to another thread does: of a small block that
+/// came as it is. Else nothing. Any thread may ask.
+[[nodiscard]] std::optional<core::Completion> verify_at_once(const core::Operation& operation,
+                                                             Bytes buffer);
+
+/// Whether a source compresses blocks, and at what link it begins to reckon.
+struct Shortening {
+    bool is_allowed = false;
+    double link_bytes_per_s = 0;  ///< 0: not known.
+};
+
+/// What it brought.
+struct ShortenedBlocks {
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;       ///< Of these blocks,
+    std::uint64_t bytes_sent = 0;  ///< and what of them travels.
+};
+
+class SourceIo final : public ObjectIo {
+  public:
+    /// `source` must outlive this.
+    explicit SourceIo(BlockSource& source, Shortening shortening = {})
+        : source_{source},
+          may_shorten_{shortening.is_allowed},
+          choice_{shortening.link_bytes_per_s} {}
+    Performed perform(const core::Operation& operation, MutableBytes buffer) override;
+
+    /// Once the session is over.
+    [[nodiscard]] const ShortenedBlocks& shortened() const { return shortened_; }
+
+  private:
+    /// How a block travels: as it did the first time.
+    enum class Way : unsigned char { open, whole, shorter };
+
+    [[nodiscard]] core::Completion load(const core::Operation& operation, MutableBytes buffer);
+    [[nodiscard]] bool shorten(MutableBytes block, wire::Descriptor& as);
+
+    BlockSource& source_;
+    bool may_shorten_;
+    CompressionPolicy choice_;
+    BlockCodec codec_;
+    std::vector<Way> ways_;  ///< By block.
+    ShortenedBlocks shortened_;
+};
+
+class SinkIo final : public ObjectIo {
+  public:
+    /// `sink` must outlive this.
+    explicit SinkIo(BlockSink& sink) : sink_{sink} {}
+    Performed perform(const core::Operation& operation, MutableBytes buffer) override;
+
+  private:
+    Performed store(const core::Operation& operation, MutableBytes buffer);
+    core::Completion load(const core::Operation& operation, MutableBytes buffer);
+
+    [[nodiscard]] bool restore(const core::Operation& operation, Bytes buffer);
+    [[nodiscard]] bool load_into(const core::Operation& operation, MutableBytes buffer);
+
+    struct Stored {
+        wire::Descriptor descriptor;
+        Digest128 sent{};  ///< Of what travelled, where that is not the block itself.
+    };
+
+    BlockSink& sink_;
+    std::vector<Stored> stored_;  ///< By block, of what read_back() can give.
+    BlockCodec codec_;
+    std::vector<std::byte> whole_;  ///< The block that was restored last.
+    BlockIndex whole_of_;           ///< Meaningful while whole_ has bytes.
+};
+
+}  // namespace stage
