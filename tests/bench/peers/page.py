@@ -97,14 +97,14 @@ HEAD = """# stagecast and its peers on the same work
 
 N receivers and a source, each a host of its own (network namespace, veth into one bridge, MTU 1500), links limited in both directions
 (tbf), loss by iptables in each receiver; one file in memory. Medians, smallest and largest in brackets; the tools take turns within
-each repetition. The clock starts when the last member is ready (peers: when the sender is told to start, its receivers already
+each repetition. The clock starts when the last member is ready (peers: when the sender is started, its receivers already
 listening) and stops when the last receiver has the whole file. All digests are compared, but only stagecast's own check is on the
 clock. A cell in which the cores were more than 75 % busy (without a rate limit: just before it) says nothing about a tool and is void;
-MPI's ranks poll, so with a rate theirs always are. The limits let the first 128 KB pass at once: 0.8 % of 16 MB.
+MPI's ranks poll, so with a rate limit theirs always are. The limits let the first 128 KB pass at once: 0.8 % of 16 MB.
 
-stagecast runs with its default protection, encrypt, and is told nothing but in the row that says so. uftp and udpcast do not encrypt,
-and are told 99 % of the link's rate (uftp 96 %, to which it adds headers). MPI is timed within MPI_Bcast and need not write the file.
-CPU time is what the kernel accounts to a tool's processes from start to end; what the emulated switch costs is nobody's.
+stagecast runs with its default protection, encrypt, and without a configured rate unless the row says otherwise. uftp and udpcast do not
+encrypt, and are configured with 99 % of the link's rate (uftp 96 %, to which it adds headers). MPI is timed within MPI_Bcast and need not
+write the file. CPU time is what the kernel accounts to a tool's processes from start to end; the cost of the emulated switch is not included.
 """
 
 
