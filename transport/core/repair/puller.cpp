@@ -624,7 +624,7 @@ namespace {
 /// Faster than the window's own pace, so that the window bounds what is under way.
 constexpr double kPace = 1.25;
 /// So many times as many peers are asked before the source, while it has others to serve.
-constexpr unsigned kPatience = 4;
+constexpr unsigned kPatienceAlone = 4;
 
 double trip_of(const RttEstimator& trip) {
     return std::max(static_cast<double>(trip.mean().count()) / 1e9, 1e-4);
@@ -726,7 +726,7 @@ std::uint32_t Puller::request_max() const {
 /// Many of those who are asked may be away as well, and the source has its stream to send.
 unsigned Puller::failures_max() const {
     const unsigned most = limits_.failures_before_source;
-    return alone_ && !is_ended_ ? kPatience * most : most;
+    return alone_ && !is_ended_ ? kPatienceAlone * most : most;
 }
 
 }  // namespace stage::core
