@@ -84,6 +84,7 @@ JobsQuestion read_job_ids(ByteReader& reader) {
 void write_job(ByteWriter& out, const SlurmJob& job) {
     out.u8(static_cast<std::uint8_t>(job.state)).u32(job.restart_count);
     out.text(job.word).text(job.node_list).u32(job.array_job_id).u32(job.array_task_id);
+    out.u32(job.uid).u32(job.gid);
 }
 
 SlurmJob read_job(ByteReader& reader) {
@@ -95,6 +96,8 @@ SlurmJob read_job(ByteReader& reader) {
     job.node_list = reader.text(kQuestionMax);
     job.array_job_id = reader.u32();
     job.array_task_id = reader.u32();
+    job.uid = reader.u32();
+    job.gid = reader.u32();
     if (state > static_cast<std::uint8_t>(SlurmJobState::completing)) {
         reader.fail();
     }

@@ -55,7 +55,9 @@ SlurmJob describe(const slurm_job_info_t& job) {
             .node_list = job.nodes == nullptr ? "" : job.nodes,
             .is_in_prolog = job.state_reason == WAIT_PROLOG,
             .array_job_id = job.array_job_id,
-            .array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id};
+            .array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id,
+            .uid = job.user_id,
+            .gid = job.group_id};
 }
 
 SlurmJob absent_job() {

@@ -97,6 +97,8 @@ struct SlurmJob {
     bool is_in_prolog = false;        ///< Known to the child that asks only.
     std::uint32_t array_job_id = 0;   ///< Likewise; 0: no task of an array.
     std::uint32_t array_task_id = 0;  ///< Likewise.
+    std::uint32_t uid = 0;            ///< Its owner; in the answer to a JobStateQuestion only.
+    std::uint32_t gid = 0;            ///< Likewise.
     bool operator==(const SlurmJob&) const = default;
 };
 using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<SlurmJob>>;

@@ -9,6 +9,8 @@ setup_file() { cluster_up 3 --cpus 16 --conf AuthInfo=cred_expire=5 --stagecast 
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() {
+  local node
+  for node in n0 n1 n2; do lab on "$node" bash -c 'umount -q /usr/sbin/slurmstepd; rm -f /run/lab/slurmstepd'; done
   touch "$ALICE/enough"
   lab on n0 bash -c 'kill -CONT "$(cat /run/lab/slurmd.pid)"'
   test_ends
@@ -16,6 +18,7 @@ teardown() {
 
 slurmd() { lab on n0 bash -c 'kill -s "$0" "$(cat /run/lab/slurmd.pid)"' "$1"; }
 prolog_waits() { lab on n1 pgrep -f 'spank prolog'; }
+is_pending() { [ "$(job_field "$JOB" JobState)" = PENDING ]; }
 gone() { [ -z "$(lab exec squeue -h -j "$1" 2> /dev/null)" ]; }
 
 # busy: steps follow each other on n0, so that slurmd looks at its jobs' credentials again and again.
@@ -39,6 +42,36 @@ busy() {
   touch "$ALICE/enough"
   [ "$(cat "$WORK"/life-* | grep -c '^same$')" = 6 ] || { cat "$WORK"/life-*; false; }
 }
+
+# without_prolog NODE...: slurmd runs none there, as where it remembers an earlier life of the job.
+without_prolog() {
+  local node
+  # shellcheck disable=SC2016
+  printf '%s\n' '#!/bin/sh' '[ "$1 $2" = "spank prolog" ] && exit 0' 'exec /run/lab/slurmstepd "$@"' > "$CLUSTER_DIR/srv/slurmstepd"
+  chmod 755 "$CLUSTER_DIR/srv/slurmstepd"
+  for node in "$@"; do
+    lab on "$node" bash -c 'cp /usr/sbin/slurmstepd /run/lab/ && mount --bind /srv/slurmstepd /usr/sbin/slurmstepd'
+  done
+}
+
+# second_life_without NODE...: a job on three nodes is requeued, and its second life has its files.
+second_life_without() {
+  input data 100000
+  script '[ -n "$SLURM_RESTART_COUNT" ] || { sleep 60; exit 1; }; srun -N3 bash -c "cmp \$STAGECAST_DIR/data data && echo same"'
+  submit -N3 -o 'life-%j' --open-mode=append --requeue --stage-file=data job.sh
+  # shellcheck disable=SC2016
+  wait_for 20 bash -c 'grep -qs "stage finished job=$0 .*outcome=ok" "$1"/log/stagecastd-n0.log' "$JOB" "$CLUSTER_DIR"
+  without_prolog "$@"
+  lab exec scontrol requeue "$JOB"
+  wait_for 20 is_pending
+  lab exec scontrol update "job=$JOB" starttime=now
+  wait_job "$JOB" COMPLETED
+  [ "$(grep -c '^same$' "$WORK/life-$JOB")" = 3 ] || { cat "$WORK/life-$JOB"; false; }
+}
+
+@test "a requeued job of three nodes has its files where the second runs no prolog" { second_life_without n1; }
+@test "a requeued job of three nodes has its files where the last runs no prolog" { second_life_without n2; }
+@test "a requeued job of three nodes has its files where none runs a prolog" { second_life_without n0 n1 n2; }
 
 @test "a job that is cancelled before its first node has begun it frees the others at once" {
   input data 100000

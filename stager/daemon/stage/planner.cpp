@@ -59,6 +59,9 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
     plan.session = random_value<std::array<std::byte, 16>>();
     plan.group_key = random_value<std::array<std::byte, 32>>();
     plan.digest = digest_of(request);
+    if (request.key.step_id == kWholeJob && request.key.restart > 0 && fits(request)) {
+        plan.request = request;
+    }
     plan.width = static_cast<std::uint16_t>(config.tree_width);
     plan.context_base = random_value<std::uint64_t>();
     const auto draw = random_value<std::uint64_t>();

@@ -55,7 +55,11 @@ Registry::Registry(Services& services)
 
 void Registry::on_request(const Request& request, Answer answer) {
     if (const auto* staging = std::get_if<StageRequest>(&request)) {
-        on_stage(*staging, std::move(answer));
+        if (staging->is_late && staging->key.step_id == kWholeJob) {
+            find_life(*staging, std::move(answer));
+        } else {
+            on_stage(*staging, std::move(answer));
+        }
     } else if (const auto* query = std::get_if<QueryRequest>(&request)) {
         on_query(query->key, answer);
     } else if (const auto* end = std::get_if<EndRequest>(&request)) {
@@ -89,6 +93,22 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     stage_of(request.key).announce(request, [call = std::move(answer)](const Verdict& verdict) {
         call(verdict);
     });
+}
+
+/// A batch step does not know which life of a requeued job it is (Slurm 22.05.8, measured), and
+/// the other nodes' prologs do.
+void Registry::find_life(const StageRequest& request, Answer answer) {
+    const auto asker = askers_.emplace(askers_.end(), services_);
+    asker->ask(JobStateQuestion{request.key.job_id},
+               [this, asker, request, answer](const Result<SlurmAnswer>& told) {
+                   StageRequest known = request;
+                   const auto* job = told ? std::get_if<SlurmJob>(&*told) : nullptr;
+                   if (job != nullptr && job->state != SlurmJobState::absent) {
+                       known.key.restart = job->restart_count;
+                   }
+                   services_.loop.defer([this, asker] { askers_.erase(asker); });
+                   on_stage(known, answer);
+               });
 }
 
 /// The plugin has come later than the verdict: from now on it is kept until the job's end.
@@ -137,6 +157,11 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
     const StageKey key = asked.restart == kLatestLife ? latest(asked) : asked;
     const auto found = stages_.find(key);
     const bool is_live = found != stages_.end();
+    if (asked.restart == kLatestLife && endings_.is_in_the_way(key.job_id, key.step_id) &&
+        !(is_live && found->second->is_open())) {
+        answer(Verdict{});  // That life has ended here, and its files are about to go.
+        return;
+    }
     // What other daemons have set up again here may be over long since.
     const bool may_be_stored = !is_live || !found->second->is_announced();
     const auto stored = may_be_stored ? stored_verdict(key) : std::nullopt;

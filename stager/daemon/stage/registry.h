@@ -13,6 +13,7 @@
 #include "stager/daemon/stage/stage.h"
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 
@@ -50,6 +51,7 @@ class Registry {
 
   private:
     void on_stage(const StageRequest& request, Answer answer);
+    void find_life(const StageRequest& request, Answer answer);
     void on_query(const StageKey& asked, const Answer& answer);
     [[nodiscard]] StageKey latest(const StageKey& asked) const;
     void on_end(const EndRequest& request, Answer answer);
@@ -77,6 +79,7 @@ class Registry {
     Sweep sweep_;
     std::map<StageKey, std::unique_ptr<Stage>> stages_;
     UnclaimedVerdicts unclaimed_;
+    std::list<SlurmAsker> askers_;  ///< About jobs that a step has announced.
     OnEmpty on_empty_;
 };
 

@@ -132,6 +132,9 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void tell_slurm();
     void answer_waiting();
     void on_late();
+    [[nodiscard]] bool may_announce_itself() const;
+    void announce_itself();
+    void on_job_of_plan(const Result<SlurmAnswer>& answer);
     void on_others_late();
     [[nodiscard]] Blame blame_of_time() const;
     void ask_first_node();

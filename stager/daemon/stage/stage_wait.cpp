@@ -165,6 +165,8 @@ void Stage::on_late() {
         fail(Blame::node, no_place());
     } else if (state_ == StageState::announced && !is_push()) {
         ask_first_node();
+    } else if (state_ == StageState::held && may_announce_itself()) {
+        announce_itself();
     } else if (state_ == StageState::held) {
         fail(Blame::node,
              kUnannounced + std::string{" (AnnounceTimeout="} +

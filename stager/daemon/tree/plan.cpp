@@ -18,6 +18,20 @@ void take_array(ByteReader& reader, std::array<std::byte, Size>& array) {
     std::copy(bytes.begin(), bytes.end(), array.begin());
 }
 
+std::optional<StageRequest> take_request(ByteReader& reader) {
+    const Bytes bytes = reader.blob(kMaxMessageBytes);
+    if (bytes.empty()) {
+        return std::nullopt;
+    }
+    auto request = decode_request(bytes);
+    auto* const staging = request ? std::get_if<StageRequest>(&*request) : nullptr;
+    if (staging == nullptr) {
+        reader.fail();
+        return std::nullopt;
+    }
+    return std::move(*staging);
+}
+
 }  // namespace
 
 StagePlan::~StagePlan() {
@@ -35,6 +49,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.u32(plan.array_job_id).u32(plan.array_task_id);
     writer.u8(plan.cards_follow ? 1 : 0);
     writer.text(plan.push_specs).raw(plan.push_token).u8(plan.is_root_spared ? 1 : 0);
+    writer.blob(plan.request ? encode(Request{*plan.request}) : std::vector<std::byte>{});
     writer.u32(static_cast<std::uint32_t>(plan.nodes.size()));
     for (const StagePlan::Node& node : plan.nodes) {
         writer.text(node.name).text(node.address);
@@ -63,6 +78,7 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.push_specs = reader.text(kMaxSpecsBytes);
     take_array(reader, plan.push_token);
     plan.is_root_spared = reader.u8() != 0;
+    plan.request = take_request(reader);
     const std::size_t count = reader.u32();
     const bool is_split_soundly = plan.rails >= 1 && plan.rails <= plan.policies.flows;
     if (count < 1 || count > kMaxNodes || plan.width < 1 || !is_split_soundly) {

@@ -3,7 +3,8 @@
 // The root draws it once the job is announced there, and it goes down the tree inside SETUP,
 // sealed: the session, its key, where packets go, and who is who. It says nothing about what to
 // stage or as whom: that comes from each node's own plugin, and the digest proves that root and
-// node were told the same. Only a push has its specs here (push_rules.h says who may).
+// node were told the same. Only a push (push_rules.h says who may) and a requeued job have
+// their specs here.
 #pragma once
 
 #include "stager/config/policies.h"
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,9 @@ struct StagePlan {
     std::string push_specs;
     PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push sends and keeps no copy.
+    /// Of a requeued job: what the root's plugin was told, for a node whose slurmd leaves the
+    /// prolog out (stage_late.cpp).
+    std::optional<StageRequest> request;
     std::vector<Node> nodes;      ///< By rank.
 
     [[nodiscard]] bool is_push() const { return !push_specs.empty(); }

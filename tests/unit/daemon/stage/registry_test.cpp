@@ -10,8 +10,10 @@
 #include <catch2/catch.hpp>
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,13 +22,29 @@ namespace stage {
 namespace {
 
 constexpr StageKey kKey{.job_id = 7, .step_id = kWholeJob, .restart = 0};
+constexpr StageKey kRequeued{.job_id = 7, .step_id = kWholeJob, .restart = 1};
 constexpr StageKey kPush{.job_id = kPushJob, .step_id = 1, .restart = 1};
 constexpr const char* kRestarted = "stagecastd was restarted while it staged";
+
+/// What slurmctld knows of the job: kSomebody's, in its second life.
+int answer_for_slurm(int fd) {
+    ByteWriter out;
+    out.blob(encode_slurm_answer(SlurmAnswer{SlurmJob{.state = SlurmJobState::alive,
+                                                      .restart_count = 1,
+                                                      .word = "RUNNING",
+                                                      .node_list = "n[0-1]",
+                                                      .uid = kSomebody,
+                                                      .gid = kSomebody}}));
+    std::array<std::byte, 4096> question{};
+    const bool is_asked = ::recv(fd, question.data(), question.size(), 0) > 0;
+    return is_asked && ::send(fd, out.view().data(), out.size(), MSG_NOSIGNAL) > 0 ? 0 : 1;
+}
 
 /// This node, "n1", and over a link the daemon of the job's first, "n0".
 class RegistryWorld {
   public:
-    RegistryWorld() {
+    /// `roles`: as ServicesWorld has them.
+    explicit RegistryWorld(std::vector<SpawnRole> roles = {}) : world{std::move(roles)} {
         world.links.node_name = "n1";
         world.config.announce_timeout = std::chrono::seconds{60};
         parent_policy_.node_name = "n0";
@@ -56,6 +74,15 @@ class RegistryWorld {
         }
         parent_ = std::make_unique<DrivenLink>(world.loop(), std::move(link), [] {});
         parent_->set_on_change([this] { listen(); });
+    }
+    /// That of the requeued job, with what the plugin there was told.
+    void set_up_requeued(StageRequest request) {
+        world.config.announce_timeout = std::chrono::milliseconds{100};
+        key_ = kRequeued;
+        request.key = kRequeued;
+        request.node_name = "n0";
+        plan_.request = std::move(request);
+        set_up();
     }
     /// That of another job, whose first node is another one; its link stays.
     void set_up_as(const std::string& first_node, std::uint32_t job_id) {
@@ -285,6 +312,54 @@ TEST_CASE("a stage that is only held is let go when its job ends") {
     world.next<SettledMessage>();
     world.hang_up();
     world.world.run_until([&] { return world.registry.find(kKey) == nullptr; });
+}
+
+// slurmd of 22.05 leaves out the prolog of a requeued job whose earlier life it remembers.
+TEST_CASE("a requeued job that no prolog announces is staged by the plan, as slurmctld says") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world{{[](int) { return 0; }, answer_for_slurm}};
+    const auto announcement = RegistryWorld::announcement();
+    SECTION("it is the same job") {
+        world.set_up_requeued(announcement);
+        world.world.run_until([&] {
+            const Stage* stage = world.registry.find(kRequeued);
+            return stage != nullptr && stage->is_announced();
+        });
+    }
+    SECTION("another user, whatever the first node says, has nothing staged here") {
+        StageRequest forged = announcement;
+        forged.uid = 0;
+        world.set_up_requeued(forged);
+        CHECK_THAT(world.next<FailedMessage>().failures.at(0).sentence,
+                   Catch::Contains("has not announced the job"));
+        CHECK_FALSE(world.registry.find(kRequeued)->is_announced());
+    }
+}
+
+TEST_CASE("a job that a step announces is of the life that slurmctld tells") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world{{[](int) { return 0; }, answer_for_slurm}};
+    StageRequest late = RegistryWorld::announcement();
+    late.is_late = true;
+    world.ask(late);
+    world.world.run_until([&] { return world.registry.find(kRequeued) != nullptr; });
+    CHECK(world.registry.find(kKey) == nullptr);
+}
+
+TEST_CASE("while the files of a job's last run go, its next one does not hear of them") {
+    if (!is_root()) {
+        return;
+    }
+    RegistryWorld world;
+    world.store(VerdictState::ok, "");
+    const QueryRequest query{{.job_id = kKey.job_id, .restart = kLatestLife}};
+    CHECK(world.ask(query)->state == VerdictState::ok);
+    world.registry.on_request(EndRequest{.job_id = kKey.job_id}, [](const auto&) {});
+    CHECK(world.ask(query)->state == VerdictState::unknown);
 }
 
 TEST_CASE("a stage that waits for the files of the job's last run to go is announced") {

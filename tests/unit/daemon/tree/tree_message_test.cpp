@@ -69,6 +69,13 @@ StagePlan some_plan() {
     plan.is_root_spared = true;
     plan.policies = {
         .rate_control = RateControl::acker, .readiness = ReadyWait::none, .flows = 2};
+    plan.request = StageRequest{.key = {7, kWholeJob, 1},
+                                .uid = 2001,
+                                .gid = 2002,
+                                .node_name = "n0",
+                                .node_list = "n[0-1]",
+                                .work_dir = "/home/alice",
+                                .specs = "1;wd,/a/b,"};
     plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "fd00::2"}};
     return plan;
 }
