@@ -48,6 +48,16 @@ json pushes_for(std::uint32_t uid, const StatusRequest& request, const Pushes& p
     return told;
 }
 
+/// For `stagecast doctor`.
+json data_ports_of(const Services& services) {
+    const auto& range = services.config.data_port_range;
+    std::size_t held = 0;
+    for (unsigned port = range.first; port <= range.last; ++port) {
+        held += services.ports.is_held(static_cast<std::uint16_t>(port)) ? 1U : 0U;
+    }
+    return {{"held", held}, {"taken", services.ports.taken()}};
+}
+
 }  // namespace
 
 Report report_for(std::uint32_t uid,
@@ -60,6 +70,7 @@ Report report_for(std::uint32_t uid,
     if (request.kind == StatusKind::explain) {
         told["ended"] = ended_for(uid, request, services);
     } else {
+        told["data_ports"] = data_ports_of(services);
         told["pushes"] = pushes_for(uid, request, pushes);
     }
     return report_of(told);

@@ -9,7 +9,8 @@
 
 namespace stage {
 
-/// JSON: {"stages": [...], "pushes": [...]} or, to explain, {"ended": [...], "stages": [...]}.
+/// JSON: {"stages": [...], "pushes": [...], "data_ports": {...}} or, to explain,
+/// {"ended": [...], "stages": [...]}.
 [[nodiscard]] Report report_for(std::uint32_t uid,
                                 const StatusRequest& request,
                                 const Services& services,

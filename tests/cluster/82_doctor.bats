@@ -18,7 +18,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 @test "a healthy node is well" {
   doctor > "$WORK/said" || { cat "$WORK/said"; false; }
   run ! grep -q '^WRONG' "$WORK/said"
-  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot CacheDir 'interface eth0' stagecastd 'TCP port 6829'; do
+  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot CacheDir 'interface eth0' stagecastd 'TCP port 6829' DataPortRange loopback NodeAddr; do
     grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
   done
   # To look is no attack.
@@ -105,6 +105,17 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   run -1 doctor
   lab on n1 umount /var/spool/stagecast
   [[ $output == *"WRONG  StageRoot: $spool: a file can't be written there: No space left on device; free space"* ]] || { echo "$output"; false; }
+}
+
+@test "a firewall on the loopback, an address that is another host's" {
+  lab on n1 iptables -w -A INPUT -i lo -p tcp -j DROP
+  run -1 doctor
+  lab on n1 iptables -w -F INPUT
+  [[ $output == *'WRONG  loopback: TCP does not pass'*'iptables -I INPUT -i lo -j ACCEPT'* ]] || { echo "$output"; false; }
+  lab exec scontrol update nodename=n1 nodeaddr=10.77.9.9
+  run -0 doctor
+  lab exec scontrol update nodename=n1 nodeaddr=10.77.1.2
+  [[ $output == *'warn   NodeAddr: 10.77.9.9 is no address of this host'* ]] || { echo "$output"; false; }
 }
 
 @test "a StageRoot beside slurmd's own directory is worth a warning, and no more" {

@@ -3,6 +3,7 @@
 #include "stager/cli/doctor/cache_check.h"
 #include "stager/cli/doctor/host_checks.h"
 #include "stager/cli/doctor/interface_checks.h"
+#include "stager/cli/doctor/network_checks.h"
 #include "stager/cli/doctor/node_checks.h"
 #include "stager/cli/doctor/path_checks.h"
 #include "stager/cli/doctor/slurm_checks.h"
@@ -42,6 +43,8 @@ void examine_node(const Config& config, const std::string& spool, std::vector<Fi
     append(all, check_interfaces(config));
     all.push_back(check_daemon(config));
     all.push_back(check_port(config));
+    append(all, check_data_ports(config));
+    all.push_back(check_loopback());
 }
 
 bool has_socket(const Config& config) {
@@ -90,6 +93,7 @@ std::vector<Finding> examine(const std::string& path, DoctorReach reach) {
     }
     const std::string pattern = setting(settings, "SlurmdSpoolDir");
     examine_node(config, spool_of(pattern, host, node_on(nodes, host)), findings);
+    append(findings, check_node_address(config, address_on(nodes, host)));
     return findings;
 }
 

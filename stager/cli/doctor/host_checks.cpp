@@ -31,6 +31,11 @@ std::string node_on(const std::vector<HostedNode>& nodes, const std::string& hos
     return found == nodes.end() ? "" : found->name;
 }
 
+std::string address_on(const std::vector<HostedNode>& nodes, const std::string& host) {
+    const auto found = find(nodes, host);
+    return found == nodes.end() ? "" : found->address;
+}
+
 std::optional<Finding> judge_node_name(const Config& config,
                                        const std::vector<HostedNode>& nodes,
                                        const std::string& host) {

@@ -16,6 +16,10 @@ namespace stage {
 [[nodiscard]] std::string node_on(const std::vector<HostedNode>& nodes,
                                   const std::string& host);
 
+/// That node's NodeAddr; empty if none is known.
+[[nodiscard]] std::string address_on(const std::vector<HostedNode>& nodes,
+                                     const std::string& host);
+
 /// What NodeName= says against what Slurm does; nothing where it says nothing.
 [[nodiscard]] std::optional<Finding> judge_node_name(const Config& config,
                                                      const std::vector<HostedNode>& nodes,

@@ -66,6 +66,7 @@ std::vector<HostedNode> nodes_of(const std::string& printed) {
         for (std::string word; words >> word;) {
             take(word, "NodeName=", node.name);
             take(word, "NodeHostName=", node.host);
+            take(word, "NodeAddr=", node.address);
         }
         if (!node.name.empty()) {
             nodes.push_back(std::move(node));

@@ -21,7 +21,8 @@ using SlurmSettings = std::map<std::string, std::string>;
 
 struct HostedNode {
     std::string name;
-    std::string host;  ///< NodeHostName.
+    std::string host;     ///< NodeHostName.
+    std::string address;  ///< NodeAddr.
 };
 
 /// Of `scontrol --oneliner show node`.

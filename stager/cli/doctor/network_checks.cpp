@@ -1,0 +1,198 @@
+#include "stager/cli/doctor/network_checks.h"
+
+#include "stager/control/client.h"
+#include "transport/os/unique_fd.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+constexpr int kLoopbackMaxMs = 1000;
+
+std::string numeric(const sockaddr* address, socklen_t length) {
+    std::array<char, NI_MAXHOST> text{};
+    return ::getnameinfo(
+               address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0
+               ? text.data()
+               : "";
+}
+
+/// The first address that `name` has, as stagecastd of the job's first node takes it.
+std::string numeric_of(const std::string& name) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (::getaddrinfo(name.c_str(), nullptr, &hints, &list) != 0) {
+        return {};
+    }
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{list, &::freeaddrinfo};
+    return numeric(list->ai_addr, list->ai_addrlen);
+}
+
+bool is_loopback(const std::string& address) {
+    return address.starts_with("127.") || address == "::1";
+}
+
+bool is_named(const Config& config, const std::string& interface) {
+    return std::ranges::any_of(config.interfaces, [&](const RailNames& entry) {
+        return std::ranges::find(entry, interface) != entry.end();
+    });
+}
+
+/// A socket of the loopback's, with the address that the kernel gave it.
+UniqueFd bound(int type, sockaddr_in& address) {
+    address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    UniqueFd socket{::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    const bool is_ready = socket && ::bind(socket.get(), name, length) == 0 &&
+                          (type != SOCK_STREAM || ::listen(socket.get(), 1) == 0) &&
+                          ::getsockname(socket.get(), name, &length) == 0;
+    return is_ready ? std::move(socket) : UniqueFd{};
+}
+
+/// Whether what is sent to a socket of the loopback's arrives there.
+bool passes(int type) {
+    sockaddr_in address{};
+    const UniqueFd receiver = bound(type, address);
+    const UniqueFd sender{::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!receiver || !sender) {
+        return false;
+    }
+    static_cast<void>(
+        ::connect(sender.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    if (type == SOCK_DGRAM) {
+        static_cast<void>(::send(sender.get(), "", 1, MSG_NOSIGNAL));
+    }
+    pollfd arrival{.fd = receiver.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&arrival, 1, kLoopbackMaxMs) == 1;
+}
+
+}  // namespace
+
+std::vector<AddressSeen> addresses_seen() {
+    std::vector<AddressSeen> seen;
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) {
+        return seen;
+    }
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
+    for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+        const int family = one->ifa_addr == nullptr ? AF_UNSPEC : one->ifa_addr->sa_family;
+        if (family != AF_INET && family != AF_INET6) {
+            continue;
+        }
+        std::string name{one->ifa_name};
+        name.resize(std::min(name.size(), name.find(':')));  // "eth0:1" is an address' label.
+        const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+        seen.push_back({.interface = name, .address = numeric(one->ifa_addr, length)});
+    }
+    return seen;
+}
+
+std::optional<Finding> judge_data_ports(const Config& config, const std::string& told) {
+    const auto report = nlohmann::json::parse(told, nullptr, /*allow_exceptions=*/false);
+    const auto ports = report.is_object() ? report.find("data_ports") : report.end();
+    if (!report.is_object() || ports == report.end() || !ports->is_object()) {
+        return std::nullopt;
+    }
+    const std::string subject = "DataPortRange";
+    const std::string range = std::to_string(config.data_port_range.first) + "-" +
+                              std::to_string(config.data_port_range.last);
+    std::string taken;
+    for (const auto& port : ports->value("taken", nlohmann::json::array())) {
+        taken += (taken.empty() ? "" : ",") + port.dump();
+    }
+    const auto held = ports->value("held", std::uint64_t{0});
+    if (held < std::max<std::uint64_t>(config.lanes, 1)) {
+        return wrong(subject,
+                     "stagecastd holds " + std::to_string(held) + " of the UDP ports " + range +
+                         (taken.empty() ? "" : ", other programs have " + taken) +
+                         " ('ss -lunp' says which); widen the range, or move it");
+    }
+    if (!taken.empty()) {
+        return doubtful(subject,
+                        "other programs have the UDP ports " + taken + " of " + range +
+                            " ('ss -lunp' says which); files are staged by the others");
+    }
+    return fine(subject,
+                "stagecastd holds " + std::to_string(held) + " of the UDP ports " + range +
+                    "; between nodes a firewall must let them pass, too");
+}
+
+std::optional<Finding> check_data_ports(const Config& config) {
+    constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
+                                  .answer = std::chrono::seconds{5}};
+    const auto answer =
+        ask_daemon(config.run_dir + "/stagecastd.sock", StatusRequest{}, kBrief);
+    const auto* const report = answer ? std::get_if<Report>(&*answer) : nullptr;
+    return judge_data_ports(config, report != nullptr ? report->json : "");
+}
+
+Finding judge_node_address(const Config& config,
+                           const std::string& node_address,
+                           const std::string& numeric,
+                           const std::vector<AddressSeen>& seen) {
+    const std::string subject = "NodeAddr";
+    if (numeric.empty()) {
+        return doubtful(subject,
+                        node_address +
+                            " of slurm.conf has no address here; other nodes must "
+                            "know it, by /etc/hosts or DNS");
+    }
+    const std::string name =
+        numeric == node_address ? numeric : node_address + " (" + numeric + ")";
+    if (is_loopback(numeric)) {
+        return doubtful(subject,
+                        name +
+                            " is this host's loopback here; other nodes must know another "
+                            "address of it, and this one should, too (see /etc/hosts)");
+    }
+    const auto found = std::ranges::find(seen, numeric, &AddressSeen::address);
+    if (found == seen.end()) {
+        return doubtful(subject,
+                        name +
+                            " is no address of this host, and other nodes' stagecastd "
+                            "connect to it; correct NodeAddr or /etc/hosts, unless address "
+                            "translation leads here");
+    }
+    const bool is_used = is_named(config, found->interface);
+    return fine(subject,
+                name + " is " + found->interface + "'s" +
+                    (is_used ? "" : "; the files' data go by another interface (Interface)"));
+}
+
+std::optional<Finding> check_node_address(const Config& config,
+                                          const std::string& node_address) {
+    if (node_address.empty()) {
+        return std::nullopt;
+    }
+    return judge_node_address(config, node_address, numeric_of(node_address), addresses_seen());
+}
+
+Finding check_loopback() {
+    const std::string subject = "loopback";
+    const std::string remedy =
+        " does not pass on the interface lo, so a firewall drops it; let all of lo pass "
+        "(iptables -I INPUT -i lo -j ACCEPT)";
+    if (!passes(SOCK_STREAM)) {
+        return wrong(subject, "TCP" + remedy);
+    }
+    return passes(SOCK_DGRAM) ? fine(subject, "TCP and UDP pass")
+                              : doubtful(subject, "UDP" + remedy);
+}
+
+}  // namespace stage

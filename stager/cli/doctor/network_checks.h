@@ -1,0 +1,40 @@
+// Can this node be reached as its stages need it, as far as it can tell alone?
+#pragma once
+
+#include "stager/cli/doctor/finding.h"
+#include "stager/config/config.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stage {
+
+/// An address that an interface of this host has, numeric.
+struct AddressSeen {
+    std::string interface;
+    std::string address;
+};
+
+/// Of IPv4 and IPv6.
+[[nodiscard]] std::vector<AddressSeen> addresses_seen();
+
+/// `told`: the daemon's STATUS report; empty: there is none, and another check says so.
+[[nodiscard]] std::optional<Finding> judge_data_ports(const Config& config,
+                                                      const std::string& told);
+/// Asks stagecastd whether it holds the UDP ports of DataPortRange.
+[[nodiscard]] std::optional<Finding> check_data_ports(const Config& config);
+
+/// `numeric`: what Slurm's NodeAddr of this node, `node_address`, means here; empty: nothing.
+[[nodiscard]] Finding judge_node_address(const Config& config,
+                                         const std::string& node_address,
+                                         const std::string& numeric,
+                                         const std::vector<AddressSeen>& seen);
+/// Nothing where Slurm tells no NodeAddr.
+[[nodiscard]] std::optional<Finding> check_node_address(const Config& config,
+                                                        const std::string& node_address);
+
+/// Sends by TCP and by UDP to itself: a worker reaches its PMIx host by the loopback.
+[[nodiscard]] Finding check_loopback();
+
+}  // namespace stage
