@@ -18,7 +18,8 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
 @test "a healthy node is well" {
   doctor > "$WORK/said" || { cat "$WORK/said"; false; }
   run ! grep -q '^WRONG' "$WORK/said"
-  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot CacheDir 'interface eth0' stagecastd 'TCP port 6829' DataPortRange loopback NodeAddr; do
+  for subject in configuration PrologFlags 'time limits' plugstack munge StageRoot CacheDir 'interface eth0' \
+      stagecastd 'TCP port 6829' DataPortRange loopback NodeAddr; do
     grep -q "^ok     $subject: " "$WORK/said" || { cat "$WORK/said"; false; }
   done
   # To look is no attack.

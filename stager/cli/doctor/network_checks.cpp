@@ -117,7 +117,7 @@ std::optional<Finding> judge_data_ports(const Config& config, const std::string&
         taken += (taken.empty() ? "" : ",") + port.dump();
     }
     const auto held = ports->value("held", std::uint64_t{0});
-    if (held < std::max<std::uint64_t>(config.lanes, 1)) {
+    if (held < std::max<std::uint64_t>(config.flows, 1)) {
         return wrong(subject,
                      "stagecastd holds " + std::to_string(held) + " of the UDP ports " + range +
                          (taken.empty() ? "" : ", other programs have " + taken) +
