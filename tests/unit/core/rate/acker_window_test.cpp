@@ -11,8 +11,8 @@ using namespace stage::core::test;
 namespace {
 
 /// A source that sends as fast as the window says, and receivers that report.
-struct Flow {
-    Flow() { window.poll(now, pacer, true); }
+struct AckerFlow {
+    AckerFlow() { window.poll(now, pacer, true); }
 
     void send(std::uint16_t packets) {
         Send send;
@@ -48,7 +48,7 @@ struct Flow {
 }  // namespace
 
 TEST_CASE("the window doubles up to the threshold, then grows by one a window") {
-    Flow flow;
+    AckerFlow flow;
     CHECK(flow.window.window() == 16);
     for (int i = 0; i < 3; ++i) {
         flow.send(16);
@@ -61,7 +61,7 @@ TEST_CASE("the window doubles up to the threshold, then grows by one a window") 
 }
 
 TEST_CASE("the pacer sends the window in each of the acker's round trips") {
-    Flow flow;
+    AckerFlow flow;
     flow.send(16);
     flow.report(1, 15, 0, milliseconds{1});
     const double expected = flow.window.window() * 1070 / 1e-3;
@@ -70,7 +70,7 @@ TEST_CASE("the pacer sends the window in each of the acker's round trips") {
 }
 
 TEST_CASE("a loss halves the window once, whatever else was under way is forgiven") {
-    Flow flow;
+    AckerFlow flow;
     for (int i = 0; i < 3; ++i) {
         flow.send(16);
         flow.report(1, 15, 0, milliseconds{1});
@@ -87,7 +87,7 @@ TEST_CASE("a loss halves the window once, whatever else was under way is forgive
 }
 
 TEST_CASE("whom the equation has the slowest becomes the acker, but not for a little") {
-    Flow flow;
+    AckerFlow flow;
     flow.send(100);
     flow.report(1, 99, 10, milliseconds{1});
     CHECK(flow.window.acker() == rank(1));
@@ -98,7 +98,7 @@ TEST_CASE("whom the equation has the slowest becomes the acker, but not for a li
 }
 
 TEST_CASE("a silent acker costs the window, and is replaced") {
-    Flow flow;
+    AckerFlow flow;
     for (int i = 0; i < 4; ++i) {
         flow.send(16);
         flow.report(1, 15, 0, milliseconds{1});
@@ -112,7 +112,7 @@ TEST_CASE("a silent acker costs the window, and is replaced") {
 }
 
 TEST_CASE("no more is under way than the window and late reports explain") {
-    Flow flow;
+    AckerFlow flow;
     flow.send(16);
     flow.report(1, 15, 0, microseconds{100});
     CHECK(flow.window.may_send());
