@@ -4,6 +4,7 @@
 #   make deps     installs the Debian packages (root); all, check and demo do it by themselves
 #   make deps-build   only those that the programs and a package of them are built with
 #   make demo     a job with a staged file on an emulated cluster: NODES= SIZE= RATE= LOSS=
+#   make quick    without root: format, rules, unit tests, 200 simulations; make compdb
 #   make check    every suite, the cheap ones first, at the end "N passed, N failed"; WHAT=
 #   make check-on DIST=trixie   the same in a chroot of another Debian (root); WHAT= DIR=
 #   make check-long   the same, then 10^5 simulations, 200 kills, 2000 model runs, sanitizers
@@ -178,7 +179,7 @@ SIM    := $(if $(call found,tests/sim),$(BUILD)/sim-tests)
 SCALE  := $(BUILD)/sim-scale
 
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
-.PHONY: bench-selftest check-on check-ci model soak
+.PHONY: quick compdb bench-selftest check-on check-ci model soak
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
 .PHONY: format format-check tidy headers exports lint
 .PHONY: install install-doc uninstall deb dsc rpm clean
@@ -248,6 +249,13 @@ $(call objects,obj,$(catch_main)): CXXFLAGS += -w
 # ------------------------------------------------------------------------------------- tests
 check: ready
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check $(WHAT)
+quick:
+	@$(MAKE) format-check tidy bench-selftest
+	@$(MAKE) unit
+	@$(MAKE) sim RUNS=$(or $(RUNS),200)
+compdb:
+	@$(MAKE) --no-print-directory -nB programs $(UNIT) $(SIM) \
+	    | tests/compdb >$(BUILD)/compile_commands.json
 check-on:
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tests/check-on $(or $(DIST),trixie) $(WHAT)
 check-ci: ready
