@@ -56,6 +56,7 @@ TEST_CASE("a job that a step announces is of the life that slurmctld tells") {
         return;
     }
     RegistryWorld world{{[](int) { return 0; }, answer_for_slurm}};
+    world.world.config.tree_width = 16;
     StageRequest late = RegistryWorld::announcement();
     late.is_late = true;
     world.ask(late);
