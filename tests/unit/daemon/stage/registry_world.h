@@ -1,8 +1,8 @@
 // One node's stages, and over a link the daemon of their first node, played by a test.
 #pragma once
 
-#include "stager/daemon/tree/plan.h"
 #include "stager/daemon/stage/registry.h"
+#include "stager/daemon/tree/plan.h"
 #include "stager/link/listener.h"
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"
