@@ -216,7 +216,8 @@ $(DAEMON) $(WORKER) $(HOST) $(COMMAND) $(PROBE) $(FAULTY) $(UNIT) $(SIM) $(SCALE
 $(PLUGIN): $(call objects,pic,$(call found,spank)) \
            $(call archives,pic,$(filter-out spank,$(plugin))) spank/exports.lds
 	@echo "  LINK $@"
-	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o %.a,$^)
+	@$(CXX) $(LDFLAGS) $(PLUGIN_LDFLAGS) -o $@ $(filter %.o,$^) \
+	    -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 define archive_rule
 $(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
