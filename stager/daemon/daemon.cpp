@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <numeric>
 
 namespace stage {
 namespace {
@@ -314,10 +315,15 @@ void Daemon::refresh_counters() {
 
 void Daemon::log_counters() {
     refresh_counters();
+    std::uint64_t ok = 0, failed = 0;
+    for (const EndedStages& one : counters_.ended) {
+        ok += one.ok;
+        failed += std::accumulate(one.failed.begin(), one.failed.end(), std::uint64_t{0});
+    }
     log_.info("stopped",
               {{"stages_begun", counters_.stages_begun},
-               {"stages_ok", counters_.stages_ok},
-               {"stages_failed", counters_.stages_failed},
+               {"stages_ok", ok},
+               {"stages_failed", failed},
                {"control_refused", counters_.control_refused},
                {"links_refused", counters_.links_refused},
                {"messages_refused", counters_.messages_refused},

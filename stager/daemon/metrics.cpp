@@ -47,6 +47,45 @@ std::string seconds_text(std::uint64_t ms) {
     return std::to_string(ms / kMsPerSecond) + '.' + rest.substr(1);
 }
 
+/// Where it is ok nobody is to blame: that series has no such label.
+void ended(std::string& text, const Counters& counters) {
+    constexpr std::array<std::string_view, kStageRoles> kRoles{"job", "push", "source"};
+    family(text,
+           "stages_total",
+           "counter",
+           "Stagings that ended, by what this node was to them, verdict, and who is to blame.");
+    for (std::size_t role = 0; role < kStageRoles; ++role) {
+        const std::string labels = "stages_total{role=\"" + std::string{kRoles[role]} + '"';
+        const EndedStages& stages = counters.ended[role];
+        sample(text, labels + ",verdict=\"ok\"}", std::to_string(stages.ok));
+        for (const Blame blame : {Blame::user, Blame::node, Blame::internal}) {
+            sample(
+                text,
+                labels + ",verdict=\"failed\",blame=\"" + std::string{to_string(blame)} + "\"}",
+                std::to_string(stages.failed[static_cast<std::size_t>(blame)]));
+        }
+    }
+}
+
+/// Each bucket counts what the ones before it do, too.
+void durations(std::string& text, const Counters& counters) {
+    family(text,
+           "stage_seconds",
+           "histogram",
+           "Plugin's call to verdict, stagings of jobs that are ok.");
+    std::uint64_t so_far = 0;
+    for (std::size_t at = 0; at < kStageSeconds.size(); ++at) {
+        so_far += counters.ok_within[at];
+        sample(text,
+               "stage_seconds_bucket{le=\"" + std::to_string(kStageSeconds[at]) + "\"}",
+               std::to_string(so_far));
+    }
+    const std::string all = std::to_string(counters.stages_timed);
+    sample(text, "stage_seconds_bucket{le=\"+Inf\"}", all);
+    sample(text, "stage_seconds_sum", seconds_text(counters.ok_ms));
+    sample(text, "stage_seconds_count", all);
+}
+
 /// Whoever planted something under the temporary name only stops us: it is taken away, never
 /// followed or written into.
 Status write_whole(const std::string& path, const std::string& text) {
@@ -86,16 +125,16 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
             "stages_begun_total",
             counters.stages_begun,
             "Stagings that this node took part in.");
-    family(text, "stages_total", "counter", "Stagings that ended, by verdict.");
-    sample(text, "stages_total{verdict=\"ok\"}", std::to_string(counters.stages_ok));
-    sample(text, "stages_total{verdict=\"failed\"}", std::to_string(counters.stages_failed));
+    ended(text, counters);
     counter(text,
             "staged_bytes_total",
             counters.bytes_staged,
             "Bytes of files that were brought to this node.");
-    family(text, "stage_seconds", "summary", "Prolog's call to verdict, stagings that are ok.");
-    sample(text, "stage_seconds_sum", seconds_text(counters.ok_ms));
-    sample(text, "stage_seconds_count", std::to_string(counters.stages_timed));
+    counter(text,
+            "pushed_bytes_total",
+            counters.bytes_pushed,
+            "Bytes of files that this node, as source of a push, brought to others.");
+    durations(text, counters);
     family(text, "refused_total", "counter", "What strangers tried, by door.");
     sample(text, "refused_total{door=\"socket\"}", std::to_string(counters.control_refused));
     sample(text, "refused_total{door=\"link\"}", std::to_string(counters.links_refused));

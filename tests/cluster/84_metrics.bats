@@ -5,7 +5,9 @@ load lib/cluster
 load lib/jobs
 load lib/fault
 
-setup_file() { cluster_up 2 --stagecast MetricsFile=/run/lab/metrics/stagecast.prom; }
+setup_file() {
+  cluster_up 2 --stagecast MetricsFile=/run/lab/metrics/stagecast.prom --stagecast PushRoots=/var/tmp/push --stagecast PushFrom=n0
+}
 teardown_file() { cluster_down; }
 setup() { test_begins; }
 teardown() { heal; test_ends; }
@@ -33,21 +35,47 @@ is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
   local begun
   begun=$(value n1 stages_begun_total)
   as_alice srun -N2 --stage-file=data true
-  wait_for 10 is n1 'stages_total{verdict="ok"}' 1
+  wait_for 10 is n1 'stages_total{role="job",verdict="ok"}' 1
   wait_for 10 is n1 staged_bytes_total 3000000
   wait_for 10 is n1 stage_seconds_count 1
   wait_for 10 is n1 stages_begun_total $((begun + 1))
   srun_fails --stage-file=data:/nowhere/data
-  wait_for 10 is n1 'stages_total{verdict="failed"}' 1
-  wait_for 10 is n1 'stages_total{verdict="ok"}' 1
+  wait_for 10 is n1 'stages_total{role="job",verdict="failed",blame="user"}' 1
+  wait_for 10 is n1 'stages_total{role="job",verdict="ok"}' 1
 }
 
 @test "every line is a comment or a sample, and no job's name is in it" {
   now n0
   wait_for 10 lab on n0 test -s "$METRICS"
   lab on n0 cat "$METRICS" > "$WORK/text"
-  run ! grep -Ev '^(# (HELP|TYPE) stagecast_[a-z_]+ .+|stagecast_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.]+)$' "$WORK/text"
+  run ! grep -Ev '^(# (HELP|TYPE) stagecast_[a-z_]+ .+|stagecast_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.]+)$' "$WORK/text"
   run ! grep -qi alice "$WORK/text"
+}
+
+@test "a push is brought to its nodes, and counts apart where it comes from" {
+  local before source=/var/tmp/pushed-from
+  lab on n1 install -d -m 755 /var/tmp/push
+  lab on n0 bash -c "head -c 2000000 /dev/urandom > $source"
+  for node in n0 n1; do now $node; wait_for 10 lab on $node test -s "$METRICS"; done
+  before=$(value n0 staged_bytes_total)
+  local brought
+  brought=$(value n1 staged_bytes_total)
+  lab on n0 /srv/stagecast/bin/stagecast push -w n1 $source /var/tmp/push/f
+  wait_for 10 is n1 staged_bytes_total $((brought + 2000000))
+  wait_for 10 is n0 pushed_bytes_total 2000000
+  is n0 staged_bytes_total "$before"
+  is n0 'stages_total{role="source",verdict="ok"}' 1
+  is n1 'stages_total{role="push",verdict="ok"}' 1
+  lab on n0 rm -f $source
+  lab on n1 rm -rf /var/tmp/push
+}
+
+@test "promtool finds nothing to say of it" {
+  command -v promtool > /dev/null || skip 'no promtool (package prometheus)'
+  now n0
+  wait_for 10 lab on n0 test -s "$METRICS"
+  lab on n0 cat "$METRICS" | promtool check metrics > "$WORK/said" 2>&1 || { cat "$WORK/said"; false; }
+  [ ! -s "$WORK/said" ] || { cat "$WORK/said"; false; }
 }
 
 @test "a link in the file's way is replaced, what it points to is left alone" {

@@ -50,12 +50,17 @@ void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
     if (!fits(own)) {
         own.directories.clear();
     }
+    const bool is_source = plan_ && group_->seat().self == Rank{0};
     const StageFacts facts{.key = key_,
                            .nodes = plan_ ? plan_->nodes.size() : 0,
                            .bytes = run_ ? run_->progress().bytes_total : 0,
                            .outcome = own.state,
-                           .sentence = own.sentence};
-    if (plan_ && group_->seat().self == Rank{0}) {
+                           .blame = own.blame,
+                           .sentence = own.sentence,
+                           .role = !is_push()  ? StageRole::job
+                                   : is_source ? StageRole::source
+                                               : StageRole::push};
+    if (is_source) {
         log_time_line(services_.log, facts, times_);
     }
     if (wishes_.is_verbose && own.state == VerdictState::ok) {

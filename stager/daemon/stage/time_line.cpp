@@ -65,16 +65,25 @@ void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes&
 }
 
 void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times) {
+    EndedStages& ended = counters.ended[static_cast<std::size_t>(facts.role)];
     if (facts.outcome == VerdictState::failed) {
-        ++counters.stages_failed;
+        ++ended.failed[static_cast<std::size_t>(facts.blame)];
         return;
     }
-    ++counters.stages_ok;
-    counters.bytes_staged += facts.bytes;
+    ++ended.ok;
+    (facts.role == StageRole::source ? counters.bytes_pushed : counters.bytes_staged) +=
+        facts.bytes;
     const std::int64_t took = ms_between(times.announced, times.settled);
-    if (took >= 0) {
-        ++counters.stages_timed;
-        counters.ok_ms += static_cast<std::uint64_t>(took);
+    if (facts.role != StageRole::job || took < 0) {
+        return;
+    }
+    const auto ms = static_cast<std::uint64_t>(took);
+    ++counters.stages_timed;
+    counters.ok_ms += ms;
+    const auto* const bound = std::ranges::find_if(
+        kStageSeconds, [ms](std::uint64_t seconds) { return ms <= seconds * 1000; });
+    if (bound != kStageSeconds.end()) {
+        ++counters.ok_within[static_cast<std::size_t>(bound - kStageSeconds.begin())];
     }
 }
 

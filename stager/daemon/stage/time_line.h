@@ -26,7 +26,9 @@ struct StageFacts {
     std::size_t nodes = 0;
     std::uint64_t bytes = 0;
     VerdictState outcome = VerdictState::failed;
+    Blame blame = Blame::internal;  ///< Where it failed.
     std::string sentence;
+    StageRole role = StageRole::job;
 };
 
 /// `stage finished job=.. nodes=.. bytes=.. announce_ms=.. wireup_ms=.. transfer_ms=..

@@ -21,9 +21,10 @@ struct Parsed {
 /// As strict as the format: every sample belongs to the family declared just before it.
 Parsed parse(const std::string& text) {
     static const std::regex kHelp{"# HELP ([a-z_]+) [^\n]+"};
-    static const std::regex kType{"# TYPE ([a-z_]+) (counter|gauge|summary)"};
+    static const std::regex kType{"# TYPE ([a-z_]+) (counter|gauge|histogram)"};
     static const std::regex kSample{
-        "(([a-z_]+)(?:\\{[a-z]+=\"[^\"\\\\]*\"\\})?) ([0-9]+(?:\\.[0-9]+)?)"};
+        "(([a-z_]+)(?:\\{[a-z]+=\"[^\"\\\\]*\"(?:,[a-z]+=\"[^\"\\\\]*\")*\\})?) "
+        "([0-9]+(?:\\.[0-9]+)?)"};
     Parsed parsed;
     std::string family;
     std::istringstream lines{text};
@@ -39,9 +40,10 @@ Parsed parse(const std::string& text) {
         } else {
             REQUIRE(std::regex_match(line, part, kSample));
             const std::string name = part[2];
-            const bool of_summary = parsed.kinds[family] == "summary" &&
-                                    (name == family + "_sum" || name == family + "_count");
-            CHECK((name == family || of_summary));
+            const bool of_histogram = parsed.kinds[family] == "histogram" &&
+                                      (name == family + "_bucket" || name == family + "_sum" ||
+                                       name == family + "_count");
+            CHECK((name == family || of_histogram));
             CHECK(parsed.samples.emplace(part[1], std::stod(part[3])).second);
         }
     }
@@ -53,8 +55,11 @@ Parsed parse(const std::string& text) {
 TEST_CASE("the text is in Prometheus' format, each count under its name") {
     Counters counters;
     counters.stages_begun = 7;
-    counters.stages_ok = 4;
-    counters.stages_failed = 2;
+    counters.ended[0] = {.ok = 4, .failed = {2, 3, 0}};
+    counters.ended[2].ok = 1;
+    counters.bytes_pushed = 5;
+    counters.ok_within[1] = 1;
+    counters.ok_within[3] = 1;
     counters.bytes_staged = 1'000'000'000'000'000;
     counters.stages_timed = 3;
     counters.ok_ms = 12'045;
@@ -71,11 +76,20 @@ TEST_CASE("the text is in Prometheus' format, each count under its name") {
         return parsed.samples.at("stagecast_" + name);
     };
     CHECK(value("stages_begun_total") == 7);
-    CHECK(value("stages_total{verdict=\"ok\"}") == 4);
-    CHECK(value("stages_total{verdict=\"failed\"}") == 2);
+    CHECK(value("stages_total{role=\"job\",verdict=\"ok\"}") == 4);
+    CHECK(value("stages_total{role=\"job\",verdict=\"failed\",blame=\"user\"}") == 2);
+    CHECK(value("stages_total{role=\"job\",verdict=\"failed\",blame=\"node\"}") == 3);
+    CHECK(value("stages_total{role=\"push\",verdict=\"ok\"}") == 0);
+    CHECK(value("stages_total{role=\"source\",verdict=\"ok\"}") == 1);
+    CHECK(value("pushed_bytes_total") == 5);
     CHECK(value("staged_bytes_total") == 1e15);
     CHECK(value("stage_seconds_sum") == Approx(12.045));
     CHECK(value("stage_seconds_count") == 3);
+    CHECK(value("stage_seconds_bucket{le=\"1\"}") == 0);
+    CHECK(value("stage_seconds_bucket{le=\"2\"}") == 1);
+    CHECK(value("stage_seconds_bucket{le=\"10\"}") == 2);
+    CHECK(value("stage_seconds_bucket{le=\"1200\"}") == 2);
+    CHECK(value("stage_seconds_bucket{le=\"+Inf\"}") == 3);
     CHECK(value("stages_running") == 1);
     CHECK(value("enabled") == 0);
     CHECK(value("start_time_seconds") == 1'700'000'000);

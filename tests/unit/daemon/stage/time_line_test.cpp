@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <numeric>
 #include <vector>
 
 using namespace stage;
@@ -48,4 +49,39 @@ TEST_CASE("a worker belongs to its user, and only its numbers come into the log"
         REQUIRE(lines.size() == 2);
         CHECK_THAT(lines[1], !Catch::Contains("8") && Catch::Contains("rails=1"));
     }
+}
+
+TEST_CASE(
+    "what ended is counted by role, and what a push's source reads is brought to others") {
+    Counters counters;
+    const auto took = [](Duration time) {
+        StageTimes times;
+        times.announced = Instant{};
+        times.settled = Instant{} + time;
+        return times;
+    };
+    StageFacts staged;
+    staged.bytes = 7;
+    staged.outcome = VerdictState::ok;
+    count_settled(counters, staged, took(std::chrono::seconds{2}));
+    count_settled(counters, staged, took(std::chrono::milliseconds{2001}));
+    count_settled(counters, staged, took(std::chrono::hours{1}));
+    StageFacts pushed = staged;
+    pushed.role = StageRole::source;
+    count_settled(counters, pushed, took(std::chrono::seconds{1}));
+    pushed.role = StageRole::push;
+    count_settled(counters, pushed, StageTimes{});
+    pushed.outcome = VerdictState::failed;
+    pushed.blame = Blame::node;
+    count_settled(counters, pushed, StageTimes{});
+    CHECK(counters.ended[0].ok == 3);
+    CHECK(counters.ended[1].ok == 1);
+    CHECK(counters.ended[1].failed[1] == 1);
+    CHECK(counters.ended[2].ok == 1);
+    CHECK(counters.bytes_staged == 28);
+    CHECK(counters.bytes_pushed == 7);
+    CHECK(counters.stages_timed == 3);
+    CHECK(counters.ok_within[1] == 1);  // Up to 2 s.
+    CHECK(counters.ok_within[2] == 1);  // Up to 5 s.
+    CHECK(std::accumulate(counters.ok_within.begin(), counters.ok_within.end(), 0U) == 2);
 }
