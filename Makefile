@@ -16,7 +16,7 @@
 # The papers' algorithms beside ours: make sim-baselines
 # To measure: make bench PARTS="main-job peers" CELLS=short|all|"16:16M:100mbit:1%" REPS=5
 # To fuzz: make fuzz TARGET=wire_body TIME=60 (needs clang; the targets are in tests/fuzz)
-# One check: format-check, tidy, headers, exports, lint. To mend: format, clean
+# One check: format-check, tidy, headers, exports, lint, judges. To mend: format, clean
 #
 # Sources are found by wildcard, one archive a folder: a new .cpp needs no change here.
 # A program is its main and the archives of the folders it lists; what isn't called stays out.
@@ -49,7 +49,7 @@ deps_build := \
   $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
 deps_deb := dpkg-dev debhelper          $(# make deb)
 deps_judges := \
-  rpm rpmlint lintian                   $(# packages)
+  rpm rpmlint lintian mandoc codespell reuse prometheus $(# packages, pages, licences, metrics)
 deps_test := $(deps_deb) $(deps_judges) \
   catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format clang-tidy shellcheck    $(# format, lint) \
@@ -181,7 +181,7 @@ SCALE  := $(BUILD)/sim-scale
 .PHONY: all programs check check-long unit sim sim-scale san tsan pmix net cluster bench demo
 .PHONY: quick compdb bench-selftest check-on check-ci model soak
 .PHONY: fuzz fuzz-replay fuzz-seeds fuzz-here
-.PHONY: format format-check tidy headers exports lint
+.PHONY: format format-check tidy headers exports lint judges
 .PHONY: install install-doc uninstall deb dsc rpm clean
 .PHONY: deps deps-build
 .PHONY: ready-to-build ready-to-package ready-to-bench ready
@@ -369,6 +369,8 @@ format-check:
 	    else echo "ok format-check # skip needs clang-format 14"; fi
 tidy:
 	@tests/tidy/run
+judges:
+	@tests/judges
 exports: $(PLUGIN) $(DAEMON) $(WORKER) $(HOST) $(COMMAND)
 	@$(if $(PLUGIN),tests/tidy/exports $(PLUGIN) &&) tests/tidy/hardened $^
 
