@@ -49,7 +49,7 @@ deps_build := \
   $(if $(PMIX_PREFIX),,libpmix-dev)     $(# how the workers find each other)
 deps_deb := dpkg-dev debhelper          $(# make deb)
 deps_judges := \
-  rpm rpmlint lintian mandoc codespell reuse prometheus $(# packages, pages, licences, metrics)
+  rpm rpmlint lintian mandoc codespell reuse $(# packages, pages, licences, metrics)
 deps_test := $(deps_deb) $(deps_judges) \
   catch2 bats parallel python3          $(# unit tests, cluster tests, tidy) \
   clang-format clang-tidy shellcheck    $(# format, lint) \
