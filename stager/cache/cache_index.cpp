@@ -11,7 +11,7 @@ namespace stage {
 std::uint64_t least_taken(std::uint64_t bytes) {
     constexpr std::uint64_t kBlock = 4096;
     const std::uint64_t blocks = bytes / kBlock + (bytes % kBlock != 0 ? 1 : 0);
-    // A length that a worker made up may be any number.
+    // A worker may claim any length.
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 4;
     return std::min(blocks, kMost / kBlock) * kBlock + kNameTakes;
 }
@@ -74,7 +74,7 @@ void CacheIndex::remove(const CacheKey& key) {
 
 void CacheIndex::use(const CacheKey& key, std::int64_t now) {
     const auto found = entries_.find(key);
-    invariant(found != entries_.end(), "what is used is here");
+    invariant(found != entries_.end(), "an entry in use exists");
     idle_.erase(&*found);
     in_use_ += found->second.users++ == 0 ? found->second.taken : 0;
     found->second.used_at = now;
@@ -95,7 +95,7 @@ std::optional<SourceStamp> CacheIndex::learn(std::uint32_t uid,
                                              const SourceStamp& stamp,
                                              const Content& content) {
     const auto found = entries_.find({uid, content});
-    invariant(found != entries_.end(), "what is known of a file is here");
+    invariant(found != entries_.end(), "the content of a known file exists");
     if (const auto before = find(uid, stamp)) {
         std::erase(entries_.at({uid, *before}).stamps, stamp);
         taken_ -= kNameTakes;

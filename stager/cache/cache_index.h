@@ -1,9 +1,10 @@
-// What does the node's cache hold, and what has to go?
+// Tracks the entries of the node cache, and chooses which ones are evicted (LRU).
 //
-// The index alone, no disk: entries of users by content, and parts of files by the file's
-// stamp; how long each is and what it takes of the disk, when it was used last, how many stages
-// use it now; and which file of a user had which content. Never more than its quota, nor than
-// kEntriesMax: what was not used for the longest time goes first, what is in use stays.
+// It is the index alone, without the disk. It has users' entries by content, and partial files
+// by the source's stamp. For each it records the length, the disk space taken, the last use and
+// the number of stages that use it now; it also records which file of a user had which content.
+// The index never exceeds its quota or kEntriesMax: the least recently used entry is evicted
+// first, and entries in use are never evicted.
 #pragma once
 
 #include "stager/content/content.h"
@@ -19,29 +20,31 @@
 
 namespace stage {
 
-/// Files that are known to have one content; the one that was learnt first is forgotten first.
-/// (Whoever keeps the same bytes under ever new names fills no directory.)
+/// The number of files that are known to have one content; the one that was learnt first is
+/// forgotten first. (The limit keeps a user with many names for the same bytes from filling a
+/// directory.)
 inline constexpr std::size_t kStampsOfEntryMax = 64;
 
-/// Of small files a large quota has room for more than a daemon should remember.
+/// A large quota has room for more small files than a daemon should track.
 inline constexpr std::size_t kEntriesMax = 1U << 17U;
 
-/// What of a disk a name takes, beside the bytes: an inode, and a link's text its own block. So
-/// a million files of a byte each are not a million bytes.
+/// The disk space of a name, besides the bytes of the file: an inode, or the block of a link's
+/// text. So a million files of one byte each count as more than a million bytes.
 inline constexpr std::uint64_t kNameTakes = 4096;
 
-/// What an entry of so many bytes takes at the least: whole blocks, and its name.
+/// The disk space that an entry of `bytes` bytes takes at least: whole blocks, and its name.
 [[nodiscard]] std::uint64_t least_taken(std::uint64_t bytes);
 
-/// Nobody sees another user's entries.
+/// Names an entry. Entries are separate for each user.
 struct CacheKey {
     std::uint32_t uid = 0;
-    Content content;  ///< Of a part: the file's stamp is its key, and there is no sum.
+    Content
+        content;  ///< For a partial file the source's stamp is the key, and there is no sum.
     bool is_part = false;
 
     auto operator<=>(const CacheKey&) const = default;
 };
-/// What came of this user's file (part_note.h).
+/// The key of the partial file of this user's source file (part_note.h).
 [[nodiscard]] inline CacheKey part_of(std::uint32_t uid, const SourceStamp& stamp) {
     return {.uid = uid, .content = {.key = stamp, .sum = {}}, .is_part = true};
 }
@@ -55,48 +58,48 @@ class CacheIndex {
 
     struct Entry {
         std::uint64_t bytes = 0;            ///< Its length.
-        std::uint64_t taken = 0;            ///< Of the disk, without what its stamps take.
+        std::uint64_t taken = 0;            ///< On the disk, without its stamps.
         std::int64_t used_at = 0;           ///< Seconds since 1970.
-        std::uint32_t users = 0;            ///< Stages.
-        std::vector<SourceStamp> stamps{};  ///< Of files that have that content.
+        std::uint32_t users = 0;            ///< The stages that use it now.
+        std::vector<SourceStamp> stamps{};  ///< The files that have that content.
     };
 
     void set_quota(std::uint64_t bytes) { quota_ = bytes; }
     [[nodiscard]] std::uint64_t quota() const { return quota_; }
-    /// Of the disk.
+    /// The disk space of all entries, bytes.
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
     [[nodiscard]] const std::map<CacheKey, Entry>& entries() const { return entries_; }
 
-    /// Whether `taken` more would fit once these have gone, in this order; nothing if they
-    /// can't.
+    /// Returns the entries to evict, in this order, so that `taken` more bytes fit; nothing if
+    /// evictions cannot make enough room.
     [[nodiscard]] std::optional<std::vector<CacheKey>> room_for(std::uint64_t taken) const;
-    /// Whether they would if nothing that is in use went, and nothing else came.
+    /// True if `taken` more bytes would fit with all entries evicted that are not in use.
     [[nodiscard]] bool could_take(std::uint64_t taken) const;
-    /// Room that somebody is about to fill, or has not filled after all.
+    /// Reserves room that is about to be filled; unreserve() returns it.
     void reserve(std::uint64_t taken) { reserved_ += taken; }
     void unreserve(std::uint64_t taken) { reserved_ -= taken; }
 
     struct Size {
         std::uint64_t bytes = 0;
-        std::uint64_t on_disk = 0;  ///< As the file system counts; it may not know yet.
+        std::uint64_t on_disk = 0;  ///< As the file system counts, which may lag behind.
     };
     void put(const CacheKey& key, const Size& size, std::int64_t used_at);
     [[nodiscard]] bool has(const CacheKey& key) const { return entries_.contains(key); }
     [[nodiscard]] std::uint64_t bytes_of(const CacheKey& key) const;
-    /// With all that is known of it. Unknown ones are ignored.
+    /// Removes the entry and its stamps. Ignores unknown keys.
     void remove(const CacheKey& key);
 
-    /// A stage uses it from now on, until it leaves it. Requires has(key).
+    /// A stage uses the entry until leave(). Requires has(key).
     void use(const CacheKey& key, std::int64_t now);
-    /// Ignored if the entry has gone.
+    /// Ignored if the entry is gone.
     void leave(const CacheKey& key);
 
-    /// This user's file has that content. Requires that the entry is here. The file that is
-    /// forgotten for it, if any is.
+    /// Records that this user's file has that content. Requires that the entry exists. Returns
+    /// the file that is forgotten in exchange, if any.
     [[nodiscard]] std::optional<SourceStamp> learn(std::uint32_t uid,
                                                    const SourceStamp& stamp,
                                                    const Content& content);
-    /// Of which files that content is known.
+    /// The files that are known to have that content.
     [[nodiscard]] std::vector<SourceStamp> stamps_of(const CacheKey& key) const;
     [[nodiscard]] std::optional<Content> find(std::uint32_t uid,
                                               const SourceStamp& stamp) const;
@@ -110,7 +113,7 @@ class CacheIndex {
     [[nodiscard]] static std::uint64_t all_of(const Entry& entry);
 
     std::map<CacheKey, Entry> entries_;
-    std::set<const Node*, Older> idle_;  ///< Those that nobody uses.
+    std::set<const Node*, Older> idle_;  ///< The entries that no stage uses.
     std::map<std::pair<std::uint32_t, SourceStamp>, Content> stamps_;
     std::uint64_t quota_ = 0;
     std::uint64_t taken_ = 0;

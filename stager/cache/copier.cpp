@@ -45,15 +45,15 @@ Status read_block(int fd, MutableBytes room, std::uint64_t offset) {
     }
     return count == static_cast<std::int64_t>(room.size())
                ? Status{}
-               : Status{Error{Blame::user, "it has become shorter than what was staged"}};
+               : Status{Error{Blame::user, "the file is now shorter than when it was staged"}};
 }
 
-/// A clone that takes what it says. (Of a file of FUSE there are no clones.)
+/// True for a clone that takes less space than its length. (Files of FUSE cannot be cloned.)
 bool has_holes(int fd, std::uint64_t size) {
     return ::lseek(fd, 0, SEEK_HOLE) != static_cast<off_t>(size);
 }
 
-/// After the job's own processes, unless one waits for it.
+/// Gives way to the job's own processes; not for a copy that a job waits for.
 void step_back() {
     constexpr int kIdleClass = 3 << 13;
     constexpr int kLeastImportant = 19;
@@ -61,7 +61,7 @@ void step_back() {
     static_cast<void>(::syscall(SYS_ioprio_set, 1, 0, kIdleClass));
 }
 
-/// `uid`, with nothing but what it was given.
+/// Becomes `uid`, without any other rights than the given descriptors.
 Status confine(std::uint64_t size, uid_t uid, gid_t gid) {
     const rlimit none{.rlim_cur = 0, .rlim_max = 0};
     const rlimit whole{.rlim_cur = size, .rlim_max = size};
@@ -70,7 +70,7 @@ Status confine(std::uint64_t size, uid_t uid, gid_t gid) {
         ::setgroups(0, nullptr) != 0 || ::setresgid(gid, gid, gid) != 0 ||
         ::setresuid(uid, uid, uid) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {  // A new uid has cleared it.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {  // setuid() has cleared it.
         return said_errno("becoming the copier's user");
     }
     return {};
@@ -94,16 +94,16 @@ std::optional<CopyOrder> decode_copy_order(Bytes message) {
     return is_one ? std::optional{order} : std::nullopt;
 }
 
-/// Asks the daemon, at the other end of `fd`.
-class Stretches {
+/// Asks the daemon, at the other end of `fd`, for permission to write.
+class WritePermission {
   public:
-    Stretches(int fd, std::uint64_t size) : fd_{fd}, size_{size} {}
+    WritePermission(int fd, std::uint64_t size) : fd_{fd}, size_{size} {}
 
     [[nodiscard]] bool may_write(std::uint64_t end) {
         if (end <= granted_) {
             return true;
         }
-        granted_ = next_stretch(end, size_);
+        granted_ = next_allowance(end, size_);
         ByteWriter question;
         question.u8(Word::room).u64(granted_);
         std::uint8_t answer = 0;
@@ -120,7 +120,7 @@ class Stretches {
 Result<Content> work_on(const Received& received, int fd, uid_t uid, gid_t gid) {
     const auto order = decode_copy_order(received.message);
     if (!order || received.fds.size() != 2) {
-        return Error{Blame::internal, "the copier was asked nonsense"};
+        return Error{Blame::internal, "the copier received a malformed request"};
     }
     const bool is_part = order->way == CopyWay::part;
     if (is_part || order->way == CopyWay::keep) {
@@ -137,8 +137,8 @@ Result<Content> work_on(const Received& received, int fd, uid_t uid, gid_t gid) 
         Status sent = send_sealed(from, to, order->size, order->key);
         return sent ? Result<Content>{Content{}} : std::move(sent).error();
     }
-    Stretches stretches{fd, size_max};
-    const MayWrite may_write = [&](std::uint64_t end) { return stretches.may_write(end); };
+    WritePermission permission{fd, size_max};
+    const MayWrite may_write = [&](std::uint64_t end) { return permission.may_write(end); };
     if (is_part) {
         Status copied = copy_part(from, to, {order->stamp, order->size}, may_write);
         return copied ? Result<Content>{Content{}} : std::move(copied).error();
@@ -150,16 +150,16 @@ Result<Content> work_on(const Received& received, int fd, uid_t uid, gid_t gid) 
 
 }  // namespace
 
-std::uint64_t next_stretch(std::uint64_t end, std::uint64_t size) {
-    return std::min(size, end + std::min(end, kStretchMax));
+std::uint64_t next_allowance(std::uint64_t end, std::uint64_t size) {
+    return std::min(size, end + std::min(end, kAllowanceMax));
 }
 
 Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite& may_write) {
-    const Error other{Blame::user, "it is not the file that was staged"};
+    const Error other{Blame::user, "it is no regular file of the staged size"};
     if (!has_size(from, size)) {
         return other;
     }
-    // From then on it can't change any more. FICLONE's number is made for ints.
+    // The clone can't change any more. FICLONE's number is made for ints.
     bool is_cloned = ::ioctl(to, FICLONE, from) == 0;  // NOLINT
     if (is_cloned && !has_size(to, size)) {
         return other;
@@ -167,12 +167,12 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite
     if (is_cloned && has_holes(to, size)) {
         is_cloned = false;
         if (::ftruncate(to, 0) != 0) {
-            return said_errno("writing its copy");
+            return said_errno("writing the copy");
         }
     }
     std::vector<std::byte> room(kBlockBytes);
     ContentHasher hasher;
-    DropBehind behind{0};  // Nobody is about to read the entry.
+    DropBehind behind{0};  // No process is about to read the entry.
     for (std::uint64_t at = 0; at < size; at += kBlockBytes) {
         const MutableBytes block = MutableBytes{room}.first(
             static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at)));
@@ -184,17 +184,17 @@ Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite
         }
         hasher.add(block);
         if (!is_cloned && !write_fully(to, block, at)) {
-            return said_errno("writing its copy");
+            return said_errno("writing the copy");
         }
         behind.wrote(to, at, block.size());
     }
     if (::fdatasync(to) != 0) {
-        return said_errno("writing its copy");
+        return said_errno("writing the copy");
     }
     behind.end(to);
     errno = behind.cause();
     if (errno != 0) {
-        return said_errno("writing its copy");
+        return said_errno("writing the copy");
     }
     return hasher.content();
 }
@@ -238,10 +238,11 @@ Result<Content> decode_copy_answer(Bytes answer) {
     if (reader.u8() == Word::done) {
         const auto content = content_of_bytes(reader.raw(reader.left()));
         return content ? Result<Content>{*content}
-                       : Error{Blame::internal, "the copier said nonsense"};
+                       : Error{Blame::internal, "the copier sent a malformed answer"};
     }
     const std::string sentence = reader.text(kMaxSentence);
-    return Error{Blame::node, reader.finished() ? sentence : "the copier ended without a word"};
+    return Error{Blame::node,
+                 reader.finished() ? sentence : "the copier ended without an answer"};
 }
 
 }  // namespace stage

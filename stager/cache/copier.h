@@ -1,23 +1,21 @@
-// How does a staged file get into the cache without root reading it?
+// Copies a staged file into the node cache without root reading the user's file.
 //
-// A process of its own for each file, forked from the clean spawner: it is given two
-// descriptors, becomes a user without rights, and copies from one to the other, hashing what it
-// writes. What a user does to the file meanwhile changes at worst the digest, and then the copy
-// is thrown away. A file system that hangs (FUSE is the user's) hangs nobody but this process,
-// whose time is limited. The same process is one end of a copy from node to node
+// A separate process for each file, forked from the clean spawner, receives two descriptors,
+// becomes a user without privileges, and copies from one to the other while hashing what it
+// writes. If the user changes the file meanwhile, only the digest changes, and the copy is
+// discarded. A file system that hangs (the user may have made it with FUSE) blocks only this
+// process, whose time is limited. The same process is one end of a copy between nodes
 // (sealed_copy.h): then one of its descriptors is a connection, and a job waits for it.
 //
-// How large a file is only its user says until it is read. So what is written is asked for a
-// stretch at a time, once there is something to write: whoever claims much sends nobody's
-// entries away. Of a file that was broken off it copies the blocks that are what its note says
-// (part_copy.h).
+// The size of a file is only the user's claim until the file is read. So the copier asks for
+// permission in steps, each when there are bytes to write: a false claim evicts no entries of
+// other users. From a partial file it copies the blocks that match their note (part_copy.h).
 //
-//     to it:    way u8, size u64, key 16, nonce base 12, stamp 32; beside it from where and to
-//               where;
-//               1 u8, each time that it may write so many
-//     from it:  2 u8 | bytes u64, that it may write so many in all; and last
-//               0 u8 | content 48 (of a whole file it wrote; else zeros) or 1 u8 | sentence
-//               text
+//     to it:    way u8, size u64, key 16, nonce base 12, stamp 32, and the two descriptors;
+//               1 u8, each time that it may write the bytes it asked for
+//     from it:  2 u8 | bytes u64: it asks to write this many bytes in total; and last
+//               0 u8 | content 48 (of a whole file it wrote; else zeros), or
+//               1 u8 | error text
 #pragma once
 
 #include "stager/cache/sealed_copy.h"
@@ -34,51 +32,50 @@
 
 namespace stage {
 
-/// Travels by number: append only.
+/// Sent as a number: append only.
 enum class CopyWay : std::uint8_t {
     keep = 0,     ///< From a file to a file.
     send = 1,     ///< From a file to a connection.
     receive = 2,  ///< From a connection to a file.
-    part = 3,     ///< From a file to a file: what came of it.
+    part = 3,     ///< From a partial file to a file.
 };
 
 struct CopyOrder {
     CopyWay way = CopyWay::keep;
     std::uint64_t size = 0;
-    DirectionKey key{};   ///< Of send and receive.
-    SourceStamp stamp{};  ///< Of part: of which file, as long as `size` when it is whole.
+    DirectionKey key{};   ///< For send and receive.
+    SourceStamp stamp{};  ///< For part: the source file, of `size` bytes when it is complete.
 };
 
-/// How long it may take: a minute, and as long as 10 MB/s take.
+/// The time limit of a copy: a minute, plus the time that 10 MB/s take.
 [[nodiscard]] constexpr Duration copy_max(std::uint64_t size) {
     constexpr std::uint64_t kLeastBytesPerS = 10'000'000;
     return std::chrono::seconds{60 + size / kLeastBytesPerS};
 }
 
-/// The role: one request from `fd`, one answer, as `uid` and `gid`, whom nothing
-/// belongs. Its exit status.
+/// Runs the copier: reads one request from `fd` and answers it as `uid` and `gid`, which own no
+/// files. Returns the exit status.
 [[nodiscard]] int run_cache_copier(int fd, uid_t uid, gid_t gid);
 
-/// Copies `size` bytes, as a reflink where the file system can, and makes sure that they are on
-/// the disk. Fails on a file that is not regular or has not so many. A reflink with holes would
-/// take next to nothing and count as much as it says: such a file is written out.
+/// Copies `size` bytes, as a reflink where the file system can, and syncs them to the disk.
+/// Fails if the file is not regular or is shorter than `size`. A file with holes is written out
+/// instead, since its reflink would take hardly any space but count with its full length.
 [[nodiscard]] Result<Content> copy_hashed(
     int from, int to, std::uint64_t size, const MayWrite& may_write = [](auto) {
         return true;
     });
 
-/// The stretches grow with what has been written: what is asked for is less than twice that,
-/// and this much more.
-inline constexpr std::uint64_t kStretchMax = 64U << 20U;
-/// What to ask for, of `size`, where all before `end` is about to be written.
-[[nodiscard]] std::uint64_t next_stretch(std::uint64_t end, std::uint64_t size);
+/// Each request for permission covers less than twice what has been written, plus this much.
+inline constexpr std::uint64_t kAllowanceMax = 64U << 20U;
+/// Returns the total to ask for, of `size`, if the bytes before `end` are about to be written.
+[[nodiscard]] std::uint64_t next_allowance(std::uint64_t end, std::uint64_t size);
 
 [[nodiscard]] std::vector<std::byte> encode_copy_order(const CopyOrder& order);
-/// What it wants to write, in all, if that is what it says.
+/// The total that the copier asks to write; nothing if `message` is no such request.
 [[nodiscard]] std::optional<std::uint64_t> decode_room_question(Bytes message);
-/// Yes. No is to hang up.
+/// Encodes the permission. The daemon refuses by closing the connection.
 [[nodiscard]] std::vector<std::byte> encode_room_answer();
-/// What it says of its work.
+/// Decodes the copier's result.
 [[nodiscard]] Result<Content> decode_copy_answer(Bytes answer);
 
 }  // namespace stage

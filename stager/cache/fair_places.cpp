@@ -17,7 +17,7 @@ bool FairPlaces::take(std::uint32_t uid) {
 
 void FairPlaces::leave(std::uint32_t uid) {
     const auto user = of_users_.find(uid);
-    invariant(user != of_users_.end(), "who leaves a place has it");
+    invariant(user != of_users_.end(), "a user who leaves a place has one");
     if (--user->second == 0) {
         of_users_.erase(user);
     }

@@ -1,7 +1,8 @@
-// Of a bounded number of places, how many may one user have?
+// Divides a limited number of places among users.
 //
-// As many as are left for others. So one user alone has half of them, the next one half of the
-// rest, and whoever comes next finds room, however many the others would like to have.
+// A user can have as many places as are left for others. So one user alone gets half of them,
+// the next user half of the rest, and a new user always finds a place, however many the others
+// request.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@ class FairPlaces {
   public:
     explicit FairPlaces(std::size_t all) : all_{all} {}
 
-    /// False: this user has none more.
+    /// Returns false if this user can have no more places.
     [[nodiscard]] bool take(std::uint32_t uid);
-    /// Requires that this user has one.
+    /// Returns a place. Requires that this user has one.
     void leave(std::uint32_t uid);
-    /// Takes no place away: where there are fewer than are taken, nobody has one more.
+    /// Keeps the places that are taken: if they are more than `all`, no user gets another one.
     void resize(std::size_t all) { all_ = all; }
     [[nodiscard]] std::size_t taken() const { return taken_; }
 

@@ -1,7 +1,8 @@
-// Several users wait for the same few hands: whose turn is it?
+// Serves the requests of several users in turn (round robin).
 //
-// The users' in turn, and of each what came first; so one thing of a user waits for at most one
-// of each other's, however many they have. Who has no place more (fair_places.h) is refused.
+// The users take turns, and each user's items are served in the order of arrival. So an item
+// waits for at most one item of each other user, however many they have queued. A user without
+// a free place (fair_places.h) is refused.
 #pragma once
 
 #include "stager/cache/fair_places.h"
@@ -18,7 +19,7 @@ class FairQueue {
   public:
     explicit FairQueue(std::size_t places) : places_{places} {}
 
-    /// False: this user has too many that wait, and `item` is gone.
+    /// Returns false, and drops `item`, if this user has too many items in the queue.
     [[nodiscard]] bool push(std::uint32_t uid, Item item) {
         if (!places_.take(uid)) {
             return false;
@@ -27,7 +28,7 @@ class FairQueue {
         return true;
     }
 
-    /// What is next of the users that `may_go`, who are asked in turn.
+    /// Returns the next item among the users that `may_go` accepts; it is called in their turn.
     template <class MayGo>
     [[nodiscard]] std::optional<Item> pop(MayGo may_go) {
         auto at = of_users_.upper_bound(last_);
@@ -56,7 +57,7 @@ class FairQueue {
 
     FairPlaces places_;
     OfUsers of_users_;
-    std::uint32_t last_ = 0;  ///< Whose turn it was.
+    std::uint32_t last_ = 0;  ///< The user that was served last.
 };
 
 }  // namespace stage

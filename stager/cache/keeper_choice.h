@@ -1,9 +1,9 @@
-// Which daemon does everybody ask about a file?
+// Chooses the lease server of a file: the daemon that all nodes ask about it.
 //
-// All nodes must come to the same one without talking. So the cluster's nodes are drawn by
-// their names: a few of them may be keepers, and of those each file draws one. A node that
-// comes or goes changes the answer for its own files only; two nodes that differ for a moment
-// ask two keepers, and the file is read twice.
+// All nodes must choose the same one without communication. So the cluster's nodes are ranked
+// by hashes of their names: a few of them are candidates, and each file selects one of those. A
+// node that joins or leaves the cluster changes the choice for its own files only. Two nodes
+// whose node lists differ for a moment ask two lease servers, and the file is read twice.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -16,10 +16,10 @@ namespace stage {
 
 inline constexpr std::size_t kKeepersMax = 64;
 
-/// At most kKeepersMax of `nodes`, whatever their order.
+/// Returns at most kKeepersMax of `nodes`, independent of their order.
 [[nodiscard]] std::vector<std::string> draw_keepers(std::vector<std::string> nodes);
 
-/// One of `keepers`, an index; requires that there is one.
+/// Returns the index of one of `keepers`; requires that there is one.
 [[nodiscard]] std::size_t keeper_of(const std::vector<std::string>& keepers,
                                     const LeasedFile& file);
 

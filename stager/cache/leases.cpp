@@ -53,7 +53,8 @@ bool Leases::is_kept(const LeasedFile& file) const {
     return found != leases_.end() && found->second.is_kept;
 }
 
-/// To the next one, who is to read, or to all that wait; the first of them is the holder.
+/// Passes the lease on to the next stage, or to all that wait; the first one becomes the
+/// holder.
 std::vector<Leases::Holder> Leases::pass_on(const LeasedFile& file, bool to_all) {
     Lease& lease = leases_.at(file);
     if (lease.waiting.empty()) {
@@ -61,11 +62,11 @@ std::vector<Leases::Holder> Leases::pass_on(const LeasedFile& file, bool to_all)
         return {};
     }
     const auto end = to_all ? lease.waiting.end() : lease.waiting.begin() + 1;
-    std::vector<Holder> told{lease.waiting.begin(), end};
+    std::vector<Holder> to_notify{lease.waiting.begin(), end};
     lease.waiting.erase(lease.waiting.begin(), end);
-    lease.holder = told.front();
+    lease.holder = to_notify.front();
     lease.is_kept = false;
-    return told;
+    return to_notify;
 }
 
 std::vector<Leases::Holder> Leases::settle(const LeasedFile& file, bool is_known) {
@@ -75,11 +76,11 @@ std::vector<Leases::Holder> Leases::settle(const LeasedFile& file, bool is_known
     }
     Lease& lease = found->second;
     if (is_known) {
-        std::vector<Holder> told{lease.waiting.begin(), lease.waiting.end()};
+        std::vector<Holder> to_notify{lease.waiting.begin(), lease.waiting.end()};
         leases_.erase(found);
-        return told;
+        return to_notify;
     }
-    // What can't be kept (CacheSize has no room) would else be read by one after the other.
+    // Otherwise a file that the cache has no room for would be read by one stage after another.
     return pass_on(file, ++lease.vain_readers >= kVainReadersMax);
 }
 

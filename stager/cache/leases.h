@@ -1,8 +1,8 @@
-// Who reads a file that several stages of this node want at once?
+// Decides which of several stages on this node reads a file that all of them need.
 //
-// The first that asks; the others wait until what it read is in the cache, or until it won't
-// be: then the next one reads. A stage that is being waited for never waits itself, so that no
-// two wait for each other.
+// The first stage that asks reads. The others wait until the file is in the cache, or until
+// that is known to fail; then the next one reads. A stage that others wait for never waits
+// itself, so that no two stages wait for each other.
 #pragma once
 
 #include "stager/content/source_stamp.h"
@@ -15,14 +15,15 @@
 
 namespace stage {
 
-/// Files that are leased at one time, and of one user's: each may cost a connection to another
-/// daemon. One more is read without a lease, and nobody waits for it.
+/// Limits of the files that are leased at one time, in total and for one user: each may cost a
+/// connection to another daemon. A file beyond the limit is read without a lease, and no stage
+/// waits for it.
 inline constexpr std::size_t kLeasesMax = 1024;
 inline constexpr std::size_t kLeasesOfUserMax = 256;
-/// Readers of a file who had nothing to give on: then nobody waits for the next one.
+/// After this many readers that could not share the file, the other stages stop waiting.
 inline constexpr unsigned kVainReadersMax = 2;
 
-/// A file of a user.
+/// Identifies a source file of a user.
 struct LeasedFile {
     std::uint32_t uid = 0;
     SourceStamp stamp{};
@@ -32,29 +33,30 @@ struct LeasedFile {
 
 class Leases {
   public:
-    using Holder = std::uint64_t;  ///< A stage, by a number of its own.
+    using Holder = std::uint64_t;  ///< A number that identifies a stage.
 
-    /// False: it is to wait until settle() or leave() names it.
+    /// Returns false if the stage must wait until settle() or leave() names it.
     [[nodiscard]] bool may_read(Holder asker, const LeasedFile& file);
-    /// What it has read is on its way to the cache: the others wait even if its stage ends.
+    /// The holder's copy is on its way to the cache: the others wait even if its stage ends.
     void keep(Holder holder, const LeasedFile& file);
     [[nodiscard]] bool is_kept(const LeasedFile& file) const;
-    /// That way has ended. Who is told now: all if it `is_known`, else the one that is to read;
-    /// after kVainReadersMax of these all are to.
+    /// The copy to the cache has ended. Returns the stages to notify: all if the content
+    /// `is_known`, else the one that reads next, or all of them after kVainReadersMax readers.
     [[nodiscard]] std::vector<Holder> settle(const LeasedFile& file, bool is_known);
-    /// A stage has ended, or has waited long enough.
+    /// A file that another stage reads from now on.
     struct Next {
         LeasedFile file;
         Holder reader = 0;
     };
-    /// Of `undecided` files nobody has been told yet who reads them: their holder is succeeded
-    /// by one, and has not read in vain.
+    /// The stage has ended, or has waited long enough. For `undecided` files no stage has yet
+    /// been chosen as the reader: another stage succeeds this holder, which does not count as a
+    /// reader that could not share the file.
     [[nodiscard]] std::vector<Next> leave(Holder holder,
                                           const std::set<LeasedFile>& undecided = {});
 
-    /// Whom the others wait for, 0 if nobody reads it.
+    /// The stage that the others wait for; 0 if no stage reads the file.
     [[nodiscard]] Holder holder_of(const LeasedFile& file) const;
-    /// Others may be waiting for that stage.
+    /// True if other stages may be waiting for that stage.
     [[nodiscard]] bool holds_any(Holder holder) const;
     [[nodiscard]] bool empty() const { return leases_.empty(); }
 

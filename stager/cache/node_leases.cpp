@@ -5,7 +5,7 @@
 
 namespace stage {
 
-/// Who only holds a file can be forgotten: it will be read once more.
+/// Forgets a file that is held but not being read or fetched: at worst it is read once more.
 bool NodeLeases::make_room() {
     if (files_.size() < kLeasedFilesMax) {
         return true;
@@ -29,7 +29,7 @@ NodeLeases::Words NodeLeases::ask(Asker asker,
                                   Place own,
                                   const LeasedFile& file,
                                   bool may_wait) {
-    if (guests_.contains(asker)) {
+    if (requests_.contains(asker)) {
         return {};
     }
     if (!files_.contains(file) && !make_room()) {
@@ -37,87 +37,87 @@ NodeLeases::Words NodeLeases::ask(Asker asker,
     }
     File& here = files_[file];
     here.used = ++uses_;
-    // What it has it would not ask for.
+    // A node does not ask for a file that it still has.
     std::erase_if(here.holders,
                   [&](const Holder& holder) { return holder.place.node == own.node; });
     here.waiting.push_back(asker);
-    guests_[asker] = {.file = file,
-                      .own = std::move(own),
-                      .may_wait = may_wait,
-                      .state = State::waiting,
-                      .from = {}};
+    requests_[asker] = {.file = file,
+                        .own = std::move(own),
+                        .may_wait = may_wait,
+                        .state = State::waiting,
+                        .from = {}};
     return go_on(file);
 }
 
-void NodeLeases::release(Asker asker, Guest& guest, File& file) {
-    if (guest.state == State::waiting) {
+void NodeLeases::release(Asker asker, Request& request, File& file) {
+    if (request.state == State::waiting) {
         std::erase(file.waiting, asker);
-    } else if (guest.state == State::reading && file.reader == asker) {
+    } else if (request.state == State::reading && file.reader == asker) {
         file.reader = 0;
-    } else if (guest.state == State::fetching) {
+    } else if (request.state == State::fetching) {
         --file.fetching;
         const auto holder = std::ranges::find_if(file.holders, [&](const Holder& one) {
-            return one.place.node == guest.from && one.serving > 0;
+            return one.place.node == request.from && one.serving > 0;
         });
         if (holder != file.holders.end()) {
             --holder->serving;
         }
     }
-    guest.state = State::done;
+    request.state = State::done;
 }
 
 NodeLeases::Words NodeLeases::held(Asker asker) {
-    const auto found = guests_.find(asker);
-    if (found == guests_.end()) {
+    const auto found = requests_.find(asker);
+    if (found == requests_.end()) {
         return {};
     }
-    Guest& guest = found->second;
-    const LeasedFile name = guest.file;
+    Request& request = found->second;
+    const LeasedFile name = request.file;
     File& file = files_[name];
-    release(asker, guest, file);
+    release(asker, request, file);
     file.used = ++uses_;
     file.vain_readers = 0;
     const bool is_known = std::ranges::any_of(file.holders, [&](const Holder& holder) {
-        return holder.place.node == guest.own.node;
+        return holder.place.node == request.own.node;
     });
     if (!is_known && file.holders.size() < kFileHoldersMax) {
-        file.holders.push_back({.place = guest.own, .serving = 0});
+        file.holders.push_back({.place = request.own, .serving = 0});
     }
     return go_on(name);
 }
 
 NodeLeases::Words NodeLeases::missed(Asker asker) {
-    const auto found = guests_.find(asker);
-    if (found == guests_.end() || found->second.state != State::fetching) {
+    const auto found = requests_.find(asker);
+    if (found == requests_.end() || found->second.state != State::fetching) {
         return {};
     }
-    Guest& guest = found->second;
-    const LeasedFile name = guest.file;
+    Request& request = found->second;
+    const LeasedFile name = request.file;
     File& file = files_[name];
-    release(asker, guest, file);
+    release(asker, request, file);
     std::erase_if(file.holders,
-                  [&](const Holder& holder) { return holder.place.node == guest.from; });
-    guest.state = State::waiting;
+                  [&](const Holder& holder) { return holder.place.node == request.from; });
+    request.state = State::waiting;
     file.waiting.push_front(asker);
     return go_on(name);
 }
 
 NodeLeases::Words NodeLeases::leave(Asker asker) {
-    const auto found = guests_.find(asker);
-    if (found == guests_.end()) {
+    const auto found = requests_.find(asker);
+    if (found == requests_.end()) {
         return {};
     }
-    Guest guest = std::move(found->second);
-    guests_.erase(found);
-    const auto file = files_.find(guest.file);
+    Request request = std::move(found->second);
+    requests_.erase(found);
+    const auto file = files_.find(request.file);
     if (file == files_.end()) {
         return {};
     }
-    if (guest.state == State::reading && file->second.reader == asker) {
+    if (request.state == State::reading && file->second.reader == asker) {
         ++file->second.vain_readers;
     }
-    release(asker, guest, file->second);
-    return go_on(guest.file);
+    release(asker, request, file->second);
+    return go_on(request.file);
 }
 
 NodeLeases::Holder* NodeLeases::idle_holder(File& file) {
@@ -125,23 +125,23 @@ NodeLeases::Holder* NodeLeases::idle_holder(File& file) {
     return found != file.holders.end() && found->serving < kServedAtOnce ? &*found : nullptr;
 }
 
-/// False if it goes on waiting.
+/// Returns false if the node continues to wait.
 bool NodeLeases::tell(Asker asker, File& file, Words& words) {
-    Guest& guest = guests_.at(asker);
+    Request& request = requests_.at(asker);
     if (Holder* holder = idle_holder(file); holder != nullptr) {
         ++holder->serving;
         ++file.fetching;
-        guest.state = State::fetching;
-        guest.from = holder->place.node;
+        request.state = State::fetching;
+        request.from = holder->place.node;
         words.push_back({.to = asker, .holder = holder->place});
         return true;
     }
     const bool is_free = file.reader == 0;
-    const bool may_wait = guest.may_wait && file.vain_readers < kVainReadersMax;
+    const bool may_wait = request.may_wait && file.vain_readers < kVainReadersMax;
     if (!file.holders.empty() || (!is_free && may_wait)) {
         return false;
     }
-    guest.state = is_free ? State::reading : State::done;
+    request.state = is_free ? State::reading : State::done;
     file.reader = is_free ? asker : file.reader;
     words.push_back({.to = asker, .holder = {}});
     return true;

@@ -1,11 +1,11 @@
-// Who reads a file that several nodes want at once, and who has it since?
+// Decides which of several nodes reads a file, and from which node the others fetch it.
 //
-// The table of the one daemon that all of them ask about that file (its keeper). The first that
-// asks reads; the others wait until it holds the file in its cache, and are sent there. Each
-// that has fetched it gives it on to two more at a time, so that many nodes have it after a few
-// rounds. Whoever leaves, or finds nothing where it was sent, makes place for the next one.
-// Where reader after reader leaves without holding it nobody waits for the next: it may be a
-// file that no cache has room for.
+// It is the table of the file's lease server (keeper_choice.h). The first node that asks reads
+// the file. The others wait until that node has the file in its cache, and are then sent there.
+// Each node that has fetched the file serves two more at a time, so that many nodes have it
+// after a few rounds. A node that leaves, or does not find the file where it was sent, makes
+// room for the next one. If reader after reader leaves without caching the file, the others
+// stop waiting: it may be a file that no cache has room for.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -18,51 +18,51 @@
 
 namespace stage {
 
-/// Files that a keeper knows of; the longest unused are forgotten first.
+/// The number of files that a lease server tracks; the least recently used is forgotten first.
 inline constexpr std::size_t kLeasedFilesMax = 4096;
-/// Nodes that are remembered as holding one file.
+/// The number of nodes that are recorded as holding one file.
 inline constexpr std::size_t kFileHoldersMax = 64;
-/// Nodes that one holder serves at one time.
+/// The number of nodes that one holder serves at one time.
 inline constexpr unsigned kServedAtOnce = 2;
 
 class NodeLeases {
   public:
-    using Asker = std::uint64_t;  ///< A node that asks about one file.
+    using Asker = std::uint64_t;  ///< Identifies one node's request for one file.
     struct Place {
         std::string node;
         std::string address;
 
         bool operator==(const Place&) const = default;
     };
-    /// What an asker is told: read it, or fetch it there.
+    /// The answer to a request: read the file, or fetch it from `holder`.
     struct Word {
         Asker to = 0;
-        Place holder;  ///< Without a name: read it.
+        Place holder;  ///< Without a name: read the file.
 
         bool operator==(const Word&) const = default;
     };
     using Words = std::vector<Word>;
 
-    /// The answer may come from a later call. Who can't wait, because others wait for it, is
-    /// never told to wait for a reader.
+    /// The answer may come from a later call. A node that others wait for has `may_wait` false
+    /// and never has to wait for a reader.
     [[nodiscard]] Words ask(Asker asker, Place own, const LeasedFile& file, bool may_wait);
-    /// It has the file now.
+    /// The node has the file in its cache now.
     [[nodiscard]] Words held(Asker asker);
-    /// It did not get the file where it was sent.
+    /// The node did not find the file where it was sent.
     [[nodiscard]] Words missed(Asker asker);
-    /// It is gone, or has read what it can't give on.
+    /// The node is gone, or has read the file but cannot share it.
     [[nodiscard]] Words leave(Asker asker);
 
     [[nodiscard]] std::size_t files() const { return files_.size(); }
 
   private:
     enum class State : unsigned char { waiting, reading, fetching, done };
-    struct Guest {
+    struct Request {
         LeasedFile file;
         Place own;
         bool may_wait = true;
         State state = State::waiting;
-        std::string from;  ///< Of fetching.
+        std::string from;  ///< The node that it fetches from.
     };
     struct Holder {
         Place place;
@@ -73,19 +73,19 @@ class NodeLeases {
         std::vector<Holder> holders;
         std::deque<Asker> waiting;
         std::size_t fetching = 0;
-        unsigned vain_readers = 0;  ///< Since somebody held it.
+        unsigned vain_readers = 0;  ///< Since a node last held the file.
         std::uint64_t used = 0;
     };
 
     [[nodiscard]] bool make_room();
-    /// It reads or fetches no longer.
-    void release(Asker asker, Guest& guest, File& file);
+    /// The node no longer reads or fetches.
+    void release(Asker asker, Request& request, File& file);
     [[nodiscard]] static Holder* idle_holder(File& file);
     [[nodiscard]] Words go_on(const LeasedFile& name);
     [[nodiscard]] bool tell(Asker asker, File& file, Words& words);
 
     std::map<LeasedFile, File> files_;
-    std::map<Asker, Guest> guests_;
+    std::map<Asker, Request> requests_;
     std::uint64_t uses_ = 0;
 };
 

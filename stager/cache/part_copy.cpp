@@ -13,7 +13,7 @@ namespace stage {
 namespace {
 
 Error not_written() {
-    return Error::from_errno(Blame::node, "writing its copy");
+    return Error::from_errno(Blame::node, "writing the copy");
 }
 
 bool is_regular(int file) {
@@ -21,7 +21,8 @@ bool is_regular(int file) {
     return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/// The blocks that it copied stay in `leaves`, the others go. How many bytes they are.
+/// Copies the valid blocks. Their digests remain in `leaves`, the others are cleared. Returns
+/// the number of bytes copied.
 Result<std::uint64_t> copy_blocks(int from,
                                   int to,
                                   std::uint64_t size,
@@ -61,7 +62,7 @@ Status copy_part(int from, int to, const PartOf& what, const MayWrite& may_write
                           ? read_note(from, what.stamp, what.size)
                           : std::nullopt;
     if (!note) {
-        return Error{Blame::user, "it has no note of what came"};
+        return Error{Blame::user, "the partial file has no valid note of its blocks"};
     }
     std::vector<Digest128> leaves = *note;
     const auto copied = copy_blocks(from, to, what.size, leaves, may_write);
@@ -69,7 +70,7 @@ Status copy_part(int from, int to, const PartOf& what, const MayWrite& may_write
         return copied.error();
     }
     if (*copied == 0) {
-        return Error{Blame::user, "nothing of it had come"};
+        return Error{Blame::user, "the partial file has no valid block"};
     }
     if (!may_write(*copied + note_bytes(what.size))) {
         return no_room();

@@ -1,8 +1,8 @@
-// What of a file that was broken off is worth keeping?
+// Copies the usable blocks of a partial file into the node cache.
 //
-// The blocks that its note tells of (part_note.h) and that are what it tells; the rest stays a
-// hole. So a part takes of the disk what had come. The file may be its user's to change even
-// now: what is kept was compared after it was read.
+// It copies the blocks that the note lists (part_note.h) and that match their digest; the rest
+// remains a hole, so the copy takes only the disk space of the received blocks. The user may
+// change the file at any time: each block is compared after it has been read.
 #pragma once
 
 #include "stager/cache/sealed_copy.h"
@@ -11,20 +11,20 @@
 
 namespace stage {
 
-/// Which file it is a part of, and how long that is.
+/// Identifies the source file of a partial file, and its full length.
 struct PartOf {
     SourceStamp stamp{};
     std::uint64_t size = 0;
 };
 
-/// What one takes, and how long it is, with its note.
+/// The length of the partial file with its note, and the most space that it takes.
 [[nodiscard]] inline std::uint64_t part_bytes_max(std::uint64_t size) {
     return size + note_bytes(size);
 }
 
-/// Writes them and a note of them to the empty file `to`, and makes sure that they are on the
-/// disk. Asks `may_write` for as many bytes as it writes, wherever they go. Fails if nothing
-/// had come, or `from` is no such part.
+/// Writes the blocks and a note about them to the empty file `to`, and syncs it. Calls
+/// `may_write` with the number of bytes written, wherever they go. Fails if no block is usable,
+/// or `from` is no partial file of `what`.
 [[nodiscard]] Status copy_part(int from, int to, const PartOf& what, const MayWrite& may_write);
 
 }  // namespace stage

@@ -27,12 +27,12 @@ Status make_patient(int socket) {
     return is_ready ? Status{} : Status{said_errno("the connection to the other node")};
 }
 
-/// How long what has been done by now may have taken.
+/// Limits the time that the transfer may have taken so far.
 class Pace {
   public:
     explicit Pace(const SealedClock& clock) : clock_{clock}, begun_{clock()} {}
 
-    /// Blocks are counted once they are whole.
+    /// Only complete blocks count.
     void reach(std::uint64_t at) { at_ = at; }
     [[nodiscard]] Status check() const {
         return clock_() - begun_ <= copy_max(at_)
@@ -67,7 +67,8 @@ Status receive_all(int socket, MutableBytes room, const Pace& pace) {
         }
         const ssize_t got = ::recv(socket, room.data(), room.size(), 0);
         if (got == 0) {
-            return Error{Blame::node, "the other node ended before the file did"};
+            return Error{Blame::node,
+                         "the other node closed the connection before the end of the file"};
         }
         if (got < 0 && errno != EINTR) {
             return said_errno("receiving from the other node");
@@ -81,7 +82,7 @@ std::size_t length_at(std::uint64_t at, std::uint64_t size) {
     return static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - at));
 }
 
-/// One frame, which holds exactly so many bytes.
+/// Receives one frame with exactly `size` bytes.
 Result<std::vector<std::byte>> receive_frame(int socket,
                                              std::size_t length,
                                              FrameOpener& opener,
@@ -93,7 +94,7 @@ Result<std::vector<std::byte>> receive_frame(int socket,
     }
     const auto whole = FrameOpener::whole_length(header);
     if (!whole || *whole != frame.size()) {
-        return Error{Blame::node, "the other node sends something else"};
+        return Error{Blame::node, "the other node sent an unexpected frame"};
     }
     if (Status got = receive_all(socket, MutableBytes{frame}.subspan(kFrameHeader), pace);
         !got) {
@@ -157,11 +158,11 @@ Result<Content> receive_sealed(int socket,
         }
         hasher.add(*block);
         if (!write_fully(file, *block, at)) {
-            return said_errno("writing its copy");
+            return said_errno("writing the copy");
         }
     }
     if (::fdatasync(file) != 0) {
-        return said_errno("writing its copy");
+        return said_errno("writing the copy");
     }
     return hasher.content();
 }

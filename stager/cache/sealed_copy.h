@@ -1,9 +1,9 @@
-// How does an entry of one node's cache get to another's?
+// Transfers a cache entry between two nodes over an encrypted connection.
 //
-// Over a connection that the two daemons have opened, proved and left to these two processes:
-// block after block, each a sealed frame (stager/link/frame_seal.h) under a key made for this
-// one file. Both ends know how long it is. The receiver names what it wrote by its digests, and
-// its daemon compares.
+// The two daemons open and authenticate the connection and leave it to these two processes.
+// Each block is sent as a sealed frame (stager/link/frame_seal.h) under a key made for this one
+// file. Both ends know the length. The receiver reports the digests of what it wrote, and its
+// daemon compares them.
 #pragma once
 
 #include "stager/content/content.h"
@@ -14,22 +14,22 @@
 
 namespace stage {
 
-/// A peer that takes or gives nothing for so long has gone.
+/// A peer that takes or sends nothing for this time is considered gone.
 inline constexpr std::chrono::seconds kSealedSilenceMax{10};
 using SealedClock = std::function<std::chrono::steady_clock::time_point()>;
 
-/// Asked before the bytes up to there are written; no: the cache has no room for them.
+/// Called before bytes up to `end` are written; false: the cache has no room for them.
 using MayWrite = std::function<bool(std::uint64_t end)>;
 
-/// What bounds a receipt.
+/// The limits of receive_sealed().
 struct SealedReceipt {
     SealedClock clock = std::chrono::steady_clock::now;
     MayWrite may_write = [](auto) { return true; };
 };
 
-/// Both block. `file` is read from its beginning, or written and brought to the disk. A peer
-/// with which less is done at any time than copy_max() asks for is given up: else one that
-/// gives a byte now and then would hold its place for as long as a large file may take.
+/// Both functions block. `file` is read from its beginning, or written and synced. A peer whose
+/// throughput falls below what copy_max() requires is given up; otherwise a peer that sends a
+/// byte now and then could occupy its place for as long as a large file may take.
 [[nodiscard]] Status send_sealed(int file,
                                  int socket,
                                  std::uint64_t size,
@@ -40,7 +40,7 @@ struct SealedReceipt {
                                              std::uint64_t size,
                                              const DirectionKey& key,
                                              const SealedReceipt& receipt = {});
-/// What either kind of copy ends with where it may not.
+/// The error of a copy that is refused by `may_write`.
 [[nodiscard]] Error no_room();
 
 }  // namespace stage

@@ -41,7 +41,7 @@ std::string name_of(const CacheKey& key) {
     return key.is_part ? std::string{kPart} + to_hex(key.content.key) : entry_name(key.content);
 }
 
-/// What has that name in this user's directory, if entries have such names.
+/// The key of an entry of that name in this user's directory; nothing for other names.
 std::optional<CacheKey> key_of_name(std::uint32_t uid, std::string_view name) {
     if (const auto content = content_of_name(name)) {
         return CacheKey{.uid = uid, .content = *content};
@@ -55,7 +55,7 @@ bool is_draft(std::string_view name) {
            name.find_first_not_of("0123456789", kDraft.size()) == std::string_view::npos;
 }
 
-/// What a link says that the file it is named after was.
+/// The content that a link records for the file it is named after.
 std::optional<Content> content_behind(int directory, const std::string& link) {
     std::array<char, 256> text{};
     const ssize_t length = ::readlinkat(directory, link.c_str(), text.data(), text.size());
@@ -97,7 +97,7 @@ void take_away(int directory, const std::string& name) {
     static_cast<void>(::unlinkat(directory, name.c_str(), 0));
 }
 
-/// A directory of ours, as user_directory() makes one. (A job's has such a name, too.)
+/// True for a directory that user_directory() made. (A job's directory has such a name, too.)
 bool is_user_directory(int above, const std::string& name) {
     struct stat status {};
     return uid_of(name) && ::fstatat(above, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -123,7 +123,7 @@ std::optional<Content> content_of_name(std::string_view name) {
     return is_one ? std::optional{content} : std::nullopt;
 }
 
-std::optional<std::string> CacheStore::stranger_in(const UniqueFd& directory) {
+std::optional<std::string> CacheStore::foreign_name_in(const UniqueFd& directory) {
     for (const std::string& name : names_in(directory.get())) {
         const bool is_users = is_user_directory(directory.get(), name);
         if (!is_users && !is_draft(name) && name != "lost+found") {
@@ -140,25 +140,25 @@ std::optional<std::string> CacheStore::stranger_in(const UniqueFd& directory) {
     return std::nullopt;
 }
 
-void CacheStore::sweep(CacheIndex& shelf) {
+void CacheStore::sweep(CacheIndex& index) {
     for (const std::string& name : names_in(directory_.get())) {
         const auto uid = uid_of(name);
         if (uid) {
-            sweep_user(*uid, shelf);
+            sweep_user(*uid, index);
         } else if (is_draft(name)) {
             take_away(directory_.get(), name);
         }
     }
 }
 
-void CacheStore::sweep_user(std::uint32_t uid, CacheIndex& shelf) {
+void CacheStore::sweep_user(std::uint32_t uid, CacheIndex& index) {
     const UniqueFd directory{
         ::openat(directory_.get(), std::to_string(uid).c_str(), kDirectory)};
     std::vector<std::string> links;
     for (const std::string& name : names_in(directory.get())) {
         const auto stored = stored_as(directory.get(), uid, name);
         if (stored) {
-            shelf.put(stored->key, stored->size, stored->used_at);
+            index.put(stored->key, stored->size, stored->used_at);
         } else if (stamp_of_name(name)) {
             links.push_back(name);
         } else if (key_of_name(uid, name)) {
@@ -167,11 +167,11 @@ void CacheStore::sweep_user(std::uint32_t uid, CacheIndex& shelf) {
     }
     for (const std::string& name : links) {
         const auto content = content_behind(directory.get(), name);
-        if (!content || !shelf.has({uid, *content})) {
+        if (!content || !index.has({uid, *content})) {
             take_away(directory.get(), name);
             continue;
         }
-        if (const auto old = shelf.learn(uid, *stamp_of_name(name), *content)) {
+        if (const auto old = index.learn(uid, *stamp_of_name(name), *content)) {
             take_away(directory.get(), stamp_name(*old));
         }
     }
@@ -271,7 +271,7 @@ void CacheStore::remember(std::uint32_t uid, const SourceStamp& stamp, const Con
     const UniqueFd directory = user_directory(uid);
     const std::string name = stamp_name(stamp);
     take_away(directory.get(), name);
-    // What can't be remembered is read again.
+    // If the link can't be made, the file is read again next time.
     [[maybe_unused]] const int linked =
         ::symlinkat(entry_name(content).c_str(), directory.get(), name.c_str());
 }

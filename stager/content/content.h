@@ -1,9 +1,8 @@
-// Which bytes is a file made of?
+// Identifies the content of a file by two digests over its blocks of 1 MiB.
 //
-// Two digests over the same blocks of 1 MiB. `key` is a tree of SHA-256: nobody can make
-// another file that has it, so it names what the node cache holds. `sum` is what every staging
-// computes anyway (docs/protocol, 4): XXH3-128 over the blocks' leaves, ten times as fast,
-// which tells whether a copy is still what was put there.
+// `key` is a tree of SHA-256. It is collision-resistant, so it names the entries of the node
+// cache. `sum` is XXH3-128 over the blocks' leaf digests, which every staging computes anyway
+// (docs/protocol, 4). It is ten times as fast, and shows whether a copy is unchanged.
 //
 //     leaf = SHA-256(block)    key = SHA-256("stagecast 1 content" | size u64 | leaves)
 #pragma once
@@ -29,11 +28,11 @@ struct Content {
 };
 inline constexpr std::size_t kContentBytes = 48;  ///< Key, then sum.
 
-/// Takes the blocks of a file in order.
+/// Computes the content of a file whose blocks are added in order.
 class ContentHasher {
   public:
     void add(Bytes block);
-    /// Of all that was added.
+    /// The content of all blocks added so far.
     [[nodiscard]] Content content() const;
 
   private:
@@ -42,11 +41,11 @@ class ContentHasher {
     std::uint64_t size_ = 0;
 };
 
-/// XXH3-128 over leaves, which is a file's `sum`.
+/// XXH3-128 over the leaf digests of a file, which is its `sum`.
 [[nodiscard]] Digest128 sum_of(const std::vector<Digest128>& leaves);
 
 [[nodiscard]] std::vector<std::byte> bytes_of(const Content& content);
-/// Nothing unless there are exactly kContentBytes.
+/// Returns nothing unless there are exactly kContentBytes.
 [[nodiscard]] std::optional<Content> content_of_bytes(Bytes bytes);
 
 }  // namespace stage

@@ -50,7 +50,7 @@ std::optional<std::vector<Digest128>> decode_note(Bytes bytes,
     std::vector<Digest128> leaves(part_block_count(size));
     for (Digest128& leaf : leaves) {
         const Bytes noted = reader.raw(std::min(reader.left(), leaf.size()));
-        if (noted.size() == leaf.size()) {  // A note that ends early says nothing of the rest.
+        if (noted.size() == leaf.size()) {  // A note that ends early lacks the last blocks.
             std::ranges::copy(noted, leaf.begin());
         }
     }

@@ -1,14 +1,15 @@
-// What of a file is here, where not all of it is?
+// Records which blocks of a partial file are present, so that a later stage can resume it.
 //
-// A part holds the file's bytes that came, each in its place, and behind them a note of what
-// they are. Behind, and not in a file of its own, so that the two can't be parted.
+// A partial file holds the received bytes of a file, each at its offset, and behind them a note
+// that describes them. The note is in the same file so that the two cannot be separated.
 //
 //     note:  "stagecast part 1" (16) | stamp 32 | size u64 | leaf 16 of each block (0: not
 //     here)
 //
-// Nothing of it is believed: the stamp must be that of the source's file now, and each block is
-// read and compared with its leaf before it counts as here. So it needs no fsync, a crash may
-// leave anything, and who forges it (its owner only can) fools himself.
+// The note is not trusted: its stamp must match the source's file, and each block is read and
+// compared with its leaf digest before it counts as present. So the note needs no fsync and
+// survives a crash in any state. Only the file's owner can forge it, to that user's own
+// disadvantage.
 #pragma once
 
 #include "stager/content/source_stamp.h"
@@ -19,25 +20,27 @@
 
 namespace stage {
 
-/// Shorter files are sent in a moment: nothing is kept of them.
+/// Shorter files are sent so quickly that they are not worth resuming.
 inline constexpr std::uint64_t kPartOfMin = std::uint64_t{8} << 20U;
-/// Nor of longer ones: who made such a length up would have a note of any length read.
+/// Longer files are not resumed: a forged size would have a note of any length read.
 inline constexpr std::uint64_t kPartOfMax = std::uint64_t{4} << 40U;
 
 [[nodiscard]] std::size_t part_block_count(std::uint64_t size);
-/// What the note of a file of that size takes.
+/// The length of the note of a file of that size.
 [[nodiscard]] std::uint64_t note_bytes(std::uint64_t size);
-/// Where in it the leaf of that block stands.
+/// The offset of that block's leaf digest in the note.
 [[nodiscard]] std::uint64_t note_offset_of(std::size_t block);
 
 [[nodiscard]] std::vector<std::byte> encode_note(const SourceStamp& stamp,
                                                  std::uint64_t size,
                                                  const std::vector<Digest128>& leaves);
-/// The leaves in a note about that file. Nothing if it is none, or about another one.
+/// Returns the leaf digests in a note about that file; nothing if `bytes` are no note, or a
+/// note about another file.
 [[nodiscard]] std::optional<std::vector<Digest128>> decode_note(Bytes bytes,
                                                                 const SourceStamp& stamp,
                                                                 std::uint64_t size);
-/// The same of the note in `file`. Takes as much memory: who was only told `size` bounds it.
+/// Decodes the note in `file`. It takes as much memory as the note, so the caller must limit a
+/// `size` that it received from elsewhere.
 [[nodiscard]] std::optional<std::vector<Digest128>> read_note(int file,
                                                               const SourceStamp& stamp,
                                                               std::uint64_t size);

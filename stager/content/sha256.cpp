@@ -39,7 +39,7 @@ Sha256Digest Sha256::digest() const {
     Sha256Digest digest{};
     invariant(copy && ::EVP_MD_CTX_copy_ex(copy.get(), context_.get()) == 1 &&
                   ::EVP_DigestFinal_ex(copy.get(), raw(digest), nullptr) == 1,
-              "a digest can be told");
+              "OpenSSL returns a digest");
     return digest;
 }
 

@@ -1,4 +1,4 @@
-// What is the SHA-256 of these bytes?
+// Computes SHA-256 digests with OpenSSL.
 #pragma once
 
 #include "transport/base/units.h"
@@ -16,12 +16,12 @@ using Sha256Digest = std::array<std::byte, 32>;
 
 [[nodiscard]] Sha256Digest sha256(Bytes bytes);
 
-/// The same of what comes piece by piece.
+/// Computes the digest of bytes that arrive in pieces.
 class Sha256 {
   public:
     Sha256();
     void add(Bytes bytes);
-    /// Of all that was added; more may follow.
+    /// The digest of all bytes added so far; more may follow.
     [[nodiscard]] Sha256Digest digest() const;
 
   private:

@@ -47,8 +47,8 @@ std::optional<SourceStamp> stamp_of(const std::string& path,
 
 void TreeStamper::add(const struct stat& status) {
     device_ = device_.value_or(status.st_dev);
-    is_told_ = is_told_ && status.st_dev == *device_ && !is_young(status, begun_);
-    if (is_told_) {
+    has_stamp_ = has_stamp_ && status.st_dev == *device_ && !is_young(status, begun_);
+    if (has_stamp_) {
         ByteWriter writer;
         writer.u64(status.st_ino);
         put_time(writer, status.st_mtim);
@@ -60,7 +60,7 @@ void TreeStamper::add(const struct stat& status) {
 std::optional<SourceStamp> TreeStamper::stamp(const std::string& path,
                                               Bytes index,
                                               const std::string& ground) const {
-    if (!is_told_ || !device_) {
+    if (!has_stamp_ || !device_) {
         return std::nullopt;
     }
     ByteWriter writer;
@@ -70,7 +70,7 @@ std::optional<SourceStamp> TreeStamper::stamp(const std::string& path,
 }
 
 bool tells_changes(std::uint64_t type) {
-    // linux/magic.h has not all of them.
+    // linux/magic.h lacks some of them.
     constexpr std::array<std::uint64_t, 11> kSilent{
         0x73717368,  // squashfs
         0xe0f5e1e2,  // EROFS

@@ -1,9 +1,9 @@
-// Is this the file that was read before?
+// Recognises a source file that was read before, by a digest of its metadata.
 //
-// Its path, inode, size, mtime and ctime, as one digest: the same on every node that sees the
-// same file system (a device number is not: each node draws its own). Writing to a file changes
-// its ctime, which nobody but the kernel sets. A file that was touched a moment ago has no
-// stamp: its next change might leave the times as they are.
+// The stamp covers path, inode, size, mtime and ctime. It is the same on every node that mounts
+// the same file system; the device number is left out because each node assigns its own.
+// Writing to a file changes its ctime, which only the kernel can set. A file that changed a
+// moment ago has no stamp, because its next change might leave the times as they are.
 #pragma once
 
 #include "stager/content/sha256.h"
@@ -19,34 +19,34 @@ namespace stage {
 
 using SourceStamp = Sha256Digest;
 
-/// Younger changes may share their time with the next one.
+/// A younger change may share its timestamps with the next one.
 inline constexpr std::chrono::seconds kStampAgeMin{2};
 
-/// Does a file system of this type (statfs(2), f_type) tell when a file was changed? An image's
-/// ctime is its mtime, or a constant: two versions of it may agree in all that a stamp has. So
-/// may what a user's own file system (FUSE) says.
+/// True if a file system of this type (statfs(2), f_type) records changes reliably. In a file
+/// system image the ctime is the mtime or a constant, so two versions of the image may agree in
+/// all that a stamp covers. A user's own file system (FUSE) may report anything.
 [[nodiscard]] bool tells_changes(std::uint64_t type);
-/// What a stamp of an open file says of its file system: nothing, or of an overlay, below which
-/// may be an image that is another when the node starts anew, which start this is. None: the
-/// file system doesn't tell changes.
+/// Returns what a stamp of an open file includes about its file system. For an overlay that is
+/// the node's boot, since the image below it may be another one after a reboot; for other file
+/// systems it is empty. Returns nothing if the file system does not record changes.
 [[nodiscard]] std::optional<std::string> stamp_ground(int fd);
 
-/// `status`: of the open file. `now`: the time of day, as the file's times.
+/// `status` is that of the open file, `now` the time of day on the clock of the file's times.
 [[nodiscard]] std::optional<SourceStamp> stamp_of(const std::string& path,
                                                   const struct stat& status,
                                                   std::chrono::nanoseconds now,
                                                   const std::string& ground = "");
 
-/// The same of a directory tree: of all its members, as a walk finds them, and of what is sent
-/// of them. One member that changed a moment ago leaves it without a stamp, and so does one of
-/// another file system than the first one's.
+/// Computes the stamp of a directory tree from all its members, in the order of a walk, and
+/// from the index of the tree. The tree has no stamp if one member changed a moment ago or is
+/// on another file system than the first member.
 class TreeStamper {
   public:
-    /// `begun`: when the walk began.
+    /// `begun`: the time at which the walk began.
     explicit TreeStamper(std::chrono::nanoseconds begun) : begun_{begun} {}
 
     void add(const struct stat& status);
-    /// `index`: what the tree says of its members; with their data it is all that is sent.
+    /// `index` describes the tree's members; with their data it is all that is sent.
     [[nodiscard]] std::optional<SourceStamp> stamp(const std::string& path,
                                                    Bytes index,
                                                    const std::string& ground = "") const;
@@ -54,8 +54,8 @@ class TreeStamper {
   private:
     std::chrono::nanoseconds begun_;
     std::optional<dev_t> device_;
-    bool is_told_ = true;
-    Sha256 members_;  ///< Inode and times of each.
+    bool has_stamp_ = true;
+    Sha256 members_;  ///< Covers inode and times of each member.
 };
 
 }  // namespace stage

@@ -24,7 +24,7 @@ constexpr std::array kSourceRemedies{
     Remedy{EACCES, Blame::user, "give yourself read permission on it and its directories"},
     Remedy{EPERM, Blame::user, "give yourself read permission on it and its directories"},
     Remedy{ENOTDIR, Blame::user, "check the path"},
-    Remedy{ELOOP, Blame::user, "its symbolic links lead in a circle"},
+    Remedy{ELOOP, Blame::user, "its symbolic links form a loop"},
     Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
     Remedy{EIO, Blame::node, "the file system it is on is failing, tell the administrator"},
     Remedy{ESTALE, Blame::node, "it was replaced on the file server, submit the job again"},
@@ -38,12 +38,13 @@ constexpr std::array kTargetRemedies{
     Remedy{EACCES, Blame::user, "choose a destination that you may write"},
     Remedy{EPERM, Blame::user, "choose a destination that you may write"},
     Remedy{ENOENT, Blame::user, "make its directory first, or choose another destination"},
-    Remedy{ENOTDIR, Blame::user, "a part of the path is a file, choose another destination"},
-    Remedy{ELOOP, Blame::user, "a part of the path is a symbolic link, name the real one"},
-    Remedy{EXDEV, Blame::user, "a part of the path leads elsewhere, name the real one"},
+    Remedy{
+        ENOTDIR, Blame::user, "a component of the path is a file, choose another destination"},
+    Remedy{ELOOP, Blame::user, "a component of the path is a symbolic link, use the real path"},
+    Remedy{EXDEV, Blame::user, "a component of the path leads elsewhere, use the real path"},
     Remedy{ENAMETOOLONG, Blame::user, "choose a shorter name"},
     Remedy{EFBIG, Blame::user, "the file system or your limits (ulimit -f) allow less"},
-    Remedy{EISDIR, Blame::user, "write a slash behind it to put the file into it"},
+    Remedy{EISDIR, Blame::user, "append a slash to put the file into it"},
     Remedy{EMLINK,
            Blame::user,
            "the file system takes no more hard links to one file, choose another destination, "
@@ -54,7 +55,8 @@ constexpr std::array kTargetRemedies{
     Remedy{EIO, Blame::node, "the disk is failing, tell the administrator"},
 };
 
-/// Whether this node's user database has who we are. Without that only one group is ours.
+/// True if this node's user database has our uid. Without an entry only one of our groups
+/// counts.
 bool knows_us() {
     constexpr std::size_t kEntryMax = 65'536;
     std::vector<char> buffer(kEntryMax);
@@ -64,10 +66,10 @@ bool knows_us() {
            found != nullptr;
 }
 
-std::string advice_of_stranger() {
-    return "this node knows no user of uid " + std::to_string(::geteuid()) +
-           ", so that of your groups only " + std::to_string(::getegid()) +
-           " counts: tell the administrator, or give that group permission";
+std::string unknown_user_advice() {
+    return "this node has no user with uid " + std::to_string(::geteuid()) +
+           ", so only your group " + std::to_string(::getegid()) +
+           " is used: tell the administrator, or give that group permission";
 }
 
 template <std::size_t Count>
@@ -78,7 +80,7 @@ Error with_remedy(const std::array<Remedy, Count>& remedies,
         if (remedy.cause == cause) {
             const bool is_stranger = cause == EACCES && !knows_us();
             return Error::from_errno(remedy.blame, path, cause)
-                .remedy(is_stranger ? advice_of_stranger() : std::string{remedy.advice});
+                .remedy(is_stranger ? unknown_user_advice() : std::string{remedy.advice});
         }
     }
     return Error::from_errno(Blame::node, path, cause);

@@ -1,8 +1,8 @@
-// What does a disk's errno mean to the person who reads the job's output?
+// Turns the errno of a file operation into an error message for the user.
 //
 // "/shared/input.dat: No space left on device; free some space below /tmp, or choose another
-// destination": the file, the cause, the remedy. The blame follows: what a user can mend is the
-// user's, a broken disk is the node's.
+// destination" names the file, the cause and the remedy. The blame is the user's for what a
+// user can remedy, and the node's for a broken disk.
 #pragma once
 
 #include "transport/base/result.h"
@@ -12,16 +12,17 @@
 
 namespace stage {
 
-/// Reading or opening the source `path` failed.
+/// The error for a source `path` that could not be opened or read.
 [[nodiscard]] Error source_error(const std::string& path, int cause);
 
-/// Making, writing or renaming the destination `path` failed.
+/// The error for a destination `path` that could not be made, written or renamed.
 [[nodiscard]] Error target_error(const std::string& path, int cause);
 
-/// What was found at its destination, and was to stay, is there no more.
+/// The error for a file that a stage found at its destination and kept, and that was removed or
+/// replaced since.
 [[nodiscard]] Error was_taken_away(const std::string& path);
 
-/// More than MaxBytes of this node's stagecast.conf.
+/// The error for a stage of more bytes than MaxBytes in this node's stagecast.conf allows.
 [[nodiscard]] Error too_many_bytes(std::uint64_t bytes, std::uint64_t bytes_max);
 
 }  // namespace stage

@@ -41,7 +41,7 @@ bool write_fully(int fd, Bytes bytes, std::uint64_t offset) {
         if (count < 0) {
             return false;
         }
-        if (count == 0) {  // POSIX allows it; going on could be for ever.
+        if (count == 0) {  // POSIX allows it, and repeating the call might never end.
             errno = EIO;
             return false;
         }

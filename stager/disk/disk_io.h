@@ -1,6 +1,6 @@
-// How do whole spans get to a descriptor and back?
+// Reads and writes whole ranges of a file, however many system calls that takes.
 //
-// pread and pwrite again and again until all is done: interrupted and short ones are no news.
+// pread(2) and pwrite(2) are repeated after an interruption or a short transfer.
 #pragma once
 
 #include "transport/base/units.h"
@@ -9,18 +9,20 @@
 
 namespace stage {
 
-/// Reads until `room` is full or the file ends. Gives the bytes read, or -1 and errno.
+/// Reads until `room` is full or the file ends. Returns the bytes read, or -1 with errno.
 [[nodiscard]] std::int64_t read_fully(int fd, MutableBytes room, std::uint64_t offset);
 
-/// Writes all of it. False and errno otherwise.
+/// Writes all of `bytes`. Returns false, with errno, if that fails.
 [[nodiscard]] bool write_fully(int fd, Bytes bytes, std::uint64_t offset);
 
-/// True if the two agree from the beginning to `size`. False and errno 0 where they don't.
+/// Returns true if the two files have equal bytes up to `size`. Where the bytes differ, errno
+/// is 0; otherwise errno says why a file could not be read.
 [[nodiscard]] bool has_same_bytes(int one, int other, std::uint64_t size);
 
-/// Makes the empty file as long as it will be. All its room is taken before the first byte, but
-/// in memory: there that takes 0.3 s a GB, during which the blocks that come find their disk
-/// thread busy, and places nothing better. The errno, or 0.
+/// Sets the length of the empty file and allocates its space, so that a full disk is noticed
+/// before the first byte arrives. On a file system in memory nothing is allocated: that would
+/// keep the disk thread busy for 0.3 s per GB while blocks arrive, and would not place them any
+/// better. Returns 0, or the errno.
 [[nodiscard]] int take_room(int fd, std::uint64_t bytes);
 
 }  // namespace stage

@@ -8,11 +8,11 @@
 namespace stage {
 namespace {
 
-/// The kernel keeps a file in pieces of up to 2 MB, and lets go only those that lie within what
-/// it is told, so some of what came before is told again.
+/// The kernel keeps a file in folios of up to 2 MB and drops only those that lie completely
+/// within the range, so the end of the previous range is given again.
 constexpr std::uint64_t kAgainBytes = 4U << 20U;
 
-/// What a disk says of bytes that it did not take; anything else is about the advice.
+/// True for an errno that means lost bytes; any other one is about the advice itself.
 bool is_loss(int cause) {
     return cause == EIO || cause == ENOSPC || cause == EDQUOT;
 }
@@ -25,7 +25,7 @@ int DropBehind::sync(int fd, std::uint64_t at, std::uint64_t bytes, unsigned how
     return is_done ? 0 : errno;
 }
 
-/// Advice: what a file system does not take changes nothing.
+/// The calls are advice: an error of the file system has no effect.
 void DropBehind::ask(int fd, const Span& span, unsigned how) {
     const int cause = sync_(fd, span.offset, span.bytes, how);
     if (cause_ == 0 && is_loss(cause)) {
@@ -61,7 +61,7 @@ void DropBehind::end(int fd) {
     }
 }
 
-/// The oldest. Only pages that are clean can go, so the disk is waited for.
+/// Drops the oldest window. Only clean pages can be dropped, so this waits for the disk.
 void DropBehind::let_go(int fd) {
     const Span span = behind_.front();
     behind_.pop_front();

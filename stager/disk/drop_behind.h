@@ -1,11 +1,11 @@
-// What becomes of a long file's pages once they were written or read?
+// Keeps a long file from filling the page cache with pages that push out others.
 //
-// As many of its first bytes as fit stay in memory. What comes behind them would only push out
-// everybody else's pages, and in the end its own first ones: it is written to the disk as it
-// comes, and its pages are let go a window later. So dirty pages never pile up until the kernel
-// holds the writer, and a file larger than memory costs its reader only what it must.
+// As many of the file's first bytes as fit stay in memory. The rest is written to the disk as
+// it arrives, and its pages are dropped one window later. So dirty pages never accumulate until
+// the kernel throttles the writer, and pages of other processes stay in memory.
 //
-// Who waits for the disk is told what it refused, and whoever syncs the file later is not.
+// A write error of the disk is reported to the process that waits for the write-back here; a
+// later fsync(2) of the file would not report it again.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,30 @@
 
 namespace stage {
 
-/// One open file's. On a file system in memory all of this changes nothing.
+/// Drops the pages of one open file. On a file system in memory it does nothing.
 class DropBehind {
   public:
-    /// What is on its way to the disk at a time, bytes.
+    /// The bytes whose write-back is in progress at one time.
     static constexpr std::uint64_t kWindowBytes = 32U << 20U;
 
-    /// As sync_file_range(2): 0, or the errno.
+    /// As sync_file_range(2); returns 0, or the errno.
     using Sync =
         std::function<int(int fd, std::uint64_t at, std::uint64_t bytes, unsigned how)>;
     [[nodiscard]] static int sync(int fd, std::uint64_t at, std::uint64_t bytes, unsigned how);
 
-    /// `room`: how many of the file's first bytes may stay.
+    /// `room`: how many of the file's first bytes may stay in memory.
     explicit DropBehind(std::uint64_t room, Sync sync = &DropBehind::sync)
         : room_{room}, sync_{std::move(sync)} {}
 
-    /// The file's bytes from `offset` on were just written.
+    /// The bytes from `offset` on have just been written.
     void wrote(int fd, std::uint64_t offset, std::uint64_t bytes);
-    /// Or read.
+    /// The bytes from `offset` on have just been read.
     void was_read(int fd, std::uint64_t offset, std::uint64_t bytes);
-    /// Nothing more will come by this descriptor: what waits is let go now.
+    /// No more bytes will be written or read through `fd`: drops the pages that are still
+    /// waiting.
     void end(int fd);
-    /// Why bytes that were written did not come to the disk, the errno; 0: no such thing is
-    /// known. They are lost, though a sync of the file may well succeed.
+    /// The errno with which written bytes failed to reach the disk, or 0 if no write-back has
+    /// failed. Those bytes are lost although a later sync of the file may succeed.
     [[nodiscard]] int cause() const { return cause_; }
 
   private:
@@ -52,7 +53,7 @@ class DropBehind {
 
     std::uint64_t room_;
     Sync sync_;
-    std::deque<Span> behind_;  ///< In the order in which they came.
+    std::deque<Span> behind_;  ///< In the order of arrival.
     std::uint64_t bytes_behind_ = 0;
     int cause_ = 0;
 };

@@ -25,7 +25,7 @@ std::string hidden_name(const std::string& name, std::string_view tail) {
     if (name.size() <= room) {
         return '.' + name + std::string{tail};
     }
-    // Long names may differ in their ends alone.
+    // Long names may differ only at their ends.
     const Digest128 digest = xxh3_128(as_bytes(name));
     const std::string mark = '~' + to_hex(Bytes{digest}.first(8));
     return '.' + name.substr(0, room - mark.size()) + mark + std::string{tail};

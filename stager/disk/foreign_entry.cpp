@@ -16,7 +16,7 @@ bool is_open_to_all(const struct stat& directory) {
     return (directory.st_mode & S_IWOTH) != 0;
 }
 
-/// A sticky directory is where users keep each other's files apart.
+/// In a sticky directory users are protected from each other's files.
 bool is_open(const struct stat& directory) {
     constexpr mode_t kStickyOfGroup = S_ISVTX | S_IWGRP;
     return is_open_to_all(directory) || (directory.st_mode & kStickyOfGroup) == kStickyOfGroup;
@@ -53,22 +53,21 @@ Status refuse_foreign_entry(int directory,
     if (::fstat(directory, &above) != 0) {
         return target_error(path, errno);
     }
-    const std::string where = is_open_to_all(above)
-                                  ? ", in a directory that everybody may write"
-                                  : ", in a sticky directory that its group may write";
+    const std::string where = is_open_to_all(above) ? ", in a world-writable directory"
+                                                    : ", in a group-writable sticky directory";
     switch (foreign_entry_in(above, there, tolerance.own)) {
         case ForeignEntry::by_another:
             return belongs_to(path, there.st_uid, where);
         case ForeignEntry::is_writable:
             if (!tolerance.is_writable) {
-                return Error{Blame::user, path + ": everybody may write it" + where}.remedy(
+                return Error{Blame::user, path + ": is world-writable" + where}.remedy(
                     kRemoveOrElsewhere);
             }
             break;
         case ForeignEntry::has_names:
             if (!tolerance.has_names) {
-                return Error{Blame::user, path + ": has several names (hard links)" + where}
-                    .remedy(kRemoveOrElsewhere);
+                return Error{Blame::user, path + ": has several hard links" + where}.remedy(
+                    kRemoveOrElsewhere);
             }
             break;
         case ForeignEntry::no:
@@ -88,7 +87,7 @@ Status check_own_directory(int directory, const std::string& path) {
     }
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return Error{Blame::user,
-                     path + ": others may write it, and libraries in it would be loaded"}
+                     path + ": is writable by others, and libraries in it would be loaded"}
             .remedy(kRemoveOrElsewhere);
     }
     for (const std::string& name : names_in(directory)) {

@@ -20,7 +20,7 @@ std::string first_bytes(const std::string& path) {
     return {text.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
 }
 
-/// The number that `text` begins with; kAllPages for "max" and for nothing.
+/// The number at the beginning of `text`; kAllPages for "max" and for an empty text.
 std::uint64_t number_of(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
     std::uint64_t number = 0;
@@ -39,7 +39,7 @@ std::uint64_t available(const std::string& root) {
     return kilobytes < kAllPages / kUnitBytes ? kilobytes * kUnitBytes : kAllPages;
 }
 
-/// The least that `file` says in a control group and in those around it.
+/// The smallest value of `file` in a control group and its ancestors.
 std::uint64_t least(const std::string& mount, std::string group, const std::string& file) {
     std::uint64_t bytes = kAllPages;
     while (!group.empty()) {
@@ -49,7 +49,7 @@ std::uint64_t least(const std::string& mount, std::string group, const std::stri
     return bytes;
 }
 
-/// Lines of "7:cpu,memory:/path", and "0::/path" for version 2.
+/// Reads lines such as "7:cpu,memory:/path", and "0::/path" for version 2.
 std::uint64_t group_limit(const std::string& root) {
     const std::string mount = root + "/sys/fs/cgroup";
     const std::string text = first_bytes(root + "/proc/self/cgroup");
@@ -62,7 +62,7 @@ std::uint64_t group_limit(const std::string& root) {
         if (first == std::string_view::npos || second == std::string_view::npos) {
             continue;
         }
-        // Closed by a slash, as every name on the way up is cut at one.
+        // Ends in a slash, because each ancestor's name is cut off at one.
         std::string group{line.substr(second + 1)};
         group += group.ends_with('/') ? "" : "/";
         const std::string controllers =

@@ -1,9 +1,8 @@
-// How many bytes of staged files may this node's memory keep?
+// Computes how many bytes of staged files may stay in this node's page cache.
 //
-// What was staged is about to be read, so its pages are worth their memory, up to half of what
-// is free: of the node, and of the control groups (v1 or v2) that this process is in, whose
-// limits count pages, too. What goes beyond that is let go once it is on the disk
-// (drop_behind.h).
+// Staged files are about to be read, so their pages are worth up to half of the free memory:
+// that of the node, and that of the control groups (v1 or v2) of this process, whose limits
+// include pages. Pages beyond that are dropped once they are on the disk (drop_behind.h).
 #pragma once
 
 #include <algorithm>
@@ -13,18 +12,19 @@
 
 namespace stage {
 
-/// As many as may be.
+/// There is no limit.
 inline constexpr std::uint64_t kAllPages = std::numeric_limits<std::uint64_t>::max();
 
-/// Bytes, now. `root`: where /proc and /sys are; kAllPages where they tell nothing.
+/// The bytes that may stay now. `root` is the directory that contains /proc and /sys. Returns
+/// kAllPages if they give no information.
 [[nodiscard]] std::uint64_t page_room(const std::string& root = "");
 
-/// One room for several files: who comes first takes first, and the next has what is left.
+/// Divides the bytes that may stay in memory among several files, in the order of the calls.
 class PageShares {
   public:
     explicit PageShares(std::uint64_t room) : left_{room} {}
 
-    /// How many of its first bytes a file of so many may keep.
+    /// Returns how many of its first bytes a file of `bytes` bytes may keep.
     [[nodiscard]] std::uint64_t take(std::uint64_t bytes) {
         const std::uint64_t share = left_;
         left_ -= left_ == kAllPages ? 0 : std::min(left_, bytes);

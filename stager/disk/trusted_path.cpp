@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kPlace = O_PATH | O_CLOEXEC;
 
-/// Only root could have made or replaced what is in it under root's name.
+/// True if only root could have made or replaced the entry that belongs to root.
 bool is_roots(int directory, const struct stat& link) {
     struct stat status {};
     if (link.st_uid != 0 || ::fstat(directory, &status) != 0 || status.st_uid != 0) {

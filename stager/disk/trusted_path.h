@@ -1,8 +1,8 @@
-// How does one come back to a directory that was written to a while ago, past links that
-// somebody has planted on the way since?
+// Re-opens a directory safely although another user may have replaced components of its path.
 //
-// Component by component. A symbolic link is followed only if it is root's in a directory where
-// nobody else could have put it (a site's /scratch -> /local/scratch); any other is the end.
+// The path is opened component by component. A symbolic link is followed only if it belongs to
+// root and lies in a directory where no other user could have made it (a site's /scratch ->
+// /local/scratch); at any other link the function fails.
 #pragma once
 
 #include "transport/os/unique_fd.h"
@@ -11,11 +11,11 @@
 
 namespace stage {
 
-/// The directory at `path`, absolute, as a place (O_PATH). Nothing, with errno, if it can't be
-/// reached so.
+/// Opens the directory at the absolute `path` with O_PATH. Returns an empty descriptor, with
+/// errno, if a component is missing or not trusted.
 [[nodiscard]] UniqueFd open_trusted_path(const std::string& path);
 
-/// Removes the directory at `path`, absolute, if it is empty.
+/// Removes the directory at the absolute `path` if it is empty.
 void remove_if_empty(const std::string& path);
 
 }  // namespace stage

@@ -39,7 +39,7 @@ std::string file_identity(int at, const std::string& name) {
     if (::statx(at, name.c_str(), flags, kWanted, &facts) != 0) {
         return {};
     }
-    // Inode numbers are used again: where the birth is known, it tells two files apart.
+    // Inode numbers are reused: the time of birth, where known, tells two files apart.
     const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
     return std::to_string(facts.stx_ino) + '.' +
            (has_birth ? std::to_string(facts.stx_btime.tv_sec) + '.' +
@@ -49,8 +49,8 @@ std::string file_identity(int at, const std::string& name) {
 
 CleanupEntry parse_cleanup_entry(const std::string& text) {
     CleanupEntry entry;
-    if (text == kAllUsesTold) {
-        entry.kind = CleanupEntry::Kind::all_told;
+    if (text == kAllUsesListed) {
+        entry.kind = CleanupEntry::Kind::all_listed;
         return entry;
     }
     std::string rest = text;

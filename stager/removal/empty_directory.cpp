@@ -17,21 +17,21 @@
 namespace stage {
 namespace {
 
-/// Subdirectories of one directory that are remembered at once: a bound on memory, not on size.
+/// The subdirectories of one directory that are remembered at once. It limits memory, not size.
 constexpr std::size_t kBatch = 4096;
-/// How often a walk begins again because somebody moved directories meanwhile.
+/// How often a walk begins again because another process moved directories.
 constexpr int kAttempts = 3;
 
 struct DirClose {
     void operator()(DIR* dir) const { static_cast<void>(::closedir(dir)); }
 };
 
-/// One walk. Holds one descriptor at a time, however deep the tree is.
+/// One walk. It holds one descriptor at a time, whatever the depth of the tree.
 class Walk {
   public:
     Walk(int top, std::optional<uid_t> only_of) : top_{top}, only_of_{only_of} {}
 
-    /// False if the tree changed under it in a way that asks for another attempt.
+    /// Returns false if the tree changed during the walk so that another attempt is needed.
     bool run() {
         const auto place = place_of(top_);
         if (!place) {
@@ -58,14 +58,14 @@ class Walk {
   private:
     struct Level {
         DirectoryPlace place;
-        std::string name;               ///< In the level above; empty at the top.
+        std::string name;               ///< In the level above; empty for the top.
         std::vector<std::string> todo;  ///< Subdirectories still to be emptied.
         bool was_read = false;
-        bool read_all = false;  ///< No more than what is in `todo`.
-        std::size_t gone = 0;   ///< Removed since it was last read.
+        bool read_all = false;  ///< All subdirectories that remain are in `todo`.
+        std::size_t gone = 0;   ///< Entries removed since the directory was last read.
     };
 
-    /// Reads the directory, or descends, or goes up.
+    /// Reads the directory, or descends, or ascends.
     bool step() {
         Level& level = levels_.back();
         if (!level.todo.empty()) {
@@ -74,7 +74,7 @@ class Walk {
             descend(name);
             return true;
         }
-        // What was left out of a batch is read again, as long as that leads on.
+        // Entries beyond a batch are read again, as long as some entries were removed.
         if (!level.read_all && (!level.was_read || level.gone > 0)) {
             read(level);
             return true;
@@ -111,7 +111,7 @@ class Walk {
             ++level.gone;
             return;
         }
-        // Of a file the second call says ENOTDIR, and the first why it stays.
+        // For a file the second call fails with ENOTDIR, and the first says why it stays.
         if (errno == ENOTEMPTY || errno == EEXIST) {
             level.todo.push_back(name);
         } else if (errno != ENOENT) {
@@ -149,7 +149,7 @@ class Walk {
         open_up(*place);
     }
 
-    /// Leaves an emptied directory and removes it.
+    /// Leaves an empty directory and removes it.
     bool go_up() {
         const std::string name = levels_.back().name;
         if (levels_.size() == 1) {
@@ -226,7 +226,7 @@ std::optional<DirectoryPlace> place_of(int fd) {
     if (::statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &status) != 0) {
         return std::nullopt;
     }
-    // Before Linux 5.8 there is no mount id: a bind mount of the same device goes unnoticed.
+    // Before Linux 5.8 there is no mount id: a bind mount of the same device is not noticed.
     const bool known = (status.stx_mask & STATX_MNT_ID) != 0;
     return DirectoryPlace{
         .device = (std::uint64_t{status.stx_dev_major} << 32U) | status.stx_dev_minor,
@@ -242,8 +242,8 @@ UniqueFd open_to_empty(int parent, const char* name) {
     if (fd || errno != EACCES) {
         return fd;
     }
-    // Perhaps it is ours and says 000. O_PATH asks for nothing, and /proc leads from the
-    // descriptor to just this directory, whatever stands at the name by now.
+    // It may be our own directory with mode 000. O_PATH needs no permission, and /proc leads
+    // from the descriptor to this very directory, whatever has its name by now.
     const UniqueFd path = open_unmounted(parent, name, O_PATH | O_DIRECTORY);
     const std::string link = "/proc/self/fd/" + std::to_string(path.get());
     if (!path || ::chmod(link.c_str(), 0700) != 0) {
@@ -260,7 +260,7 @@ Status empty_directory(int top, std::optional<uid_t> only_of) {
             return walk.error() ? Status{*walk.error()} : Status{};
         }
     }
-    return Error{Blame::user, "directories are moved about in it"};
+    return Error{Blame::user, "another process is moving directories in it"};
 }
 
 Status remove_entry(int directory, const std::string& name) {

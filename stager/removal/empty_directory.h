@@ -1,9 +1,9 @@
-// Empties a directory whose owner may have filled it with traps.
+// Empties a directory whose owner may have prepared it as a trap for root.
 //
-// By descriptors: a name is looked up only in an open directory, links are unlinked and never
-// followed, a mount is never entered, and the way back up is taken only if it leads to the very
-// directory that one came from. Root enters only directories of the user for whom it acts: a
-// directory of another user may have been moved here by someone who could not have emptied it.
+// All steps use descriptors. A name is looked up only in an open directory, links are unlinked
+// and never followed, mounts are never entered, and the way back up is taken only if it leads
+// to the directory that was left. Root enters only directories of the user for whom it acts: a
+// directory of another user may have been moved here by a user who could not have emptied it.
 #pragma once
 
 #include "transport/base/result.h"
@@ -17,7 +17,7 @@
 
 namespace stage {
 
-/// Which directory an open one is, and on which mount.
+/// Identifies an open directory and the mount that it is on.
 struct DirectoryPlace {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -35,17 +35,18 @@ struct DirectoryPlace {
 
 [[nodiscard]] std::optional<DirectoryPlace> place_of(int fd);
 
-/// For reading, no link; one of our own that forbids it is opened up by chmod.
+/// Opens a directory for reading, and no link. A directory of our own that forbids reading is
+/// made readable by chmod.
 [[nodiscard]] UniqueFd open_to_empty(int parent, const char* name);
 
-/// Removes all that is in the open directory `top`, as whoever we are; directories of our own
-/// that forbid it are opened up by chmod. Goes on after a failure; the first one is the error.
-/// `only_of`: no directory of another user is entered, `top` included; the error's cause() is
-/// EPERM then.
+/// Removes everything in the open directory `top`, with the rights of this process; directories
+/// of our own that forbid it are made writable by chmod. Continues after a failure and returns
+/// the first error. With `only_of`, no directory of another user is entered, `top` included;
+/// the error's cause() is then EPERM.
 Status empty_directory(int top, std::optional<uid_t> only_of = std::nullopt);
 
-/// Removes `name` in the open directory, whatever it is, with all that is in it. What is not
-/// there is fine.
+/// Removes `name` in the open directory, whatever it is, with everything in it. Succeeds if
+/// there is no such entry.
 Status remove_entry(int directory, const std::string& name);
 
 }  // namespace stage

@@ -14,7 +14,7 @@ Status MadeDirectories::make(int parent, const std::string& name, const std::str
     if (Status told = tell_ ? tell_({parent_entry(path)}) : Status{}; !told) {
         return told;
     }
-    constexpr mode_t kAll = 0777;  // As the umask leaves it.
+    constexpr mode_t kAll = 0777;  // The umask applies.
     if (::mkdirat(parent, name.c_str(), kAll) != 0) {
         const int cause = errno;
         return cause == EEXIST ? Status{} : Status{Error::from_errno(Blame::user, path, cause)};

@@ -22,7 +22,7 @@
 namespace stage {
 namespace {
 
-/// What the lists of one user may amount to at most, each (spawn/cleanup_lists.h), bytes.
+/// The limit of each list of a user (spawn/cleanup_lists.h), bytes.
 constexpr std::int64_t kListBytesMax = 64LL << 20U;
 
 std::string read_list(int list) {
@@ -38,14 +38,14 @@ std::string read_list(int list) {
     return text;
 }
 
-/// Which list has which path.
+/// Maps each path in use to the list that contains it.
 class Uses {
   public:
     void add_list(int list) {
         bool uses_any = false;
         for (const std::string& text : split_cleanup_list(read_list(list))) {
             const CleanupEntry entry = parse_cleanup_entry(text);
-            if (entry.kind == CleanupEntry::Kind::all_told) {
+            if (entry.kind == CleanupEntry::Kind::all_listed) {
                 uses_any = false;
             } else if (entry.kind == CleanupEntry::Kind::use && entry.path == "/") {
                 uses_any = true;
@@ -58,7 +58,7 @@ class Uses {
         }
     }
 
-    /// The list that has `path`, something below it, or what it lies in.
+    /// The list that has `path`, a path below it, or a directory above it.
     [[nodiscard]] std::optional<int> list_with(const std::string& path) const {
         const std::string below = path + '/';
         const auto next = paths_.lower_bound(below);
@@ -76,10 +76,10 @@ class Uses {
     }
 
   private:
-    std::map<std::string, int> paths_;  ///< Each with a slash at its end.
+    std::map<std::string, int> paths_;  ///< Each key ends in a slash.
 };
 
-/// Appends an entry to the list of another stage, whole or not at all; errno says why not.
+/// Appends an entry to the list of another stage, completely or not at all; sets errno.
 bool pass_on(int list, const std::string& entry) {
     const std::string text = entry + '\0';
     struct stat before {};
@@ -98,15 +98,15 @@ bool pass_on(int list, const std::string& entry) {
     return false;
 }
 
-/// Removes the directory of a program's libraries unless something else is in it.
+/// Removes the directory of a program's libraries if it is empty.
 void remove_libraries(const std::string& directory) {
     if (directory.ends_with(kLibrariesSuffix)) {
         remove_if_empty(directory);
     }
 }
 
-/// A directory loses its name before it is emptied, so that nobody finds half of it. Gives the
-/// name that it has then; empty: it is not here.
+/// Renames a directory before it is emptied, so that no process finds half of it. Returns the
+/// name that it has then; empty: it does not exist.
 std::string take_name(int parent, const CleanupEntry& entry, const std::string& name) {
     if (entry.identity.empty()) {  // A temporary name already.
         return name;
@@ -120,7 +120,7 @@ std::string take_name(int parent, const CleanupEntry& entry, const std::string& 
     return file_identity(parent, going) == entry.identity ? going : "";
 }
 
-/// What the lists name: first all names go, then the content of directories.
+/// Removes what the lists name: first all names, then the content of directories.
 class Remover {
   public:
     explicit Remover(const Uses& uses) : uses_{uses} {}
@@ -139,7 +139,7 @@ class Remover {
         const std::string name = entry.path.substr(slash + 1);
         UniqueFd parent = open_trusted_path(entry.path.substr(0, slash + 1));
         if (!parent && errno != ENOTDIR && errno != ELOOP) {
-            note(entry.path, errno);  // Not what is gone already.
+            note(entry.path, errno);  // A missing file is no failure.
         }
         const std::string there = parent ? file_identity(parent.get(), name) : "";
         const bool is_it =
@@ -161,10 +161,10 @@ class Remover {
             note(entry.path, errno);
         }
         if (entry.is_library) {
-            remove_libraries(entry.path.substr(0, slash));  // (Perhaps it never came.)
+            remove_libraries(entry.path.substr(0, slash));  // (It may never have been made.)
         }
     }
-    /// What is empty by then goes, what lies in another after that.
+    /// Removes the empty directories, the inner ones first.
     Removed finish() {
         empty();
         for (auto path = parents_.rbegin(); path != parents_.rend(); ++path) {
@@ -202,10 +202,10 @@ class Remover {
         }
     }
 
-    /// The first of each kind is told.
+    /// Records the first failure of each kind.
     void note(const std::string& path, int cause, const std::string& why = "") {
         constexpr std::array kMayPass{EBUSY, EXDEV, EROFS, EIO, ENOSPC, EDQUOT, ENOTEMPTY};
-        if (cause == ENOENT || cause == EISDIR) {  // Gone; or no file, so not what was staged.
+        if (cause == ENOENT || cause == EISDIR) {  // It is gone, or is not the staged file.
             return;
         }
         const bool may_pass = std::ranges::find(kMayPass, cause) != kMayPass.end();
@@ -218,16 +218,16 @@ class Remover {
         }
     }
 
-    static constexpr std::size_t kDirectoriesMax = 512;  ///< Open at once.
+    static constexpr std::size_t kDirectoriesMax = 512;  ///< Open at the same time.
     struct Going {
         UniqueFd parent;
-        std::string name;  ///< That it has now.
-        std::string path;  ///< That it had.
+        std::string name;  ///< The name that it has now.
+        std::string path;  ///< The path that it had.
     };
 
     const Uses& uses_;
     std::vector<Going> directories_;
-    std::vector<std::string> parents_;  ///< In the order in which they were made.
+    std::vector<std::string> parents_;  ///< In the order of making.
     Removed removed_;
 };
 

@@ -17,7 +17,7 @@ constexpr int kPlaceHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 }  // namespace
 
 Result<UniqueFd> open_list_directory(const std::string& directory) {
-    // A step's directory is made by whoever comes first.
+    // A step's directory may be missing: the first process that needs it makes it.
     static_cast<void>(::mkdir(directory.c_str(), 0700));
     const UniqueFd parent{::open(directory.c_str(), kPlaceHere)};
     if (!parent) {

@@ -166,7 +166,7 @@ Status CleanupList::add_uses(const std::vector<std::string>& paths) {
 }
 
 Status CleanupList::end_uses() {
-    return add({kAllUsesTold});
+    return add({kAllUsesListed});
 }
 
 }  // namespace stage

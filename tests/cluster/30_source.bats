@@ -49,7 +49,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   srun_fails --stage-file=data
   lab on n0 umount /etc/passwd
   sentence "$OUT" n0 "$T/data" 'Permission denied'
-  grep -q 'node knows no user of uid 2001, so that of your groups only 2001 counts' "$OUT" || { cat "$OUT"; false; }
+  grep -q 'node has no user with uid 2001, so only your group 2001 is used' "$OUT" || { cat "$OUT"; false; }
 }
 
 @test "sbatch: it became a fifo" {

@@ -47,7 +47,7 @@ app() {
 bob() { lab on n1 -u bob -d /tmp bash -c "$1"; }
 # refused PATH [CAUSE]: n1 says so, with what to do.
 refused() {
-  local cause=${2:-belongs to uid 2002, in a directory that everybody may write; choose another destination}
+  local cause=${2:-belongs to uid 2002, in a world-writable directory; choose another destination}
   grep -Eq "stagecast: node n1: $1: $cause" "$OUT" || { echo "no 'stagecast: node n1: $1: $cause' in:"; cat "$OUT"; return 1; }
 }
 runs_everywhere() { [ "$(grep -cx ALICES "$1")" = 2 ] || { cat "$1"; return 1; }; }
@@ -87,11 +87,11 @@ runs_everywhere() { [ "$(grep -cx ALICES "$1")" = 2 ] || { cat "$1"; return 1; }
   app
   lab on n1 -u alice bash -c 'cp /srv/app /tmp/app; chmod 757 /tmp/app'
   srun_fails --stage-file=app:/tmp/app
-  refused /tmp/app 'everybody may write it, in a directory that everybody may write; remove it'
+  refused /tmp/app 'is world-writable, in a world-writable directory; remove it'
   # (With protected_hardlinks bob needs a file that he may write to do this himself.)
   lab on n1 bash -c 'chmod 755 /tmp/app; mv /tmp/app /tmp/app.alices; ln /tmp/app.alices /tmp/app'
   srun_fails --stage-file=app:/tmp/app:keep
-  refused /tmp/app 'has several names \(hard links\), in a directory that everybody may write; remove it'
+  refused /tmp/app 'has several hard links, in a world-writable directory; remove it'
   as_alice srun -N2 --stage-file=app:/tmp/app:overwrite /tmp/app > "$WORK/out"
   runs_everywhere "$WORK/out"
 }
@@ -120,7 +120,7 @@ runs_everywhere() { [ "$(grep -cx ALICES "$1")" = 2 ] || { cat "$1"; return 1; }
   srun_fails --stage-file=app:/tmp/bobs/app
   refused /tmp/bobs
   srun_fails --stage-file=app:/tmp/alices/app
-  node_sentence "$OUT" 'n[01]' '/tmp/alices: everybody may write it, in a directory that everybody may write; remove it'
+  node_sentence "$OUT" 'n[01]' '/tmp/alices: is world-writable, in a world-writable directory; remove it'
   for node in "${NODES[@]}"; do lab on "$node" chmod 775 /tmp/alices; done
   as_alice srun -N2 --stage-file=app:/tmp/alices/app /tmp/alices/app > "$WORK/out"
   runs_everywhere "$WORK/out"
@@ -177,7 +177,7 @@ no_library_of_bobs() { ! grep -q 'BOBS LIBRARY\|_libs' "$1" || { cat "$1"; retur
   # A sticky one is where its members keep their files apart.
   lab on n1 bash -c 'chown root /var/spool/scratch/project; chmod 3775 /var/spool/scratch/project'
   srun_fails --stage-file=app:/var/spool/scratch/project/app
-  refused /var/spool/scratch/project/app 'belongs to uid 2002, in a sticky directory that its group may write; choose'
+  refused /var/spool/scratch/project/app 'belongs to uid 2002, in a group-writable sticky directory; choose'
 }
 
 @test "another user has every temporary name that the next jobs could choose" {

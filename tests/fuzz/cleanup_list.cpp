@@ -28,7 +28,7 @@ void check_entry(const std::string& text) {
     const CleanupEntry entry = parse_cleanup_entry(text);
     const bool is_use = entry.kind == CleanupEntry::Kind::use;
     invariant(!is_use || text.starts_with('U'), "only what says so is a use");
-    invariant((entry.kind == CleanupEntry::Kind::all_told) == (text == kAllUsesTold),
+    invariant((entry.kind == CleanupEntry::Kind::all_listed) == (text == kAllUsesListed),
               "only what says so tells all");
     invariant(text.ends_with(entry.path + (entry.is_directory ? "/" : "")),
               "a path stands at the end of its entry, whole");

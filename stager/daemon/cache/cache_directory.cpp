@@ -34,7 +34,7 @@ Result<UniqueFd> look_at_cache_directory(const Config& config) {
     if (!directory) {
         return std::move(directory).error().within("CacheDir must be as fit as StageRoot");
     }
-    if (const auto stranger = CacheStore::stranger_in(*directory)) {
+    if (const auto stranger = CacheStore::foreign_name_in(*directory)) {
         return Error{
             Blame::node,
             "CacheDir: " + path + " holds " + *stranger + ", which is not the node cache's"}

@@ -312,7 +312,7 @@ void NodeCache::on_copier(std::uint64_t id) {
     }
     end_copy(id,
              got > 0 ? decode_copy_answer(said)
-                     : Error{Blame::node, "the copier ended without a word"});
+                     : Error{Blame::node, "the copier ended without an answer"});
 }
 
 /// It has something to write: others' entries go for that, and it may take as much longer.

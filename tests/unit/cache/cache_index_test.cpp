@@ -25,55 +25,55 @@ CacheIndex::Size disk(std::uint64_t taken) {
 }  // namespace
 
 TEST_CASE("what was not used for the longest time goes first, what is in use stays") {
-    CacheIndex shelf;
-    shelf.set_quota(100'000);
-    shelf.put(entry(1), disk(30'000), 1000);
-    shelf.put(entry(2), disk(30'000), 900);
-    shelf.put(entry(3), disk(30'000), 1100);
-    CHECK(shelf.taken() == 90'000);
-    CHECK(shelf.room_for(10'000) == std::vector<CacheKey>{});
-    CHECK(shelf.room_for(10'001) == std::vector<CacheKey>{entry(2)});
-    CHECK(shelf.room_for(50'000) == std::vector<CacheKey>{entry(2), entry(1)});
-    CHECK_FALSE(shelf.room_for(100'001));
-    shelf.use(entry(2), 1200);
-    shelf.use(entry(2), 1200);
-    CHECK(shelf.room_for(40'000) == std::vector<CacheKey>{entry(1)});
-    CHECK_FALSE(shelf.room_for(100'000));
-    CHECK(shelf.could_take(70'000));
-    CHECK_FALSE(shelf.could_take(70'001));
-    shelf.leave(entry(2));
-    CHECK_FALSE(shelf.room_for(100'000));
-    shelf.leave(entry(2));
-    CHECK(shelf.room_for(100'000) == std::vector<CacheKey>{entry(1), entry(3), entry(2)});
-    shelf.use(entry(1), 1300);
-    shelf.remove(entry(1));
-    CHECK(shelf.could_take(100'000));
+    CacheIndex index;
+    index.set_quota(100'000);
+    index.put(entry(1), disk(30'000), 1000);
+    index.put(entry(2), disk(30'000), 900);
+    index.put(entry(3), disk(30'000), 1100);
+    CHECK(index.taken() == 90'000);
+    CHECK(index.room_for(10'000) == std::vector<CacheKey>{});
+    CHECK(index.room_for(10'001) == std::vector<CacheKey>{entry(2)});
+    CHECK(index.room_for(50'000) == std::vector<CacheKey>{entry(2), entry(1)});
+    CHECK_FALSE(index.room_for(100'001));
+    index.use(entry(2), 1200);
+    index.use(entry(2), 1200);
+    CHECK(index.room_for(40'000) == std::vector<CacheKey>{entry(1)});
+    CHECK_FALSE(index.room_for(100'000));
+    CHECK(index.could_take(70'000));
+    CHECK_FALSE(index.could_take(70'001));
+    index.leave(entry(2));
+    CHECK_FALSE(index.room_for(100'000));
+    index.leave(entry(2));
+    CHECK(index.room_for(100'000) == std::vector<CacheKey>{entry(1), entry(3), entry(2)});
+    index.use(entry(1), 1300);
+    index.remove(entry(1));
+    CHECK(index.could_take(100'000));
 }
 
 TEST_CASE(
     "of small files no more are remembered than a daemon should, whatever room there is") {
-    CacheIndex shelf;
-    shelf.set_quota(1ULL << 50U);
+    CacheIndex index;
+    index.set_quota(1ULL << 50U);
     for (std::uint32_t uid = 0; uid < kEntriesMax; ++uid) {
-        shelf.put(entry(1, uid), disk(10'000), uid);
+        index.put(entry(1, uid), disk(10'000), uid);
         if (uid + 2 == kEntriesMax) {
-            CHECK(shelf.room_for(10'000) == std::vector<CacheKey>{});
+            CHECK(index.room_for(10'000) == std::vector<CacheKey>{});
         }
     }
-    CHECK(shelf.room_for(10'000) == std::vector<CacheKey>{entry(1, 0)});
-    shelf.use(entry(1, 0), kEntriesMax);
-    CHECK(shelf.room_for(10'000) == std::vector<CacheKey>{entry(1, 1)});
+    CHECK(index.room_for(10'000) == std::vector<CacheKey>{entry(1, 0)});
+    index.use(entry(1, 0), kEntriesMax);
+    CHECK(index.room_for(10'000) == std::vector<CacheKey>{entry(1, 1)});
 }
 
 TEST_CASE("room that somebody fills is taken") {
-    CacheIndex shelf;
-    shelf.set_quota(100);
-    shelf.reserve(60);
-    CHECK_FALSE(shelf.room_for(41));
-    CHECK(shelf.room_for(40));
-    CHECK(shelf.could_take(100));  // Which may come to nothing.
-    shelf.unreserve(60);
-    CHECK(shelf.room_for(100));
+    CacheIndex index;
+    index.set_quota(100);
+    index.reserve(60);
+    CHECK_FALSE(index.room_for(41));
+    CHECK(index.room_for(40));
+    CHECK(index.could_take(100));  // Which may come to nothing.
+    index.unreserve(60);
+    CHECK(index.room_for(100));
 }
 
 TEST_CASE("an entry counts as what it takes of the disk, its names included") {
@@ -82,64 +82,64 @@ TEST_CASE("an entry counts as what it takes of the disk, its names included") {
     CHECK(least_taken(4096) == 4096 + kNameTakes);
     CHECK(least_taken(4097) == 8192 + kNameTakes);
     CHECK(least_taken(~std::uint64_t{0}) > std::uint64_t{1} << 60U);
-    CacheIndex shelf;
-    shelf.set_quota(1'000'000);
-    shelf.put(entry(1), {.bytes = 1, .on_disk = 0}, 1);  // Not known yet.
-    CHECK(shelf.taken() == least_taken(1));
-    shelf.put(entry(2), {.bytes = 1, .on_disk = 65'536}, 1);
-    CHECK(shelf.taken() == least_taken(1) + 65'536 + kNameTakes);
-    CHECK(shelf.bytes_of(entry(2)) == 1);
-    shelf.remove(entry(2));
+    CacheIndex index;
+    index.set_quota(1'000'000);
+    index.put(entry(1), {.bytes = 1, .on_disk = 0}, 1);  // Not known yet.
+    CHECK(index.taken() == least_taken(1));
+    index.put(entry(2), {.bytes = 1, .on_disk = 65'536}, 1);
+    CHECK(index.taken() == least_taken(1) + 65'536 + kNameTakes);
+    CHECK(index.bytes_of(entry(2)) == 1);
+    index.remove(entry(2));
     for (unsigned number = 1; number <= kStampsOfEntryMax + 1; ++number) {
-        static_cast<void>(shelf.learn(7, stamp(number), content(1)));
-        static_cast<void>(shelf.learn(7, stamp(number), content(1)));
+        static_cast<void>(index.learn(7, stamp(number), content(1)));
+        static_cast<void>(index.learn(7, stamp(number), content(1)));
     }
-    CHECK(shelf.taken() == least_taken(1) + kStampsOfEntryMax * kNameTakes);
-    shelf.remove(entry(1));
-    CHECK(shelf.taken() == 0);
+    CHECK(index.taken() == least_taken(1) + kStampsOfEntryMax * kNameTakes);
+    index.remove(entry(1));
+    CHECK(index.taken() == 0);
 }
 
 TEST_CASE("a smaller quota sends away what is too much") {
-    CacheIndex shelf;
-    shelf.set_quota(100'000);
-    shelf.put(entry(1), disk(60'000), 1);
-    shelf.put(entry(2), disk(40'000), 2);
-    shelf.set_quota(50'000);
-    CHECK(shelf.room_for(0) == std::vector<CacheKey>{entry(1)});
+    CacheIndex index;
+    index.set_quota(100'000);
+    index.put(entry(1), disk(60'000), 1);
+    index.put(entry(2), disk(40'000), 2);
+    index.set_quota(50'000);
+    CHECK(index.room_for(0) == std::vector<CacheKey>{entry(1)});
 }
 
 TEST_CASE("a user finds the own files only, and forgets what has gone") {
-    CacheIndex shelf;
-    shelf.set_quota(100'000);
-    shelf.put(entry(1), disk(10'000), 1);
-    shelf.put(entry(1, 8), disk(10'000), 1);
-    CHECK_FALSE(shelf.learn(7, stamp(5), content(1)));
-    CHECK(shelf.find(7, stamp(5)) == content(1));
-    CHECK_FALSE(shelf.find(8, stamp(5)));
-    CHECK_FALSE(shelf.find(7, stamp(6)));
-    shelf.remove(entry(1));
-    CHECK_FALSE(shelf.find(7, stamp(5)));
-    CHECK(shelf.has(entry(1, 8)));
-    CHECK(shelf.taken() == 10'000);
-    shelf.leave(entry(1));
-    shelf.remove(entry(1));
-    CHECK(shelf.taken() == 10'000);
+    CacheIndex index;
+    index.set_quota(100'000);
+    index.put(entry(1), disk(10'000), 1);
+    index.put(entry(1, 8), disk(10'000), 1);
+    CHECK_FALSE(index.learn(7, stamp(5), content(1)));
+    CHECK(index.find(7, stamp(5)) == content(1));
+    CHECK_FALSE(index.find(8, stamp(5)));
+    CHECK_FALSE(index.find(7, stamp(6)));
+    index.remove(entry(1));
+    CHECK_FALSE(index.find(7, stamp(5)));
+    CHECK(index.has(entry(1, 8)));
+    CHECK(index.taken() == 10'000);
+    index.leave(entry(1));
+    index.remove(entry(1));
+    CHECK(index.taken() == 10'000);
 }
 
 TEST_CASE("of one content so many files are known, the first learnt goes first") {
-    CacheIndex shelf;
-    shelf.put(entry(1), disk(9'000), 1);
-    shelf.put(entry(2), disk(9'000), 1);
+    CacheIndex index;
+    index.put(entry(1), disk(9'000), 1);
+    index.put(entry(2), disk(9'000), 1);
     for (unsigned number = 1; number <= kStampsOfEntryMax; ++number) {
-        CHECK_FALSE(shelf.learn(7, stamp(number), content(1)));
+        CHECK_FALSE(index.learn(7, stamp(number), content(1)));
     }
-    CHECK_FALSE(shelf.learn(7, stamp(2), content(1)));  // Again: the last now.
-    CHECK(shelf.learn(7, stamp(100), content(1)) == stamp(1));
-    CHECK_FALSE(shelf.find(7, stamp(1)));
-    CHECK_FALSE(shelf.learn(7, stamp(3), content(2)));  // It has another content now.
-    CHECK(shelf.stamps_of(entry(1)).size() == kStampsOfEntryMax - 1);
-    shelf.remove(entry(1));
-    CHECK_FALSE(shelf.find(7, stamp(2)));
-    CHECK_FALSE(shelf.find(7, stamp(100)));
-    CHECK(shelf.find(7, stamp(3)) == content(2));
+    CHECK_FALSE(index.learn(7, stamp(2), content(1)));  // Again: the last now.
+    CHECK(index.learn(7, stamp(100), content(1)) == stamp(1));
+    CHECK_FALSE(index.find(7, stamp(1)));
+    CHECK_FALSE(index.learn(7, stamp(3), content(2)));  // It has another content now.
+    CHECK(index.stamps_of(entry(1)).size() == kStampsOfEntryMax - 1);
+    index.remove(entry(1));
+    CHECK_FALSE(index.find(7, stamp(2)));
+    CHECK_FALSE(index.find(7, stamp(100)));
+    CHECK(index.find(7, stamp(3)) == content(2));
 }

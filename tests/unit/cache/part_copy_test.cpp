@@ -92,11 +92,12 @@ TEST_CASE("a block that is not what was noted is not kept") {
 TEST_CASE("what is no part of that file, or of any, is not kept") {
     const Broken broken{0, 1};
     const Broken empty{};
-    CHECK(broken.copy(anything, 2).error().sentence() == "it has no note of what came");
+    CHECK(broken.copy(anything, 2).error().sentence() ==
+          "the partial file has no valid note of its blocks");
     CHECK_FALSE(broken.copy(anything, 1, kSize - 1).ok());
     CHECK_FALSE(broken.copy(anything, 1, ~std::uint64_t{0}).ok());
     CHECK_FALSE(broken.copy(anything, 1, 0).ok());
-    CHECK(empty.copy().error().sentence() == "nothing of it had come");
+    CHECK(empty.copy().error().sentence() == "the partial file has no valid block");
     const UniqueFd zeros{::open("/dev/zero", O_RDONLY | O_CLOEXEC)};
     CHECK_FALSE(copy_part(zeros.get(), broken.to.get(), {stamp(0), kSize}, anything).ok());
     CHECK(content_of(broken.scratch.path("to")).empty());

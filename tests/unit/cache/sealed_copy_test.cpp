@@ -106,7 +106,7 @@ TEST_CASE("a sender that ends in the middle leaves an error, not a file") {
     CHECK_FALSE(world.send(key_of(1)));
     const auto content = world.receive(key_of(1), kBlockBytes + 1);
     REQUIRE_FALSE(content);
-    CHECK_THAT(content.error().sentence(), Catch::Contains("ended before the file did"));
+    CHECK_THAT(content.error().sentence(), Catch::Contains("before the end of the file"));
 }
 
 TEST_CASE("a peer that is never silent but far too slow is given up") {

@@ -54,13 +54,13 @@ TEST_CASE("an entry is found again after a restart, with what is known of files"
     CacheStore store{directory_of(scratch)};
     const CacheKey key = put(store, source, content.size());
     store.remember(7, stamp(1), key.content);
-    CacheIndex shelf;
+    CacheIndex index;
     CacheStore again{directory_of(scratch)};
-    again.sweep(shelf);
-    CHECK(shelf.bytes_of(key) == content.size());
-    CHECK(shelf.taken() >= content.size() + 2 * kNameTakes);
-    CHECK(shelf.has(key));
-    CHECK(shelf.find(7, stamp(1)) == key.content);
+    again.sweep(index);
+    CHECK(index.bytes_of(key) == content.size());
+    CHECK(index.taken() >= content.size() + 2 * kNameTakes);
+    CHECK(index.has(key));
+    CHECK(index.find(7, stamp(1)) == key.content);
     const UniqueFd file = again.open(key);
     REQUIRE(file);
     const std::string name = scratch.path("7/" + entry_name(key.content));
@@ -101,20 +101,20 @@ TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
     scratch.write("7/" + entry_name(Content{}), "");  // Empty: no entry.
     store.remember(7, stamp(2), Content{});           // Of an entry that is not here.
     REQUIRE(::symlink("/etc/passwd", scratch.path("7/s." + std::string(64, 'a')).c_str()) == 0);
-    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    CHECK_FALSE(CacheStore::foreign_name_in(directory_of(scratch)));
     const std::vector<std::string> others{
         "7/" + std::string(64, 'a'), "7/strange", "new.file", "results/data"};
     for (const std::string& name : others) {
         scratch.write(name, "x");
     }
-    CacheIndex shelf;
+    CacheIndex index;
     CacheStore again{directory_of(scratch)};
-    again.sweep(shelf);
+    again.sweep(index);
     std::vector<std::string> left = others;
     left.push_back("7/" + entry_name(key.content));
     std::ranges::sort(left);
     CHECK(scratch.names() == left);
-    CHECK(shelf.entries().size() == 1);
+    CHECK(index.entries().size() == 1);
 }
 
 TEST_CASE("what no cache has put there is found") {
@@ -125,11 +125,11 @@ TEST_CASE("what no cache has put there is found") {
     store.remember(7, stamp(1), key.content);
     REQUIRE(::mkdir(scratch.path("lost+found").c_str(), 0700) == 0);
     REQUIRE(store.begin());
-    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    CHECK_FALSE(CacheStore::foreign_name_in(directory_of(scratch)));
     const std::string other = GENERATE(values<std::string>(
         {"data", "new.", "new.x", "8", "007/" + std::string(64, 'a'), "7/data", "7/s.12"}));
     scratch.write(other, "x");
-    const auto found = CacheStore::stranger_in(directory_of(scratch));
+    const auto found = CacheStore::foreign_name_in(directory_of(scratch));
     REQUIRE(found);
     CHECK((*found == other || *found == "007"));
 }
@@ -141,9 +141,9 @@ TEST_CASE("a job's directory is no user's of the cache") {
     }
     const Scratch scratch;
     REQUIRE(::mkdir(scratch.path("42").c_str(), 0700) == 0);
-    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
+    CHECK_FALSE(CacheStore::foreign_name_in(directory_of(scratch)));
     REQUIRE(::chown(scratch.path("42").c_str(), 2001, 2001) == 0);
-    CHECK(CacheStore::stranger_in(directory_of(scratch)) == "42");
+    CHECK(CacheStore::foreign_name_in(directory_of(scratch)) == "42");
 }
 
 TEST_CASE("only a regular file of the right length is copied") {
@@ -176,9 +176,9 @@ TEST_CASE("a copy asks before it writes, in stretches that grow with what has be
     CHECK_THAT(content.error().sentence(), Contains("no room"));
     CHECK(asked == 3 * kBlockBytes);
     CHECK(test::content_of(copy).size() <= 2 * kBlockBytes);
-    CHECK(next_stretch(10, 1000) == 20);
-    CHECK(next_stretch(900, 1000) == 1000);
-    CHECK(next_stretch(10 * kStretchMax, 100 * kStretchMax) == 11 * kStretchMax);
+    CHECK(next_allowance(10, 1000) == 20);
+    CHECK(next_allowance(900, 1000) == 1000);
+    CHECK(next_allowance(10 * kAllowanceMax, 100 * kAllowanceMax) == 11 * kAllowanceMax);
 }
 
 TEST_CASE("a file that is shorter than it says is named so") {
@@ -195,7 +195,7 @@ TEST_CASE("a file that is shorter than it says is named so") {
     const auto content =
         copy_hashed(from.get(), to.get(), static_cast<std::uint64_t>(::getpagesize()));
     REQUIRE_FALSE(content);
-    CHECK(content.error().sentence() == "it has become shorter than what was staged");
+    CHECK(content.error().sentence() == "the file is now shorter than when it was staged");
 }
 
 TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole") {
@@ -217,20 +217,20 @@ TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole"
     REQUIRE(stored.size() == 1);
     CHECK(stored[0].key == key);
     CHECK(stored[0].size.bytes < 4 * kBlockBytes);
-    CHECK_FALSE(CacheStore::stranger_in(directory_of(scratch)));
-    CacheIndex shelf;
-    store.sweep(shelf);
-    CHECK(shelf.has(key));
-    CHECK(shelf.taken() >= 2 * kBlockBytes);
-    CHECK(shelf.taken() < 4 * kBlockBytes);
+    CHECK_FALSE(CacheStore::foreign_name_in(directory_of(scratch)));
+    CacheIndex index;
+    store.sweep(index);
+    CHECK(index.has(key));
+    CHECK(index.taken() >= 2 * kBlockBytes);
+    CHECK(index.taken() < 4 * kBlockBytes);
     store.remove(key);
     CHECK(scratch.names().empty());
     // What a crash left of one is swept; what is called otherwise is a stranger's.
     scratch.write("7/p." + std::string(64, 'a'), "");
-    store.sweep(shelf);
+    store.sweep(index);
     CHECK(scratch.names().empty());
     scratch.write("7/p.a", "x");
-    CHECK(CacheStore::stranger_in(directory_of(scratch)) == "7/p.a");
+    CHECK(CacheStore::foreign_name_in(directory_of(scratch)) == "7/p.a");
 }
 
 TEST_CASE("a copy leaves no pages of its own in memory") {

@@ -132,12 +132,11 @@ TEST_CASE(
     REQUIRE(::chmod(to.path().c_str(), 01777) == 0);
     CHECK(as_nobody(to, "x", Existing::refuse) == "ok");
     REQUIRE(::chmod(path.c_str(), 0757) == 0);
-    CHECK_THAT(as_nobody(to, "x", Existing::refuse), Contains("everybody may write it, in a"));
-    CHECK_THAT(as_nobody(to, "x", Existing::keep), Contains("everybody may write it, in a"));
+    CHECK_THAT(as_nobody(to, "x", Existing::refuse), Contains("is world-writable, in a"));
+    CHECK_THAT(as_nobody(to, "x", Existing::keep), Contains("is world-writable, in a"));
     REQUIRE(::chmod(path.c_str(), 0755) == 0);
     REQUIRE(::link(path.c_str(), to.path("y").c_str()) == 0);
-    CHECK_THAT(as_nobody(to, "x", Existing::refuse),
-               Contains("has several names (hard links)"));
+    CHECK_THAT(as_nobody(to, "x", Existing::refuse), Contains("has several hard links"));
     CHECK(as_nobody(to, "x", Existing::overwrite) == "ok");
 }
 
@@ -157,7 +156,7 @@ TEST_CASE("what was staged from a source that everybody may write is found again
     CHECK(staging(Existing::refuse) == "ok");
     CHECK(staging(Existing::refuse) == "ok");
     // Not compared, its bytes may be anybody's.
-    CHECK_THAT(staging(Existing::keep), Contains("everybody may write it"));
+    CHECK_THAT(staging(Existing::keep), Contains("is world-writable"));
 }
 
 TEST_CASE("another user's directory on the way is refused in an open directory") {
@@ -174,7 +173,7 @@ TEST_CASE("another user's directory on the way is refused in an open directory")
     };
     CHECK_THAT(with_owner(4242),
                Contains(to.path("d") + ": belongs to uid 4242, in a directory that everybody"));
-    CHECK_THAT(with_owner(65534), Contains(to.path("d") + ": everybody may write it, in a"));
+    CHECK_THAT(with_owner(65534), Contains(to.path("d") + ": is world-writable, in a"));
     REQUIRE(::chmod(to.path("d").c_str(), 01777) == 0);  // As /tmp is.
     CHECK(with_owner(0) == "ok");
     REQUIRE(::chmod(to.path("d").c_str(), 0755) == 0);
@@ -211,7 +210,7 @@ TEST_CASE("a directory of libraries is the user's alone") {
     };
     CHECK(judged_as_own() == "ok");
     REQUIRE(::chmod(path.c_str(), 0775) == 0);
-    CHECK_THAT(judged_as_own(), Contains("others may write it"));
+    CHECK_THAT(judged_as_own(), Contains("is writable by others"));
     REQUIRE(::chmod(path.c_str(), 0755) == 0);
     REQUIRE(::chown(to.path("libs/a").c_str(), 4242, 4242) == 0);
     CHECK_THAT(judged_as_own(), Contains(path + "/a: belongs to uid 4242"));

@@ -37,7 +37,7 @@ TEST_CASE("an entry of a cleanup list says what it is") {
     const CleanupEntry use = parse_cleanup_entry(use_entry("/tmp/L:/x"));
     CHECK((use.kind == CleanupEntry::Kind::use && use.path == "/tmp/L:/x"));
     CHECK(parse_cleanup_entry(use_entry("/")).path == "/");
-    CHECK(parse_cleanup_entry(kAllUsesTold).kind == CleanupEntry::Kind::all_told);
+    CHECK(parse_cleanup_entry(kAllUsesListed).kind == CleanupEntry::Kind::all_listed);
     CHECK(split_cleanup_list(std::string_view{"a\0b\0c", 5}) == Names{"a", "b"});
     CHECK(split_cleanup_list("").empty());
 }
@@ -101,7 +101,8 @@ TEST_CASE("what other stages use passes on to the last of them") {
     CHECK(outside.names() == Names{"tree/a", "used"});
     // A list of files that is not read yet may name anything; once it is read, what it names.
     CHECK(follow_list(all, {{use_entry("/")}}) == 0);
-    CHECK(follow_list(all, {{use_entry("/"), use_entry(used), kAllUsesTold}}, &passed_on) == 1);
+    CHECK(follow_list(all, {{use_entry("/"), use_entry(used), kAllUsesListed}}, &passed_on) ==
+          1);
     CHECK(outside.names() == Names{"used"});
     CHECK(follow_list(passed_on) == 1);
     CHECK(outside.names().empty());

@@ -59,7 +59,7 @@ TEST_CASE("a stage's cleanup list has what it asks for before its worker says a 
     WorkerOutcome good;
     good.state = VerdictState::ok;
     REQUIRE(files.on_message(good));
-    CHECK(content() == Texts{"U/", "U/tmp/x", "/tmp/.x", kAllUsesTold});
+    CHECK(content() == Texts{"U/", "U/tmp/x", "/tmp/.x", kAllUsesListed});
 }
 
 TEST_CASE("a cleanup list that would be too long is the user's error") {

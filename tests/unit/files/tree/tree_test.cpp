@@ -327,14 +327,13 @@ TEST_CASE(
     REQUIRE(::chmod(to.path().c_str(), 01777) == 0);
     for (const Existing existing :
          {Existing::refuse, Existing::keep, Existing::newer, Existing::overwrite}) {
-        CHECK_THAT(
-            staging(from.path("t"), to.path(), existing),
-            Contains("/t: belongs to uid 4242, in a directory that everybody may write"));
+        CHECK_THAT(staging(from.path("t"), to.path(), existing),
+                   Contains("/t: belongs to uid 4242, in a world-writable directory"));
     }
     REQUIRE(::chown(to.path("t").c_str(), 0, 0) == 0);
     REQUIRE(::chmod(to.path("t").c_str(), 0777) == 0);
     CHECK_THAT(staging(from.path("t"), to.path(), Existing::keep),
-               Contains("/t: everybody may write it"));
+               Contains("/t: is world-writable"));
     CHECK(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
     CHECK(content_of(to.path("t/file")) == "mine");
 }
