@@ -11,8 +11,8 @@
 namespace stage {
 
 Status MadeDirectories::make(int parent, const std::string& name, const std::string& path) {
-    if (Status told = tell_ ? tell_({parent_entry(path)}) : Status{}; !told) {
-        return told;
+    if (Status listed = tell_ ? tell_({parent_entry(path)}) : Status{}; !listed) {
+        return listed;
     }
     constexpr mode_t kAll = 0777;  // The umask applies.
     if (::mkdirat(parent, name.c_str(), kAll) != 0) {

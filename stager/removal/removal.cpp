@@ -209,9 +209,9 @@ class Remover {
             return;
         }
         const bool may_pass = std::ranges::find(kMayPass, cause) != kMayPass.end();
-        std::string& told = may_pass ? removed_.why_kept : removed_.why_stays;
-        if (told.empty()) {
-            told =
+        std::string& reason = may_pass ? removed_.why_kept : removed_.why_stays;
+        if (reason.empty()) {
+            reason =
                 path + ": " +
                 (why.empty() ? Error::from_errno(Blame::user, "removing it", cause).sentence()
                              : why);

@@ -1,7 +1,7 @@
-// stagecast-worker: who started it, and so what does it do?
+// stagecast-worker: runs as a stage's worker under stagecastd, or as the engine alone.
 //
-// stagecastd leaves its control socket at descriptor 3 and says so in the environment; whoever
-// else starts it, says on the command line what to bring where.
+// stagecastd passes its control socket as descriptor 3 and says so in the environment; any
+// other caller says on the command line what to send and where.
 #include "stager/control/message.h"
 #include "stager/messages/worker_setup.h"
 #include "stager/worker/engine/engine.h"
@@ -25,15 +25,15 @@ namespace stage {
 namespace {
 
 bool is_under_daemon(int argument_count) {
-    const char* told = std::getenv("STAGECAST_CONTROL_FD");  // NOLINT(concurrency-mt-unsafe)
+    const char* value = std::getenv("STAGECAST_CONTROL_FD");  // NOLINT(concurrency-mt-unsafe)
     int type = 0;
     socklen_t length = sizeof type;
-    return argument_count <= 1 && told != nullptr && std::string_view{told} == "3" &&
+    return argument_count <= 1 && value != nullptr && std::string_view{value} == "3" &&
            ::getsockopt(kWorkerControlFd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
            type == SOCK_SEQPACKET;
 }
 
-/// A stage of many files holds many open.
+/// Raises the limit of open files: a stage of many files holds many open.
 void allow_many_files() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -50,7 +50,7 @@ std::string working_directory() {
 int run(const Logger& log, const std::vector<std::string>& arguments, bool under_daemon) {
     Result<Interrupts> interrupts = Interrupts::make();
     if (!interrupts) {
-        log.error("the worker can't begin", {{"why", interrupts.error().sentence()}});
+        log.error("the worker cannot start", {{"why", interrupts.error().sentence()}});
         return EX_OSERR;
     }
     allow_many_files();
@@ -81,14 +81,14 @@ int run(const Logger& log, const std::vector<std::string>& arguments, bool under
 int main(int argc, char** argv) {
     const bool under_daemon = stage::is_under_daemon(argc);
     if (under_daemon) {
-        // Its user's other processes may not trace it: it holds the daemon's socket and lives
-        // in the daemon's service, outside of the job. (The engine alone is the user's own, to
-        // debug.)
+        // The user's other processes may not trace this one: it holds the daemon's socket and
+        // runs in the daemon's service, outside of the job. (The engine alone may be traced and
+        // debugged.)
         static_cast<void>(::prctl(PR_SET_DUMPABLE, 0));
     }
     const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
     const auto log = stage::Logger::to_stderr("stagecast-worker", stage::LogLevel::info);
-    // The user may have no more processes (RLIMIT_NPROC counts threads), or no more memory.
+    // The user may have reached the limit of processes (RLIMIT_NPROC counts threads) or memory.
     try {
         return stage::run(log, arguments, under_daemon);
     } catch (const std::system_error& failed) {
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
             "(ulimit -u)?",
             {{"why", failed.code().message()}});
     } catch (const std::bad_alloc&) {
-        log.error("the worker has no more memory");
+        log.error("the worker is out of memory");
     }
     return EX_OSERR;
 }

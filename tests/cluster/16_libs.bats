@@ -72,7 +72,7 @@ nothing_there() {
   sentence "$OUT" n0 "$T/job.sh" 'is a script'
   echo 'app/bin/prog::libs' > "$WORK/list"
   srun_fails --stage-file=@list
-  grep -q "node n0: $T/list, line 1: libs can't stand in a list; " "$OUT" || { cat "$OUT"; false; }
+  grep -q "node n0: $T/list, line 1: libs is not allowed in a list; " "$OUT" || { cat "$OUT"; false; }
 }
 
 @test "a static program has none, and runs" {

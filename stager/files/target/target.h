@@ -41,7 +41,7 @@ struct TargetOrder {
     std::vector<FileIdentity> above_source{};  ///< And the directories that it lies in.
     bool is_resumable = false;  ///< What came of it before may be here, and what comes stays.
     /// Who was at work on it may just be going: so long it is waited for.
-    std::chrono::milliseconds lock_patience{0};
+    std::chrono::milliseconds lock_timeout{0};
     bool is_noted = false;  ///< What comes of it is noted while it grows (partial.h).
     std::string archive{};  ///< What is to be unpacked here, by its name; empty: nothing.
     std::uint16_t umask = kUsualUmask;  ///< What is unpacked is made with it.

@@ -553,7 +553,7 @@ std::uint64_t TargetFile::room_of_part() const {
 
 /// False: there is none, or nothing that would be one.
 bool TargetFile::open_part() {
-    wait_until_idle(directory_.fd.get(), temporary_, order_.lock_patience);
+    wait_until_idle(directory_.fd.get(), temporary_, order_.lock_timeout);
     fd_ = open_partial(directory_.fd.get(), temporary_);
     has_temporary_ = static_cast<bool>(fd_);
     return has_temporary_;

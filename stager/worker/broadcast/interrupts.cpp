@@ -19,7 +19,7 @@ Error failed(std::string_view doing) {
     return Error::from_errno(Blame::internal, doing);
 }
 
-/// "15 s", "1.5 s".
+/// Formats "15 s", "1.5 s".
 std::string in_seconds(std::chrono::milliseconds time) {
     std::array<char, 32> text{};
     static_cast<void>(std::snprintf(
@@ -100,7 +100,7 @@ Status Interrupts::look() {
     std::uint64_t expired = 0;
     if (::read(timer_.get(), &expired, sizeof expired) == sizeof expired) {
         return Error{Blame::node, "not done within " + in_seconds(limit_), ETIMEDOUT}.remedy(
-            "allow more time, or look which node is slow");
+            "allow more time, or find out which node is slow");
     }
     pollfd one{other_, POLLIN, 0};
     if (other_ >= 0 && ::poll(&one, 1, 0) == 1) {

@@ -1,8 +1,8 @@
-// What may end a worker before its work is done?
+// Collects the events that end a worker before its work is done.
 //
-// A signal, its time being up, and whatever the one who started it says. All of them are
-// descriptors in one epoll descriptor, so that whoever waits for anything else waits for them,
-// too: the wire-up, the session's loop, the wait for a message.
+// These are a signal, the time limit, and messages of the process that started the worker. All
+// of them are descriptors in one epoll descriptor, so that every wait of the worker includes
+// them: the wire-up, the session's loop, the wait for a message.
 #pragma once
 
 #include "transport/base/result.h"
@@ -16,21 +16,21 @@ namespace stage {
 
 class Interrupts {
   public:
-    /// Blocks SIGTERM, SIGINT, SIGHUP for the whole process and ignores SIGPIPE and SIGXFSZ, so
-    /// that they become errors: to be made before any thread.
+    /// Blocks SIGTERM, SIGINT and SIGHUP for the whole process, and ignores SIGPIPE and SIGXFSZ
+    /// so that they become errors. Must be called before any thread is started.
     [[nodiscard]] static Result<Interrupts> make();
 
-    /// Readable when there is something to look at.
+    /// Readable when check() has something to do.
     [[nodiscard]] int descriptor() const { return all_.get(); }
 
-    /// From now on. 0: no limit.
+    /// Limits the time from now on. 0: no limit.
     [[nodiscard]] Status limit(std::chrono::milliseconds time);
-    /// `on_readable` is asked in check() when `fd` is readable; an error of its ends the work.
+    /// check() calls `on_readable` when `fd` is readable; an error of it ends the work.
     [[nodiscard]] Status also(int fd, std::function<Status()> on_readable);
 
-    /// Looks, without waiting. An error is the reason to end, and stays so.
+    /// Checks without waiting. An error is the reason to end; later calls return it again.
     [[nodiscard]] Status check();
-    /// Waits at most so long for something, then looks.
+    /// Waits at most `longest` for an event, then checks.
     [[nodiscard]] Status wait(std::chrono::milliseconds longest);
 
   private:

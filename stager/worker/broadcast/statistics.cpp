@@ -11,7 +11,7 @@ double in_seconds(Duration time) {
     return std::chrono::duration<double>{time}.count();
 }
 
-/// To the microsecond: more digits only look like more.
+/// Rounds to microseconds: more digits would suggest a precision that is not there.
 double rounded(double seconds) {
     return std::round(seconds * 1e6) / 1e6;
 }
@@ -29,7 +29,7 @@ nlohmann::json held_at(const BroadcastReport& report) {
 std::string left_sentence(std::uint32_t times) {
     return "this node left the multicast group " +
            (times == 1 ? std::string{"once"} : std::to_string(times) + " times") +
-           ", because other traffic filled its link, and fetched the files beside it";
+           ", because other traffic filled its link, and fetched the files by unicast";
 }
 
 }  // namespace
@@ -80,8 +80,8 @@ std::string statistics_line(const Measured& measured,
     }
     if (report.outcome.was_cut_off) {
         line["group_unheard"] =
-            "what is multicast did not reach this node, which fetched the files from the "
-            "others: the switches don't forward the group to it; see stagecast doctor";
+            "multicast packets did not reach this node, which fetched the files from others by "
+            "unicast: the switches don't forward the group to it; see stagecast doctor";
     }
     line["packets_rejected"] = report.refused.refused();
     line["packets_overflowed"] = report.driver.socket_overflow;
@@ -104,7 +104,7 @@ std::string statistics_line(const Measured& measured,
         line["culprit"] = report.outcome.culprit.value();
         line["why"] = report.outcome.why->sentence();
     }
-    // A name of a transport is ours; still, nothing may throw here.
+    // A transport's name is valid UTF-8; still, nothing may throw here.
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -1,6 +1,6 @@
-// What did this member's part amount to, for a person or a program to read?
+// Describes a member's part in a broadcast as statistics for users and programs.
 //
-// One line of JSON, the same whoever started the worker.
+// It is one line of JSON, the same however the worker was started.
 #pragma once
 
 #include "stager/messages/worker_setup.h"
@@ -13,14 +13,14 @@ namespace stage {
 struct Measured {
     Rank rank;
     std::size_t members = 1;
-    std::size_t rails = 1;             ///< Interfaces that the group's packets took.
-    std::uint32_t receive_buffer = 0;  ///< What the kernel granted the group's socket, bytes.
-    /// What this process asked for; the kernel grants up to twice that, for its own share. 0:
-    /// the daemon asked.
+    std::size_t rails = 1;             ///< Interfaces that carried the group's packets.
+    std::uint32_t receive_buffer = 0;  ///< Granted by the kernel for the group's socket, bytes.
+    /// The size that this process requested, bytes; the kernel grants up to twice that, for its
+    /// own overhead. 0: the daemon requested it.
     std::uint32_t buffer_asked = 0;
 };
 
-/// What its daemon hears under way, and with the outcome.
+/// The progress that the daemon receives during the broadcast and with the outcome.
 [[nodiscard]] WorkerProgress progress_of(const Work& work, const core::Outcome& outcome);
 
 /// {"rank":1,"bytes":...,"seconds":...,...}, without a newline. docs: README, "The engine

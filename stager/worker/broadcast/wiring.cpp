@@ -26,7 +26,7 @@ Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
             return Error{Blame::node,
                          "the MTU of " + interface + " is " + std::to_string(*mtu) +
                              ", below the " + std::to_string(kMinMtu) +
-                             " bytes that are needed"};
+                             " bytes that stagecast needs"};
         }
         least = std::min(least, *mtu);
     }
@@ -36,7 +36,7 @@ Result<std::uint32_t> least_mtu(const std::vector<std::string>& interfaces) {
 }  // namespace
 
 bool fill_random(MutableBytes room) {
-    // Up to 256 bytes come whole once the kernel's pool is ready.
+    // Up to 256 bytes are returned completely once the kernel's pool is initialised.
     return ::getrandom(room.data(), room.size(), 0) == static_cast<ssize_t>(room.size());
 }
 
@@ -75,7 +75,7 @@ Result<Wired> wire_up(Directory& directory,
     if (Status published = directory.publish(own); !published) {
         return std::move(published).error();
     }
-    // While the others come: once the group is wired up everybody waits for this.
+    // Done while the other cards arrive: after the wire-up all members would wait for it.
     static_cast<void>(seal::algorithms());
     Result<CardTable> cards =
         directory.collect({.longest = longest, .interrupt_fd = interrupts.descriptor()});

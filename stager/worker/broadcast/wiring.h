@@ -1,7 +1,8 @@
-// How does a member get from its sockets to a broadcast with everybody?
+// Turns a member's sockets and the business cards of all members into a broadcast's
+// configuration.
 //
-// It makes its card, a directory brings all cards, and what the table and the keys determine
-// becomes the broadcast's configuration. Whoever started the worker chose the directory.
+// The member makes its card, a directory collects all cards, and the configuration follows from
+// the table of cards and the keys. The process that started the worker chooses the directory.
 #pragma once
 
 #include "pmix/agreement.h"
@@ -15,8 +16,8 @@
 
 namespace stage {
 
-/// This process's card: a fresh incarnation, where `peer_socket` is bound, what all of
-/// `interfaces`, one a rail, carry.
+/// Makes this process's card: a fresh incarnation, the address of `peer_socket`, and what all
+/// `interfaces`, one for each rail, can carry.
 [[nodiscard]] Result<Card> make_card(Rank own,
                                      const std::string& node,
                                      int peer_socket,
@@ -27,22 +28,23 @@ struct Wired {
     Agreement agreement;
 };
 
-/// Publishes `own` and collects all. What `interrupts` has to say ends it.
+/// Publishes `own` and collects all cards. `interrupts` can end it.
 [[nodiscard]] Result<Wired> wire_up(Directory& directory,
                                     const Card& own,
                                     std::chrono::milliseconds longest,
                                     Interrupts& interrupts);
 
-/// Who the members are, and the smallest of their MTUs and numbers of rails; the rest of the
-/// configuration is the caller's.
+/// Configures the members, and the smallest of their MTUs and numbers of rails; the caller sets
+/// the rest of the configuration.
 [[nodiscard]] Result<BroadcastConfig> broadcast_among(const CardTable& cards,
                                                       Rank own,
                                                       Rank source);
 
-/// Has the broadcast behave as the site chose; each rail has a flow.
+/// Applies the site's policies to the broadcast; each rail has at least one flow.
 void follow(const Policies& policies, BroadcastConfig& config);
 
-/// Bytes that nobody can guess.
+/// Fills `room` with unpredictable bytes from the kernel. Returns false, with errno, on
+/// failure.
 [[nodiscard]] bool fill_random(MutableBytes room);
 
 }  // namespace stage

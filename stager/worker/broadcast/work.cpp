@@ -42,7 +42,7 @@ Status use_rails(BroadcastSockets& sockets, const Address& group, std::size_t ra
         }
         const int socket = sockets.flows[flow].get();
         const Address place = flows.address(Flow{static_cast<std::uint8_t>(flow)});
-        // A rail that died meanwhile has nothing to be left.
+        // A rail that failed meanwhile has no membership to leave.
         static_cast<void>(udp::change_membership(socket, place, from, false));
         if (Status joined = udp::change_membership(socket, place, to, true); !joined) {
             return joined;
@@ -67,7 +67,7 @@ Result<Work> Work::sending(const std::vector<SourceOrder>& orders,
                            const KnownContent& known) {
     Work work;
     Result<std::unique_ptr<FileSource>> files =
-        // Half: a copy on the source's own node takes some, too.
+        // Half of it: a copy on the source's own node needs memory, too.
         FileSource::open(orders, bytes_max, known, page_room() / 2);
     if (!files) {
         return std::move(files).error();
@@ -132,7 +132,7 @@ const Manifest* Work::manifest() const {
     return sink_ && sink_->manifest() ? &*sink_->manifest() : nullptr;
 }
 
-/// A source without a copy of its own needs no block for its own sake.
+/// A source without a copy of its own needs no block itself.
 void Work::say_what_is_here(BroadcastConfig& config) const {
     config.holds_already = sink_ && sink_->holds_all();
     if (sink_) {

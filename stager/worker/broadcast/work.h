@@ -1,7 +1,7 @@
-// What does this member do with files while the broadcast runs?
+// Connects a broadcast with this member's files.
 //
-// It reads them (the source), writes them, does both from one read, or, when it can't even
-// begin, tells the group why.
+// The source reads them, a receiver writes them, and a source with copies on its own node does
+// both from one read. A member that cannot begin tells the group why.
 #pragma once
 
 #include "stager/files/sink/source_and_sink.h"
@@ -16,67 +16,67 @@
 
 namespace stage {
 
-/// The sockets of transport/udp/sockets.h: who opened them no longer matters.
+/// The sockets of transport/udp/sockets.h, opened by the worker itself or by its daemon.
 struct BroadcastSockets {
     std::vector<UniqueFd> flows;  ///< Of the group.
     UniqueFd peer;
     std::vector<UniqueFd> rails{};  ///< The source's, to send by each rail but the first.
-    std::vector<std::string> interfaces{};  ///< By rail; the flows are on them in turn.
-    std::size_t group_rails = 1;            ///< Neighbouring addresses of the group.
+    std::vector<std::string> interfaces{};  ///< By rail; the flows use them in turn.
+    std::size_t group_rails = 1;            ///< The number of consecutive group addresses.
 };
 
-/// Some member has no more rails than that: on these, and so by these flows, the group is heard
-/// from now on.
+/// Restricts the broadcast to the number of rails that every member has: the flows of the other
+/// rails are moved to these.
 [[nodiscard]] Status use_rails(BroadcastSockets& sockets,
                                const Address& group,
                                std::size_t rails);
 
-/// What the kernel granted for receiving by multicast, bytes.
+/// The buffer that the kernel granted for receiving by multicast, bytes.
 [[nodiscard]] std::uint32_t receive_buffer_bytes(const BroadcastSockets& sockets);
 
-/// What a test puts around the driver that the work would use.
+/// Lets a test wrap the driver that the work would use.
 using DriverWrap = std::function<std::unique_ptr<Driver>(std::unique_ptr<Driver>)>;
 
 class Work {
   public:
-    /// The source's: opens the files. `sink`: where its own node's copies go, if it has any.
+    /// Opens the source's files. `sink` says where its own node's copies go, if there are any.
     [[nodiscard]] static Result<Work> sending(const std::vector<SourceOrder>& orders,
                                               std::uint64_t bytes_max,
                                               std::optional<SinkConfig> sink,
                                               const KnownContent& known = {});
     [[nodiscard]] static Work receiving(SinkConfig sink);
-    /// Ends the group with `why`.
+    /// Ends the broadcast of the whole group with `why`.
     [[nodiscard]] static Work refusing(Error why, bool is_source);
 
-    /// What the source can tell the others beforehand; empty if it is too long for that.
+    /// What the source can tell the receivers beforehand; empty if it is too long for an OFFER.
     [[nodiscard]] Bytes offer() const;
-    /// The source's offer: is there room for it here? To be asked before run().
+    /// Checks whether there is room here for the source's `offer`. To be called before run().
     [[nodiscard]] Status expect(Bytes offer);
 
-    /// What is here already is taken from here. After expect(), which must have gone well.
+    /// Uses the files that are on this node already. Requires that expect() succeeded.
     [[nodiscard]] Status fill(const FileSink::Cached& cached);
-    /// And what came before it was broken off. Likewise.
+    /// Resumes from the partial files that an interrupted push left. Requires the same.
     [[nodiscard]] Status take_up(const std::function<Status()>& check);
     [[nodiscard]] Status take_up_from(const FileSink::PriorCopies& earlier,
                                       const FileSink::Cached& cached);
 
-    /// Takes part in the broadcast; in a group of one, copies alone.
+    /// Takes part in the broadcast; in a group of one, copies the files alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,
                                       BroadcastSockets sockets,
                                       Watcher& watcher,
                                       const DriverWrap& wrap = {});
 
-    /// Why this member refuses, if it does.
+    /// The reason for which this member refuses, if it does.
     [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
-    /// Where files are written here, or null.
+    /// The files that are written here, or null.
     [[nodiscard]] const FileSink* sink() const { return sink_.get(); }
-    /// Of the files, or null while it is not known.
+    /// The manifest of the files, or null while it is not known.
     [[nodiscard]] const Manifest* manifest() const;
-    /// Bytes of all files; 0 while they are not known. From any thread.
+    /// The bytes of all files; 0 while they are not known. May be called from any thread.
     [[nodiscard]] std::uint64_t bytes_expected() const;
-    /// Of the source's files, by this member, bytes.
+    /// The bytes that this member has read from the source's files.
     [[nodiscard]] std::uint64_t bytes_read() const;
-    /// Once run() has ended well.
+    /// The digest of all files. Requires that run() succeeded.
     [[nodiscard]] std::string digest() const;
 
   private:

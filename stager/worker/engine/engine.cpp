@@ -21,10 +21,10 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr std::chrono::seconds kReadyTimeout{5};
 constexpr std::chrono::seconds kLinger{60};
-/// Both granted in full, and 24 resident blocks: a member stays below 64 MB.
+/// With both buffers granted in full and 24 resident blocks a member uses less than 64 MB.
 constexpr std::uint32_t kSocketBuffer = 12U << 20U;
 
-/// What interrupts the engine ends the session.
+/// Ends the session when the engine is interrupted.
 class EngineWatcher final : public Watcher {
   public:
     explicit EngineWatcher(Interrupts& interrupts) : interrupts_{interrupts} {}
@@ -37,11 +37,12 @@ class EngineWatcher final : public Watcher {
     Interrupts& interrupts_;
 };
 
-/// What can't begin takes part all the same, to tell the others why.
+/// A member that cannot begin takes part all the same, to tell the others why.
 Work work_of(const EngineOptions& options, const EngineGroup& group) {
     const bool is_source = group.own == options.root;
     if (!is_source && options.destination.empty()) {
-        return Work::refusing(Error{Blame::user, "no --dest= was given here"}, false);
+        return Work::refusing(Error{Blame::user, "this member was started without --dest="},
+                              false);
     }
     if (!is_source) {
         return Work::receiving(engine_sink(options, group.own, group.size));
@@ -57,12 +58,13 @@ Work work_of(const EngineOptions& options, const EngineGroup& group) {
     return work ? *std::move(work) : Work::refusing(std::move(work).error(), true);
 }
 
-/// The group's first address and its port: drawn alike by all members, from the default groups
-/// and the ports that daemons leave.
+/// The group's first address and its port, which all members draw alike from the default groups
+/// and the ports that daemons do not use.
 Result<Address> group_address(std::uint64_t draw, std::size_t rails) {
     const Config site = default_config();
     const GroupAddress number = site.group_at(draw % site.group_count(rails), rails);
-    // Whatever a member believes of the flows: the first is where it seeks it.
+    // The port is drawn for the maximum number of flows, so that every member finds the first
+    // flow at the same port.
     constexpr std::uint32_t kPorts = 2U + kEnginePortLast - kEnginePortFirst - kPolicyFlowsMax;
     const auto port = static_cast<std::uint16_t>(kEnginePortFirst + (draw >> 32U) % kPorts);
     ByteWriter octets;
@@ -85,7 +87,8 @@ std::vector<std::string> names_of(const std::vector<udp::Rail>& rails) {
     return names;
 }
 
-/// What the group is heard by, and at the source what it is told by. All but the peers' socket.
+/// Opens the sockets of the multicast group, to receive and, at the source, to send; not the
+/// peer socket.
 Result<BroadcastSockets> open_group(const BroadcastConfig& config,
                                     std::span<const udp::Rail> rails,
                                     const udp::SocketOptions& options) {
@@ -110,7 +113,7 @@ Result<BroadcastSockets> open_group(const BroadcastConfig& config,
     return sockets;
 }
 
-/// Everything between knowing the members and the first packet.
+/// The state between the wire-up and the first packet.
 struct Ready {
     BroadcastConfig config;
     BroadcastSockets sockets;
@@ -118,11 +121,12 @@ struct Ready {
     std::uint32_t receive_buffer = 0;
 };
 
-/// What was asked for, whoever the members are.
+/// Applies the options that do not depend on the members.
 void apply(const EngineOptions& options, BroadcastConfig& config) {
     config.protection = options.protection;
-    config.rate_bits_per_s = options.rate_told != 0 ? options.rate_told : options.rate_max;
-    config.is_rate_told = options.rate_told != 0;
+    config.rate_bits_per_s =
+        options.configured_rate != 0 ? options.configured_rate : options.rate_max;
+    config.is_rate_told = options.configured_rate != 0;
     config.may_compress = options.may_compress;
     config.rate_remembered_bits_per_s = options.rate_remembered;
     follow(options.policies, config);
@@ -193,14 +197,14 @@ Result<Ready> connect(const EngineOptions& options,
 }
 
 int fail(const std::string& sentence) {
-    // Names of files may hold anything.
+    // File names may contain any bytes.
     static_cast<void>(
         std::fprintf(stderr, "stagecast-worker: %s\n", printable(sentence).c_str()));
     return kFailed;
 }
 
-/// "rank 3 (10.77.1.4): /nowhere/x: No such file or directory; ..."
-std::string told_by(const core::Outcome& outcome, const Ready& ready, Rank own) {
+/// Formats "rank 3 (10.77.1.4): /nowhere/x: No such file or directory; ..."
+std::string failure_text(const core::Outcome& outcome, const Ready& ready, Rank own) {
     const std::string why =
         outcome.why ? outcome.why->sentence() : "the broadcast ended without saying why";
     const bool is_ours =
@@ -224,7 +228,7 @@ int run_engine(const Logger& log,
     Work work = work_of(options, *group);
     Result<Ready> ready = connect(options, *group, interrupts);
     if (!ready) {
-        // What kept this member from its work says more than that the others could not be told.
+        // This member's own failure says more than the failure to report it to the others.
         return fail(work.refusal() ? work.refusal()->sentence() : ready.error().sentence());
     }
     log.debug("wired up", {{"members", group->size}, {"rails", group->rails.size()}});
@@ -238,13 +242,13 @@ int run_engine(const Logger& log,
                             .buffer_asked = kSocketBuffer};
     static_cast<void>(std::printf("%s\n", statistics_line(measured, work, report).c_str()));
     if (std::fflush(stdout) != 0) {
-        return fail("stdout can't be written");
+        return fail("cannot write to stdout");
     }
     const core::Outcome& outcome = report.outcome;
     if (outcome.phase == core::Phase::released && !outcome.why) {
         return kDone;
     }
-    return fail(told_by(outcome, *ready, group->own));
+    return fail(failure_text(outcome, *ready, group->own));
 }
 
 }  // namespace stage

@@ -1,8 +1,8 @@
-// What does a worker do that nobody but a person, srun or mpirun started?
+// Runs the engine: a worker that a user, srun or mpirun started without a daemon.
 //
-// The engine alone: it opens its own sockets with what its user may have, meets the others (a
-// file of hosts, or PMIx), broadcasts one file, and says on stdout how that went and by its
-// exit code whether the whole group has it.
+// It opens its own sockets with its user's rights, meets the other members through a host file
+// or PMIx, broadcasts one file, prints statistics to stdout, and reports by its exit code
+// whether the whole group has the file.
 #pragma once
 
 #include "stager/worker/broadcast/interrupts.h"
@@ -12,8 +12,8 @@
 
 namespace stage {
 
-/// Returns the process's exit code: 0 only if every member has the verified file. `wrap` is a
-/// test's.
+/// Returns the process's exit code: 0 only if every member has the verified file. `wrap` is for
+/// tests.
 [[nodiscard]] int run_engine(const Logger& log,
                              const EngineOptions& options,
                              Interrupts& interrupts,

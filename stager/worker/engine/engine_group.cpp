@@ -36,7 +36,7 @@ Status read_own_key(const EngineOptions& options, EngineGroup& group) {
     return {};
 }
 
-/// As told, or the one that has the address.
+/// The interfaces that the options name, or the one that has this member's address.
 Result<std::vector<udp::Rail>> rails_of(const EngineOptions& options, const IpAddress& own) {
     const Address address{.ip = own, .port = 0};
     if (!options.interfaces.empty()) {
@@ -100,7 +100,7 @@ Result<EngineGroup> group_of_order(const EngineOptions& options,
         return own.error();
     }
     if (options.root.index() >= order->hosts.size()) {
-        return Error{Blame::user, "--root= is none of the group's members"};
+        return Error{Blame::user, "--root= is not a rank of the group"};
     }
     group.own = *own;
     group.key = order->key;
@@ -109,14 +109,14 @@ Result<EngineGroup> group_of_order(const EngineOptions& options,
 }
 
 #ifndef STAGE_WITHOUT_PMIX
-/// The site's word on where multicast may go; PMIx does not tell addresses.
+/// The interfaces that the site allows for multicast; PMIx does not know addresses.
 Result<std::vector<RailNames>> site_interfaces() {
     const Result<Config> config = load_config(config_path());
     if (config && !config->interfaces.empty()) {
         return config->interfaces;
     }
-    return Error{Blame::user, "no network interface is named"}.remedy(
-        "give --interface=, or ask for one in stagecast.conf");
+    return Error{Blame::user, "no network interface is configured for the multicast"}.remedy(
+        "give --interface=, or have the administrator set Interface= in stagecast.conf");
 }
 
 Result<EngineGroup> group_of_pmix(const EngineOptions& options,
@@ -132,7 +132,7 @@ Result<EngineGroup> group_of_pmix(const EngineOptions& options,
     group.size = (*directory)->size();
     group.must_wire_up = true;
     if (options.root.index() >= group.size) {
-        return Error{Blame::user, "--root= is none of the ranks that PMIx tells"};
+        return Error{Blame::user, "--root= is not a rank of the PMIx job"};
     }
     const Result<std::vector<RailNames>> interfaces =
         options.interfaces.empty() ? site_interfaces() : options.interfaces;
@@ -171,8 +171,8 @@ Result<EngineGroup> find_group(const EngineOptions& options, Interrupts& interru
         return group_of_pmix(options, std::move(group), interrupts);
     }
 #endif
-    return Error{Blame::user, "neither --hosts= nor PMIx says who the members are"}.remedy(
-        "give --hosts=, or start by srun --mpi=pmix");
+    return Error{Blame::user, "the members are unknown: there is neither --hosts= nor PMIx"}
+        .remedy("give --hosts=, or start it with srun --mpi=pmix");
 }
 
 Status put_key(const EngineGroup& group, Card& own) {

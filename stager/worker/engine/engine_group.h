@@ -1,8 +1,8 @@
-// Who is in the group when no daemon says so, and how do we reach them?
+// Finds the members of the engine's group, and this member's own address.
 //
-// A file of hosts and a key file, or whoever launched us with PMIx (then rank 0 draws the key,
-// and munge carries it). What the two have in common: a rank, a size, an own address to send
-// from, and a directory that brings the cards.
+// They come from a host file and a key file, or from PMIx (then rank 0 draws the key, and munge
+// carries it). Either way the result is a rank, a size, an own address to send from, and a
+// directory that exchanges the cards.
 #pragma once
 
 #include "pmix/directory.h"
@@ -18,10 +18,10 @@ namespace stage {
 struct EngineGroup {
     Rank own;
     std::size_t size = 1;
-    bool must_wire_up = false;     ///< PMIx wants to be left properly even by a group of one.
+    bool must_wire_up = false;     ///< PMIx must be finalised properly even by a group of one.
     IpAddress address;             ///< This member's own.
-    std::vector<udp::Rail> rails;  ///< Of the multicast.
-    seal::GroupKey key{};  ///< Meaningful where `has_key`; else it comes with rank 0's card.
+    std::vector<udp::Rail> rails;  ///< For the multicast.
+    seal::GroupKey key{};  ///< Valid if `has_key`; otherwise it comes with rank 0's card.
     bool has_key = false;
     std::unique_ptr<Directory> directory;
 };
@@ -29,8 +29,8 @@ struct EngineGroup {
 [[nodiscard]] Result<EngineGroup> find_group(const EngineOptions& options,
                                              Interrupts& interrupts);
 
-/// Under PMIx rank 0 puts the key into its card, and everybody takes it from there. Nothing to
-/// do where a key file or protection `none` leaves nothing to share.
+/// Under PMIx rank 0 puts the key into its card, and every member takes it from there. Does
+/// nothing if there is a key file or protection is `none`.
 [[nodiscard]] Status put_key(const EngineGroup& group, Card& own);
 [[nodiscard]] Status take_key(const CardTable& cards, EngineGroup& group);
 

@@ -15,7 +15,7 @@ namespace {
 Result<std::vector<std::byte>> manifest_of(const EngineOptions& options) {
     std::vector<std::byte> bytes(options.manifest.size() / 2);
     if (bytes.size() > kMaxLookBytes || !from_hex(options.manifest, bytes)) {
-        return Error{Blame::internal, "--manifest= is none"};
+        return Error{Blame::internal, "--manifest= is not a valid manifest"};
     }
     return bytes;
 }
@@ -29,7 +29,7 @@ Result<WorkerLook> look_here(const EngineOptions& options, Interrupts& interrupt
     const Result<std::vector<std::byte>> bytes = manifest_of(options);
     const auto manifest = bytes ? decode_manifest(*bytes) : Result<Manifest>{bytes.error()};
     if (!manifest || manifest->entries.size() != 1) {
-        return manifest ? Error{Blame::internal, "--manifest= is not one file's"}
+        return manifest ? Error{Blame::internal, "--manifest= does not describe one file"}
                         : manifest.error();
     }
     if (!compares) {

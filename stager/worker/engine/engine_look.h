@@ -1,13 +1,13 @@
-// What would the engine find here, if it were to bring the file?
+// Inspects a host for a push without daemons, before the engine transfers anything.
 //
-// Alone, without a group: `stagecast push --launcher=` asks the host of the source what there
-// is, and every node whether that finds place and room, or whether the same lies there already.
-// One line of JSON says what was seen:
+// It runs alone, without a group. `stagecast push --launcher=` asks the source's host about the
+// file, and each other node whether it has the destination and the space, or whether the same
+// content is already there. The result is one line of JSON:
 //
 //     {"bytes": N, "digest": "...", "manifest": "..."}
 //
-// manifest, hexadecimal: of a source, for the others to look for. digest: if contents are
-// compared.
+// manifest, hexadecimal: describes a source, for the checks on the other nodes. digest: present
+// if contents are compared.
 #pragma once
 
 #include "stager/worker/broadcast/interrupts.h"
@@ -15,7 +15,7 @@
 
 namespace stage {
 
-/// Returns the process's exit code: 0 if all is well, else a sentence is on stderr.
+/// Returns the process's exit code: 0 if all is well; otherwise an error message is on stderr.
 [[nodiscard]] int run_engine_look(const EngineOptions& options, Interrupts& interrupts);
 
 }  // namespace stage

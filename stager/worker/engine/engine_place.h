@@ -1,6 +1,7 @@
-// Where does the file go that the engine alone is to bring?
+// Decides where the engine writes the file on this host.
 //
-// To any place that the caller may write: there is no site to say where.
+// Any path that the caller may write is allowed: without a daemon no site configuration
+// applies.
 #pragma once
 
 #include "stager/files/sink/file_sink.h"
@@ -8,7 +9,7 @@
 
 namespace stage {
 
-/// `destination` itself, or below it if it is a directory or ends in '/'.
+/// Returns `destination` itself, or `name` below it if it is a directory or ends in '/'.
 [[nodiscard]] TargetPlace engine_place(const std::string& destination, const std::string& name);
 
 [[nodiscard]] SinkConfig engine_sink(const EngineOptions& options, Rank own, std::size_t size);

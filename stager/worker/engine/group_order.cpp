@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kWhat = "the group's order";
 
-/// Whoever should close it may be gone without a word: who ends the work is heard meanwhile.
+/// The writer may vanish without closing its end, so the interrupts are checked meanwhile.
 Result<std::string> read_input(int input, Interrupts& interrupts) {
     std::string text;
     std::array<char, 4096> room{};
@@ -68,7 +68,7 @@ Result<GroupOrder> parse_group_order(std::string_view text) {
     const auto key =
         end == std::string_view::npos ? std::nullopt : read_key(as_bytes(text.substr(0, end)));
     if (!key) {
-        return Error{Blame::user, "the group's order does not begin with a key"};
+        return Error{Blame::user, "the group's order does not begin with a valid key"};
     }
     const Result<std::vector<std::string>> names = parse_host_file(text.substr(end + 1), kWhat);
     if (!names) {
@@ -87,8 +87,8 @@ Result<Rank> rank_of_this_host(const HostList& hosts) {
             return Rank{static_cast<std::uint16_t>(i)};
         }
     }
-    return Error{Blame::node, "none of the members' addresses is one of this host's"}.remedy(
-        "its name must resolve, where the push begins, to an address that it has");
+    return Error{Blame::node, "no address of the group belongs to this host"}.remedy(
+        "its name must resolve, on the node where the push starts, to one of its addresses");
 }
 
 }  // namespace stage

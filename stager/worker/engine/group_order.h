@@ -1,8 +1,8 @@
-// What does a launcher hand to a member that has neither a file of hosts nor PMIx?
+// Reads what a launcher passes to a member that has neither a host file nor PMIx.
 //
-// The group's key, a line of 64 hexadecimal digits, then the members' addresses as in a file
-// of hosts. It comes by standard input, or as a munge credential on the command line where the
-// launcher carries no input: a key stands neither in a file nor where ps(1) shows it.
+// It is the group's key, a line of 64 hexadecimal digits, followed by the members' addresses as
+// in a host file. It comes by standard input, or as a munge credential on the command line if
+// the launcher forwards no input: the key appears neither in a file nor in the output of ps(1).
 #pragma once
 
 #include "pmix/static/host_file.h"
@@ -19,19 +19,19 @@ struct GroupOrder {
     HostList hosts;
 };
 
-/// Longer ones are refused.
+/// A longer input is refused.
 inline constexpr std::size_t kMaxGroupOrderBytes = 1U << 20U;
 
-/// `from`: "-" reads `input` to its end, unless the work is ended before; anything else is a
-/// credential of the own uid's.
+/// `from`: "-" reads `input` to its end, unless `interrupts` ends the work before; anything
+/// else is a credential of the process's own uid.
 [[nodiscard]] Result<GroupOrder> take_group_order(const std::string& from,
                                                   int input,
                                                   Interrupts& interrupts);
 
-/// Fails (Blame::user) on anything else.
+/// Fails (Blame::user) unless `text` has that format.
 [[nodiscard]] Result<GroupOrder> parse_group_order(std::string_view text);
 
-/// The member that has an address of this host.
+/// The rank of the member that has an address of this host.
 [[nodiscard]] Result<Rank> rank_of_this_host(const HostList& hosts);
 
 }  // namespace stage

@@ -67,8 +67,8 @@ Result<seal::GroupKey> read_key_file(const std::string& path) {
         return source_error(path, errno).within("key file");
     }
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        return Error{Blame::user, "key file " + path + ": others than its owner may read it"}
-            .remedy("chmod 600 it, and make a new key if others have used the machine");
+        return Error{Blame::user, "key file " + path + ": is readable by others"}.remedy(
+            "chmod 600 it, and make a new key if others have used the machine");
     }
     std::array<std::byte, 2 * kKeyBytes + 2> room{};
     const std::int64_t count = read_fully(file.get(), room, 0);
@@ -78,8 +78,8 @@ Result<seal::GroupKey> read_key_file(const std::string& path) {
     if (const auto key = read_key(Bytes{room}.first(static_cast<std::size_t>(count)))) {
         return *key;
     }
-    return Error{Blame::user, "key file " + path + ": is no key of 32 bytes"}.remedy(
-        "make one by: head -c 32 /dev/urandom");
+    return Error{Blame::user, "key file " + path + ": does not contain a 32-byte key"}.remedy(
+        "make one with: head -c 32 /dev/urandom");
 }
 
 }  // namespace stage

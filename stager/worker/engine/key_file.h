@@ -1,4 +1,4 @@
-// Where does the group's key come from when no daemon brings it?
+// Reads the group's key from a file, for a broadcast without daemons.
 #pragma once
 
 #include "transport/base/result.h"
@@ -9,11 +9,11 @@
 
 namespace stage {
 
-/// 32 bytes, or 64 hexadecimal digits. Fails (Blame::user) on anything else, and on a file that
-/// others than its owner may read: a key that everybody has is none.
+/// Accepts 32 bytes, or 64 hexadecimal digits. Fails (Blame::user) on anything else, and on a
+/// file that users other than its owner can read: such a key is no longer secret.
 [[nodiscard]] Result<seal::GroupKey> read_key_file(const std::string& path);
 
-/// 32 bytes, or 64 hexadecimal digits with or without a line's end; nothing for anything else.
+/// Parses 32 bytes, or 64 hexadecimal digits with or without a newline; nothing for other text.
 [[nodiscard]] std::optional<seal::GroupKey> read_key(Bytes text);
 
 }  // namespace stage

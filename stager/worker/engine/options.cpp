@@ -1,4 +1,4 @@
-// g++ 12 sees a null pointer in the code that Boost's typed_value generates here; there is
+// g++ 12 reports a null pointer in the code that Boost's typed_value generates here; there is
 // none.
 #pragma GCC diagnostic ignored "-Wnull-dereference"
 
@@ -20,7 +20,7 @@ namespace po = boost::program_options;
 
 constexpr std::chrono::milliseconds kStallTimeout = std::chrono::seconds{30};
 
-/// An option with a value; `preset` is null where there is none.
+/// An option with a value; `preset` is null if it has no default.
 struct OptionText {
     const char* name;
     const char* preset;
@@ -30,71 +30,74 @@ struct OptionText {
 constexpr std::array kOptions{
     OptionText{"hosts",
                nullptr,
-               "file of the members' addresses, one a line; the line, from 0, is the rank. "
-               "Without it PMIx (srun --mpi=pmix, mpirun) says who we are"},
+               "file of the members' addresses, one per line; the line number, from 0, is the "
+               "rank. Without it PMIx (srun --mpi=pmix, mpirun) provides rank and members"},
     OptionText{
         "group",
         nullptr,
-        "instead of hosts, rank and key-file, as `stagecast push --launcher=` hands them "
-        "over: - reads them from standard input, else it is a munge credential. The rank "
-        "is the line with an address of this host"},
-    OptionText{"rank", nullptr, "this member's line in the file of hosts"},
+        "replaces hosts, rank and key-file, as `stagecast push --launcher=` passes them: - "
+        "reads them from standard input, anything else is a munge credential. The rank is the "
+        "line with an address of this host"},
+    OptionText{"rank", nullptr, "this member's line in the file of addresses"},
     OptionText{"root", "0", "rank of the member that has the file"},
     OptionText{
-        "source", nullptr, "file or directory to send, at the root; elsewhere it is ignored"},
-    OptionText{"dest",
-               nullptr,
-               "where the file goes here; a path that ends in / or is a directory gets the "
-               "source's name added. What is there is replaced"},
+        "source", nullptr, "file or directory to send, at the root; ignored on other members"},
+    OptionText{
+        "dest",
+        nullptr,
+        "destination on this host; if the path ends in / or is a directory, the source's "
+        "name is appended. An existing file is replaced"},
     OptionText{"look",
                nullptr,
-               "room or content: bring nothing, only look, alone. With --source: what is it? "
-               "Else: has it room at --dest, or what lies there? A line of JSON says it"},
+               "room or content: transfer nothing, and only inspect this host. With --source: "
+               "describe it. Otherwise: check the space or the content at --dest. Prints JSON"},
     OptionText{"manifest",
                nullptr,
-               "with --look and --dest: what to look for, as a look at the source said"},
-    OptionText{"durable", "no", "yes or no: on the disk (fsync) before it has its name"},
+               "with --look and --dest: the manifest that --look printed at the source"},
+    OptionText{"durable", "no", "yes or no: sync the file to the disk before it gets its name"},
     OptionText{"transport", "auto", "auto or udp"},
     OptionText{"interface",
                nullptr,
                "network interface for the multicast, or several that are used together, as "
-               "eth0+eth1, each with a flow of its own; behind a comma what to take where they "
-               "are not. Default: the one with our address in the file of hosts"},
-    OptionText{"ttl", "1", "routers that the multicast may cross, and one: 1 to 255"},
-    OptionText{"dscp", "8", "class of all packets, 0 to 63; 8 (CS1) gives way to others"},
-    OptionText{"port", "6830", "TCP port at rank 0 where the members meet"},
-    OptionText{"rate-max", nullptr, "fastest to send: 400mbit, 1gbit, 25MB/s"},
-    OptionText{"rate", nullptr, "send at it, without looking for what the path takes"},
-    OptionText{"compress", "auto", "auto or no: blocks, while that makes it faster"},
-    OptionText{"rate-remembered",
-               nullptr,
-               "what an earlier broadcast found on these paths (rate_found_mbps in its line of "
-               "JSON): begin with it, and look on from there"},
+               "eth0+eth1, each with a flow of its own; after a comma the alternatives for "
+               "hosts without them. Default: the one with our address in the host file"},
+    OptionText{"ttl", "1", "TTL of multicast packets: routers on the way, plus one; 1 to 255"},
+    OptionText{"dscp", "8", "DSCP of all packets, 0 to 63; 8 (CS1) has low priority"},
+    OptionText{"port", "6830", "TCP port on rank 0 where the members meet"},
+    OptionText{"rate-max", nullptr, "maximum sending rate: 400mbit, 1gbit, 25MB/s"},
+    OptionText{"rate", nullptr, "send at exactly this rate, without searching for one"},
+    OptionText{"compress", "auto", "auto or no: compress blocks if that increases throughput"},
     OptionText{
-        "rate-control", "quantile", "what is followed: quantile (most) or acker (slowest)"},
+        "rate-remembered",
+        nullptr,
+        "rate that an earlier broadcast found on these paths (rate_found_mbps in its line "
+        "of JSON): start with it, and search from there"},
+    OptionText{"rate-control",
+               "quantile",
+               "adapt the rate to quantile (most) or acker (slowest member)"},
     OptionText{"repair-peers",
                "random",
-               "who is asked for what was missed: random (anybody) or ring (the neighbour)"},
+               "peers for repair requests: random (any peer) or ring (the neighbour)"},
     OptionText{"readiness",
                "fence",
-               "when the root begins: fence (once all hear it) or none (at once)"},
+               "start of the root: fence (once all members receive) or none (at once)"},
     OptionText{"group-leave",
                "never",
-               "who leaves the multicast group: never (nobody) or congested (whose link other "
-               "traffic fills, to fetch beside it)"},
+               "members that may leave the multicast group and use unicast: never (none) or "
+               "congested (members whose link other traffic fills)"},
     OptionText{
         "flows",
         "1",
-        "flows that the multicast is spread over, each received by a thread of its own: 1 "
-        "to 16, the same for all members; at least one for each interface"},
+        "flows that the multicast is distributed over, each received by its own thread: 1 to "
+        "16, the same for all members; at least one for each interface"},
     OptionText{"protection", "encrypt", "encrypt, auth or none"},
     OptionText{"key-file",
                nullptr,
                "file of 32 bytes (or 64 hexadecimal digits), the same for all members and "
-               "readable by nobody else; not needed with --protection=none, nor under PMIx "
-               "where munge is"},
-    OptionText{"timeout", "600", "seconds for the whole of it"},
-    OptionText{"connect-timeout", nullptr, "seconds for the members to meet; default: timeout"},
+               "readable by its owner only; not needed with --protection=none, nor under PMIx "
+               "with munge"},
+    OptionText{"timeout", "600", "time limit of the whole broadcast, seconds"},
+    OptionText{"connect-timeout", nullptr, "time limit to meet, seconds; default: timeout"},
     OptionText{"stall-timeout",
                nullptr,
                "seconds without progress; default: 30, or half of the timeout if that is less"},
@@ -121,7 +124,7 @@ std::string absolute(const std::string& path, const std::string& directory) {
     return path.empty() || path.starts_with('/') ? path : directory + '/' + path;
 }
 
-/// One option's text, and whether all of it could be read so far.
+/// Parses one option's text after another, and remembers the first invalid value.
 class Values {
   public:
     explicit Values(const po::variables_map& map) : map_{map} {}
@@ -137,7 +140,7 @@ class Values {
             target = Number{static_cast<typename Rep<Number>::type>(*value)};
         }
     }
-    /// A number from `least` to `most`.
+    /// Parses a number from `least` to `most`.
     void number_within(const char* name,
                        std::uint8_t& target,
                        std::pair<std::uint8_t, std::uint8_t> bounds) {
@@ -150,7 +153,7 @@ class Values {
         target =
             std::chrono::duration_cast<std::chrono::milliseconds>(value.value_or(Duration{}));
     }
-    /// Bits per second; 0 if it wasn't given.
+    /// Parses a rate, bits per second; 0 if it wasn't given.
     std::uint64_t rate(const char* name) {
         if (map_.count(name) == 0) {
             return 0;
@@ -161,7 +164,7 @@ class Values {
     }
     void take(const char* name, bool is_right) {
         if (!is_right && wrong_.empty()) {
-            wrong_ = std::string{"--"} + name + "=" + text(name) + " makes no sense";
+            wrong_ = std::string{"--"} + name + "=" + text(name) + " is not a valid value";
         }
     }
     [[nodiscard]] const std::string& wrong() const { return wrong_; }
@@ -240,7 +243,7 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     values.take("compress", compress == "auto" || compress == "no");
     options.may_compress = compress == "auto";
     options.rate_max = values.rate("rate-max");
-    options.rate_told = values.rate("rate");
+    options.configured_rate = values.rate("rate");
     options.rate_remembered = values.rate("rate-remembered");
     take_policies(values, options.policies);
     const Result<seal::Protection> protection =
@@ -253,7 +256,7 @@ Result<EngineOptions> read(const po::variables_map& map, const std::string& dire
     return options;
 }
 
-/// What no single option can say.
+/// Checks the options against each other.
 Status check_together(const EngineOptions& options) {
     if (options.source.empty() && options.destination.empty()) {
         return misuse("neither --source= nor --dest= is given");
@@ -264,7 +267,7 @@ Status check_together(const EngineOptions& options) {
                    : Status{};
     }
     if (!options.hosts.empty() && !options.group.empty()) {
-        return misuse("--hosts= and --group= are two ways to say the same");
+        return misuse("--hosts= and --group= exclude each other");
     }
     if (options.hosts.empty()) {
         return {};
@@ -286,7 +289,7 @@ Status check_together(const EngineOptions& options) {
 Result<EngineOptions> parse_engine_options(const std::vector<std::string>& arguments,
                                            const std::string& directory) {
     po::variables_map map;
-    try {  // Boost's way to say that a command line is wrong.
+    try {  // Boost reports a wrong command line by an exception.
         const po::options_description table = described();
         const po::positional_options_description none;
         po::store(po::command_line_parser{arguments}.options(table).positional(none).run(),
@@ -313,7 +316,7 @@ Result<EngineOptions> parse_engine_options(const std::vector<std::string>& argum
 
 std::string engine_help() {
     std::ostringstream text;
-    text << "stagecast-worker: brings a file to a group of hosts at once, without daemon or "
+    text << "stagecast-worker: sends a file to a group of hosts at once, without daemon or "
             "Slurm.\n"
             "\n"
             "  stagecast-worker --hosts=FILE --rank=0 --source=PATH --key-file=KEY      on the "
@@ -323,9 +326,9 @@ std::string engine_help() {
             "  srun --mpi=pmix stagecast-worker --source=PATH --dest=PATH               in a "
             "job\n"
             "\n"
-            "Exit code 0: every host of the group has the whole, verified file. One line of "
+            "Exit code 0: every host of the group has the complete, verified file. One line of "
             "JSON on\n"
-            "stdout tells how; what went wrong is a sentence on stderr. 64: wrong use.\n"
+            "stdout gives statistics; an error message is on stderr. 64: wrong use.\n"
             "\n"
          << described();
     return text.str();

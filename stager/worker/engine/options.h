@@ -1,7 +1,7 @@
-// What does the engine's command line say?
+// Parses the engine's command line.
 //
 // One table of options (Boost.Program_options) that also prints --help. Every value is checked
-// here, with a sentence that names the option, so that the engine gets nothing it must doubt.
+// here, and an error message names the option, so that the engine receives valid values only.
 #pragma once
 
 #include "stager/config/config.h"
@@ -19,24 +19,24 @@ namespace stage {
 struct EngineOptions {
     bool wants_help = false;
     bool wants_version = false;
-    /// Alone: would it find place and room, or is the same content there?
+    /// Inspects this host only: the space at the destination, or the content there.
     enum class Look : unsigned char { none, room, content } look = Look::none;
-    std::string manifest;     ///< What to look for at the destination, hexadecimal.
-    std::string hosts;        ///< A file of addresses; empty: PMIx says who the members are.
+    std::string manifest;     ///< The content to compare with at the destination, hexadecimal.
+    std::string hosts;        ///< A file of addresses; empty: PMIx knows the members.
     std::string group;        ///< Instead: "-" or a credential, see group_order.h.
     Rank rank;                ///< With `hosts`.
-    Rank root;                ///< Who has the file.
+    Rank root;                ///< The member that has the file.
     std::string source;       ///< Absolute; only at the root.
     std::string destination;  ///< Absolute, with its final "/" if one was given; may be empty.
-    bool is_durable = false;  ///< On the disk before it has its name.
-    std::vector<RailNames> interfaces;  ///< Empty: the one that has the own address.
-    std::uint8_t ttl = 1;               ///< Of multicast.
+    bool is_durable = false;  ///< Sync the file to the disk before it gets its name.
+    std::vector<RailNames> interfaces;  ///< Empty: the interface with this member's address.
+    std::uint8_t ttl = 1;               ///< Of multicast packets.
     std::uint8_t dscp = 8;              ///< Of all packets.
-    std::uint16_t port = 0;             ///< TCP, where rank 0 meets the others.
-    std::uint64_t rate_max = 0;         ///< No faster, bits per second; 0: no bound.
-    std::uint64_t rate_told = 0;        ///< At it, bits per second; 0: it is looked for.
-    bool may_compress = true;           ///< While that makes it faster.
-    std::uint64_t rate_remembered = 0;  ///< What an earlier broadcast found, bits per second.
+    std::uint16_t port = 0;             ///< The TCP port on which rank 0 meets the others.
+    std::uint64_t rate_max = 0;         ///< Upper limit, bits per second; 0: no limit.
+    std::uint64_t configured_rate = 0;  ///< Bits per second; 0: the source searches for it.
+    bool may_compress = true;           ///< While compression increases the throughput.
+    std::uint64_t rate_remembered = 0;  ///< Found by an earlier broadcast, bits per second.
     Policies policies;
     seal::Protection protection = seal::Protection::encrypt;
     std::chrono::milliseconds timeout{0};
@@ -45,8 +45,8 @@ struct EngineOptions {
     std::string key_file;
 };
 
-/// `arguments` without the program's name; `directory` makes relative paths absolute. An error
-/// is the caller's misuse (exit code 64).
+/// `arguments` exclude the program's name; `directory` makes relative paths absolute. An error
+/// means wrong use of the command (exit code 64).
 [[nodiscard]] Result<EngineOptions> parse_engine_options(
     const std::vector<std::string>& arguments, const std::string& directory);
 

@@ -1,17 +1,17 @@
-// What is to be done about a file that is not there?
+// Adds a remedy to the error for a missing file.
 //
-// That depends on who reads: a job's first node for a job, the node where it was begun for a
-// push, and each node what a push is compared with.
+// The remedy depends on the reader: a job's first node reads a job's files, the node where a
+// push was started reads its files, and each node reads the copy that a push is compared with.
 #pragma once
 
 #include "stager/control/message.h"
 
 namespace stage {
 
-/// `why` with a remedy, where a source of that stage is absent; else as it is.
+/// Adds a remedy to `why` if it reports that a source of that stage is missing.
 [[nodiscard]] Error about_source(Error why, const StageKey& key);
 
-/// Likewise, of what lies where a push went.
+/// Does the same for the copy at a push's destination.
 [[nodiscard]] Error about_copy(Error why);
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// Reduces many directories to a few that have all of them below.
+// Reduces a set of directories to a few that contain all of them.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace stage {
 
-/// At most `count_max` directories (of absolute paths) of `bytes_max` bytes together, in order:
-/// the deepest ones give way to their parents. Requires room for "/".
+/// Returns at most `count_max` directories (absolute paths) of at most `bytes_max` bytes in
+/// total, in order: the deepest ones are replaced by their parents. Requires room for "/".
 [[nodiscard]] std::vector<std::string> covering(std::set<std::string> directories,
                                                 std::size_t count_max,
                                                 std::size_t bytes_max);

@@ -31,8 +31,8 @@ Result<bool> Destinations::take(const std::string& path,
                  named(other.spec, other.where) + " and " + named(spec, where) +
                      " have one destination, '" + printable(path) + "'"}
         .remedy(
-            "give one of them another destination, as in SRC:DST, and both the same flags if "
-            "they are one");
+            "give one of them another destination, as in SRC:DST, or the same flags to both "
+            "if they are the same file");
 }
 
 Status Destinations::check_nesting() const {

@@ -1,4 +1,5 @@
-// Finds two files of a stage that have one destination, or of which one lies in the other's.
+// Detects two files of a stage with the same destination, or with one destination inside the
+// other.
 #pragma once
 
 #include "stager/spec/stage_spec.h"
@@ -10,19 +11,19 @@
 
 namespace stage {
 
-/// "LIST, line 7", for people.
+/// Formats "LIST, line 7" for messages.
 [[nodiscard]] std::string line_of(const std::string& list, std::size_t number);
 
 class Destinations {
   public:
-    /// `path` is where `spec` goes; `where`: which line of which list asks for it, or empty.
-    /// False if an equal spec has been taken. Fails (Blame::user) if another one has this
-    /// destination.
+    /// `path` is the destination of `spec`; `where` is the line of the list that contains it,
+    /// or empty. Returns false if an equal spec has been taken. Fails (Blame::user) if a
+    /// different spec has this destination.
     [[nodiscard]] Result<bool> take(const std::string& path,
                                     const StageSpec& spec,
                                     const std::string& where);
 
-    /// After the last: none lies below another.
+    /// After the last one: fails (Blame::user) if one destination lies below another.
     [[nodiscard]] Status check_nesting() const;
 
   private:

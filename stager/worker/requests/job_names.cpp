@@ -6,7 +6,7 @@
 namespace stage {
 namespace {
 
-/// This process is the job's user.
+/// The user name of the job: this process runs as the job's user.
 std::optional<std::string> user_name() {
     std::vector<char> room(std::size_t{64} << 10U);
     passwd entry{};

@@ -1,4 +1,4 @@
-// Gives the patterns in a job's names (spec/name_pattern.h) their values on this node.
+// Provides this node's values for the patterns in a job's names (spec/name_pattern.h).
 #pragma once
 
 #include "stager/messages/worker_setup.h"

@@ -32,7 +32,7 @@ Status check_beside(const PlacedProgram& bringing, const PlacedProgram& other) {
         if (found != needed.end() && have_other_bytes(brought.path, found->second)) {
             return Error{Blame::user,
                          other.source + " would load the library " + brought.name + " of " +
-                             bringing.source + ", and needs " + found->second}
+                             bringing.source + ", but needs " + found->second}
                 .remedy(bringing.closure.is_program
                             ? "stage one of the two to a directory of its own, as in SRC:DIR/"
                             : "leave out libs, and let the program that loads it bring them");
@@ -62,7 +62,7 @@ Result<std::string> program_line(const std::vector<std::string>& paths) {
         line += (line.empty() ? kPaths : '\0') + path;
     }
     if (line.size() > kMaxLineBytes) {
-        return Error{Blame::user, "it needs too many libraries by their paths"}.remedy(
+        return Error{Blame::user, "it needs too many libraries by absolute paths"}.remedy(
             "leave out libs");
     }
     return line;

@@ -1,8 +1,8 @@
-// How a manifest asks for a program with its libraries, and which programs can stand together.
+// Encodes a program with its libraries in a manifest, and checks that several programs agree.
 //
-// The entries of a spec with `libs` have one spec; their lines (ManifestEntry::line) tell them
-// apart. The program's is empty, or names the paths that each node must have for it. A
-// library's names the library.
+// All entries of a spec with `libs` have that spec; their lines (ManifestEntry::line)
+// distinguish them. The program's line is empty, or lists the paths that each node must have
+// for it. A library's line names the library.
 #pragma once
 
 #include "stager/files/libraries/library_closure.h"
@@ -16,28 +16,29 @@
 namespace stage {
 
 struct LibraryLine {
-    std::string name;         ///< What the file is called, a plain name.
-    bool is_for_all = false;  ///< Not one program loads it, but any that loads the spec's file.
+    std::string name;         ///< The library's file name.
+    bool is_for_all = false;  ///< Any program that loads the spec's file loads it.
 };
 
 [[nodiscard]] std::string library_line(const LibraryLine& library);
-/// Nothing for another line.
+/// Returns nothing for a line that describes no library.
 [[nodiscard]] std::optional<LibraryLine> parse_library_line(std::string_view line);
 
-/// Fails (Blame::user) if a line has no room for them.
+/// Fails (Blame::user) if a line has no room for the paths.
 [[nodiscard]] Result<std::string> program_line(const std::vector<std::string>& paths);
-/// No absolute path is left out, nothing else is given.
+/// Returns every absolute path in `line`.
 [[nodiscard]] std::vector<std::string> parse_program_line(std::string_view line);
 
-/// A program as it will stand on each node.
+/// A program as it will be placed on each node.
 struct PlacedProgram {
-    std::string source;     ///< Where it is read, for people.
-    std::string directory;  ///< The one that it is placed in, absolute.
+    std::string source;     ///< Its path at the source, for messages.
+    std::string directory;  ///< Its directory on the nodes, absolute.
     LibraryClosure closure;
 };
 
-/// Programs in one directory search each other's libraries: each must find what it finds where
-/// it is installed. Fails (Blame::user), naming both programs and the library.
+/// Programs in one directory search each other's libraries, so each must find the libraries
+/// that it finds where it is installed. Fails (Blame::user), naming both programs and the
+/// library.
 [[nodiscard]] Status check_libraries_agree(std::span<const PlacedProgram> programs);
 
 }  // namespace stage

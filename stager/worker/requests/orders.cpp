@@ -16,11 +16,11 @@
 namespace stage {
 namespace {
 
-/// So that a verdict has room for its paths, too.
+/// Leaves room in a stage's result for the paths, too.
 constexpr std::size_t kMaxDirectoriesBytes = 12U << 10U;
 
-/// The worker of a push's last round, or of one that was interrupted, takes less to end.
-constexpr std::chrono::milliseconds kLockPatience = std::chrono::seconds{10};
+/// The worker of a push's last attempt, or of an interrupted one, needs less time to end.
+constexpr std::chrono::milliseconds kLockTimeout = std::chrono::seconds{10};
 
 /// The rest of `path` below `root`; empty if it is not below it.
 std::string_view below(std::string_view path, std::string_view root) {
@@ -63,7 +63,7 @@ Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
     return orders;
 }
 
-/// With the values of its patterns; root writes the names of a push as they are.
+/// Replaces the patterns by their values; root writes the names of a push literally.
 Result<StageSpec> Orders::meant_by(const StageSpec& spec) const {
     if (places_.is_push) {
         return spec;
@@ -133,7 +133,7 @@ Result<std::vector<SourceOrder>> Orders::sources() const {
     return orders;
 }
 
-/// False: an equal spec has asked for it already.
+/// Returns false if an equal spec has been taken already.
 Result<bool> Orders::take(const StageSpec& spec, Destinations& taken) const {
     const Result<TargetPlace> place = place_of(spec);
     return place ? taken.take(place->path(), spec, {}) : Result<bool>{place.error()};
@@ -155,7 +155,7 @@ Status Orders::add_file(std::uint16_t index,
     return {};
 }
 
-/// A program and its libraries are one thing: where one can't be had, none is sent.
+/// A program and its libraries are sent together: if one of them is missing, none is sent.
 Status Orders::add_program(std::uint16_t index,
                            Destinations& taken,
                            std::vector<SourceOrder>& orders,
@@ -189,8 +189,8 @@ Status Orders::add_program(std::uint16_t index,
     return {};
 }
 
-/// Programs without `libs` that will stand among others: each of the job's is to run as it does
-/// where it is installed.
+/// Adds the programs without `libs` that will lie beside others: each of the job's programs
+/// must run as it does where it is installed.
 void Orders::add_neighbours(std::vector<PlacedProgram>& programs) const {
     for (const StageSpec& spec : specs_) {
         if (spec.is_list || spec.is_with_libraries || spec.is_unpacked) {
@@ -207,14 +207,14 @@ void Orders::add_neighbours(std::vector<PlacedProgram>& programs) const {
     }
 }
 
-/// Which directory the spec's file will lie in.
+/// The directory in which the spec's file will lie.
 std::string Orders::directory_for(const StageSpec& spec) const {
     const Result<TargetPlace> place = place_of(spec);
     const std::string path = place ? place->path() : "";
     return path.substr(0, path.rfind('/') + 1);
 }
 
-/// "prog_libs/libx.so.1" beside "prog".
+/// The place of a library, such as "prog_libs/libx.so.1" beside "prog".
 Result<TargetPlace> Orders::place_of_library(const StageSpec& program,
                                              const std::string& name) const {
     Result<TargetPlace> place = place_of(program);
@@ -232,14 +232,14 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
              ? !entry.line.empty()
              : entry.line.empty() || specs_[entry.spec].is_with_libraries);
     if (!is_asked_for) {
-        return Error{Blame::internal, "the manifest has a file that nobody asked for"};
+        return Error{Blame::internal, "the manifest has a file that no spec asks for"};
     }
     StageSpec spec = specs_[entry.spec];
     std::string where;
     if (spec.is_list) {
         const Result<std::vector<StageSpec>> line = parse_serialized(entry.line);
         if (!line || line->size() != 1 || line->front().is_list) {
-            return Error{Blame::internal, "the manifest has a line that is none of a list"};
+            return Error{Blame::internal, "the manifest has an invalid line of a list"};
         }
         Result<StageSpec> meant = meant_by(line->front());
         if (!meant) {
@@ -256,16 +256,16 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         return std::move(place).error();
     }
     SinkOrder order;
-    // What lies in the job's own directory is the job's: a requeued one may find its own there.
+    // The job's own directory belongs to the job: a requeued job may find its own files there.
     order.target.existing = place->refuses_network ? spec.existing : Existing::overwrite;
     order.target.place = *std::move(place);
     order.target.is_durable = spec.is_durable;
     order.target.keeps_owners = places_.keeps_owners;
-    // (What lies in the job's own directory goes with it.)
+    // (Files in the job's own directory are removed with it.)
     order.target.is_resumable = spec.is_resumable && order.target.place.refuses_network;
     order.target.is_noted =
         places_.has_cache && entry.size >= kPartOfMin && entry.size <= kPartOfMax;
-    order.target.lock_patience = kLockPatience;
+    order.target.lock_timeout = kLockTimeout;
     order.target.archive = spec.is_unpacked ? spec.source : "";
     order.target.umask = wishes_.umask;
     order.is_optional = spec.is_optional;
@@ -330,7 +330,7 @@ std::vector<std::string> Orders::paths(const FileSink& sink) const {
 
 namespace {
 
-/// A list longer than this is not a list of files for one job, bytes.
+/// The maximum size of a list of files, bytes.
 constexpr std::uint64_t kMaxListBytes = 64U << 20U;
 
 Result<std::string> read_list(const std::string& path) {
@@ -339,8 +339,8 @@ Result<std::string> read_list(const std::string& path) {
         return std::move(file).error();
     }
     if (file->size() > kMaxListBytes) {
-        return Error{Blame::user, path + ": a list of files has at most 64 MiB"}.remedy(
-            "stage their directory");
+        return Error{Blame::user, path + ": a list of files can have at most 64 MiB"}.remedy(
+            "stage the directory of the files instead");
     }
     std::string text(file->size(), '\0');
     const auto room = std::as_writable_bytes(std::span{text.data(), text.size()});
@@ -350,7 +350,7 @@ Result<std::string> read_list(const std::string& path) {
     return text;
 }
 
-/// A list's flags hold for each of its lines.
+/// A list's flags apply to each of its lines.
 StageSpec with_flags_of(const StageSpec& list, StageSpec line) {
     line.existing = line.existing == Existing::refuse ? list.existing : line.existing;
     line.is_optional = line.is_optional || list.is_optional;
@@ -366,8 +366,7 @@ bool is_here(const std::string& path) {
 
 }  // namespace
 
-/// A name that has blanks at its ends, or a colon, is taken as it is where there is such a
-/// file.
+/// A name with blanks at its ends, or with a colon, is used literally if there is such a file.
 Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) const {
     const auto is_there = [&](const std::string& name) {
         return is_here(name.starts_with('/') ? name : places_.work_dir + '/' + name);
@@ -386,13 +385,13 @@ Result<StageSpec> Orders::spec_of(const StageSpec& list, const ListLine& line) c
         return Error{Blame::user, "a list can't name another list"};
     }
     if (spec->is_with_libraries) {
-        return Error{Blame::user, "libs can't stand in a list"}.remedy(
-            "give the program an option of its own");
+        return Error{Blame::user, "libs is not allowed in a list"}.remedy(
+            "give the program a --stage option of its own");
     }
     const bool is_relative = !spec->source.starts_with('/');
     if (is_relative && !places_.work_dir.starts_with('/')) {
         return Error{Blame::internal, "the job's working directory is not known"}.remedy(
-            "write whole paths");
+            "write absolute paths");
     }
     return with_flags_of(list,
                          made_absolute(*std::move(spec), is_relative ? places_.work_dir : "/"));

@@ -1,10 +1,9 @@
-// What do a job's specs ask of this node's disk?
+// Turns a job's specs into the files to read and the places to write on this node.
 //
-// The source reads the specs (and opens their lists, as the user); every member turns the
-// entries of the manifest back into places: a relative destination lies below the stage
-// directory, an absolute one below one of the site's DestRoots. The specs are the user's to
-// forge, a list's lines in the manifest come from the source's worker: both are judged here, on
-// each node.
+// The source reads the specs, and opens their lists as the user. Every member turns the entries
+// of the manifest back into places: a relative destination lies below the stage directory, an
+// absolute one below one of the site's DestRoots. The user can forge the specs, and a list's
+// lines in the manifest come from the source's worker, so each node checks both itself.
 #pragma once
 
 #include "stager/files/sink/file_sink.h"
@@ -23,45 +22,45 @@
 
 namespace stage {
 
-/// Where this node lets files go.
+/// The directories to which this node allows files to go.
 struct OrderPlaces {
     std::string stage_dir;                    ///< Absolute.
     std::string dest_subdir;                  ///< Below it; "" or "step.N".
     std::vector<std::string> dest_roots;      ///< Absolute, without a final slash ("/" is one).
     std::string work_dir;                     ///< Relative sources of a list lie below it.
-    bool has_cache = false;                   ///< Which keeps what came, if it is broken off.
+    bool has_cache = false;                   ///< The cache keeps partial files.
     NameValues names{};                       ///< For the patterns in names.
-    std::shared_ptr<MadeDirectories> made{};  ///< Of directories above absolute destinations.
+    std::shared_ptr<MadeDirectories> made{};  ///< The directories above absolute destinations.
     bool is_push = false;                     ///< Root's: dest_roots are this node's PushRoots.
-    bool keeps_owners = true;                 ///< target.h
+    bool keeps_owners = true;                 ///< See target.h.
 };
 
 class Orders {
   public:
-    /// Checks the specs against what can be checked without a disk: that absolute destinations
-    /// lie below a root, too.
+    /// Checks all that can be checked without a disk, also that absolute destinations lie below
+    /// a root.
     [[nodiscard]] static Result<Orders> parse(std::string_view specs, OrderPlaces places);
 
-    /// What the source has to read: each spec's file, each line of each list, but of equal ones
-    /// the first. Fails (Blame::user) where two others have one destination, or one lies in the
-    /// other's; every error of a list names it and the line.
+    /// The files that the source reads: each spec's file and each line of each list, without
+    /// duplicates. Fails (Blame::user) if two different ones have the same destination, or one
+    /// lies inside the other's; every error about a list names the list and the line.
     [[nodiscard]] Result<std::vector<SourceOrder>> sources() const;
 
-    /// Where an entry of the manifest goes.
+    /// The destination of a manifest's entry.
     [[nodiscard]] Result<SinkOrder> target_of(const ManifestEntry& entry) const;
 
-    /// The places outside of the stage directory that are known without the manifest.
+    /// The places outside the stage directory that are known without the manifest.
     [[nodiscard]] std::vector<TargetPlace> places_outside() const;
 
-    /// Where ".stagecast" is: the stage directory, or the step's below it.
+    /// The directory that contains ".stagecast": the stage directory, or the step's below it.
     [[nodiscard]] std::string base() const;
 
-    /// Some file's stage may go on where an earlier one was broken off.
+    /// True if a file may continue where an earlier stage was interrupted.
     [[nodiscard]] bool is_any_resumable() const;
 
-    /// By spec: where its file is; the base for a list; "" for a file that is not here.
+    /// The path of each spec's file: the base for a list, "" for a file that is not here.
     [[nodiscard]] std::vector<std::string> paths(const FileSink& sink) const;
-    /// Where all that is staged lies: see WorkerOutcome.
+    /// The directories that contain all staged files: see WorkerOutcome.
     [[nodiscard]] std::vector<std::string> directories(const FileSink& sink) const;
 
   private:

@@ -7,17 +7,17 @@
 namespace stage {
 namespace {
 
-/// For what the daemon knows at once.
-constexpr std::chrono::milliseconds kAnswerPatience = std::chrono::seconds{10};
-/// Less than that is the rounding of a wait that has ended.
-constexpr std::chrono::milliseconds kLeastPatience{10};
+/// For answers that the daemon has at once.
+constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds{10};
+/// A shorter remainder is only the rounding of a wait that has ended.
+constexpr std::chrono::milliseconds kMinWait{10};
 
 FileSink::PriorCopies earlier_in(ControlSocket& control, std::chrono::milliseconds longest) {
     const auto find = [&control](const SourceStamp& stamp) {
-        Result<ControlSocket::Told> told = control.seek(stamp, kAnswerPatience);
-        return told ? FileSink::PriorCopy{.file = std::move(told->file),
-                                          .whole = content_of_bytes(told->content)}
-                    : FileSink::PriorCopy{};
+        Result<ControlSocket::CacheAnswer> answer = control.seek(stamp, kAnswerTimeout);
+        return answer ? FileSink::PriorCopy{.file = std::move(answer->file),
+                                            .whole = content_of_bytes(answer->content)}
+                      : FileSink::PriorCopy{};
     };
     using Clock = std::chrono::steady_clock;
     return {.find = find,
@@ -30,14 +30,14 @@ KnownContent known_content(ControlSocket& control, std::chrono::milliseconds lon
     using Clock = std::chrono::steady_clock;
     return [&control, left = Clock::duration{longest}](
                const SourceStamp& stamp) mutable -> std::optional<Content> {
-        if (left < kLeastPatience) {
+        if (left < kMinWait) {
             return std::nullopt;
         }
         const Clock::time_point begun = Clock::now();
-        const Result<ControlSocket::Told> told =
+        const Result<ControlSocket::CacheAnswer> answer =
             control.ask(stamp, std::chrono::ceil<std::chrono::milliseconds>(left));
         left -= Clock::now() - begun;
-        return told ? content_of_bytes(told->content) : std::nullopt;
+        return answer ? content_of_bytes(answer->content) : std::nullopt;
     };
 }
 
@@ -47,10 +47,10 @@ Status take_what_is_here(Work& work,
                          bool has_cache,
                          std::chrono::milliseconds longest) {
     const auto find = [&control, has_cache](const Content& content) {
-        Result<ControlSocket::Told> told =
-            has_cache ? control.ask(bytes_of(content), kAnswerPatience)
-                      : Result<ControlSocket::Told>{ControlSocket::Told{}};
-        return told ? std::move(told->file) : UniqueFd{};
+        Result<ControlSocket::CacheAnswer> answer =
+            has_cache ? control.ask(bytes_of(content), kAnswerTimeout)
+                      : Result<ControlSocket::CacheAnswer>{ControlSocket::CacheAnswer{}};
+        return answer ? std::move(answer->file) : UniqueFd{};
     };
     const auto spoilt = [&control](const Content& content) {
         static_cast<void>(control.say(FromWorker{WorkerSpoilt{bytes_of(content)}}));

@@ -1,8 +1,9 @@
-// What does a worker say to its node's cache?
+// Sends a worker's requests to its node's cache.
 //
-// Before it reads: do you know what is in this file? Before the first packet: have you these
-// bytes? And once its files are under their names: here they are, for the next one. (What the
-// cache makes of that is daemon/cache/node_cache.h.)
+// Before the source reads a file, it asks whether the cache knows its content. Before the first
+// packet, a receiver asks whether the cache has the content. Once its files have their names,
+// the worker offers them to the cache for later stages. (The cache's side is
+// daemon/cache/node_cache.h.)
 #pragma once
 
 #include "stager/worker/broadcast/work.h"
@@ -13,34 +14,35 @@
 
 namespace stage {
 
-/// `control` outlives it. Another stage of this node may be reading the file just now: then it
-/// is waited for, at most so long for all files together; what comes then is read.
+/// Requires that `control` outlives the result. If another stage of this node is reading the
+/// file, this waits for it, at most `longest` for all files together; after that the file is
+/// read.
 [[nodiscard]] KnownContent known_content(ControlSocket& control,
                                          std::chrono::milliseconds longest);
 
-/// From the cache if there is one, from the destinations, and from what an earlier push left
-/// beside them, or an earlier stage in the cache. As Work::fill(), and what ends the work ends
-/// it.
+/// Takes files from the cache if there is one, from the destinations, and from the partial
+/// files that an earlier push left beside them or an earlier stage left in the cache. As
+/// Work::fill(); `interrupts` can end it.
 [[nodiscard]] Status take_what_is_here(Work& work,
                                        ControlSocket& control,
                                        Interrupts& interrupts,
                                        bool has_cache,
                                        std::chrono::milliseconds longest);
-/// How long it may copy what came before, `longest`: what is not copied by then is sent, and
-/// others wait for READY.
+/// The limit on copying partial files, at most `longest`: blocks that are not copied by then
+/// are sent instead, because the other members wait for READY.
 [[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
 
-/// How much longer finishing may take, the same on all nodes: what a cache has of an archive or
-/// a tree isn't unpacked while it comes, but then, with 10 MB and 1000 members a second at
-/// least.
+/// The extra time that finishing may take, the same on all nodes: an archive or tree from the
+/// cache is unpacked only then, with at least 10 MB and 1000 members per second.
 [[nodiscard]] std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders);
 
-/// What is being written, in case that this stage is broken off.
+/// Reports the files being written, so that the cache can keep them if this stage is
+/// interrupted.
 void tell_begun(const FileSink& sink, ControlSocket& control);
-/// Who can't keep it only forgets it.
+/// Offers the staged files to the cache. Failures are ignored.
 void keep_for_later(const FileSink& sink, ControlSocket& control);
-/// The same of trees, once the group has been released: as long as nobody ends the work, and a
-/// few seconds at most, since the worker is to leave.
+/// Offers the staged trees, once the group has been released. It ends with `interrupts`, and
+/// after a few seconds at the latest, since the worker is about to exit.
 void keep_trees_for_later(const FileSink& sink, ControlSocket& control, Interrupts& interrupts);
 
 }  // namespace stage

@@ -9,7 +9,7 @@ namespace {
 constexpr int kSayMilliseconds = 5000;
 
 Error no_sense() {
-    return {Blame::internal, "stagecastd sent a message out of turn"};
+    return {Blame::internal, "unexpected message from stagecastd"};
 }
 
 }  // namespace
@@ -55,9 +55,10 @@ Status ControlSocket::read() {
         cards_ = std::move(cards->table);
         return {};
     }
-    if (auto* told = std::get_if<WorkerTold>(&*message); told != nullptr && setup_) {
-        if (!asked_.empty() && told->about == asked_) {  // Else an answer that came too late.
-            told_ = Told{std::move(told->content), received->file.trusted()};
+    if (auto* answer = std::get_if<WorkerTold>(&*message); answer != nullptr && setup_) {
+        if (!asked_.empty() &&
+            answer->about == asked_) {  // Otherwise the answer came too late.
+            answer_ = CacheAnswer{std::move(answer->content), received->file.trusted()};
         }
         return {};
     }
@@ -76,7 +77,7 @@ Status ControlSocket::wait_for(std::chrono::milliseconds longest, Done done) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());
         if (left.count() <= 0) {
-            return Error{Blame::node, "stagecastd did not say on in time", ETIMEDOUT};
+            return Error{Blame::node, "stagecastd did not respond in time", ETIMEDOUT};
         }
         if (Status looked = interrupts_->wait(left); !looked) {
             return looked;
@@ -92,27 +93,28 @@ Result<WorkerSetup> ControlSocket::setup(std::chrono::milliseconds longest) {
     return *setup_;
 }
 
-Result<ControlSocket::Told> ControlSocket::ask(Bytes about, std::chrono::milliseconds longest) {
-    return told(WorkerAsk{{about.begin(), about.end()}}, about, longest);
+Result<ControlSocket::CacheAnswer> ControlSocket::ask(Bytes about,
+                                                      std::chrono::milliseconds longest) {
+    return answer_to(WorkerAsk{{about.begin(), about.end()}}, about, longest);
 }
 
-Result<ControlSocket::Told> ControlSocket::seek(const SourceStamp& stamp,
-                                                std::chrono::milliseconds longest) {
-    return told(WorkerSeek{stamp}, stamp, longest);
+Result<ControlSocket::CacheAnswer> ControlSocket::seek(const SourceStamp& stamp,
+                                                       std::chrono::milliseconds longest) {
+    return answer_to(WorkerSeek{stamp}, stamp, longest);
 }
 
-Result<ControlSocket::Told> ControlSocket::told(const FromWorker& question,
-                                                Bytes about,
-                                                std::chrono::milliseconds longest) {
+Result<ControlSocket::CacheAnswer> ControlSocket::answer_to(const FromWorker& question,
+                                                            Bytes about,
+                                                            std::chrono::milliseconds longest) {
     asked_.assign(about.begin(), about.end());
-    told_.reset();
+    answer_.reset();
     Status done = say(question);
-    done = done ? wait_for(longest, [this] { return told_.has_value(); }) : done;
+    done = done ? wait_for(longest, [this] { return answer_.has_value(); }) : done;
     asked_.clear();
     if (!done && done.error().cause() != ETIMEDOUT) {
         return std::move(done).error();
     }
-    return told_ ? *std::exchange(told_, std::nullopt) : Told{};
+    return answer_ ? *std::exchange(answer_, std::nullopt) : CacheAnswer{};
 }
 
 Status ControlSocket::give(Bytes card) {

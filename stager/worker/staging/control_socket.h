@@ -1,7 +1,8 @@
-// How does a worker talk with its daemon while it does something else?
+// Exchanges messages with the worker's daemon while the worker does other work.
 //
-// The daemon's messages are read when they come; what ends the work becomes an error. What the
-// worker says goes out at once, or, if it is only progress and the daemon is slow, not at all.
+// The daemon's messages are read when they arrive; a message that ends the work becomes an
+// error. The worker's messages are sent at once; progress messages are dropped if the daemon is
+// slow.
 #pragma once
 
 #include "pmix/given_directory.h"
@@ -16,7 +17,7 @@ namespace stage {
 
 class ControlSocket final : public CardCarrier {
   public:
-    /// Makes `socket` non-blocking. `interrupts` hears of it; both must outlive it.
+    /// Makes `socket` non-blocking and adds it to `interrupts`; both must outlive this object.
     [[nodiscard]] Status open(UniqueFd socket, Interrupts& interrupts);
 
     /// Waits for SETUP, the first message.
@@ -26,36 +27,37 @@ class ControlSocket final : public CardCarrier {
     [[nodiscard]] Result<std::vector<std::byte>> take(
         std::chrono::milliseconds longest) override;
 
-    /// Lost if the daemon is slow.
+    /// Dropped if the daemon is slow.
     void say(const WorkerProgress& progress);
-    /// Waits a bounded time for room.
+    /// Waits a limited time for room in the socket.
     [[nodiscard]] Status say(const FromWorker& message);
 
-    /// What the node cache knows; nothing where it does not answer in time. Only if may_cache.
-    struct Told {
+    /// The node cache's answer; empty if it does not answer in time.
+    struct CacheAnswer {
         std::vector<std::byte> content;
         UniqueFd file;
     };
-    [[nodiscard]] Result<Told> ask(Bytes about, std::chrono::milliseconds longest);
-    /// What it has of that file. Likewise.
-    [[nodiscard]] Result<Told> seek(const SourceStamp& stamp,
-                                    std::chrono::milliseconds longest);
-    /// Entries for the cleanup list, in messages that are one datagram each. From any thread.
+    /// Asks the node cache about a stamp or a content. Only if may_cache.
+    [[nodiscard]] Result<CacheAnswer> ask(Bytes about, std::chrono::milliseconds longest);
+    /// Asks the node cache for the partial or complete copy of that file. Only if may_cache.
+    [[nodiscard]] Result<CacheAnswer> seek(const SourceStamp& stamp,
+                                           std::chrono::milliseconds longest);
+    /// Sends entries for the cleanup list, in messages of one datagram each. From any thread.
     [[nodiscard]] Status say_left(const std::vector<std::string>& entries);
-    /// With a descriptor beside it, borrowed.
+    /// Sends a descriptor with the message; the caller keeps it.
     [[nodiscard]] Status say(const FromWorker& message, int file);
 
-    /// The daemon said that the group has its verdict.
+    /// True once the daemon has reported the group's result.
     [[nodiscard]] bool is_released() const { return is_released_; }
-    /// And that all of it take packets.
+    /// True once the daemon has reported that all members receive packets.
     [[nodiscard]] bool do_all_listen() const { return do_all_listen_; }
 
   private:
-    /// Reads one message. An error ends the work: ABORT, the daemon's end, nonsense.
+    /// Reads one message. ABORT, the end of the daemon or an invalid message is an error.
     [[nodiscard]] Status read();
-    [[nodiscard]] Result<Told> told(const FromWorker& question,
-                                    Bytes about,
-                                    std::chrono::milliseconds longest);
+    [[nodiscard]] Result<CacheAnswer> answer_to(const FromWorker& question,
+                                                Bytes about,
+                                                std::chrono::milliseconds longest);
     /// Waits until `done()`.
     template <class Done>
     [[nodiscard]] Status wait_for(std::chrono::milliseconds longest, Done done);
@@ -64,8 +66,8 @@ class ControlSocket final : public CardCarrier {
     Interrupts* interrupts_ = nullptr;
     std::optional<WorkerSetup> setup_;
     std::optional<std::vector<std::byte>> cards_;
-    std::vector<std::byte> asked_;  ///< What is waited for; empty: nothing.
-    std::optional<Told> told_;
+    std::vector<std::byte> asked_;  ///< The subject of the pending question; empty: none.
+    std::optional<CacheAnswer> answer_;
     bool is_released_ = false;
     bool do_all_listen_ = false;
 };

@@ -1,4 +1,4 @@
-// Which sockets did the daemon hand over?
+// Takes over the sockets that the daemon passed to this worker.
 #pragma once
 
 #include "stager/messages/worker_setup.h"
@@ -6,7 +6,7 @@
 
 namespace stage {
 
-/// Those that `setup` speaks of, by their numbers. To be called once.
+/// Takes the descriptors whose numbers `setup` contains. To be called once.
 [[nodiscard]] BroadcastSockets handed_over(const WorkerSetup& setup);
 
 }  // namespace stage

@@ -6,7 +6,7 @@
 namespace stage {
 namespace {
 
-/// The content from one end to the other.
+/// Reads the whole content and returns its digest.
 Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts) {
     std::vector<std::byte> room(kBlockBytes);
     for (std::uint32_t block = 0; block < source.block_count(); ++block) {
@@ -20,7 +20,7 @@ Result<std::string> digest_by_reading(FileSource& source, Interrupts& interrupts
     return source.digest();
 }
 
-/// What lies where the source's files would go.
+/// The files at the destinations of the source's files.
 Result<std::vector<SourceOrder>> at_destination(const Orders& orders) {
     Result<std::vector<SourceOrder>> list = orders.sources();
     const std::vector<TargetPlace> places = orders.places_outside();
@@ -53,7 +53,7 @@ Result<WorkerLook> room_for(const Orders& orders, const WorkerSetup& setup) {
 Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
                            PreflightRequest wish,
                            Interrupts& interrupts) {
-    // A copy may be root's own.
+    // The owner of a copy may be root.
     for (SourceOrder& order : orders) {
         order.is_ownerless = wish.compares;
     }

@@ -1,8 +1,8 @@
-// What does a worker see that only looks?
+// Runs a worker's preflight check, which inspects files and transfers nothing.
 //
-// Before files are pushed: what is to be sent, and whether each node has place and room for it.
-// Instead of a push: whether what lies there has the source's content. Nothing is made, nobody
-// else takes part.
+// Before a push it reports what is to be sent, and whether each node has the destination and
+// the space. Instead of a push it reports whether the destination has the source's content. It
+// creates nothing, and no other member takes part.
 #pragma once
 
 #include "stager/files/sink/file_sink.h"
@@ -13,22 +13,22 @@
 
 namespace stage {
 
-/// Looks as `setup.purpose` says, with the caller's rights: at the source where setup.rank is
-/// setup.source, else at the destination.
+/// Inspects as `setup.purpose` says, with the caller's rights: the source if setup.rank is
+/// setup.source, otherwise the destination.
 [[nodiscard]] Result<WorkerLook> look_alone(const WorkerSetup& setup, Interrupts& interrupts);
 
-/// LOOK and OUTCOME. The process's exit code.
+/// Sends LOOK and OUTCOME. Returns the process's exit code.
 [[nodiscard]] int tell_look(const Result<WorkerLook>& look, ControlSocket& control);
 
 struct PreflightRequest {
     std::uint64_t bytes_max = 0;  ///< 0: no limit.
-    bool compares = false;        ///< The content is read.
+    bool compares = false;        ///< Read the content and compute its digest.
 };
-/// What the source is; its manifest if that can be handed on.
+/// Describes the source; includes its manifest if that fits into a message.
 [[nodiscard]] Result<WorkerLook> look_at(std::vector<SourceOrder> orders,
                                          PreflightRequest wish,
                                          Interrupts& interrupts);
-/// Would what `manifest` tells find place and room?
+/// Checks that the files of `manifest` have their destination and enough space.
 [[nodiscard]] Result<WorkerLook> look_for_room(Bytes manifest, SinkConfig config);
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// Which broadcast does a SETUP ask for?
+// Applies a SETUP to a broadcast's configuration.
 #pragma once
 
 #include "stager/messages/worker_setup.h"
@@ -8,14 +8,14 @@
 
 namespace stage {
 
-/// 0 is what the daemon has no word about.
+/// A time of 0 means that the daemon does not set it.
 [[nodiscard]] inline std::chrono::milliseconds or_default(std::chrono::milliseconds time,
                                                           std::chrono::milliseconds instead) {
     return time.count() > 0 ? time : instead;
 }
 
-/// All but the members, and what follows from their cards. Fails on a group address that is
-/// none.
+/// Sets all but the members and what follows from their cards. Fails if the group's address is
+/// invalid.
 [[nodiscard]] Status follow(const WorkerSetup& setup, BroadcastConfig& config);
 
 }  // namespace stage

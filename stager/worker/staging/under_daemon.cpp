@@ -33,7 +33,7 @@ std::string job_name(const StageKey& key) {
     return key.step_id == kWholeJob ? name : name + '.' + std::to_string(key.step_id);
 }
 
-/// One stage of one member, from SETUP to RELEASED.
+/// Carries out one member's part of a stage, from SETUP to RELEASED.
 class Stage final : public Watcher {
   public:
     Stage(const Logger& log, Interrupts& interrupts, ControlSocket& control, WorkerSetup setup)
@@ -47,9 +47,9 @@ class Stage final : public Watcher {
               })},
           sockets_{handed_over(setup_)} {}
 
-    /// Everything until the files are here or can't be; the error is not told yet.
+    /// Runs until the files are here or have failed; the caller reports the error.
     [[nodiscard]] Status run();
-    /// Tells the daemon of a failure, unless it knows the outcome already.
+    /// Reports a failure to the daemon, unless it knows the outcome already.
     void tell_failure(const Error& why, Rank culprit);
 
     [[nodiscard]] Rank own() const { return setup_.rank; }
@@ -80,7 +80,7 @@ class Stage final : public Watcher {
     std::optional<Work> work_;
     BroadcastSockets sockets_;
     bool has_told_ = false;
-    bool is_here_ = false;  ///< And that was good.
+    bool is_here_ = false;  ///< The files are complete on this node.
     core::Phase told_phase_ = core::Phase::wiring;
     std::chrono::steady_clock::time_point told_at_;
     std::chrono::steady_clock::time_point began_;
@@ -125,7 +125,7 @@ Status Stage::begin_work() {
     return {};
 }
 
-/// Who knows nothing, but asks, has the files stamped.
+/// Also a worker without a cache computes stamps by passing a function that knows nothing.
 KnownContent Stage::what_is_known(milliseconds longest) {
     if (setup_.may_cache) {
         return known_content(control_, longest);
@@ -171,13 +171,13 @@ Result<std::unique_ptr<Directory>> Stage::open_directory() {
         return reason ? std::move(directory).error() : std::move(reason).error();
     }
     if ((*directory)->rank() != setup_.rank || (*directory)->size() != setup_.nodes.size()) {
-        return Error{Blame::internal, "PMIx and stagecastd do not agree on who we are"};
+        return Error{Blame::internal, "PMIx and stagecastd disagree on this member's rank"};
     }
     return std::unique_ptr<Directory>{*std::move(directory)};
 #endif
 }
 
-/// The cards of all, and what SETUP says of the rest.
+/// Collects all cards, and takes the rest of the configuration from SETUP.
 Result<BroadcastConfig> Stage::connect() {
     if (setup_.nodes.size() == 1) {
         const Bytes own = work_->offer();
@@ -197,7 +197,7 @@ Result<BroadcastConfig> Stage::connect() {
     if (!directory) {
         return std::move(directory).error();
     }
-    // The stage's own limit comes first: it is the better sentence.
+    // The stage's own limit expires first, because its error message is the better one.
     const milliseconds longest =
         or_default(setup_.stage_timeout, kDefaultPatience) + seconds{1};
     const Result<Wired> wired = wire_up(**directory, *card, longest, interrupts_);
@@ -205,7 +205,7 @@ Result<BroadcastConfig> Stage::connect() {
         return wired.error();
     }
     if (wired->cards.size() != setup_.nodes.size()) {
-        return Error{Blame::internal, "the cards are not those of this stage's nodes"};
+        return Error{Blame::internal, "the cards do not match this stage's nodes"};
     }
     offer_ = wired->cards[setup_.source.index()].offer;
     Result<BroadcastConfig> config = broadcast_among(wired->cards, setup_.rank, setup_.source);
@@ -231,8 +231,8 @@ Status Stage::run() {
             claims.claim(place, writer());
         }
     }
-    if (Status told = control_.say_left(claims.paths()); !told) {
-        return told;
+    if (Status listed = control_.say_left(claims.paths()); !listed) {
+        return listed;
     }
     Result<BroadcastConfig> config = connect();
     if (!config) {
@@ -246,8 +246,9 @@ Status Stage::run() {
     return tell_end(report);
 }
 
-/// Everybody looks for room before the first packet, so that all who lack something are named
-/// at once. Who lacks something takes part to say so: the others need not wait for a time-out.
+/// Every member checks for space before the first packet, so that all nodes without enough
+/// space are named at once. Such a member takes part to report it: the others need not wait for
+/// a time-out.
 void Stage::look_ahead(Claims& claims) {
     Status room = claims.settle();
     if (room) {
@@ -312,14 +313,14 @@ Status Stage::on_readable() {
     if (Status looked = interrupts_.check(); !looked) {
         return looked;
     }
-    // The group has its verdict: what there was to serve is over.
+    // The group has its result, so no peer needs this member any more.
     return control_.is_released() ? Status{Error{Blame::node, "released", ECANCELED}}
                                   : Status{};
 }
 
-/// The files are under their names here. Called once the disk thread has finished them.
+/// The files have their names here. Called once the disk thread has finished them.
 void Stage::tell_held(const core::Outcome& held) {
-    control_.say(progress_of(*work_, held));  // The verdict's sentence counts bytes by it.
+    control_.say(progress_of(*work_, held));  // The result's message counts bytes by it.
     BroadcastReport so_far;
     so_far.outcome = held;
     so_far.ran = std::chrono::steady_clock::now() - began_;
@@ -342,7 +343,8 @@ void Stage::tell_held(const core::Outcome& held) {
     has_told_ = true;
     is_here_ = true;
     if (Status said = control_.say(FromWorker{outcome}); !said) {
-        log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+        log_.warn("cannot report the outcome to stagecastd",
+                  {{"why", said.error().sentence()}});
     }
     if (setup_.may_cache && sink != nullptr) {
         keep_for_later(*sink, control_);
@@ -360,7 +362,8 @@ void Stage::tell_failure(const Error& why, Rank culprit) {
     outcome.culprit = culprit;
     outcome.statistics = "{}";
     if (Status said = control_.say(FromWorker{outcome}); !said) {
-        log_.warn("stagecastd can't be told the outcome", {{"why", said.error().sentence()}});
+        log_.warn("cannot report the outcome to stagecastd",
+                  {{"why", said.error().sentence()}});
     }
 }
 
@@ -374,7 +377,7 @@ int run_under_daemon(const Logger& log, Interrupts& interrupts) {
     }
     Result<WorkerSetup> setup = control.setup(kSetupPatience);
     if (!setup) {
-        log.error("no setup came", {{"why", setup.error().sentence()}});
+        log.error("no SETUP from stagecastd", {{"why", setup.error().sentence()}});
         return 1;
     }
     if (setup->purpose == WorkerPurpose::look || setup->purpose == WorkerPurpose::compare) {

@@ -1,8 +1,8 @@
-// What does a worker do that stagecastd started?
+// Runs a worker that stagecastd started.
 //
-// SETUP says what; the daemon's sockets and PMIx host (or the daemon itself) connect it to its
-// peers; OUTCOME says what became of the files here, as soon as they are here or can't be; then
-// it serves its peers until all have them. Its exit code means nothing: the daemon has heard.
+// SETUP says what to do. The daemon's sockets and the PMIx host (or the daemon itself) connect
+// the worker with its peers. It sends OUTCOME as soon as its own files are complete or have
+// failed, and then serves its peers until all have the files. The daemon ignores the exit code.
 #pragma once
 
 #include "stager/worker/broadcast/interrupts.h"
@@ -10,7 +10,7 @@
 
 namespace stage {
 
-/// Takes the descriptors of worker_setup.h. Returns the process's exit code.
+/// Takes over the descriptors of worker_setup.h. Returns the process's exit code.
 [[nodiscard]] int run_under_daemon(const Logger& log, Interrupts& interrupts);
 
 }  // namespace stage

@@ -72,7 +72,7 @@ TEST_CASE("a full command line is understood") {
     CHECK(options->rate_max == 400'000'000);
     CHECK(options->rate_remembered == 1'000'000'000);
     CHECK(options->interfaces == std::vector<RailNames>{{"eth0", "eth1"}, {"ib0"}});
-    CHECK(options->rate_told == 0);
+    CHECK(options->configured_rate == 0);
     CHECK(options->policies == Policies{});
     CHECK(options->protection == seal::Protection::auth);
     CHECK(options->timeout == 1500ms);
