@@ -155,7 +155,7 @@ std::uint64_t next_allowance(std::uint64_t end, std::uint64_t size) {
 }
 
 Result<Content> copy_hashed(int from, int to, std::uint64_t size, const MayWrite& may_write) {
-    const Error other{Blame::user, "it is no regular file of the staged size"};
+    const Error other{Blame::user, "it is not a regular file of the staged size"};
     if (!has_size(from, size)) {
         return other;
     }

@@ -113,9 +113,9 @@ nothing_there() {
   [ "$(grep -cx 33000 "$WORK/counts")" = 3 ] || { cat "$WORK/counts"; false; }
 }
 
-@test "a member that does not tell its size: named" {
+@test "a member that does not report its size: named" {
   srun_fails --stage-file=/proc/sys/kernel/random
-  sentence "$OUT" n0 '/proc/sys/kernel/random/[a-z_]*' 'does not tell its size'
+  sentence "$OUT" n0 '/proc/sys/kernel/random/[a-z_]*' 'does not report its size'
 }
 
 @test "an unreadable member, a pipe: named, and nothing is anywhere" {

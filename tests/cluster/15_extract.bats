@@ -122,7 +122,7 @@ END
   srun_fails --stage-file=cut.zip:/tmp/d/x:extract
   sentence "$OUT" '[^ ]*' "$T/cut.zip" 'is '
   srun_fails --stage-file=noise.tar:/tmp/d/x:extract
-  sentence "$OUT" '[^ ]*' "$T/noise.tar" 'is no archive that can be unpacked'
+  sentence "$OUT" '[^ ]*' "$T/noise.tar" 'is not an archive that can be unpacked'
   srun_fails --stage-file=env:/tmp/d/x:extract
   sentence "$OUT" '[^ ]*' "$T/env" 'is a directory'
   wait_for 10 nothing_there || { for one in "${NODES[@]}"; do lab on "$one" find /tmp/d; done; false; }

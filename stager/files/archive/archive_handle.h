@@ -1,4 +1,4 @@
-// Owns one of libarchive's readers.
+// Owns a libarchive reader.
 #pragma once
 
 #include <archive.h>

@@ -1,8 +1,9 @@
-// Reads an archive's members, one after the other, and verifies that it is whole.
+// Reads the entries of an archive one after the other, and verifies that the archive is
+// complete.
 //
-// A tar is read from front to back while it arrives; Decompression takes off what it is
-// compressed by. A zip is read once its end is here, where its directory is, because only that
-// tells names, modes and links. Either is parsed by libarchive.
+// A tar is read from front to back while it arrives; Decompression removes its compression. A
+// zip is read once its end has arrived, because only the directory at its end has names, modes
+// and links. libarchive parses both.
 #pragma once
 
 #include "stager/files/archive/archive_handle.h"
@@ -15,26 +16,26 @@ namespace stage {
 
 class ArchiveReader {
   public:
-    /// Both outlive it.
+    /// Both must outlive this object.
     ArchiveReader(ArrivedBytes& bytes, ReadTrouble& trouble);
 
-    /// False where a trouble was set and, without one, where this is no archive.
+    /// Returns false if it failed with a trouble, or if this is no archive (without a trouble).
     [[nodiscard]] bool open();
 
     enum class Next : unsigned char { member, end, failed };
-    /// The next member's entry(). `failed`: a trouble was set.
+    /// Advances to the next entry(). `failed`: a trouble was set.
     [[nodiscard]] Next next();
     [[nodiscard]] archive_entry* entry() const { return entry_; }
-    /// Its name as bytes; nothing if there is none that can be told.
+    /// The entry's name as bytes; nothing if the archive gives no usable name.
     [[nodiscard]] std::optional<std::string> name() const;
-    /// Its permission bits, 07777.
+    /// The entry's permission bits, 07777.
     [[nodiscard]] std::uint16_t mode() const;
-    /// Its next bytes. `end`: there are none. `failed`: a trouble was set.
+    /// Returns the entry's next bytes. `end`: there are no more. `failed`: a trouble was set.
     [[nodiscard]] Next data(Bytes& bytes, std::uint64_t& offset);
 
-    /// Behind the last member: whether all checksums agree. False where a trouble was set.
+    /// After the last entry: verifies all checksums. Returns false if a trouble was set.
     [[nodiscard]] bool finish();
-    /// Of a tar, after finish(): whether the mark of its end stands behind its last member.
+    /// For a tar, after finish(): true if the end-of-archive mark follows the last entry.
     [[nodiscard]] bool is_ended() const;
 
   private:
@@ -49,12 +50,12 @@ class ArchiveReader {
     ReadTrouble& trouble_;
     std::vector<std::byte> room_;
     Decompression decompression_;
-    std::uint64_t at_ = 0;         ///< In the tar, without compression, or in the zip.
-    std::size_t held_ = 0;         ///< Of `room_`, which end at `at_`.
-    std::vector<std::byte> last_;  ///< The block before them.
+    std::uint64_t at_ = 0;         ///< The offset in the uncompressed tar, or in the zip.
+    std::size_t held_ = 0;         ///< The valid bytes of `room_`, which end at `at_`.
+    std::vector<std::byte> last_;  ///< The block before those bytes.
     std::optional<ZipDirectory> zip_;
     std::size_t members_ = 0;
-    ArchiveHandle archive_;  ///< Reads by this.
+    ArchiveHandle archive_;  ///< Reads through this object.
     archive_entry* entry_ = nullptr;
 };
 

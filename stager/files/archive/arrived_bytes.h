@@ -1,8 +1,8 @@
-// How does somebody read a file from its beginning while its blocks come in any order?
+// Lets a thread read a file from its beginning while its blocks arrive in any order.
 //
-// The blocks lie in a file without a name; whoever reads waits for the one that is next. Who
-// writes is held up, a little, by a reader that is far behind, so that the end of the one is
-// not long after the end of the other.
+// The blocks are stored in a file without a name, and the reader waits for the next one in
+// order. A writer whose reader is far behind waits for it briefly, so that unpacking ends soon
+// after the last block has arrived.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -21,27 +21,27 @@ class ArrivedBytes {
     /// `file` is empty, open for reading and writing, and will have `size` bytes.
     ArrivedBytes(UniqueFd file, std::uint64_t size);
 
-    // For the one who writes:
+    // For the writer:
 
-    /// One whole block at `offset`. False and errno if the disk did not take it.
+    /// Writes a complete block at `offset`. Returns false, with errno, if the disk refused it.
     [[nodiscard]] bool write(std::uint64_t offset, Bytes bytes);
-    /// What was written. False if it can't be had.
+    /// Reads bytes that were written. Returns false if they are not available.
     [[nodiscard]] bool read_back(std::uint64_t offset, MutableBytes room) const;
-    /// All of them are in this file. Requires that none was written.
+    /// Replaces the file by `file`, which has all bytes. Requires that no block was written.
     void adopt(UniqueFd file);
-    /// What is there, for reading only; nothing if it can't be had.
+    /// Opens the file for reading only; returns an empty descriptor if that fails.
     [[nodiscard]] UniqueFd reading() const;
-    /// Lets the reader catch up, for a moment at most.
+    /// Lets the reader catch up; waits a moment at most.
     void wait_for_reader();
-    /// Nothing will come any more: a reader that waits gets an error.
+    /// No more blocks will arrive: a waiting reader gets an error.
     void stop();
 
-    // For the one who reads, in a thread of its own:
+    // For the reader, which has a thread of its own:
 
-    /// Waits for the byte at `offset` and gives it with what is there behind it; 0 at the end,
-    /// -1 and errno if it will not come or can't be read.
+    /// Waits for the byte at `offset`, and returns it with the bytes available after it; 0 at
+    /// the end, -1 with errno if it will not arrive or cannot be read.
     [[nodiscard]] std::int64_t read(std::uint64_t offset, MutableBytes room);
-    /// Will read no more.
+    /// The reader needs no more bytes.
     void end_reading();
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -49,9 +49,9 @@ class ArrivedBytes {
   private:
     [[nodiscard]] bool has(std::uint64_t offset) const;
 
-    UniqueFd file_;  ///< Another one only while the reader waits for its first byte.
+    UniqueFd file_;  ///< Replaced only while the reader waits for its first byte.
     std::uint64_t size_;
-    std::mutex mutex_;  ///< Guards what follows; never held over I/O.
+    std::mutex mutex_;  ///< Guards the members below; never held during I/O.
     std::condition_variable came_;
     std::condition_variable was_read_;
     std::vector<bool> held_;  ///< By block.

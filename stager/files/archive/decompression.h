@@ -1,5 +1,5 @@
-// Takes every compression off an archive's bytes, however many lie over each other, and
-// verifies the checksums of each.
+// Removes all layers of compression from an archive's bytes, and verifies the checksums of
+// each.
 #pragma once
 
 #include "stager/files/archive/byte_stream.h"
@@ -8,16 +8,16 @@ namespace stage {
 
 class Decompression {
   public:
-    /// Both outlive it.
+    /// Both must outlive this object.
     Decompression(ArrivedBytes& bytes, ReadTrouble& trouble);
 
-    /// Finds the compressions by the first bytes of each. False where a trouble was set.
+    /// Detects each compression by its first bytes. Returns false if a trouble was set.
     [[nodiscard]] bool open();
-    /// The bytes without compression. After open().
+    /// The uncompressed bytes. Requires open().
     [[nodiscard]] ByteStream& plain() { return *streams_.back(); }
     [[nodiscard]] bool has_any() const { return has_any_; }
-    /// Reads what is left, for the last checksums stand at the ends. False where a trouble was
-    /// set. If there is no compression, nothing is read.
+    /// Reads the rest of each stream, since the last checksums are at the ends. Returns false
+    /// if a trouble was set. Without compression nothing is read.
     [[nodiscard]] bool finish();
 
   private:
@@ -25,7 +25,7 @@ class Decompression {
     [[nodiscard]] bool skip(std::uint64_t count);
 
     ReadTrouble& trouble_;
-    std::vector<std::unique_ptr<ByteStream>> streams_;  ///< Each reads the one before it.
+    std::vector<std::unique_ptr<ByteStream>> streams_;  ///< Each reads from the one before it.
     bool has_any_ = false;
 };
 

@@ -1,7 +1,7 @@
-// Says why the bytes or the members of an archive could not be read, in the library's words.
+// Records why an archive could not be read, in the words of the library.
 //
-// Whether an archive is damaged, or whole and of a kind that this node has no means for, makes
-// a difference to its owner.
+// For the archive's owner there is a difference between a damaged archive and an intact one in
+// a format that this node does not support.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace stage {
 struct ReadTrouble {
     enum class Kind : unsigned char {
         none,
-        damaged,      ///< Its own checksums, lengths or structure say so.
-        unsupported,  ///< A password, an unknown method, more memory than is given to it.
-        unreadable,   ///< Its bytes, which arrived, can't be read here; `cause` says why.
+        damaged,      ///< Its own checksums, lengths or structure prove it.
+        unsupported,  ///< A password, an unknown method, or more memory than is allowed.
+        unreadable,   ///< The received bytes cannot be read here; `cause` says why.
     };
 
     Kind kind = Kind::none;
@@ -23,7 +23,7 @@ struct ReadTrouble {
     int cause = 0;  ///< errno.
 
     [[nodiscard]] bool is_set() const { return kind != Kind::none; }
-    /// The first trouble counts: those behind it follow from it.
+    /// Keeps the first trouble: later ones are its consequences.
     void set(ReadTrouble trouble) {
         if (!is_set()) {
             *this = std::move(trouble);
@@ -31,7 +31,7 @@ struct ReadTrouble {
     }
 };
 
-/// What libarchive says of its last failure.
+/// Describes libarchive's last failure.
 [[nodiscard]] ReadTrouble trouble_of(archive* one);
 
 }  // namespace stage

@@ -1,9 +1,9 @@
-// How does an archive arrive as what is in it, whole or absent?
+// Receives an archive and unpacks it, so that its content appears completely or not at all.
 //
-// Its blocks are kept in a file without a name, for others to be repaired from and for the
-// node's cache. A thread of its own unpacks from the first block on, as far as they have come
-// without a gap, into a directory that gets its name at the end (tree_place.h). What the cache
-// has of it is unpacked from there.
+// The blocks are kept in a file without a name, for repairs and for the node cache. A separate
+// thread unpacks from the first block on, as far as the blocks have arrived without a gap, into
+// a directory that gets its name at the end (tree_place.h). An archive from the cache is
+// unpacked from there.
 #pragma once
 
 #include "stager/files/archive/arrived_bytes.h"
@@ -18,7 +18,8 @@ namespace stage {
 
 class TargetArchive final : public PlacedTarget {
   public:
-    /// Looks at the destination and decides. `bytes_max`: what it may unpack to; 0: no limit.
+    /// Examines the destination and decides. `bytes_max`: the limit of the unpacked size; 0:
+    /// none.
     [[nodiscard]] static Result<std::unique_ptr<TargetArchive>> decide(
         TargetOrder order, const ManifestEntry& entry, Writer writer, std::uint64_t bytes_max);
 
@@ -33,7 +34,7 @@ class TargetArchive final : public PlacedTarget {
 
     [[nodiscard]] TargetNeeds needs() const override;
 
-    /// The archive, as long as this lives.
+    /// The archive, for the lifetime of this object.
     [[nodiscard]] UniqueFd reading() const override;
     [[nodiscard]] bool is_adopting() const override { return bytes_ != nullptr; }
     void adopt(UniqueFd file) override { bytes_->adopt(std::move(file)); }
@@ -47,7 +48,7 @@ class TargetArchive final : public PlacedTarget {
     [[nodiscard]] Result<UniqueFd> make_nameless() const;
     void unpack_all();
 
-    std::string archive_;  ///< Its path at the source, for sentences.
+    std::string archive_;  ///< Its path at the source, for messages.
     std::uint64_t size_;
     FileTime mtime_;
     std::uint64_t bytes_max_;
@@ -55,8 +56,8 @@ class TargetArchive final : public PlacedTarget {
     std::unique_ptr<ArrivedBytes> bytes_;
     std::unique_ptr<UnpackTree> tree_;
     std::atomic<bool> has_failed_{false};
-    Status unpacked_;     ///< The thread's, until it has ended or has_failed_.
-    std::thread thread_;  ///< Uses all of the above.
+    Status unpacked_;     ///< Belongs to the thread until it has ended or has_failed_.
+    std::thread thread_;  ///< Uses all members above.
 };
 
 }  // namespace stage

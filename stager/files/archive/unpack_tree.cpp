@@ -178,7 +178,7 @@ Status UnpackTree::make_room_for(const Member& member) {
         return failed(member.parts, errno);
     }
     if (::unlinkat(here(), name, AT_REMOVEDIR) != 0) {
-        return errno == ENOTEMPTY ? against("was a directory with something in it before")
+        return errno == ENOTEMPTY ? against("replaces a directory that is not empty")
                                   : failed(member.parts, errno);
     }
     directories_.erase(joined(member.parts));
@@ -191,7 +191,8 @@ Status UnpackTree::add_symlink(const Member& member, const std::string& text) {
     }
     const char* name = member.parts.back().c_str();
     if (text.empty() || ::symlinkat(text.c_str(), here(), name) != 0) {
-        return text.empty() ? against("is a link to nothing") : failed(member.parts, errno);
+        return text.empty() ? against("is a link without a target")
+                            : failed(member.parts, errno);
     }
     const std::array times{
         timespec{0, UTIME_OMIT},
@@ -214,7 +215,7 @@ Status UnpackTree::add_hard_link(const Member& member,
         return ::fstatat(here(), name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
                        !S_ISDIR(there.st_mode)
                    ? Status{}
-                   : Status{against("is a link to itself, and no file before it")};
+                   : Status{against("is a link to itself, without a file before it")};
     }
     const UniqueFd from{::fcntl(here(), F_DUPFD_CLOEXEC, 0)};
     if (Status ready = make_room_for(member); !ready) {
@@ -227,7 +228,7 @@ Status UnpackTree::add_hard_link(const Member& member,
     }
     return errno == ENOENT || errno == EPERM
                ? against("is a link to '" + joined(original) +
-                         "', which is no file before it in the archive")
+                         "', which is not an earlier file of the archive")
                : failed(member.parts, errno);
 }
 

@@ -1,10 +1,10 @@
-// How does a member of an archive come to be below a directory, and nothing anywhere else?
+// Creates the entries of an archive below one directory, and nothing anywhere else.
 //
-// By descriptors: each directory on the way is opened in the one above it and never through a
-// link, so that a link that came before can't be written through. A later member of a name
-// takes the place of an earlier one. What has set-user-id or sticky bits loses them, and all
-// belongs to whoever unpacks, as tar does it. All that is made is counted against what the disk
-// and the site give, before it is made.
+// All steps use descriptors: each directory on the path is opened in its parent and never
+// through a link, so that an earlier link in the archive cannot redirect a later entry. A later
+// entry replaces an earlier one of the same name. As with tar, set-id and sticky bits are
+// dropped, and all files belong to the user who unpacks. Everything is counted against the
+// limits of the disk and the site before it is made.
 #pragma once
 
 #include "stager/files/manifest/attributes.h"
@@ -17,42 +17,42 @@
 
 namespace stage {
 
-/// What an archive may become.
+/// Limits of the unpacked tree.
 struct UnpackLimits {
     std::uint64_t bytes_free = 0;
     std::uint64_t inodes_free = 0;
-    std::uint64_t bytes_max = 0;        ///< The site's word; 0: none.
+    std::uint64_t bytes_max = 0;        ///< The site's limit; 0: none.
     std::uint16_t umask = kUsualUmask;  ///< Of the user who unpacks, not of this process.
 };
 
-/// What is to be made.
+/// Describes the entry to make.
 struct Member {
-    std::vector<std::string> parts;  ///< member_parts(); empty: the top.
+    std::vector<std::string> parts;  ///< From member_parts(); empty: the top.
     std::uint16_t mode = 0;          ///< 07777.
     FileTime mtime;
     std::vector<TreeAttribute> attributes;
-    bool is_implied = false;  ///< A directory that the archive only has in other's names.
+    bool is_implied = false;  ///< A directory that occurs only in the names of other entries.
 };
 
-/// Errors that the disk is to blame for have a cause and name the path; others are the
-/// archive's, and their sentences leave it to the caller to name it and the member.
+/// Errors caused by the disk have a cause and name the path. Other errors are the archive's;
+/// the caller adds the names of the archive and of the entry.
 class UnpackTree {
   public:
-    /// `path`: the final one of the top, for sentences.
+    /// `path` is the final path of the top, for messages.
     UnpackTree(UniqueFd top, std::string path, const UnpackLimits& limits);
 
     [[nodiscard]] Status add_directory(const Member& member);
     [[nodiscard]] Status add_symlink(const Member& member, const std::string& text);
-    /// `original`: of a member that is there.
+    /// `original`: an earlier entry.
     [[nodiscard]] Status add_hard_link(const Member& member,
                                        const std::vector<std::string>& original);
-    /// A file, then its bytes, then its end.
+    /// begin_file(), then write() in any number, then end_file() make a file.
     [[nodiscard]] Status begin_file(const Member& member);
     [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes);
-    /// `size`: with the hole that it may end in.
+    /// `size` includes a hole at the end.
     [[nodiscard]] Status end_file(const Member& member, std::uint64_t size);
-    /// Modes and times of the directories, from the inside out. The archive's own time is that
-    /// of the top and of those that it does not have itself.
+    /// Sets modes and times of the directories, from the inside out. The top, and directories
+    /// that the archive does not contain, get `archive_time`.
     [[nodiscard]] Status finish(const FileTime& archive_time);
 
   private:
@@ -66,9 +66,10 @@ class UnpackTree {
     [[nodiscard]] Status make_room_for(const Member& member);
     [[nodiscard]] Status settle(const std::string& way, const Member& directory);
     [[nodiscard]] Status take(std::uint64_t bytes, std::uint64_t inodes);
-    /// As a process of the user's umask makes it.
+    /// The mode that a process with the user's umask would give it.
     [[nodiscard]] mode_t mode_of(const Member& member) const;
-    /// Its mode when it is made is another, for its attributes or because of this process.
+    /// True if the entry is made with another mode first, for its attributes or because of this
+    /// process's umask.
     [[nodiscard]] bool has_mode_for_now(const Member& member) const;
     [[nodiscard]] int here() const { return here_ ? here_.get() : top_.get(); }
     [[nodiscard]] Error failed(const Parts& parts, int cause) const;
@@ -77,12 +78,12 @@ class UnpackTree {
     std::string path_;
     UnpackLimits limits_;
     std::uint16_t own_umask_ = Maker::self().umask;
-    Parts way_;      ///< To the directory that was entered last,
-    UniqueFd here_;  ///< and it; nothing: the top.
+    Parts way_;      ///< The path of the directory that was entered last,
+    UniqueFd here_;  ///< and its descriptor; empty: the top.
     UniqueFd file_;
     Parts file_parts_;
     std::uint64_t bytes_ = 0;
-    std::uint64_t room_ = 0;  ///< What they take of a disk.
+    std::uint64_t room_ = 0;  ///< The disk space that they take.
     std::uint64_t inodes_ = 0;
     std::map<std::string, Member> directories_;  ///< By path below the top.
 };

@@ -53,7 +53,7 @@ class Unpacking {
         return Error{Blame::user, name_ + ": " + what}.remedy("make or copy the archive again");
     }
     [[nodiscard]] Error unknown() const {
-        return Error{Blame::user, name_ + ": is no archive that can be unpacked"}.remedy(
+        return Error{Blame::user, name_ + ": is not an archive that can be unpacked"}.remedy(
             "give a tar, plain or by gzip, zstd, xz, bzip2 or lz4, or a zip, or leave out "
             "extract");
     }
@@ -65,7 +65,7 @@ class Unpacking {
         switch (trouble_.kind) {
             case ReadTrouble::Kind::unreadable:
                 return Error::from_errno(
-                    Blame::node, name_ + ": what arrived of it can't be read", trouble_.cause);
+                    Blame::node, name_ + ": the received bytes can't be read", trouble_.cause);
             case ReadTrouble::Kind::unsupported:
                 return Error{Blame::user, name_ + ": can't be unpacked here" + where + why}
                     .remedy("unpack it first, and stage the directory");

@@ -1,6 +1,7 @@
-// Unpacks an archive, member by member, while it still arrives.
+// Unpacks an archive, entry by entry, while it is still arriving.
 //
-// What archive_reader.h finds goes to the tree (unpack_tree.h), which judges where it may come.
+// The entries that archive_reader.h finds are passed to the tree (unpack_tree.h), which checks
+// where each may be placed.
 #pragma once
 
 #include "stager/files/archive/arrived_bytes.h"
@@ -10,8 +11,8 @@
 
 namespace stage {
 
-/// All of it, to the last member. `name` is the archive's, for sentences; `mtime` its time,
-/// which the top gets and every member that has none of its own.
+/// Unpacks all entries. `name` is the archive's, for messages. `mtime` is its time, which the
+/// top and each entry without a time of its own get.
 [[nodiscard]] Status unpack(ArrivedBytes& bytes,
                             UnpackTree& tree,
                             const std::string& name,

@@ -147,7 +147,7 @@ class Finder {
         std::string_view rest = all;
         while (!rest.empty()) {
             if (!take_entry(rest, directory.members)) {
-                return damaged("the directory of the zip has an entry that makes no sense");
+                return damaged("the directory of the zip has an invalid entry");
             }
         }
         // Without zip64 the number counts to 65,535 only, and some go on all the same.

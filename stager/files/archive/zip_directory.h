@@ -1,9 +1,9 @@
-// Lists the members of a zip by the directory at its end, with their names as bytes.
+// Lists the entries of a zip from the directory at its end, with their names as bytes.
 //
-// libarchive unpacks a zip, but in a process without a locale it can't tell a name that is
-// marked as UTF-8, in another it composes such a name anew, and of two names that differ it
-// takes the one that no other program takes. It also looks for the directory in the last 16 KiB
-// only, and does not find that of an empty zip.
+// libarchive unpacks a zip, but its names are not reliable: in a process without a locale it
+// cannot return a name marked as UTF-8, in another it normalises such a name, and of two
+// different names for an entry it takes the one that no other program takes. It also looks for
+// the directory in the last 16 KiB only, and does not find that of an empty zip.
 #pragma once
 
 #include "stager/files/archive/arrived_bytes.h"
@@ -16,20 +16,21 @@
 namespace stage {
 
 struct ZipMember {
-    std::uint64_t offset = 0;  ///< Of its own header, from `begin` on.
+    std::uint64_t offset = 0;  ///< The offset of its own header, from `begin` on.
     std::string name;          ///< Any bytes; not empty.
-    /// Where libarchive does not see it: permission bits beside DOS' attributes.
+    /// Permission bits beside DOS attributes, where libarchive does not see them.
     std::optional<std::uint16_t> mode{};
 };
 
 struct ZipDirectory {
-    std::vector<ZipMember> members;  ///< By offset, each offset once: as libarchive goes.
-    /// Where the zip is: without the program that it stands behind, and without its comment.
+    std::vector<ZipMember> members;  ///< By offset, each offset once, in libarchive's order.
+    /// The range of the zip, without a program before it and without its comment.
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 };
 
-/// Waits for the archive's last byte. Nothing without a trouble: there is no directory.
+/// Waits for the archive's last byte. Returns nothing, without a trouble, if there is no
+/// directory.
 [[nodiscard]] std::optional<ZipDirectory> read_zip_directory(ArrivedBytes& bytes,
                                                              ReadTrouble& trouble);
 

@@ -34,10 +34,10 @@ Status check_head(const Elf64_Ehdr& head) {
         return refused("is a script: libs needs a program");
     }
     if (std::string_view{ident, SELFMAG} != std::string_view{ELFMAG, SELFMAG}) {
-        return refused("is no program");
+        return refused("is not a program");
     }
     if (head.e_ident[EI_CLASS] == ELFCLASS32) {
-        return refused("is a 32-bit program, libs knows 64-bit ones");
+        return refused("is a 32-bit program, but libs supports only 64-bit ones");
     }
     if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB) {
         return refused("is a program of an unknown kind");
@@ -56,7 +56,7 @@ class ElfFile {
         Elf64_Ehdr head{};
         // The first bytes tell a script that is shorter than a header.
         if (!read_(0, std::as_writable_bytes(std::span{&head, 1}).first(4))) {
-            return refused("is no program");
+            return refused("is not a program");
         }
         if (head.e_ident[0] == '\x7f' && !read_as(read_, 0, head)) {
             return damaged();

@@ -1,7 +1,7 @@
-// Which libraries does a program or library name, and where does it say to look for them?
+// Reads from an ELF file which libraries it needs, and where it says to look for them.
 //
-// Its dynamic section, read as it lies in the file: nothing of it is run, and nothing of it is
-// believed. Little-endian 64-bit ELF, as all machines that Slurm runs on today have it.
+// It reads the dynamic section as it lies in the file, executes nothing, and trusts nothing. It
+// supports little-endian 64-bit ELF, which all machines have that Slurm runs on today.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -21,18 +21,18 @@ inline constexpr std::size_t kMaxElfTextBytes = 16384;  ///< Of one string.
 
 struct ElfNeeds {
     std::uint16_t machine = 0;
-    std::string interpreter;          ///< Of a program: its loader.
-    std::string name;                 ///< Of a library: what it calls itself (DT_SONAME).
+    std::string interpreter;          ///< For a program: its loader.
+    std::string name;                 ///< For a library: its own name (DT_SONAME).
     std::vector<std::string> needed;  ///< DT_NEEDED, in order.
     std::string rpath;                ///< DT_RPATH, with its colons.
     std::string runpath;              ///< DT_RUNPATH.
 };
 
-/// Fills `room` from `offset`; false if that is not all there.
+/// Fills `room` from `offset`; returns false if the file ends before.
 using ReadAt = std::function<bool(std::uint64_t offset, MutableBytes room)>;
 
-/// A static program needs nothing. Fails (Blame::user), without the file's name, on what is
-/// none of ours: a script, a 32-bit program, no program at all, a damaged one.
+/// Reads the needs of a program or library; a static program has none. Fails (Blame::user),
+/// without the file's name, on any other file: a script, a 32-bit program, a damaged one.
 [[nodiscard]] Result<ElfNeeds> read_elf(const ReadAt& read);
 
 }  // namespace stage

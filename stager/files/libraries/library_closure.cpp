@@ -31,7 +31,7 @@ Result<ElfNeeds> needs_of(const std::string& path) {
         return source_error(path, errno);
     }
     if (!S_ISREG(status.st_mode)) {
-        return Error{Blame::user, path + ": is no program"}.remedy("leave out libs");
+        return Error{Blame::user, path + ": is not a program"}.remedy("leave out libs");
     }
     const ReadAt read = [&](std::uint64_t offset, MutableBytes room) {
         constexpr auto kFarthest = static_cast<std::uint64_t>(INT64_MAX) / 2;
@@ -83,7 +83,9 @@ class Closure {
         context_.library_directory = library_token_of(loader);
         if (loader.substr(loader.rfind('/') + 1).starts_with("ld-musl")) {
             return Error{Blame::user,
-                         program().path + ": is of musl, libs knows the GNU C library's loader"}
+                         program().path +
+                             ": is linked with musl, but libs supports only the loader of the "
+                             "GNU C library"}
                 .remedy("link it statically, or leave out libs");
         }
         if (!defaults_.is_systems(loader)) {
@@ -157,7 +159,7 @@ class Closure {
             return Error{
                 Blame::user,
                 program().path + ": the library " + name +
-                    " is needed by a path from its own directory, and libs can't bring "
+                    " is needed at a path relative to its own directory, and libs can't place "
                     "it there"}
                 .remedy("stage the directory that the program is installed in");
         }

@@ -1,8 +1,8 @@
-// Says where a program's loader looks for the libraries that its objects name.
+// Computes the paths where a program's loader looks for a library.
 //
-// A search path of RUNPATH, RPATH or LD_LIBRARY_PATH becomes directories as ld.so(8) reads it:
-// separators, the tokens $ORIGIN, $LIB and $PLATFORM, relative directories. The loader's
-// defaults are its list of libraries (linker_cache.h) and directories.
+// A search path of RUNPATH, RPATH or LD_LIBRARY_PATH is turned into directories as ld.so(8)
+// does: separators, the tokens $ORIGIN, $LIB and $PLATFORM, relative directories. The loader's
+// defaults are its list of libraries (linker_cache.h) and its directories.
 #pragma once
 
 #include "stager/files/libraries/linker_cache.h"
@@ -13,51 +13,52 @@
 
 namespace stage {
 
-/// Where the system's own libraries are, and its list of libraries.
+/// The directories of the system's own libraries, and its list of libraries.
 struct SystemLibraries {
     std::vector<std::string> directories{"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
     std::string list = "/etc/ld.so.cache";
 };
 
-/// A file that may be the library.
+/// A path at which the library may be.
 struct LibraryPlace {
     std::string path;
-    bool is_by_origin = false;  ///< It depends on where the object lies that needs it.
+    bool is_by_origin = false;  ///< It depends on the directory of the object that needs it.
 };
 
-/// What the tokens and relative names of a search path stand for.
+/// Values for the tokens and relative names of a search path.
 struct SearchContext {
     std::string library_directory;  ///< $LIB: "lib64", "lib/x86_64-linux-gnu".
-    std::string work_dir;           ///< Where the program starts; empty: not known.
+    std::string work_dir;           ///< The directory where the program starts; empty: unknown.
 };
 
-/// $LIB of the loader that lies at `loader`, with its symbolic links followed.
+/// The value of $LIB for the loader at `loader`, whose symbolic links have been followed.
 [[nodiscard]] std::string library_token_of(const std::string& loader);
 
-/// The text with its tokens replaced; true in `has_origin` if $ORIGIN was one of them.
+/// Returns `text` with its tokens replaced; sets `has_origin` if $ORIGIN was one of them.
 [[nodiscard]] std::string with_tokens(std::string_view text,
                                       const std::string& origin,
                                       const SearchContext& context,
                                       bool& has_origin);
 
-/// Where the library `name` may be in the directories of `path`, which any of `separators`
-/// divides. Of a directory first its own, then those below its glibc-hwcaps.
+/// The paths of the library `name` in the directories of `path`, which `separators` divide. For
+/// each directory its own path comes first, then those below its glibc-hwcaps.
 [[nodiscard]] std::vector<LibraryPlace> places_in(std::string_view path,
                                                   std::string_view separators,
                                                   const std::string& name,
                                                   const std::string& origin,
                                                   const SearchContext& context);
 
-/// The defaults of one loader.
+/// The default search path of one loader.
 class LoaderDefaults {
   public:
     explicit LoaderDefaults(const SystemLibraries& system);
-    /// Of a loader that is none of the system's: what is beside it, and below its own prefix,
-    /// comes first.
+    /// Adds the places of a loader that is not the system's: the directory beside it and its
+    /// own prefix are searched first.
     void put_before(const std::string& loader);
 
     [[nodiscard]] std::vector<LibraryPlace> places_of(const std::string& name) const;
-    /// `path` lies in one of the system's directories, as it is named or as it really is.
+    /// True if `path` lies in one of the system's directories, as written or after following
+    /// links.
     [[nodiscard]] bool is_systems(const std::string& path) const;
 
   private:
@@ -65,17 +66,18 @@ class LoaderDefaults {
         LinkerCache list;
         std::vector<std::string> directories;
     };
-    std::vector<Source> sources_;  ///< The system's last.
+    std::vector<Source> sources_;  ///< The system's is the last one.
     std::vector<std::string> system_;
 };
 
-/// "/a/b" of "/a/b/c".
+/// Returns "/a/b" for "/a/b/c".
 [[nodiscard]] std::string directory_of(const std::string& path);
-/// Without symbolic links; `path` itself where it can't be followed.
+/// Resolves symbolic links; returns `path` itself if that fails.
 [[nodiscard]] std::string real_path(const std::string& path);
-/// Both can be read, and do not hold the same bytes.
+/// True if both files can be read and their bytes differ.
 [[nodiscard]] bool have_other_bytes(const std::string& one, const std::string& other);
-/// Belongs to the GNU C library, by its name: only the loader of the same build can load it.
+/// True for a name of the GNU C library: only the loader of the same build can load such a
+/// file.
 [[nodiscard]] bool is_of_c_library(std::string_view name);
 
 }  // namespace stage

@@ -125,8 +125,8 @@ TreeNode without_owner(TreeNode node) {
 Error set_id_refused(const std::string& path) {
     return Error{Blame::node,
                  path +
-                     ": has the set-user-id or set-group-id bit, and pushes bring no such "
-                     "file here"}
+                     ": has the set-user-id or set-group-id bit, which pushes to this node "
+                     "do not allow"}
         .remedy(
             "take the bit away (chmod ug-s), or set PushSetId=yes in this node's "
             "stagecast.conf");

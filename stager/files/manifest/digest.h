@@ -1,7 +1,7 @@
-// What is the digest of a whole staged content?
+// Computes the digest of the whole staged content.
 //
-// XXH3-128 over the leaves of its file blocks in order (docs/protocol, 4): it can be
-// told after blocks that came in any order, and is the same on every member.
+// It is XXH3-128 over the leaf digests of the file blocks in order (docs/protocol, 4), so it
+// does not depend on the order of arrival and is the same on every member.
 #pragma once
 
 #include "transport/base/checksum.h"
@@ -11,7 +11,7 @@
 
 namespace stage {
 
-/// 32 hexadecimal digits.
+/// Formats the digest as 32 hexadecimal digits.
 [[nodiscard]] std::string digest_of(std::span<const Digest128> leaves);
 
 }  // namespace stage

@@ -98,7 +98,7 @@ ManifestEntry take_entry(ByteReader& reader) {
 }
 
 Error no_manifest() {
-    return {Blame::internal, "the object does not begin with a manifest of ours"};
+    return {Blame::internal, "the object does not begin with a valid manifest"};
 }
 
 /// The entries lie exactly as our own layout would put them: no overlap, no gap, no overflow.

@@ -1,21 +1,23 @@
-// Which files does an object carry, and which blocks are whose?
+// Describes the files of an object and the blocks that each of them occupies.
 //
-// The first blocks of an object are its manifest; each file follows, starting on a block
-// boundary, whole blocks but the last. A file of no bytes has no block. A directory tree is
-// one entry: its index (tree_index.h) in blocks of its own, then the data of its files in
-// whole blocks but the last. So a receiver knows from the manifest alone how much room it
-// needs, and from it and the indexes where every byte belongs, before any data:
+// The first blocks of an object are its manifest. Each file follows, starting on a block
+// boundary; all its blocks but the last are full. An empty file has no block. A directory tree
+// is one entry: its index (tree_index.h) in blocks of its own, then the data of its files in
+// full blocks but the last. So a receiver knows from the manifest alone how much space it
+// needs, and from the manifest and the indexes where every byte belongs, before any data
+// arrive:
 //
 //     manifest:  magic u32 | version u8 | reserved u24 | length u32 | blocks u32 | entries u32
-//                then so many entries
+//                then that many entries
 //     entry:     spec u16 | name text | size u64 | mode u16 | uid u32 | gid u32 |
 //                mtime_seconds u64 (two's complement) | mtime_nanoseconds u32 |
 //                first_block u32 | index u32 | room u64 | inodes u32 |
 //                blame u8 | trouble text | line text | shape blob |
 //                stamp blob (0 or 32) | content blob (0 or 48)
 //
-// Network byte order (base/codec.h). `length` is the whole manifest in bytes, `blocks` the
-// whole object's. Under protection `none` anyone can forge it: decoding trusts nothing.
+// Network byte order (base/codec.h). `length` is that of the whole manifest in bytes, `blocks`
+// the number of blocks of the whole object. Under protection `none` any host can forge a
+// manifest, so decoding trusts nothing.
 #pragma once
 
 #include "stager/content/source_stamp.h"
@@ -44,43 +46,44 @@ struct FileTime {
     auto operator<=>(const FileTime&) const = default;
 };
 
-/// One file or tree, or why there is none.
+/// Describes one file or tree, or says why it is missing.
 struct ManifestEntry {
     std::uint16_t spec = 0;  ///< Index into the job's specs.
     std::string name;        ///< The source's last component: no slash, not "." or "..".
-    std::uint64_t size = 0;  ///< Bytes of data; of a tree: of its files together.
-    /// Permission bits, 07777; of a tree: its top's, and the set-id bits of any file in it.
+    std::uint64_t size = 0;  ///< Bytes of data; for a tree the sum of its files.
+    /// Permission bits, 07777. A tree has those of its top, and the set-id bits of any file in
+    /// it.
     std::uint16_t mode = 0;
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
-    FileTime mtime;  ///< Of a tree: the latest in it.
+    FileTime mtime;  ///< For a tree the latest one in it.
     BlockIndex first_block;
-    std::uint32_t index_bytes = 0;  ///< Of a tree's index; 0: this is a file.
-    std::uint64_t room = 0;         ///< What a tree takes of a disk, bytes.
-    std::uint32_t inodes = 0;       ///< And how many of these.
-    /// Not empty: the source can't give this file (an `optional` one); it has no bytes.
+    std::uint32_t index_bytes = 0;  ///< The length of a tree's index; 0: this is a file.
+    std::uint64_t room = 0;         ///< The disk space that a tree takes, bytes.
+    std::uint32_t inodes = 0;       ///< The number of inodes that a tree takes.
+    /// Not empty: the source cannot send this (`optional`) file, which then has no bytes.
     std::string trouble;
-    Blame blame = Blame::user;  ///< Of the trouble.
-    /// Of a spec that is a list: the line of it that asks for this file, as serialize() of
-    /// stage_spec.h writes it, since only the source reads the list. Else empty.
+    Blame blame = Blame::user;  ///< The blame of the trouble.
+    /// For a spec that is a list: the line that asks for this file, in the format of
+    /// serialize() in stage_spec.h, because only the source reads the list. Otherwise empty.
     std::string line;
-    /// Of a file with holes, attributes or ACLs: its node (tree_node.h), without a name.
-    /// `size` is then what is sent of it. Else empty.
+    /// For a file with holes, attributes or ACLs: its node (tree_node.h), without a name.
+    /// `size` then counts only the bytes that are sent. Otherwise empty.
     std::vector<std::byte> shape;
-    /// Which file this is (content/source_stamp.h), where a later stage may know it again. Else
-    /// empty, as for a file with a shape and what has no bytes.
+    /// Identifies the source file (content/source_stamp.h), if a later stage may recognise it.
+    /// Empty for other files, for a file with a shape and for an empty file.
     std::vector<std::byte> stamp;
-    /// And what it holds (content/content.h), where that was known before it was read. Else
-    /// empty.
+    /// The file's content (content/content.h), if it was known before the file was read.
+    /// Otherwise empty.
     std::vector<std::byte> content;
 
     [[nodiscard]] bool is_tree() const { return index_bytes != 0; }
-    /// As one file, where it is kept: block after block of it. So a tree's data begin where a
-    /// block does, and zeros are before them.
+    /// The length of the entry when it is kept as one file, block after block. A tree's data
+    /// begin at a block boundary there, with zeros before them.
     [[nodiscard]] std::uint64_t kept_bytes() const;
-    /// Of its index. 0: this is a file.
+    /// The number of blocks of a tree's index. 0: this is a file.
     [[nodiscard]] std::uint32_t index_blocks() const;
-    /// Nothing, too, for one of the wrong length.
+    /// Returns nothing if there is no stamp, or one of the wrong length.
     [[nodiscard]] std::optional<SourceStamp> stamp_if_any() const;
     [[nodiscard]] std::uint32_t block_count() const;
     bool operator==(const ManifestEntry&) const = default;
@@ -89,15 +92,15 @@ struct ManifestEntry {
 struct Manifest {
     std::vector<ManifestEntry> entries;
 
-    /// The object's blocks, the manifest's own included.
+    /// The number of blocks of the object, including the manifest's own.
     [[nodiscard]] std::uint32_t block_count() const;
-    /// The manifest's own blocks.
+    /// The number of the manifest's own blocks.
     [[nodiscard]] std::uint32_t own_block_count() const;
-    /// Of all files together.
+    /// The bytes of all files together.
     [[nodiscard]] std::uint64_t file_bytes() const;
-    /// Of everything but the manifest: files, indexes and data of trees.
+    /// The bytes of everything but the manifest: files, indexes and data of trees.
     [[nodiscard]] std::uint64_t stream_bytes() const;
-    /// Gives every entry its first block. Fails if blocks or entries run out: too many bytes.
+    /// Assigns every entry its first block. Fails if there are too many blocks or entries.
     [[nodiscard]] Status lay_out();
 
     bool operator==(const Manifest&) const = default;
@@ -106,22 +109,23 @@ struct Manifest {
 /// Requires that lay_out() succeeded.
 [[nodiscard]] std::vector<std::byte> encode_manifest(const Manifest& manifest);
 
-/// How long the manifest is that begins with these bytes, by its head; nothing if that is none.
+/// The length of the manifest that begins with these bytes, from its head; nothing if there is
+/// no manifest.
 [[nodiscard]] std::optional<std::size_t> manifest_length(Bytes first_block);
 
-/// Fails on anything but exactly one manifest whose entries lie as lay_out() puts them.
+/// Fails unless `bytes` are exactly one manifest whose entries are placed as by lay_out().
 [[nodiscard]] Result<Manifest> decode_manifest(Bytes bytes);
 
-/// Where a block of a file or tree lies.
+/// The position of a block in a file or tree.
 struct BlockPlace {
     std::size_t entry = 0;  ///< Index into Manifest::entries.
     std::uint64_t offset =
-        0;  ///< In the file; in a tree's index and data, one after the other.
+        0;  ///< In the file; for a tree in its index and data, one after the other.
     std::uint32_t length = 0;  ///< 1 .. kBlockBytes.
 };
 
-/// Finds a file's block among the entries; nothing for the manifest's own and those beyond the
-/// end. O(log entries).
+/// Finds the entry of a block; returns nothing for the manifest's own blocks and for those
+/// beyond the end. O(log entries).
 [[nodiscard]] std::optional<BlockPlace> find_block(const Manifest& manifest, BlockIndex block);
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// Where may a member of an archive come, and what is its directory called?
+// Checks and splits the name of an archive's entry.
 //
-// An archive is a stranger's: a member's name is taken apart, and only what lies below the top
-// by its letters is taken. Whether a part of it is a link is for the disk to say
+// An archive comes from an untrusted author: its names are accepted only if they lie, by their
+// text, below the top directory. Whether a component is a link is checked on the disk
 // (unpack_tree.h).
 #pragma once
 
@@ -13,8 +13,9 @@
 
 namespace stage {
 
-/// "a", "b" of "./a//b/"; none for the top itself. Fails (Blame::user), without the name, on
-/// what is absolute, goes up, or is longer or deeper than a file system takes.
+/// Returns "a", "b" for "./a//b/", and no parts for the top itself. Fails (Blame::user),
+/// without the name, if the name is absolute, goes up, or is longer or deeper than a file
+/// system allows.
 [[nodiscard]] Result<std::vector<std::string>> member_parts(std::string_view name);
 
 }  // namespace stage

@@ -1,7 +1,8 @@
-// How do we come to a directory of a tree, again and again, with few of them open?
+// Opens the directories of a tree on demand, with few of them open at a time.
 //
-// From the top, which is open all the time, component by component with O_NOFOLLOW: what was
-// exchanged for a link meanwhile is an error, never a way out. The last used stay open.
+// Each is opened from the top, which is always open, component by component with O_NOFOLLOW: a
+// component that was replaced by a link is an error and never leads out of the tree. The most
+// recently used directories stay open.
 #pragma once
 
 #include "stager/files/manifest/tree_index.h"
@@ -13,23 +14,24 @@ namespace stage {
 
 class TreeDirectories {
   public:
-    /// `index` must outlive this; `top` is the tree's top, any descriptor of it.
+    /// `index` must outlive this object; `top` is the tree's top, a descriptor of any kind.
     TreeDirectories(const TreeIndex& index, UniqueFd top)
         : index_{&index}, top_{std::move(top)} {}
 
     [[nodiscard]] int top() const { return top_.get(); }
 
-    /// A descriptor (O_PATH) of the directory node `directory`, good until the next call; -1
-    /// and errno where that is no directory any more.
+    /// Returns a descriptor (O_PATH) of the directory node `directory`, valid until the next
+    /// call; -1 with errno if there is no such directory any more.
     [[nodiscard]] int at(std::uint32_t directory);
 
-    /// Directories were moved or are to be removed: what is open is forgotten but the top.
+    /// Closes all descriptors but the top's, after directories were moved or before they are
+    /// removed.
     void forget() { open_.clear(); }
 
   private:
     struct Open {
         std::uint32_t directory = 0;
-        std::uint64_t used = 0;  ///< When, as a count of uses.
+        std::uint64_t used = 0;  ///< The count of uses at its last use.
         UniqueFd fd;
     };
 

@@ -13,7 +13,7 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kLeastNodeBytes = 1 + 4 + 1 + 1 + 4;
 
 Error no_index() {
-    return {Blame::internal, "a staged directory does not begin with an index of ours"};
+    return {Blame::internal, "a staged directory does not begin with a valid index"};
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::string_view TreeIndex::reason_against_next(const TreeNode& node) const {
         return is_top ? std::string_view{} : "a top that is no directory";
     }
     if (!is_plain_name(node.name)) {
-        return "a name that is none";
+        return "an invalid name";
     }
     if (node.parent >= size() || kind(node.parent) != TreeKind::directory) {
         return "a member of no directory";

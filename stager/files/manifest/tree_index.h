@@ -1,16 +1,16 @@
-// What is in a staged directory tree, and which byte of its data is whose?
+// Lists the members of a staged directory tree, and maps its data bytes to its files.
 //
-// The index goes ahead of the data: all nodes, the top first, then directory after directory,
-// each one's members together and by name:
+// The index is sent before the data. It contains all nodes, the top first, then directory after
+// directory, with the members of each directory together and sorted by name:
 //
 //     index:  magic u32 | version u8 | reserved u24 | nodes u32 | data u64
-//             then so many nodes (tree_node.h)
+//             then that many nodes (tree_node.h)
 //
-// A node names its directory by that one's place in the index, which comes before its own. So
-// there is no path that could lead out, nothing below a link, and no name twice, by the order
-// alone. The data of all files follow one another without a gap, in the index's order.
+// A node names its directory by the position of that one in the index, which is smaller than
+// its own. The order thus excludes paths that lead out, members below a link, and duplicate
+// names. The data of all files follow one another without a gap, in the index's order.
 //
-// Under protection `none` anyone can forge an index: decoding trusts nothing.
+// Under protection `none` any host can forge an index, so decoding trusts nothing.
 #pragma once
 
 #include "stager/files/manifest/tree_node.h"
@@ -22,20 +22,20 @@ namespace stage {
 
 inline constexpr std::size_t kTreeHeadBytes = 20;
 inline constexpr std::uint32_t kMaxTreeNodes = 4U << 20U;
-inline constexpr std::uint16_t kMaxTreeDepth = 1024;  ///< Directories in one another.
+inline constexpr std::uint16_t kMaxTreeDepth = 1024;  ///< Nested directories.
 
-/// Bytes of the data that are one file's, in one run.
+/// A contiguous range of the data that belongs to one file.
 struct TreePiece {
     std::uint32_t node = 0;
     std::uint64_t offset = 0;  ///< In the file.
-    std::size_t begin = 0;     ///< In the range that was asked for.
+    std::size_t begin = 0;     ///< In the requested range.
     std::size_t length = 0;
-    bool is_whole = false;  ///< All of the data of a file without holes.
+    bool is_whole = false;  ///< It is all data of a file without holes.
 };
 
 class TreeIndex {
   public:
-    /// Where the data of a file begin.
+    /// The offset at which the data of a file begin.
     struct Start {
         std::uint64_t offset = 0;
         std::uint32_t node = 0;
@@ -46,33 +46,33 @@ class TreeIndex {
     /// Fails (Blame::internal) on anything but exactly one index.
     [[nodiscard]] static Result<TreeIndex> decode(std::vector<std::byte> bytes);
 
-    /// From now on node() gives all of them as root's own (attributes.h); bytes() do not
+    /// From now on node() returns all nodes as root's own (attributes.h); bytes() do not
     /// change.
     void drop_owners() { has_owners_ = false; }
 
-    /// Appends. Fails if the node can't stand there: too many, too deep, out of order.
+    /// Appends a node. Fails if it is invalid there: too many, too deep, out of order.
     [[nodiscard]] Status add(const TreeNode& node);
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(at_.size()); }
-    /// Requires index < size(), as all that follow.
+    /// Requires index < size(), as do the functions below.
     [[nodiscard]] TreeNode node(std::uint32_t index) const;
     [[nodiscard]] TreeKind kind(std::uint32_t index) const;
-    /// Below the top, "a/b"; empty for the top.
+    /// The path below the top, "a/b"; empty for the top.
     [[nodiscard]] std::string path(std::uint32_t index) const;
 
-    /// Of all files together, bytes.
+    /// The data bytes of all files.
     [[nodiscard]] std::uint64_t data_bytes() const { return data_bytes_; }
-    /// What all of it takes of a disk, bytes, and how many inodes.
+    /// The disk space, in bytes, and the number of inodes that the tree takes.
     [[nodiscard]] std::uint64_t room() const { return room_; }
     [[nodiscard]] std::uint32_t inodes() const { return inodes_; }
-    /// As it is sent.
+    /// The index as it is sent.
     [[nodiscard]] Bytes bytes() const { return bytes_; }
 
-    /// Whose the data's bytes [offset, offset + length) are, in order. Requires that they are
-    /// below data_bytes().
+    /// The files to which the data bytes [offset, offset + length) belong, in order. Requires
+    /// that the range lies below data_bytes().
     [[nodiscard]] std::vector<TreePiece> pieces(std::uint64_t offset, std::size_t length) const;
 
-    /// Of all files that have data, in order.
+    /// The beginnings of all files that have data, in order.
     [[nodiscard]] const std::vector<Start>& starts() const { return starts_; }
 
   private:
@@ -81,9 +81,9 @@ class TreeIndex {
     void write_head();
 
     std::vector<std::byte> bytes_;
-    std::vector<std::uint32_t> at_;     ///< By node: where in bytes_ it begins.
+    std::vector<std::uint32_t> at_;     ///< By node: its offset in bytes_.
     std::vector<std::uint16_t> depth_;  ///< By node.
-    std::vector<Start> starts_;         ///< Of files with data.
+    std::vector<Start> starts_;         ///< For files with data.
     std::uint64_t data_bytes_ = 0;
     std::uint64_t room_ = 0;
     std::uint32_t inodes_ = 0;

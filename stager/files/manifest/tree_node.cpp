@@ -205,17 +205,17 @@ bool is_carried(std::string_view attribute) {
 
 std::string_view reason_against(const TreeNode& node) {
     if (node.mode > 07777 || node.mtime.nanoseconds >= kNanosecondsPerSecond) {
-        return "a mode or a time that none is";
+        return "an invalid mode or time";
     }
     if (!are_sound(node.attributes)) {
-        return "attributes that are not carried";
+        return "attributes that are not staged";
     }
     if (node.size > kMaxFileBytes || node.extents.size() > kMaxTreeExtents ||
         !lie_in_order(node) || node.data_bytes() > kMaxTreeBytes) {
-        return "a size beyond all bounds";
+        return "a size above the limit";
     }
     if (node.kind == TreeKind::symlink && !is_sound_text(node.text)) {
-        return "a link to nothing";
+        return "a link without a target";
     }
     return {};
 }

@@ -1,9 +1,9 @@
-// Tells whether the directories of a tree changed after they were listed.
+// Detects directories of a tree that changed after they were listed.
 //
-// A name that moves from a directory not listed yet to one that is would be in no list. Such a
-// move changes the times of both directories, which is looked for once all are listed. A change
-// within the file system's time stamp granularity (4 ms on older kernels) behind the listing's
-// own look can't be told.
+// A name that moves from a directory that is not listed yet to a listed one would be in no
+// list. Such a move changes the times of both directories, which are checked once all are
+// listed. A change that follows the listing within the timestamp granularity of the file system
+// (4 ms on older kernels) is not detected.
 #pragma once
 
 #include "stager/files/manifest/tree_directories.h"
@@ -17,11 +17,11 @@ namespace stage {
 
 class DirectoryListings {
   public:
-    /// Directory node `directory`, open as `fd`, is listed next. False and errno: it can't be
-    /// looked at.
+    /// Call before directory node `directory`, open as `fd`, is listed. Returns false, with
+    /// errno, if its status cannot be read.
     [[nodiscard]] bool begin(std::uint32_t directory, int fd);
 
-    /// The first directory that has changed since then, or can't be reached any more.
+    /// The first directory that has changed since then, or cannot be reached any more.
     [[nodiscard]] std::optional<std::uint32_t> find_changed(TreeDirectories& directories) const;
 
   private:

@@ -12,7 +12,7 @@ namespace {
 
 Error not_regular(const std::string& path, mode_t mode) {
     return Error{Blame::user, path + ": is " + std::string{kind_in_words(mode)}}.remedy(
-        S_ISDIR(mode) ? "a file was meant" : "only regular files can be staged");
+        S_ISDIR(mode) ? "a file is required" : "only regular files can be staged");
 }
 
 std::chrono::nanoseconds time_of_day() {

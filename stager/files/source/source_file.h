@@ -1,7 +1,8 @@
-// What does one file say, and is it still the file that we began to read?
+// Reads one file, and checks that it is still the file that was opened.
 //
-// Opened with the caller's own rights, through symbolic links: the user named it. Only regular
-// files: a directory, a device or a pipe is answered with a sentence, without being opened.
+// It is opened with the caller's own rights, through symbolic links, since the user named it.
+// Only regular files are accepted: a directory, a device or a pipe is refused with an error,
+// without being opened.
 #pragma once
 
 #include "stager/disk/drop_behind.h"
@@ -14,12 +15,12 @@ namespace stage {
 
 class SourceFile final : public SourceItem {
   public:
-    /// Opens `path`, absolute, for reading and remembers inode, size and mtime.
+    /// Opens the absolute `path` for reading, and records inode, size and mtime.
     [[nodiscard]] static Result<SourceFile> open(std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::uint64_t size() const { return node_.size; }
-    /// Holes are not to be sent, attributes and ACLs are.
+    /// Finds holes, which are not sent, and attributes and ACLs, which are.
     void find_shape();
     [[nodiscard]] FileIdentity identity() const override { return identity_; }
     [[nodiscard]] std::optional<SourceStamp> stamp() const override { return stamp_; }
@@ -30,10 +31,10 @@ class SourceFile final : public SourceItem {
 
     void rest() override { fd_.reset(); }
 
-    /// Of what is sent of it. A file that has become shorter is an error.
+    /// Reads from the bytes that are sent of it. A file that has become shorter is an error.
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
 
-    /// Size and mtime are what they were at open().
+    /// Checks that size and mtime are those from open().
     [[nodiscard]] Status unchanged() override;
 
     [[nodiscard]] Error changed_error(std::uint64_t offset, std::size_t length) override;

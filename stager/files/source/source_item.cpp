@@ -66,7 +66,8 @@ Status check_really_empty(int file, const std::string& path) {
     std::array<std::byte, 1> first{};
     const std::int64_t count = read_fully(file, first, 0);
     if (count > 0) {
-        return Error{Blame::user, path + ": does not tell its size (a file of /proc or /sys?)"}
+        return Error{Blame::user,
+                     path + ": does not report its size (a file of /proc or /sys?)"}
             .remedy("stage a copy of it");
     }
     return count == 0 ? Status{} : Status{source_error(path, errno)};
@@ -74,7 +75,7 @@ Status check_really_empty(int file, const std::string& path) {
 
 Error changed_while_read(const std::string& path) {
     return Error{Blame::user, path + ": changed while it was read"}.remedy(
-        "let nobody write to it while the job starts");
+        "do not change it while the job starts");
 }
 
 Result<std::unique_ptr<SourceItem>> open_source(const std::string& path,

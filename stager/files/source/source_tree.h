@@ -1,8 +1,9 @@
-// What does a directory say, and is it still the one that we walked through?
+// Reads a directory tree as one stream, and checks that it is still the tree that was walked.
 //
-// One stream: the index of its members, then the data of its files one after another, so that
-// small files cost no block and no packet of their own. Walked and indexed at once, read file
-// by file with one of them open. A file whose size or mtime is not what the walk saw is named.
+// The stream is the index of the members, then the data of the files one after another, so that
+// small files need no block or packet of their own. The tree is walked and indexed at once,
+// then read file by file with one of them open. A file whose size or mtime differs from the
+// walk is reported by its name.
 #pragma once
 
 #include "stager/files/manifest/tree_directories.h"
@@ -15,7 +16,7 @@ namespace stage {
 
 class SourceTree final : public SourceItem {
   public:
-    /// Walks through `path`, absolute.
+    /// Walks through the absolute `path`.
     [[nodiscard]] static Result<SourceTree> open(std::string path, bool is_ownerless = false);
 
     [[nodiscard]] const TreeIndex& index() const { return tree_->index; }
@@ -25,7 +26,7 @@ class SourceTree final : public SourceItem {
     [[nodiscard]] std::optional<SourceStamp> stamp() const override { return stamp_; }
     [[nodiscard]] std::vector<FileIdentity> above() const override { return above_; }
     [[nodiscard]] Status read(std::uint64_t offset, MutableBytes room) override;
-    /// Each file was looked at when its last byte was read.
+    /// Each file was checked when its last byte was read.
     [[nodiscard]] Status unchanged() override { return {}; }
     [[nodiscard]] Error changed_error(std::uint64_t offset, std::size_t length) override;
 
@@ -42,9 +43,9 @@ class SourceTree final : public SourceItem {
     std::optional<SourceStamp> stamp_;
     std::vector<FileIdentity> above_;
     TreeNode top_;
-    std::unique_ptr<WalkedTree> tree_;  ///< Where directories_ finds it.
+    std::unique_ptr<WalkedTree> tree_;  ///< On the heap, since directories_ refers to it.
     TreeDirectories directories_;
-    std::uint32_t open_node_ = 0;  ///< Whose file is open; 0, the top: none is.
+    std::uint32_t open_node_ = 0;  ///< The node of the open file; 0, the top: none.
     UniqueFd open_;
 };
 

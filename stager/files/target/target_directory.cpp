@@ -132,7 +132,7 @@ Result<UniqueFd> walk(UniqueFd at,
             continue;
         }
         if (name == "..") {
-            return Error{Blame::user, place.path() + ": a destination must not go up by '..'"};
+            return Error{Blame::user, place.path() + ": a destination must not contain '..'"};
         }
         const bool is_of_libraries = place.is_of_libraries && rest.find('/') == rest.npos;
         const std::string path = place.path();

@@ -11,7 +11,7 @@ namespace stage {
 namespace {
 
 Error malformed(const std::string& path) {
-    return {Blame::internal, path + ": what came does not fit its manifest"};
+    return {Blame::internal, path + ": the received bytes do not match the manifest"};
 }
 
 }  // namespace

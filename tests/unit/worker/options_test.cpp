@@ -45,7 +45,7 @@ TEST_CASE("a launcher hands over the group, and says how long the members may ta
     CHECK(options->connect_timeout == 9s);
     CHECK(parse_engine_options({"--dest=/x", "--timeout=60"}, "/")->connect_timeout == 60s);
     CHECK_THAT(complaint({"--group=-", "--hosts=h", "--rank=1", "--dest=/x"}),
-               Contains("two ways"));
+               Contains("exclude each other"));
     CHECK_THAT(complaint({"--dest=/x", "--durable=perhaps"}), Contains("--durable=perhaps"));
 }
 
@@ -155,10 +155,14 @@ TEST_CASE("a key file is 32 bytes or their hexadecimal digits, and nobody else's
     }
     CHECK(*key_of(digits, 0600) == *raw);
     CHECK(*key_of(digits + '\n', 0400) == *raw);
-    CHECK_THAT(key_of(std::string(31, 'x'), 0600).error().sentence(), Contains("is no key"));
-    CHECK_THAT(key_of(digits + "00", 0600).error().sentence(), Contains("is no key"));
-    CHECK_THAT(key_of(std::string(64, 'g'), 0600).error().sentence(), Contains("is no key"));
-    CHECK_THAT(key_of(std::string(32, 'x'), 0640).error().sentence(), Contains("may read it"));
+    CHECK_THAT(key_of(std::string(31, 'x'), 0600).error().sentence(),
+               Contains("does not contain a 32-byte key"));
+    CHECK_THAT(key_of(digits + "00", 0600).error().sentence(),
+               Contains("does not contain a 32-byte key"));
+    CHECK_THAT(key_of(std::string(64, 'g'), 0600).error().sentence(),
+               Contains("does not contain a 32-byte key"));
+    CHECK_THAT(key_of(std::string(32, 'x'), 0640).error().sentence(),
+               Contains("is readable by others"));
     CHECK_THAT(read_key_file("/nowhere").error().sentence(), Contains("No such file"));
 }
 

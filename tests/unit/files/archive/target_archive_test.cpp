@@ -115,7 +115,7 @@ TEST_CASE("devices and pipes are refused, set-user-id bits are dropped") {
     check_refused(Tar{}.other("fifo", '6'), "fifo", "is a device, a pipe or a socket");
     check_refused(Tar{}.directory("d").file("d/f", "").file("d", ""),
                   "d",
-                  "was a directory with something in it before");
+                  "replaces a directory that is not empty");
     const Scratch to;
     const std::string bytes = Tar{}.file("su", "x", 06755).directory("sticky", 07755).bytes();
     REQUIRE(unpacking(bytes, to) == "ok");
@@ -138,7 +138,8 @@ TEST_CASE("a member that comes again is what it was last, as tar does it") {
     CHECK(content_of(to.path("t/was/f")) == "2");
     CHECK(content_of(to.path("t/empty")) == "3");
     CHECK(status_of(to.path("t/a/f")).st_ino == status_of(to.path("t/h")).st_ino);
-    check_refused(Tar{}.hard_link("h", "h"), "h", "is a link to itself, and no file before it");
+    check_refused(
+        Tar{}.hard_link("h", "h"), "h", "is a link to itself, without a file before it");
     check_refused(Tar{}.directory("d").hard_link("d", "d"), "d", "is a link to itself");
 }
 
@@ -205,8 +206,8 @@ TEST_CASE("an archive that is cut off or damaged is one sentence, and nothing is
     std::string bent = whole;
     bent[1024 + 10] = '!';  // The second header's name: its sum is wrong.
     CHECK_THAT(unpacking(bent, to), Contains("x.tar: is damaged"));
-    CHECK_THAT(unpacking(noise, to), Contains("x.tar: is no archive that can be unpacked"));
-    CHECK_THAT(unpacking("", to), Contains("x.tar: is no archive that can be unpacked"));
+    CHECK_THAT(unpacking(noise, to), Contains("x.tar: is not an archive that can be unpacked"));
+    CHECK_THAT(unpacking("", to), Contains("x.tar: is not an archive that can be unpacked"));
     CHECK_THAT(unpacking("PK\x03\x04 and then nothing of a zip", to),
                Contains("x.tar: is damaged or cut off (the directory at the zip's end is"));
     CHECK(to.names().empty());

@@ -187,7 +187,7 @@ TEST_CASE("a tar whose first name begins as a compressed one does is a tar") {
     }
     const Scratch to;
     const std::string empty = packed("", archive_write_add_filter_bzip2);
-    CHECK_THAT(unpacking(empty, to), Contains("is no archive that can be unpacked"));
+    CHECK_THAT(unpacking(empty, to), Contains("is not an archive that can be unpacked"));
     const std::string tar = Tar{}.file("f", "x").bytes();
     CHECK(unpacking(empty + packed(tar, archive_write_add_filter_bzip2), to) == "ok");
 }

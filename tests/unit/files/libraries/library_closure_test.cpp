@@ -70,9 +70,9 @@ TEST_CASE("what has no libraries of ours, and what misses one, is told") {
     const Scratch scratch;
     CHECK_THAT(refusal(scratch.write("script", "#!/bin/sh\n")),
                Contains("/script: is a script"));
-    CHECK_THAT(refusal(scratch.write("text", "hello")), Contains("/text: is no program"));
-    CHECK_THAT(refusal(scratch.write("empty", "")), Contains("/empty: is no program"));
-    CHECK_THAT(refusal(scratch.path()), Contains("is no program"));
+    CHECK_THAT(refusal(scratch.write("text", "hello")), Contains("/text: is not a program"));
+    CHECK_THAT(refusal(scratch.write("empty", "")), Contains("/empty: is not a program"));
+    CHECK_THAT(refusal(scratch.path()), Contains("is not a program"));
     CHECK_THAT(refusal(scratch.path("none")), Contains("No such file"));
     std::string bytes = test::content_of(kSelf);
     CHECK_THAT(refusal(scratch.write("cut", bytes.substr(0, 40))),
@@ -200,7 +200,7 @@ TEST_CASE("a program of musl is refused") {
     const Scratch scratch;
     CHECK_THAT(
         refusal(scratch.write("prog", elf_file({.interpreter = "/lib/ld-musl-x86_64.so.1"}))),
-        Contains("is of musl"));
+        Contains("is linked with musl"));
 }
 
 }  // namespace stage

@@ -104,7 +104,7 @@ TEST_CASE("a source is named with what is wrong with it") {
     CHECK_THAT(reading("/dev/zero"), Contains("is a device"));
     CHECK_THAT(reading(scratch.path("file/below")), Contains("Not a directory"));
     CHECK_THAT(reading(scratch.path("loop")), Contains("symbolic links"));
-    CHECK_THAT(reading("/proc/self/status"), Contains("does not tell its size"));
+    CHECK_THAT(reading("/proc/self/status"), Contains("does not report its size"));
 }
 
 TEST_CASE("a symbolic link that the user names is followed") {

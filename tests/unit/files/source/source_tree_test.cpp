@@ -56,14 +56,14 @@ TEST_CASE("what can't be staged is named before the first byte") {
     CHECK_THAT(opening_as_nobody(), Contains(from.path("t/b") + ": Permission denied"));
 }
 
-TEST_CASE("a file that does not tell its size is named, alone and in a tree") {
+TEST_CASE("a file that does not report its size is named, alone and in a tree") {
     for (const std::string path :
          {"/proc/sys/kernel/random/poolsize", "/proc/sys/kernel/random"}) {
         const auto source = FileSource::open(
             test::source_orders({{.source = path, .root = "/", .below = "t"}}), 0);
         REQUIRE_FALSE(source);
         CHECK_THAT(source.error().sentence(), Contains("/proc/sys/kernel/random/"));
-        CHECK_THAT(source.error().sentence(), Contains("does not tell its size"));
+        CHECK_THAT(source.error().sentence(), Contains("does not report its size"));
     }
     const Scratch from;
     from.write("t/empty", "");
