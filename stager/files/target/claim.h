@@ -1,12 +1,13 @@
-// Is the directory that a file should go to really this node's own?
+// Detects a destination directory that several members of the group share.
 //
-// Every member puts an empty file with its temporary name there before the cards are exchanged,
-// and looks for its successor's afterwards. The exchange ends only when everybody has begun it,
-// so whoever looks first finds all claims: on a shared file system somebody finds one of
-// another's, however small the file and however late a member. It takes all of them away before
-// it fails, each before its successor's: who comes later finds its own gone and fails as well.
-// Nobody writes there, not even while the first failure is on its way to the others.
-// (target_file.h looks again while it writes, for destinations that are known only then.)
+// Before the cards are exchanged, every member puts an empty file with its temporary name (a
+// claim) into the directory, and afterwards looks for the claim of its successor. The exchange
+// ends only when every member has begun it, so the first member to look finds all claims: on a
+// shared file system a member always finds another one's, however small the file and however
+// late a member. It removes all claims before it fails, each before its successor's, so that a
+// later member misses its own claim and fails as well. So no member writes there, not even
+// while the first failure is on its way to the others. (target_file.h checks again while it
+// writes, for destinations that are known only then.)
 #pragma once
 
 #include "stager/files/target/target.h"
@@ -22,28 +23,29 @@ class Claims {
     Claims& operator=(Claims&& other) = delete;
     Claims(const Claims&) = delete;
     Claims& operator=(const Claims&) = delete;
-    /// Removes what is left of them.
+    /// Removes the claims that are left.
     ~Claims();
 
-    /// What can't be claimed (no such directory, no right) is not: writing will tell, if it
-    /// comes to that.
+    /// Makes a claim. If that fails (no such directory, no permission), there is none: writing
+    /// will report the error, if it comes to that.
     void claim(const TargetPlace& place, const Writer& writer);
 
-    /// Where the claims are: what must go if this process is killed.
+    /// The claims, which must be removed if this process is killed.
     [[nodiscard]] std::vector<std::string> paths() const;
 
-    /// Looks for others' and removes the own. Fails (Blame::user) naming the file.
+    /// Looks for other members' claims and removes its own. Fails (Blame::user) naming the
+    /// file.
     [[nodiscard]] Status settle();
 
   private:
     struct Claim {
         TargetDirectory directory;
-        std::string name;  ///< Of the file that should be there.
+        std::string name;  ///< The file for which the claim is made.
         std::string path;
         Writer writer;
         UniqueFd file;  ///< Holds the lock.
 
-        /// The temporary name of the member that many ranks further on.
+        /// The temporary name of the member `step` ranks further on.
         [[nodiscard]] std::string claim_of(std::uint32_t step) const;
         [[nodiscard]] bool is_shared() const;
         void take_away(std::uint32_t step) const;

@@ -1,8 +1,8 @@
-// What came of a file before its staging was broken off?
+// Keeps the received part of a file when its staging is interrupted, so that it can be resumed.
 //
-// Of a push that may be resumed it stays beside the destination, as ".NAME.stagecast.part": a
-// part (content/part_note.h). What a job's stage writes is noted likewise while it grows, so
-// that the node's cache can keep of it what had come.
+// For a push that may be resumed it stays beside the destination as ".NAME.stagecast.part", a
+// partial file (content/part_note.h). A job's stage writes a note in the same way while the
+// file grows, so that the node cache can keep the received blocks.
 #pragma once
 
 #include "stager/content/part_note.h"
@@ -13,32 +13,33 @@
 
 namespace stage {
 
-/// As hidden_name() has it.
+/// The name of the partial file, by hidden_name().
 [[nodiscard]] std::string partial_name(const std::string& name);
 
-/// `directory`'s file of that name for reading and writing, locked: one that this user has made
-/// so, and nobody is at work on. Nothing else is opened.
+/// Opens and locks `directory`'s partial file for reading and writing. It must have been made
+/// so by this user, and no other process may hold it; otherwise the result is empty.
 [[nodiscard]] UniqueFd open_partial(int directory, const std::string& partial);
 
-/// Such a file goes. What isn't one stays.
+/// Removes such a file, and no other.
 void remove_partial(int directory, const std::string& partial);
 
 class PartialNote {
   public:
-    /// What `file` says of the file with that stamp; if it says nothing, it is emptied.
-    /// Requires size >= 1.
+    /// Reads the note in `file` about the file with that stamp; without a valid note `file` is
+    /// emptied. Requires size >= 1.
     PartialNote(int file, const SourceStamp& stamp, std::uint64_t size);
-    /// Of a new file: nothing.
+    /// The empty note of a new file.
     PartialNote(const SourceStamp& stamp, std::uint64_t size);
 
-    /// What it said, by block.
+    /// The leaf digests in the note, by block.
     [[nodiscard]] const std::vector<Digest128>& leaves() const { return leaves_; }
-    /// Some block is noted.
+    /// True if the note has at least one block.
     [[nodiscard]] bool has_any() const { return has_any_; }
 
-    /// Writes it behind the file's bytes. False and errno where that can't be.
+    /// Writes the note behind the file's bytes. Returns false, with errno, on failure.
     [[nodiscard]] bool write(int file) const;
-    /// This block's bytes are in their place. What can't be noted is sent again, no more.
+    /// Records that this block's bytes are in their place. On failure the block is sent again
+    /// after an interruption.
     void record(int file, std::size_t block, const Digest128& leaf);
 
   private:

@@ -1,7 +1,7 @@
-// How does a member that can't begin tell the others why?
+// Lets a member that cannot begin tell the other members why.
 //
-// By taking part: with a source or a sink whose first block is the error, so that the group
-// ends at once with this member's sentence, rather than by a time-out without one.
+// It takes part with a source or a sink whose first block is the error. So the group ends at
+// once with this member's message, rather than by a time-out without one.
 #pragma once
 
 #include "transport/run/object/sink.h"

@@ -1,17 +1,19 @@
-// How does one file arrive so that it is whole or absent?
+// Receives one file so that it appears completely or not at all.
 //
-// Under a temporary name beside its final one, and by a rename when every byte is there. What
-// already has the final name decides first: nothing, or what may be replaced -> a temporary
-// file; what another user may have placed there (foreign_entry.h) -> an error; the same size
-// and no word about replacing -> every block is compared with it, and the first that differs is
-// an error; what is to be kept -> the bytes are not wanted.
+// It is written under a temporary name beside its final one, and renamed when every byte is
+// there. An existing file with the final name decides first:
+//   none, or one that may be replaced: a temporary file is written;
+//   one that another user may have placed there (foreign_entry.h): an error;
+// one of the same size, without a flag about replacing: every block is compared with it, and
+// the first difference is an error;
+//   one that is to be kept: the bytes are not needed.
 //
-// The temporary name, ".NAME.stagecast.JOB.RANK", tells who is at work. A member of the same
-// job seen at work in "its own" directory means that the directory is shared. Where another
-// user has that name, this file has another (free_name() in file_names.h).
+// The temporary name, ".NAME.stagecast.JOB.RANK", identifies the writer. If another member of
+// the same job is at work in "its own" directory, the directory is shared. If another user has
+// that name, the file gets a different one (free_name() in file_names.h).
 //
-// What is resumable has another, which the next time finds again (partial.h). What is noted has
-// a note behind its bytes until they are whole.
+// A resumable file has the name of a partial file, which the next attempt finds (partial.h). A
+// file that is noted has a note behind its bytes until they are complete.
 #pragma once
 
 #include "stager/disk/drop_behind.h"
@@ -23,7 +25,7 @@ namespace stage {
 
 class TargetFile final : public Target {
   public:
-    /// Looks at the destination and decides; nothing is made yet but missing directories.
+    /// Examines the destination and decides. It makes only missing directories.
     [[nodiscard]] static Result<TargetFile> decide(TargetOrder order,
                                                    const ManifestEntry& entry,
                                                    Writer writer);
@@ -32,7 +34,7 @@ class TargetFile final : public Target {
     TargetFile& operator=(TargetFile&& other) = delete;
     TargetFile(const TargetFile&) = delete;
     TargetFile& operator=(const TargetFile&) = delete;
-    /// Removes the temporary file, if it did not get its final name and is not to be resumed.
+    /// Removes the temporary file, unless it got its final name or may be resumed.
     ~TargetFile() override;
 
     [[nodiscard]] TargetNeeds needs() const override;
@@ -54,7 +56,7 @@ class TargetFile final : public Target {
     [[nodiscard]] std::vector<Digest128> noted() const override;
     void note(std::uint64_t offset, const Digest128& leaf) override;
 
-    /// Takes the whole room on the disk, too.
+    /// Allocates all disk space, too.
     [[nodiscard]] Status begin() override;
     [[nodiscard]] Result<Placing> write(std::uint64_t offset, Bytes bytes) override;
     [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room) override;
@@ -64,8 +66,8 @@ class TargetFile final : public Target {
   private:
     enum class Way : unsigned char {
         write,    ///< To a temporary file.
-        compare,  ///< With the file that is there.
-        leave,    ///< What is there stays; the bytes are not wanted.
+        compare,  ///< With the existing file.
+        leave,    ///< The existing file stays; the bytes are not needed.
     };
 
     TargetFile(TargetOrder order,
@@ -73,12 +75,12 @@ class TargetFile final : public Target {
                Writer writer,
                TargetDirectory at);
 
-    /// What rest() closed.
+    /// The state that rest() recorded.
     struct Rested {
         FileIdentity directory{};
         std::optional<FileIdentity> file{};
         int how = 0;    ///< O_RDONLY or O_RDWR.
-        int cause = 0;  ///< Closing it failed.
+        int cause = 0;  ///< The errno if closing it failed.
     };
 
     [[nodiscard]] Status look();
@@ -87,7 +89,7 @@ class TargetFile final : public Target {
     [[nodiscard]] Status check_counts(const struct stat& there) const;
     [[nodiscard]] Status open_existing();
     [[nodiscard]] Status make_temporary();
-    /// It grows where the next time finds it.
+    /// True if it is written to a partial file that the next attempt finds.
     [[nodiscard]] bool is_taken_up() const { return stamp_ && order_.is_resumable; }
     [[nodiscard]] Status begin_note();
     [[nodiscard]] Status write_note();
@@ -108,17 +110,17 @@ class TargetFile final : public Target {
     Writer writer_;
     mutable TargetDirectory directory_;
     std::string name_;
-    std::string temporary_;  ///< Its name; meaningful while has_temporary_.
+    std::string temporary_;  ///< The temporary name; valid while has_temporary_.
     bool has_temporary_ = false;
-    bool may_replace_ = false;  ///< Whatever has the final name when we are done.
+    bool may_replace_ = false;  ///< Replace any file that has the final name at the end.
     Way way_ = Way::write;
-    /// The temporary file, from settle() on only for reading; or the file compared with.
+    /// The temporary file, read-only from settle() on; or the file to compare with.
     mutable UniqueFd fd_;
     mutable std::optional<Rested> rested_;
     TreeNode node_;
-    std::optional<SourceStamp> stamp_;  ///< Of what is resumable or noted.
+    std::optional<SourceStamp> stamp_;  ///< For a resumable or noted file.
     std::optional<PartialNote> note_;   ///< From begin() to settle().
-    std::uint64_t room_before_ = 0;     ///< That what came before takes.
+    std::uint64_t room_before_ = 0;     ///< The disk space of the partial file.
     DropBehind behind_;
 };
 

@@ -1,9 +1,9 @@
-// How do several threads make a block's small files?
+// Makes the small files of a block with several threads.
 //
-// To make a file costs the kernel ten times what it costs to write its few bytes. Each thread
-// takes some neighbours at a time: those lie mostly in one directory, in which only one can
-// be made at once. The caller's own thread is one of them; the others begin when there is
-// enough to do, and wait between blocks.
+// Making a file costs the kernel ten times as much as writing its few bytes. Each thread takes
+// several neighbouring files at a time, because those are mostly in one directory, in which
+// only one file can be made at once. The caller's own thread is one of them; the others are
+// started when there is enough to do, and wait between blocks.
 #pragma once
 
 #include "stager/files/tree/tree_maker.h"
@@ -21,7 +21,7 @@ namespace stage {
 
 class MakerCrew {
   public:
-    /// A file, and all of its data.
+    /// A file with all of its data.
     struct Whole {
         std::uint32_t node = 0;
         Bytes bytes;
@@ -31,18 +31,18 @@ class MakerCrew {
         int cause = 0;
     };
 
-    /// As many as there are processors, but no more than this.
+    /// The limit of threads; there are not more than processors either.
     static constexpr unsigned kMostThreads = 4;
     [[nodiscard]] static unsigned threads_here();
 
-    /// `index` and `own` must outlive this; `own` is the calling thread's.
+    /// `index` and `own` must outlive this object; `own` is the calling thread's.
     MakerCrew(const TreeIndex& index, TreeMaker& own, unsigned threads);
     MakerCrew(const MakerCrew&) = delete;
     MakerCrew& operator=(const MakerCrew&) = delete;
     ~MakerCrew();
 
-    /// Makes them all. If one can't be made, some of the others are not; names the first that
-    /// was tried in vain.
+    /// Makes all files. If one fails, some of the others are not made; returns the first
+    /// failure.
     [[nodiscard]] std::optional<Failure> make(std::span<const Whole> files);
 
   private:
@@ -63,13 +63,13 @@ class MakerCrew {
     std::mutex mutex_;
     std::condition_variable_any wakes_;
     std::condition_variable_any rests_;
-    std::span<const Whole> files_;  ///< Of this turn.
+    std::span<const Whole> files_;  ///< Of the current turn.
     unsigned turn_ = 0;
-    unsigned busy_ = 0;  ///< Helpers that have not seen the end of the turn.
+    unsigned busy_ = 0;  ///< Helpers that have not finished the turn.
     std::optional<Failure> failure_;
 
-    std::atomic<std::size_t> next_ = 0;             ///< File that nobody has taken yet.
-    std::vector<std::unique_ptr<Helper>> helpers_;  ///< Last: they use all of the above.
+    std::atomic<std::size_t> next_ = 0;             ///< The first file not taken by a thread.
+    std::vector<std::unique_ptr<Helper>> helpers_;  ///< Last, since they use all members above.
 };
 
 }  // namespace stage

@@ -1,8 +1,7 @@
-// What is the same of all targets that fill a directory?
+// The common part of all targets that fill a directory.
 //
-// Where it is: a place that is made under a temporary name and gets its own at the end
-// (tree_place.h). What comes into it is the target's own affair (target_tree.h,
-// target_archive.h).
+// The directory is made under a temporary name and gets its own at the end (tree_place.h). The
+// derived target fills it (target_tree.h, target_archive.h).
 #pragma once
 
 #include "stager/files/tree/tree_place.h"

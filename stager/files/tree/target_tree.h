@@ -1,8 +1,8 @@
-// How does a directory tree arrive so that it is whole or absent?
+// Receives a directory tree so that it appears completely or not at all.
 //
-// In a directory that gets its name at the end (tree_place.h). Its index comes first; until it
-// is complete its data are deferred. What the node's cache has of it, as one file, a thread of
-// its own makes files of.
+// The tree is written into a directory that gets its name at the end (tree_place.h). Its index
+// arrives first; data are deferred until the index is complete. If the node cache has the tree,
+// as one file, a separate thread makes the files from it.
 #pragma once
 
 #include "stager/files/tree/placed_target.h"
@@ -17,7 +17,7 @@ namespace stage {
 
 class TargetTree final : public PlacedTarget {
   public:
-    /// Looks at the destination and decides; nothing is made yet but missing directories.
+    /// Examines the destination and decides. It makes only missing directories.
     [[nodiscard]] static Result<std::unique_ptr<TargetTree>> decide(TargetOrder order,
                                                                     const ManifestEntry& entry,
                                                                     Writer writer);
@@ -51,7 +51,7 @@ class TargetTree final : public PlacedTarget {
     [[nodiscard]] Status take_index();
     [[nodiscard]] Status drop_owners();
     [[nodiscard]] Status make_all();
-    /// Where it lies in kept_.
+    /// Its offset in kept_.
     [[nodiscard]] std::uint64_t kept_at(std::uint64_t offset) const;
 
     ManifestEntry entry_;
@@ -61,10 +61,10 @@ class TargetTree final : public PlacedTarget {
     std::vector<bool> is_gathered_;
     std::optional<TreeIndex> index_;
     std::optional<TreeWriter> tree_;  ///< Refers to index_.
-    UniqueFd kept_;                   ///< All of it, once adopted.
+    UniqueFd kept_;                   ///< The whole tree as one file, once adopted.
     std::atomic<bool> is_stopped_{false};
-    Status made_;         ///< The thread's, until it has ended.
-    std::thread thread_;  ///< Uses all of the above.
+    Status made_;         ///< Belongs to the thread until it has ended.
+    std::thread thread_;  ///< Uses all members above.
 };
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// How does a file of a tree come to be whose bytes are all there?
+// Makes one file of a tree whose bytes are all available.
 //
-// Made, written, settled and closed at once, by descriptors below the top, with its mode from
-// the first where nothing speaks against it (Maker::makes). Each thread has a TreeMaker.
+// It is made, written, settled and closed at once, by descriptors below the top, and has its
+// final mode from the beginning if possible (Maker::makes). Each thread has its own TreeMaker.
 #pragma once
 
 #include "stager/files/manifest/attributes.h"
@@ -16,12 +16,13 @@ class TreeMaker {
         bool has_mode = false;
     };
 
-    /// `index` must outlive this; `top` is the tree's top, any descriptor of it.
+    /// `index` must outlive this object; `top` is the tree's top, a descriptor of any kind.
     TreeMaker(const TreeIndex& index, UniqueFd top) : directories_{index, std::move(top)} {}
 
-    /// Of its size, but without data. `is_whole`: nobody opens it again before it is settled.
+    /// Makes a file of its full length, without data. `is_whole`: it is settled before it is
+    /// opened again.
     [[nodiscard]] Made begin(const TreeNode& file, bool is_whole);
-    /// `bytes`: all of its data, in one run. False and errno if it failed.
+    /// `bytes` are all of its data, in one run. Returns false, with errno, on failure.
     [[nodiscard]] bool make(const TreeNode& file, Bytes bytes);
 
     [[nodiscard]] TreeDirectories& directories() { return directories_; }

@@ -1,9 +1,9 @@
-// How does a directory come under its name by one rename, and what of the one that has it?
+// Makes a directory that appears under its final name by one rename.
 //
-// It is made beside its final name under a temporary one, filled there by whoever has members
-// for it, and renamed when all of it is there. What has the final name already is left, or
-// replaced by an exchange and then removed, or an error: trees are not compared. What another
-// user may have placed there is always an error (foreign_entry.h).
+// It is made beside its final name under a temporary one, filled by its user, and renamed when
+// it is complete. An existing file or directory of that name is kept, or replaced by an
+// exchange and then removed, or is an error: trees are not compared. One that another user may
+// have placed there is always an error (foreign_entry.h).
 #pragma once
 
 #include "stager/files/target/target.h"
@@ -14,8 +14,8 @@ namespace stage {
 
 class TreePlace {
   public:
-    /// Looks at the destination and decides; nothing is made yet but missing directories.
-    /// `mtime`: what comes is as new as this.
+    /// Examines the destination and decides. It makes only missing directories. `mtime` is the
+    /// time of the new tree.
     [[nodiscard]] static Result<std::unique_ptr<TreePlace>> decide(TargetOrder order,
                                                                    const FileTime& mtime,
                                                                    Writer writer);
@@ -24,7 +24,7 @@ class TreePlace {
     TreePlace(TargetOrder order, const FileTime& mtime, Writer writer, TargetDirectory at);
     TreePlace(const TreePlace&) = delete;
     TreePlace& operator=(const TreePlace&) = delete;
-    /// Removes the temporary directory, if it did not get its final name.
+    /// Removes the temporary directory, unless it got its final name.
     ~TreePlace();
 
     [[nodiscard]] const TargetDirectory& directory() const { return directory_; }
@@ -32,13 +32,14 @@ class TreePlace {
     [[nodiscard]] std::string temporary_path() const;
     [[nodiscard]] bool is_left() const { return is_left_; }
 
-    /// Makes the temporary directory, of mode 0700, if one is wanted.
+    /// Makes the temporary directory with mode 0700, if one is needed.
     [[nodiscard]] Status begin();
-    /// It, open and locked; after begin().
+    /// The temporary directory, open and locked. Requires begin().
     [[nodiscard]] int top() const { return top_.get(); }
-    /// `durable`: all that is in it is on the disk, by one call.
+    /// With `durable`: syncs everything in it to the disk by one call.
     [[nodiscard]] Status sync() const;
-    /// Gives it its final name. What took that meanwhile may make it left.
+    /// Gives it its final name. If another stage took that name meanwhile, the existing tree
+    /// may be kept.
     [[nodiscard]] Status appear();
 
     [[nodiscard]] Error failed(int cause) const;
@@ -59,7 +60,7 @@ class TreePlace {
     Writer writer_;
     TargetDirectory directory_;
     std::string name_;
-    std::string temporary_;  ///< Its name; meaningful while has_temporary_.
+    std::string temporary_;  ///< The temporary name; valid while has_temporary_.
     bool has_temporary_ = false;
     bool is_left_ = false;
     UniqueFd top_;  ///< Holds the lock.

@@ -1,9 +1,10 @@
-// How do the members of a tree come to be, in whatever order their bytes arrive?
+// Writes the members of a tree, whatever the order in which their bytes arrive.
 //
-// Directories first, of mode 0700. A file that lies within one block is made, written, settled
-// and closed at once, by several threads where a block has many; a longer one is made by the
-// first of its blocks and settled by the last.
-// At the end come what has no bytes, links, and, from the inside out, the directories' own
+// Directories are made first, with mode 0700. A file that lies within one block is made,
+// written, settled and closed at once, by several threads if a block has many; a longer one is
+// made by the first of its blocks and settled by the last. At the end come empty files, links,
+// and, from the inside out, the modes and times of the directories. All steps use descriptors
+// below the top, and no link is ever followed.
 // modes and times. All of it by descriptors below the top; no link is ever followed.
 #pragma once
 
@@ -17,9 +18,9 @@ namespace stage {
 
 class TreeWriter {
   public:
-    /// `index` must outlive this. `path`: the final one of the top, for sentences. `page_room`:
-    /// how many of the first data bytes may stay in memory; of the others long files are let go
-    /// once they are on the disk. `threads`: that make small files.
+    /// `index` must outlive this object. `path` is the final path of the top, for messages.
+    /// `page_room`: the number of first data bytes that may stay in memory; pages of long files
+    /// beyond are dropped once on the disk. `threads`: the number that make small files.
     TreeWriter(const TreeIndex& index,
                UniqueFd top,
                std::string path,
@@ -32,11 +33,11 @@ class TreeWriter {
           page_room_{page_room} {}
 
     [[nodiscard]] Status make_directories();
-    /// Data at `offset`, each byte once.
+    /// Writes the data at `offset`; each byte is written once.
     [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes);
-    /// Data that were written.
+    /// Reads data that were written.
     [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes room);
-    /// Every byte was written: the rest.
+    /// Called when every byte was written; makes the rest.
     [[nodiscard]] Status finish();
 
   private:
@@ -58,11 +59,11 @@ class TreeWriter {
     MakerCrew crew_;
     std::string path_;
     std::uint64_t page_room_;
-    DropBehind behind_{0};         ///< Of the file that is open.
-    bool is_memory_ = false;       ///< A tmpfs.
-    std::uint32_t open_node_ = 0;  ///< Whose file is open; 0, the top: none is.
+    DropBehind behind_{0};         ///< For the open file.
+    bool is_memory_ = false;       ///< The tree is on a tmpfs.
+    std::uint32_t open_node_ = 0;  ///< The node of the open file; 0, the top: none.
     UniqueFd open_;
-    /// Bytes to come, of files that were begun.
+    /// The number of missing bytes of each file that was begun.
     std::unordered_map<std::uint32_t, std::uint64_t> missing_;
 };
 
