@@ -20,7 +20,7 @@ bool begins_as_zip(ArrivedBytes& bytes) {
     return text == "PK\x03\x04" || text == "PK\x05\x06";
 }
 
-/// What libarchive only warns of, but unzip(1) or tar(1) call an error.
+/// True for warnings of libarchive that unzip(1) or tar(1) treat as errors.
 bool is_error(std::string_view warning) {
     constexpr std::array<std::string_view, 4> kErrors{
         "Inconsistent", "alformed pax", "Too many special headers", "Unrecognized GNU sparse"};
@@ -50,7 +50,7 @@ bool ArchiveReader::open() {
     if (!decompression_.open()) {
         return false;
     }
-    // A zip may stand behind a program that unpacks it.
+    // A zip may follow a program that unpacks it.
     return open_tar() || (!trouble_.is_set() && !decompression_.has_any() && open_zip());
 }
 
@@ -60,7 +60,7 @@ bool ArchiveReader::open_tar() {
     };
     archive_.reset(archive_read_new());
     archive* one = archive_.get();
-    // A format that this libarchive would have an outside program for is not allowed.
+    // Formats for which this libarchive would start another program are not allowed.
     return one != nullptr && archive_read_support_format_tar(one) == ARCHIVE_OK &&
            archive_read_support_format_gnutar(one) == ARCHIVE_OK &&
            archive_read_open(one, this, nullptr, read, nullptr) == ARCHIVE_OK;
@@ -96,7 +96,7 @@ bool ArchiveReader::open_zip() {
     return is_open;
 }
 
-/// All of `room_` but at the end, so that a block of the tar never lies in two of them.
+/// Fills all of `room_` except at the end, so that a block of the tar never spans two reads.
 la_ssize_t ArchiveReader::read_tar(const void** out) {
     std::vector<std::byte> last;
     if (held_ >= kTarBlockBytes) {
@@ -104,7 +104,7 @@ la_ssize_t ArchiveReader::read_tar(const void** out) {
         last.assign(held - static_cast<std::ptrdiff_t>(kTarBlockBytes), held);
     }
     const std::int64_t count = read_all(decompression_.plain(), room_);
-    if (count > 0) {  // Else what is held stays.
+    if (count > 0) {  // Otherwise the buffered bytes stay.
         last_ = std::move(last);
         held_ = static_cast<std::size_t>(count);
         at_ += held_;
@@ -202,15 +202,15 @@ bool ArchiveReader::finish() {
     return zip_ || decompression_.finish();
 }
 
-/// A block of zeros where the next member would be, which libarchive has used; as tar(1) does
-/// it, one is enough, and what stands behind it does not matter. What the last member ends in
-/// are its own zeros.
+/// The mark is a block of zeros in place of the next entry, which libarchive has consumed. As
+/// with tar(1), one block is enough, and the bytes behind it do not matter. Zeros at the end of
+/// the last entry belong to that entry.
 bool ArchiveReader::is_ended() const {
     if (zip_) {
         return true;
     }
     const auto used = static_cast<std::uint64_t>(archive_filter_bytes(archive_.get(), 0));
-    const std::uint64_t begin = at_ - held_;  // Of what is in `room_`.
+    const std::uint64_t begin = at_ - held_;  // The offset at which `room_` begins.
     if (used <= static_cast<std::uint64_t>(archive_read_header_position(archive_.get())) ||
         used > at_ || used < begin || (used > begin && used - begin < kTarBlockBytes)) {
         return false;

@@ -14,9 +14,9 @@
 namespace stage {
 namespace {
 
-/// How far a reader may be behind what came.
+/// How far the reader may be behind the received blocks, bytes.
 constexpr std::uint64_t kLagMax = 64U << 20U;
-/// A block is held up no longer than this: who repairs others is never away for long.
+/// A block waits no longer than this, since this member must also serve repair requests.
 constexpr std::chrono::milliseconds kWaitMax{500};
 
 }  // namespace
@@ -41,7 +41,7 @@ bool ArrivedBytes::write(std::uint64_t offset, Bytes bytes) {
 void ArrivedBytes::adopt(UniqueFd file) {
     {
         const std::lock_guard lock{mutex_};
-        invariant(bytes_held_ == 0, "who reads has not begun");
+        invariant(bytes_held_ == 0, "the reader has not begun");
         file_ = std::move(file);
         held_.assign(held_.size(), true);
         bytes_held_ = size_;
@@ -50,7 +50,7 @@ void ArrivedBytes::adopt(UniqueFd file) {
     came_.notify_one();
 }
 
-/// What was written is opened again: its own descriptor can write.
+/// Opens the file again, since the own descriptor can write.
 UniqueFd ArrivedBytes::reading() const {
     const std::string self = "/proc/self/fd/" + std::to_string(file_.get());
     return UniqueFd{is_adopted_ ? ::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)
@@ -63,7 +63,7 @@ bool ArrivedBytes::read_back(std::uint64_t offset, MutableBytes room) const {
 
 void ArrivedBytes::wait_for_reader() {
     std::unique_lock lock{mutex_};
-    // Who waits for a block that has not come is not behind.
+    // A reader that waits for a missing block is not behind.
     was_read_.wait_for(lock, kWaitMax, [this] {
         return is_read_ || bytes_held_ <= read_to_ + kLagMax || !has(read_to_);
     });

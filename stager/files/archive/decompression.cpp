@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Nobody packs more often; each costs memory.
+/// The maximum number of compressions over each other; each costs memory.
 constexpr int kMaxLayers = 8;
 constexpr std::size_t kMagicBytes = 10;
 constexpr std::size_t kFrameHeadBytes = 8;
@@ -35,16 +35,16 @@ constexpr std::array kMagics{
     Magic{"BZh"sv, filtered<Filter::bzip2>},
 };
 
-/// A tar's first member may be called BZhang: what tells is the block that follows, the first
-/// one or the mark of the end.
+/// A tar's first entry may be named BZhang, so bzip2 is recognised by the block that follows:
+/// the first one or the end mark.
 bool has_block(const Magic& magic, std::string_view head) {
     return magic.bytes != "BZh"sv ||
            (head.size() >= kMagicBytes && head[3] >= '1' && head[3] <= '9' &&
             (head.substr(4, 6) == "1AY&SY"sv || head.substr(4, 6) == "\x17rE8P\x90"sv));
 }
 
-/// A frame that decoders of zstd and of lz4 skip, and pzstd begins with: the bytes of it that
-/// are behind its head.
+/// The length, without its header, of a frame that decoders of zstd and lz4 skip; pzstd begins
+/// with one.
 std::optional<std::uint32_t> skippable(std::string_view head) {
     if (head.size() < kFrameHeadBytes ||
         (static_cast<unsigned char>(head[0]) & 0xf0U) != 0x50 ||
@@ -97,7 +97,7 @@ bool Decompression::open() {
     return false;
 }
 
-/// With what a magic may have, or with all that there is.
+/// Reads as many bytes as a magic number may need, or all that there are.
 bool Decompression::fill(std::vector<std::byte>& head) {
     const std::size_t held = head.size();
     head.resize(kMagicBytes);

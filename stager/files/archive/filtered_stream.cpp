@@ -26,7 +26,7 @@ class FilteredStream final : public ByteStream {
     }
 
   private:
-    /// Takes off this compression and no other.
+    /// Allows this compression and no other.
     [[nodiscard]] int allow() const {
         switch (filter_) {
             case Filter::zstd:
@@ -59,7 +59,7 @@ class FilteredStream final : public ByteStream {
         return is_empty_ || got == ARCHIVE_OK;
     }
 
-    /// What was given before has been used.
+    /// Requires that the previous bytes have been used.
     la_ssize_t give(const void** out) {
         input_.use(input_.bytes().size());
         if (!input_.fill(1)) {

@@ -5,7 +5,7 @@
 namespace stage {
 namespace {
 
-/// The largest window, and gzip's head and end rather than zlib's own.
+/// The largest window, with gzip's header and trailer rather than zlib's own.
 constexpr int kGzipWindow = 15 + 16;
 
 class GzipStream final : public ByteStream {
@@ -25,7 +25,7 @@ class GzipStream final : public ByteStream {
                 return -1;
             }
             if (is_between_ && !is_member(input_.bytes())) {
-                return 0;  // As gzip(1) does: what stands behind the last member is ignored.
+                return 0;  // As with gzip(1), bytes after the last member are ignored.
             }
             is_between_ = false;
             if (!input_.fill(1)) {
@@ -50,7 +50,7 @@ class GzipStream final : public ByteStream {
 
     std::int64_t decode(MutableBytes room) {
         const Bytes bytes = input_.bytes();
-        // zlib's own type; it does not write there.
+        // zlib's type is not const, but zlib does not write there.
         state_.next_in = const_cast<Bytef*>(  // NOLINT(cppcoreguidelines-pro-type-const-cast)
             reinterpret_cast<const Bytef*>(bytes.data()));
         state_.avail_in = static_cast<uInt>(bytes.size());
@@ -80,7 +80,7 @@ class GzipStream final : public ByteStream {
     ReadTrouble& trouble_;
     z_stream state_{};
     bool is_ready_;
-    bool is_between_ = true;  ///< Members.
+    bool is_between_ = true;  ///< Between two members.
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ class Lz4Stream final : public ByteStream {
                 return -1;
             }
             if (is_between_ && !is_frame(input_.bytes())) {
-                return 0;  // As lz4(1) does: what stands behind the last frame is ignored.
+                return 0;  // As with lz4(1), bytes after the last frame are ignored.
             }
             is_between_ = false;
             if (!input_.fill(1)) {
@@ -82,7 +82,7 @@ class Lz4Stream final : public ByteStream {
     StreamInput input_;
     ReadTrouble& trouble_;
     std::unique_ptr<LZ4F_dctx, FreeContext> context_;
-    bool is_between_ = true;  ///< Frames.
+    bool is_between_ = true;  ///< Between two frames.
 };
 
 }  // namespace

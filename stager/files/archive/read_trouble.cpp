@@ -9,7 +9,7 @@
 
 namespace stage {
 
-/// libarchive has no codes for these, only its words.
+/// libarchive has no error codes for these cases, only messages.
 ReadTrouble trouble_of(archive* one) {
     constexpr std::array<std::string_view, 7> kWhole{"assphrase",
                                                      "ncrypt",

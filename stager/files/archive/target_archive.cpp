@@ -18,7 +18,7 @@ Result<std::unique_ptr<TargetArchive>> TargetArchive::decide(TargetOrder order,
         return Error{Blame::user, archive + ": is a directory, there is nothing to unpack"}
             .remedy("leave out extract");
     }
-    if (order.source) {  // To put the tree in the archive's own place would be its end.
+    if (order.source) {  // Unpacking onto the archive itself would destroy it.
         order.above_source.push_back(*order.source);
         order.source.reset();
     }
@@ -53,7 +53,7 @@ TargetArchive::~TargetArchive() {
     }
 }
 
-/// The archive itself. What it becomes is counted while it is unpacked.
+/// Counts the archive itself. The unpacked files are counted while they are made.
 TargetNeeds TargetArchive::needs() const {
     return is_left() ? TargetNeeds{} : TargetNeeds{.bytes = size_, .inodes = 2};
 }

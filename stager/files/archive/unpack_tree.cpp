@@ -55,7 +55,7 @@ Error UnpackTree::failed(const Parts& parts, int cause) const {
     return target_error(parts.empty() ? path_ : path_ + '/' + joined(parts), cause);
 }
 
-/// Before anything is made of it.
+/// Called before anything is made of them.
 Status UnpackTree::take(std::uint64_t bytes, std::uint64_t inodes) {
     bytes_ += bytes;
     room_ += bytes;
@@ -77,13 +77,13 @@ Status UnpackTree::take(std::uint64_t bytes, std::uint64_t inodes) {
     return {};
 }
 
-/// Makes the directory that the last of `parts` is in, where it is missing, and enters it.
+/// Enters the directory that contains the last of `parts`, and makes missing directories.
 Status UnpackTree::enter_way_to(const Parts& parts) {
     const std::size_t depth = parts.size() - 1;
     if (way_.size() == depth && std::equal(way_.begin(), way_.end(), parts.begin())) {
         return {};
     }
-    // Down from where both ways part; only the last one is open, so from the top.
+    // From the point where both paths differ; only the last directory is open, so from the top.
     const bool goes_on =
         depth > way_.size() && std::equal(way_.begin(), way_.end(), parts.begin());
     if (!goes_on) {
@@ -159,7 +159,7 @@ Status UnpackTree::add_directory(const Member& member) {
     return {};
 }
 
-/// Enters its directory; what has its name there already, an earlier member, gives way.
+/// Enters its directory; an earlier entry of the same name is removed.
 Status UnpackTree::make_room_for(const Member& member) {
     if (member.parts.empty()) {
         return against("is the archive's top, but no directory");
@@ -209,7 +209,7 @@ Status UnpackTree::add_hard_link(const Member& member,
     if (Status entered = enter_way_to(original); !entered) {
         return entered;
     }
-    if (original == member.parts) {  // tar writes this for a file that it was given twice.
+    if (original == member.parts) {  // tar writes this for a file that was given to it twice.
         struct stat there {};
         const char* name = original.back().c_str();
         return ::fstatat(here(), name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -274,7 +274,7 @@ Status UnpackTree::finish(const FileTime& archive_time) {
     if (directories_[""].mode == 0) {
         directories_[""].mode = 0777;
     }
-    // What lies in a directory stands behind it.
+    // The members of a directory come after it in this order.
     for (auto one = directories_.rbegin(); one != directories_.rend(); ++one) {
         if (one->second.is_implied) {
             one->second.mtime = archive_time;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-/// libarchive reads the sign of a pax time and its fraction apart: "-99.5" as -99 s and 0.5 s.
-/// (Of "-0.5" the sign is lost.)
+/// libarchive reads a pax time's sign and fraction separately: "-99.5" as -99 s and 0.5 s. (The
+/// sign of "-0.5" is lost.)
 FileTime time_of(archive_entry* entry) {
     const std::int64_t seconds = archive_entry_mtime(entry);
     const long nanoseconds = archive_entry_mtime_nsec(entry);
@@ -57,7 +57,7 @@ class Unpacking {
             "give a tar, plain or by gzip, zstd, xz, bzip2 or lz4, or a zip, or leave out "
             "extract");
     }
-    /// What was the trouble, in its own words.
+    /// The error for the trouble, in the library's words.
     [[nodiscard]] Error failed() const {
         const std::string where =
             member_.empty() ? std::string{} : " at or behind '" + member_ + "'";
@@ -73,7 +73,7 @@ class Unpacking {
                 return wrong("is damaged or cut off" + where + why);
         }
     }
-    /// What the disk is to blame for names the disk's path already.
+    /// Errors that are caused by the disk name its path already.
     [[nodiscard]] Error named(Error why) const {
         if (why.cause() != 0 || trouble_.is_set()) {
             return why;
@@ -99,7 +99,7 @@ class Unpacking {
         }
         const auto type = archive_entry_filetype(entry);
         if (type == AE_IFDIR || (type == AE_IFREG && member_.ends_with('/'))) {
-            // A zip's may say so by their names only, and then have the mode of a file.
+            // A zip may mark a directory only by its name, and give it a file's mode.
             member.mode |= type == AE_IFDIR ? 0U : 0111U;
             return tree_.add_directory(member);
         }
@@ -157,7 +157,7 @@ class Unpacking {
         std::size_t size = 0;
         static_cast<void>(archive_entry_xattr_reset(entry));
         while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
-            // ("system." ones are ACLs in somebody else's bytes.)
+            // ("system." attributes would be ACLs from an untrusted author.)
             const bool is_taken = name != nullptr && is_carried(name) &&
                                   std::string_view{name}.starts_with("user.") &&
                                   size <= kMaxAttributeBytes &&
@@ -174,7 +174,7 @@ class Unpacking {
     std::string name_;
     FileTime mtime_;
     ReadTrouble trouble_;
-    ArchiveReader reader_;  ///< Tells trouble_.
+    ArchiveReader reader_;  ///< Sets trouble_.
     std::string member_;
 };
 

@@ -75,7 +75,7 @@ class Finder {
         return true;
     }
 
-    /// A comment, or a member that is a zip itself, may have the mark in it, too.
+    /// A comment, or a member that is itself a zip, may contain the mark, too.
     bool is_end(std::string_view tail, std::size_t at, std::uint64_t tail_at) {
         if (tail.size() - at < kEndBytes) {
             return false;
@@ -91,8 +91,8 @@ class Finder {
     struct Where {
         std::uint64_t count = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t offset = 0;  ///< As it stands there, from the zip's begin on.
-        std::uint64_t end = 0;     ///< Before which the directory ends.
+        std::uint64_t offset = 0;  ///< As recorded, relative to the zip's beginning.
+        std::uint64_t end = 0;     ///< The end of the directory.
     };
 
     std::optional<Where> where(std::uint64_t end_at) {
@@ -101,7 +101,8 @@ class Finder {
                     .offset = u32(end_, 16),
                     .end = end_at};
         if (has_locator_) {
-            // Where it says, or, if the zip stands behind something, right before.
+            // It is where the locator says, or, if the zip follows other bytes, right before
+            // it.
             const std::uint64_t last = end_at - kLocatorBytes - kEnd64Bytes;
             std::string end64;
             for (const std::uint64_t at : {number(locator_, 8, 8), last}) {
@@ -150,7 +151,7 @@ class Finder {
                 return damaged("the directory of the zip has an invalid entry");
             }
         }
-        // Without zip64 the number counts to 65,535 only, and some go on all the same.
+        // Without zip64 the count is limited to 65,535, and some programs exceed it.
         const std::uint64_t mask = has_locator_ ? ~std::uint64_t{0} : 0xffffU;
         if ((directory.members.size() & mask) != there->count) {
             return damaged("the directory of the zip lacks entries");
@@ -180,7 +181,7 @@ class Finder {
             return false;
         }
         const bool is_dos = u16(rest, 4) >> 8U == kMadeByDos;
-        if (is_dos && member.name.find('/') == std::string::npos) {  // As unzip(1) does.
+        if (is_dos && member.name.find('/') == std::string::npos) {  // As in unzip(1).
             std::ranges::replace(member.name, '\\', '/');
         }
         if (is_dos) {
@@ -191,8 +192,8 @@ class Finder {
         return true;
     }
 
-    /// Python on Windows and others write them. As unzip(1) does it, they count if they agree
-    /// with DOS' own.
+    /// Python on Windows and others write a mode beside DOS attributes. As in unzip(1), it is
+    /// used if it agrees with these.
     static std::optional<std::uint16_t> mode_beside(std::uint32_t attributes) {
         const bool is_read_only = (attributes & 0x01U) != 0;
         const bool is_directory = (attributes & 0x10U) != 0;
@@ -203,7 +204,7 @@ class Finder {
                                         : std::nullopt;
     }
 
-    /// Where it is, and its name in UTF-8 if that is of the name that it has.
+    /// Reads the offset, and the name in UTF-8 if it belongs to the entry's name.
     static bool take_extras(std::string_view extras,
                             std::string_view entry,
                             ZipMember& member) {
@@ -212,12 +213,12 @@ class Finder {
             const std::size_t size = u16(extras, 2);
             extras.remove_prefix(4);
             if (extras.size() < size) {
-                return true;  // Some programs pad them.
+                return true;  // Some programs pad the extra fields.
             }
             const std::string_view one = extras.substr(0, size);
             extras.remove_prefix(size);
             if (kind == kExtra64 && u32(entry, 42) == kIn64) {
-                // Each stands there only if its field has no room for it.
+                // Each value is present only if its own field is too small for it.
                 const std::size_t at =
                     (u32(entry, 24) == kIn64 ? 8U : 0U) + (u32(entry, 20) == kIn64 ? 8U : 0U);
                 if (one.size() < at + 8) {
@@ -243,7 +244,7 @@ class Finder {
 
     ArrivedBytes& bytes_;
     ReadTrouble& trouble_;
-    std::string_view end_;      ///< Of the tail, as long as that is looked through.
+    std::string_view end_;      ///< Part of the tail; valid while the tail is searched.
     std::string_view locator_;  ///< Likewise.
     bool has_locator_ = false;
 };

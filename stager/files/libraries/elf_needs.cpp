@@ -26,7 +26,7 @@ bool read_as(const ReadAt& read, std::uint64_t offset, Value& value) {
     return read(offset, std::as_writable_bytes(std::span{&value, 1}));
 }
 
-/// What makes it one of ours, or not.
+/// Checks that the file is a 64-bit ELF file of this kind.
 Status check_head(const Elf64_Ehdr& head) {
     const auto* const ident =
         reinterpret_cast<const char*>(static_cast<const unsigned char*>(head.e_ident));
@@ -54,7 +54,7 @@ class ElfFile {
 
     Result<ElfNeeds> needs() {
         Elf64_Ehdr head{};
-        // The first bytes tell a script that is shorter than a header.
+        // The first bytes show a script that is shorter than an ELF header.
         if (!read_(0, std::as_writable_bytes(std::span{&head, 1}).first(4))) {
             return refused("is not a program");
         }
@@ -81,7 +81,7 @@ class ElfFile {
         return found == segments_.end() ? nullptr : &*found;
     }
 
-    /// Where a loaded address lies in the file.
+    /// The offset in the file of a loaded address.
     [[nodiscard]] std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
         for (const Elf64_Phdr& one : segments_) {
             if (one.p_type == PT_LOAD && address >= one.p_vaddr &&
@@ -92,7 +92,7 @@ class ElfFile {
         return std::nullopt;
     }
 
-    /// Up to its zero byte, which must come soon.
+    /// Reads a string up to its zero byte; its length is limited.
     [[nodiscard]] std::optional<std::string> text_at(std::uint64_t offset,
                                                      std::uint64_t end) const {
         std::string text;

@@ -16,7 +16,7 @@
 namespace stage {
 namespace {
 
-/// An object of the closure, and by whom it came in.
+/// An object of the closure, and the object that loads it.
 struct Object {
     std::string path;
     ElfNeeds needs;
@@ -61,7 +61,7 @@ class Closure {
             return std::move(known).error();
         }
         for (std::size_t i = 0; i < objects_.size(); ++i) {
-            // (A deque: each stays where it is.)
+            // (A deque keeps its elements in place.)
             if (Status found = find_needs_of(objects_[i]); !found) {
                 return std::move(found).error();
             }
@@ -96,7 +96,7 @@ class Closure {
         return {};
     }
 
-    /// Where the loader would look for what `object` needs, in its order.
+    /// The places in which the loader would search for what `object` needs, in order.
     [[nodiscard]] std::vector<LibraryPlace> places_for(const std::string& name,
                                                        const Object& object) const {
         std::vector<LibraryPlace> places;
@@ -125,7 +125,7 @@ class Closure {
             Status found = !is_new                               ? Status{}
                            : name.find('/') == std::string::npos ? find(name, object)
                                                                  : find_by_path(name, object);
-            // (What the system's libraries need is the system's affair.)
+            // (Needs of the system's libraries are ignored.)
             if (!found && !object.is_systems) {
                 return found;
             }
@@ -151,7 +151,7 @@ class Closure {
                 "check it with ldd(1), set LD_LIBRARY_PATH at submission, or leave out libs");
     }
 
-    /// The loader looks for it at this path and nowhere else.
+    /// The loader looks for the library at this path and nowhere else.
     Status find_by_path(const std::string& name, const Object& object) {
         bool has_origin = false;
         std::string path = with_tokens(name, directory_of(object.path), context_, has_origin);
@@ -192,8 +192,8 @@ class Closure {
                            .is_systems = is_systems});
     }
 
-    /// Only a loader of the same build can load it: the system's takes the system's. Another
-    /// loader finds its own where it is installed, unless $ORIGIN led to it.
+    /// Only a loader of the same build can load it: the system's loader uses the system's
+    /// library. Another loader finds its own where it is installed, unless $ORIGIN was used.
     Status keep_of_c_library(const std::string& name, const LibraryPlace& place) {
         if (has_own_loader_ && place.is_by_origin && !name.starts_with("ld")) {
             closure_.sent.push_back({.name = name, .path = place.path});
@@ -220,7 +220,7 @@ class Closure {
     bool has_own_loader_ = false;
     std::deque<Object> objects_;  ///< The program first.
     LibraryClosure closure_;
-    std::set<std::string> known_;  ///< Names that are found.
+    std::set<std::string> known_;  ///< The names found so far.
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kLinks = "libs";
 constexpr const char* kAnyProgram = "all";
 
-/// The directory `name` in `parent`, made if it is missing.
+/// Opens the directory `name` in `parent`, and makes it if it is missing.
 UniqueFd enter(int parent, const std::string& name) {
     if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
         return {};
@@ -30,7 +30,7 @@ UniqueFd enter(int parent, const std::string& name) {
         ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
 }
 
-/// As the kernel, and so the loader, names an open directory.
+/// The path by which the kernel, and so the loader, names an open directory.
 Result<std::string> origin_of(int directory) {
     if (directory < 0) {
         return std::string{'/'} + kAnyProgram;
@@ -41,12 +41,12 @@ Result<std::string> origin_of(int directory) {
     return failed ? Result<std::string>{target_error(name, failed.value())} : path.string();
 }
 
-/// Below ".stagecast". (A program in "/" finds its libraries at the number itself.)
+/// The path below ".stagecast". (A program in "/" finds its libraries at the number itself.)
 std::string link_path(const std::string& number, const std::string& origin) {
     return std::string{kLinks} + '/' + number + (origin == "/" ? "" : origin);
 }
 
-/// A link to `directory` at `below`, "a/b/c".
+/// Makes a link to `directory` at `below`, such as "a/b/c".
 bool put_link(UniqueFd at, std::string_view below, const std::string& directory) {
     for (std::size_t slash = below.find('/'); at && slash != std::string_view::npos;
          slash = below.find('/')) {
@@ -73,7 +73,7 @@ Result<std::string> link_to_libraries(const std::string& base, const LibraryLink
     const std::string number = std::to_string(link.number);
     const std::string lists_path = base + '/' + kListDirectory + '/';
     const std::string below = link_path(number, *origin);
-    if (const UniqueFd links = enter(lists->get(), kLinks)) {  // What an earlier life made.
+    if (const UniqueFd links = enter(lists->get(), kLinks)) {  // Links of an earlier run.
         static_cast<void>(remove_entry(links.get(), number));
     }
     if (!put_link(*std::move(lists), below, link.directory)) {

@@ -51,14 +51,14 @@ std::size_t token_length(std::string_view text, std::string_view name) {
     return !rest.empty() && continues_a_name(rest.front()) ? 0 : begin + name.size();
 }
 
-/// As the kernel names the machine.
+/// The machine as the kernel names it.
 std::string platform() {
     const auto* const text = reinterpret_cast<const char*>(::getauxval(AT_PLATFORM));
     return text != nullptr ? text : "";
 }
 
-/// The library in `directory`, then those for certain processors, the plainest first: they must
-/// run on each node.
+/// Adds the library in `directory`, then those for certain processors, the most general first,
+/// since they must run on each node.
 void add_places(const std::string& directory,
                 const std::string& name,
                 bool is_by_origin,
@@ -168,7 +168,7 @@ std::vector<LibraryPlace> places_in(std::string_view path,
         std::string one =
             with_tokens(path.substr(begin, end - begin), origin, context, is_by_origin);
         begin = end + 1;
-        if (!one.starts_with('/')) {  // An empty one is the working directory, too.
+        if (!one.starts_with('/')) {  // An empty one means the working directory, too.
             one = context.work_dir.empty() ? "" : context.work_dir + '/' + one;
         }
         if (!one.empty()) {

@@ -28,7 +28,7 @@ std::uint32_t number_at(Bytes bytes, std::size_t offset) {
     return value;
 }
 
-/// From the new list on, which may stand behind the old one.
+/// Skips the old list, if it precedes the new one.
 Bytes new_list(Bytes bytes) {
     if (text_of(bytes).starts_with(kOldMagic) && bytes.size() > kOldHeadBytes) {
         const std::uint64_t end =

@@ -32,9 +32,9 @@ unsigned little_endian(Bytes two) {
     return std::to_integer<unsigned>(two[0]) | (std::to_integer<unsigned>(two[1]) << 8U);
 }
 
-/// What the file system or the caller's rights don't allow is left out, and what the file
-/// system has no room for beside a file: ext4 has 4 KiB for all attributes of one. (A disk that
-/// is full has no room for the file either.)
+/// True for errors that are ignored: the file system or the caller's rights don't allow the
+/// attribute, or it does not fit beside a file, since ext4 has 4 KiB for all attributes of one.
+/// (On a full disk the file itself fails, too.)
 bool is_left_out(int cause) {
     return cause == EOPNOTSUPP || cause == EPERM || cause == EACCES || cause == EINVAL ||
            cause == ENOSPC || cause == E2BIG || cause == ERANGE;
@@ -59,7 +59,7 @@ bool set_attribute(int fd, const TreeAttribute& attribute) {
     return ::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) == 0;
 }
 
-/// What `list` names and `get` gives.
+/// Reads the attributes that `list` names, with `get`.
 template <class List, class Get>
 std::vector<TreeAttribute> attributes_by(List list, Get get) {
     std::vector<TreeAttribute> attributes;

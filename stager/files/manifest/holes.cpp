@@ -10,14 +10,14 @@
 namespace stage {
 namespace {
 
-/// 64 MiB of extents.
+/// The limit of extents to examine, 64 MiB in memory.
 constexpr std::size_t kMaxLookedAt = 1U << 22U;
 
 std::uint64_t hole_before(const TreeExtent& extent, const TreeExtent& last) {
     return extent.offset - last.offset - last.length;
 }
 
-/// So that no more than `most` extents are left.
+/// Removes the smallest holes until at most `most` extents are left.
 void fill_smallest(std::vector<TreeExtent>& extents, std::size_t most) {
     if (extents.size() <= most) {
         return;
@@ -29,7 +29,7 @@ void fill_smallest(std::vector<TreeExtent>& extents, std::size_t most) {
     const std::size_t too_many = extents.size() - most;
     const auto largest = holes.begin() + static_cast<std::ptrdiff_t>(too_many - 1);
     std::ranges::nth_element(holes, largest);
-    std::size_t left = too_many;  // To fill.
+    std::size_t left = too_many;  // The holes still to fill.
     std::vector<TreeExtent> fewer{extents.front()};
     for (std::size_t i = 1; i < extents.size(); ++i) {
         TreeExtent& last = fewer.back();
@@ -55,10 +55,10 @@ std::optional<std::vector<TreeExtent>> extents_of(int fd,
         const off_t data = ::lseek(fd, end, SEEK_DATA);
         const off_t hole = data < 0 ? -1 : ::lseek(fd, data, SEEK_HOLE);
         if (data < 0 && errno == ENXIO) {
-            break;  // Nothing but a hole to its end.
+            break;  // Only a hole up to the end follows.
         }
         if (hole <= data || extents.size() == kMaxLookedAt) {
-            return std::nullopt;  // It can't say, or too much.
+            return std::nullopt;  // The file system can't report holes, or there are too many.
         }
         end = std::min(hole, size);
         extents.push_back({.offset = static_cast<std::uint64_t>(data),

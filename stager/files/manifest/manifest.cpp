@@ -14,7 +14,7 @@ constexpr std::uint32_t kMagic = 0x53434D46;  // "SCMF"
 constexpr std::uint8_t kVersion = 4;
 constexpr std::size_t kMaxTroubleBytes = 4096;
 constexpr std::size_t kMaxLineBytes = 32U << 10U;
-/// An entry with empty texts, bytes.
+/// The length of an entry with empty texts, bytes.
 constexpr std::size_t kEntryBytes =
     2 + 4 + 8 + 2 + 4 + 4 + 8 + 4 + 4 + (4 + 8 + 4) + 1 + 4 + 4 + 4 + 4 + 4;
 constexpr std::uint32_t kNanosecondsPerSecond = 1'000'000'000;
@@ -49,7 +49,7 @@ bool is_sound_tree(const ManifestEntry& entry) {
     return entry.trouble.empty() && entry.inodes > 0 && entry.index_bytes <= kMaxTreeIndexBytes;
 }
 
-/// Only what is all there and of one piece is known again, and only whole digests name it.
+/// Only a file without trouble and shape can be recognised, and only complete digests name it.
 bool has_sound_identity(const ManifestEntry& entry) {
     const bool is_plain = entry.trouble.empty() && entry.shape.empty() && entry.size > 0;
     const bool has_stamp = entry.stamp.size() == SourceStamp{}.size();
@@ -58,7 +58,7 @@ bool has_sound_identity(const ManifestEntry& entry) {
            (entry.content.empty() || (has_stamp && has_content));
 }
 
-/// Fails the reader if the entry breaks a rule that concerns it alone.
+/// Fails the reader if the entry alone is invalid.
 ManifestEntry take_entry(ByteReader& reader) {
     ManifestEntry entry;
     entry.spec = reader.u16();
@@ -101,7 +101,7 @@ Error no_manifest() {
     return {Blame::internal, "the object does not begin with a valid manifest"};
 }
 
-/// The entries lie exactly as our own layout would put them: no overlap, no gap, no overflow.
+/// True if the entries are placed exactly as by lay_out(): no overlap, gap or overflow.
 bool lies_as_laid_out(const Manifest& manifest) {
     Manifest again = manifest;
     return again.lay_out().ok() && again == manifest;
@@ -224,8 +224,8 @@ Result<Manifest> decode_manifest(Bytes bytes) {
 
 std::optional<BlockPlace> find_block(const Manifest& manifest, BlockIndex block) {
     const auto& entries = manifest.entries;
-    // The last entry that begins at or before the block; those without a block share their
-    // successor's beginning and stand before it, or at the end.
+    // Finds the last entry that begins at or before the block. Entries without a block have
+    // their successor's first block and precede it, or are at the end.
     auto after = std::upper_bound(
         entries.begin(), entries.end(), block, [](BlockIndex wanted, const ManifestEntry& e) {
             return wanted < e.first_block;

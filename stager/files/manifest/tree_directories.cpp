@@ -24,7 +24,7 @@ int TreeDirectories::find(std::uint32_t directory) {
     return -1;
 }
 
-/// In place of the one whose use is the longest ago; never the one used last.
+/// Replaces the least recently used descriptor; never the one used last.
 int TreeDirectories::keep(std::uint32_t directory, UniqueFd fd) {
     if (open_.size() == kOpenMax) {
         open_.erase(std::ranges::min_element(open_, {}, &Open::used));
@@ -34,7 +34,7 @@ int TreeDirectories::keep(std::uint32_t directory, UniqueFd fd) {
 }
 
 int TreeDirectories::at(std::uint32_t directory) {
-    std::vector<TreeNode> way;  // Up, to the nearest one that is open.
+    std::vector<TreeNode> way;  // Upwards, to the nearest one that is open.
     std::vector<std::uint32_t> indexes;
     int here = find(directory);
     for (std::uint32_t up = directory; here < 0; here = find(up)) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x53435449;  // "SCTI"
 constexpr std::uint8_t kVersion = 1;
-/// The shortest node, a hard link with a name of one byte.
+/// The shortest node: a hard link with a name of one byte.
 constexpr std::size_t kLeastNodeBytes = 1 + 4 + 1 + 1 + 4;
 
 Error no_index() {
@@ -28,7 +28,7 @@ void TreeIndex::write_head() {
     std::ranges::copy(head.view(), bytes_.begin());
 }
 
-/// Why it can't be the next one; empty if it can.
+/// Why the node is invalid at the next position; empty if it is valid.
 std::string_view TreeIndex::reason_against_next(const TreeNode& node) const {
     if (at_.empty()) {
         const bool is_top =

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kDiskBlockBytes = 4096;
-/// Shorter links and attributes fit where most file systems keep the inode itself.
+/// Shorter link texts and attributes fit into the inode on most file systems.
 constexpr std::size_t kInlineBytes = 60;
 
 std::uint64_t rounded(std::uint64_t bytes) {
@@ -144,7 +144,7 @@ std::vector<FilePiece> file_pieces(const TreeNode& file,
                                    std::size_t length) {
     const std::vector<TreeExtent> whole{{.offset = 0, .length = file.size}};
     std::vector<FilePiece> pieces;
-    std::uint64_t at = 0;  // Of the extent, in what is sent.
+    std::uint64_t at = 0;  // The offset of the extent in what is sent.
     for (const TreeExtent& extent : file.kind == TreeKind::sparse ? file.extents : whole) {
         const std::size_t done =
             pieces.empty() ? 0 : pieces.back().begin + pieces.back().length;

@@ -7,10 +7,10 @@
 namespace stage {
 namespace {
 
-/// So many are open all the time.
+/// The maximum number of files that stay open all the time.
 constexpr std::size_t kMaxAwake = 128;
 
-/// The place in the manifest of a file that can't be had.
+/// The manifest entry of a file that cannot be sent.
 ManifestEntry note_of(const SourceOrder& order, const Error& why) {
     ManifestEntry entry;
     const std::size_t slash = order.path.rfind('/');
@@ -25,8 +25,8 @@ ManifestEntry note_of(const SourceOrder& order, const Error& why) {
     return entry;
 }
 
-/// Of a plain file, an archive or a tree: which it is, and what it holds, as far as that is
-/// known.
+/// Records which file an entry is, and its content as far as it is known. For plain files,
+/// archives and trees.
 void identify(const SourceItem& item, const KnownContent& known, ManifestEntry& entry) {
     const auto stamp = item.stamp();
     if (!stamp || !entry.shape.empty() || entry.size == 0) {
@@ -151,7 +151,7 @@ Status FileSource::keep_to_it(BlockIndex block, Bytes bytes, const Digest128& le
     }
     leaves_[index] = leaf;
     is_read_[index] = true;
-    // The last block of a changed file never leaves this node.
+    // The last block of a changed file is never sent.
     return --unread_[place->entry] == 0 ? use(place->entry).unchanged() : Status{};
 }
 

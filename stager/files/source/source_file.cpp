@@ -26,7 +26,7 @@ std::optional<SourceStamp> stamp_on(int fd,
     return ground ? stamp_of(path, status, time_of_day(), *ground) : std::nullopt;
 }
 
-/// The last component. Requires a path that names a regular file, so there is one.
+/// The last component. Requires a path that names a regular file, so that there is one.
 std::string last_component(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -35,7 +35,7 @@ std::string last_component(const std::string& path) {
 }  // namespace
 
 Result<SourceFile> SourceFile::open(std::string path) {
-    // Looked at before it is opened: opening a tape or a pipe already does something.
+    // It is examined before it is opened, since opening a tape or a pipe has side effects.
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         return source_error(path, errno);
@@ -54,7 +54,7 @@ Result<SourceFile> SourceFile::open(std::string path) {
         !empty) {
         return std::move(empty).error();
     }
-    // Advice that a file system does not take changes nothing.
+    // An error is ignored, since this is only advice.
     static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL));
     return SourceFile{std::move(path), std::move(fd), status};
 }
@@ -101,7 +101,7 @@ ManifestEntry SourceFile::describe() const {
     return entry;
 }
 
-/// Whatever has that name now: it must be the file that was described.
+/// Opens the file again by its name, and checks that it is the file that was described.
 Status SourceFile::wake() {
     if (fd_) {
         return {};

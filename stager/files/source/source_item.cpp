@@ -54,7 +54,7 @@ std::vector<FileIdentity> directories_from(UniqueFd at) {
     while (at && above.size() < kMost && ::fstat(at.get(), &status) == 0) {
         const FileIdentity here = identity_of(status);
         if (!above.empty() && above.back() == here) {
-            break;  // The root is above itself.
+            break;  // The root directory is its own parent.
         }
         above.push_back(here);
         at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -11,7 +11,7 @@
 namespace stage {
 namespace {
 
-/// "b" of "/a/b", "/a/b/" and "/a/b/.".
+/// Returns "b" for "/a/b", "/a/b/" and "/a/b/.".
 std::string last_component(std::string path) {
     while (path.ends_with('/') || path.ends_with("/.")) {
         path.resize(path.rfind('/'));
@@ -107,10 +107,10 @@ Status SourceTree::read_piece(const TreePiece& piece, MutableBytes room) {
     }
     const TreeNode file = index().node(piece.node);
     const bool is_whole = static_cast<std::size_t>(count) == room.size();
-    // The last bytes of a changed file never leave this node; of a long one, no first ones do.
+    // The last bytes of a changed file are never sent; of a long file, neither are the first.
     const bool is_telling = is_last(piece, file) || piece.offset == 0;
-    // It was opened for its first bytes, and who opens is told what the file is then. To ask
-    // once more of each small file would cost about what reading it does.
+    // For its first bytes the file was just opened, which makes NFS ask its server. Asking
+    // again for each small file would cost about as much as reading it.
     const bool is_asked_anew = piece.offset != 0;
     if (!is_whole || (is_telling && !is_as_walked(file, is_asked_anew))) {
         return changed_while_read(path_of(piece.node));
@@ -138,13 +138,13 @@ Status SourceTree::open_file(std::uint32_t node) {
     return {};
 }
 
-/// What is open is still the file of the index.
+/// True if the open file is still the file of the index.
 bool SourceTree::is_as_walked(const TreeNode& file, bool is_asked_anew) const {
     const auto now = state_of(open_.get(), is_asked_anew);
     return now && S_ISREG(now->mode) && now->size == file.size && now->mtime == file.mtime;
 }
 
-/// The first of the files in these bytes that shows it, else the first.
+/// Names the first changed file in these bytes, or the first one.
 Error SourceTree::changed_error(std::uint64_t offset, std::size_t length) {
     const std::size_t own = index().bytes().size();
     if (offset < own) {

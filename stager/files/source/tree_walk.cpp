@@ -47,7 +47,7 @@ class Walk {
         return std::move(tree_);
     }
 
-    /// What failed may be well if it is tried again: names came or went meanwhile.
+    /// True if another walk may succeed, because names came or went during this one.
     [[nodiscard]] bool has_moved() const { return has_moved_; }
 
   private:
@@ -61,14 +61,14 @@ class Walk {
         return source_error(path_of(parent, name), errno);
     }
 
-    /// Sorted, as an index wants them; nothing and errno if it can't be read.
+    /// The names, sorted as an index requires; nothing, with errno, if they can't be read.
     [[nodiscard]] static std::optional<std::vector<std::string>> names_in(int directory) {
         UniqueFd fd{::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
         const std::unique_ptr<DIR, CloseDirectory> list{fd ? ::fdopendir(fd.get()) : nullptr};
         if (!list) {
             return std::nullopt;
         }
-        static_cast<void>(fd.release());  // The DIR closes it now.
+        static_cast<void>(fd.release());  // The DIR closes the descriptor.
         std::vector<std::string> names;
         errno = 0;
         while (const dirent* entry = ::readdir(list.get())) {  // NOLINT(concurrency-mt-unsafe)
@@ -200,7 +200,7 @@ class Walk {
                     : Status{failed(node.parent, node.name)};
     }
 
-    /// A file with fewer blocks than bytes: has it holes, or is it only packed well?
+    /// Examines a file with fewer blocks than bytes: it has holes, or is compressed.
     [[nodiscard]] Status find_holes(TreeNode& node, int at) {
         const UniqueFd file = open_file(node, at);
         if (!file) {
@@ -220,7 +220,7 @@ class Walk {
     TreeDirectories directories_;  ///< Refers to tree_.index.
     DirectoryListings listings_;
     bool has_moved_ = false;
-    /// Files of several names, by device and inode: their place in the index.
+    /// Maps device and inode of files with several names to their index.
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> originals_;
 };
 

@@ -12,7 +12,7 @@ std::string Claims::Claim::claim_of(std::uint32_t step) const {
     return temporary_name(name, writer, (writer.rank + step) % writer.group_size);
 }
 
-/// The own claim is looked at last, see take_away()'s order.
+/// The own claim is checked last, because of the order in take_away().
 bool Claims::Claim::is_shared() const {
     struct stat own {};
     struct stat there {};
@@ -20,7 +20,7 @@ bool Claims::Claim::is_shared() const {
         is_at_work(directory.fd.get(), claim_of(1), own.st_uid)) {
         return true;
     }
-    // Opened, not only looked up: NFS asks its server anew only then.
+    // The file is opened, not only looked up, because only then NFS asks its server again.
     const UniqueFd found{::openat(directory.fd.get(),
                                   claim_of(0).c_str(),
                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
@@ -51,7 +51,7 @@ void Claims::claim(const TargetPlace& place, const Writer& writer) {
     const int at = claim.directory.fd.get();
     const std::string own = claim.claim_of(0);
     claim.file.reset(::openat(at, own.c_str(), kOpen | O_CREAT | O_EXCL, 0600));
-    // One that an earlier life of the job left behind does as well; another user's does not.
+    // A claim left by an earlier run of the job can be used; another user's can't.
     if (!claim.file && errno == EEXIST && !is_of_another(at, own)) {
         claim.file.reset(::openat(at, own.c_str(), kOpen));
     }

@@ -27,7 +27,7 @@ UniqueFd open_partial(int directory, const std::string& partial) {
     UniqueFd file{::openat(
         directory, partial.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
     struct stat status {};
-    // A second name may be that of a file which nobody meant; another mode is none of ours.
+    // A second name may belong to an unrelated file; another mode was not set by stagecast.
     const bool is_ours = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
                          status.st_uid == ::geteuid() && status.st_nlink == 1 &&
                          (status.st_mode & 07777U) == 0600 &&
@@ -44,7 +44,7 @@ void remove_partial(int directory, const std::string& partial) {
 PartialNote::PartialNote(int file, const SourceStamp& stamp, std::uint64_t size)
     : stamp_{stamp}, size_{size} {
     auto leaves = read_note(file, stamp, size);
-    // What is another's gives its room back first. (Where it doesn't, it is overwritten.)
+    // A partial file of another source returns its space first. (Otherwise it is overwritten.)
     const bool is_emptied = leaves || ::ftruncate(file, 0) == 0;
     static_cast<void>(is_emptied);
     leaves_ = leaves ? *std::move(leaves) : std::vector<Digest128>(part_block_count(size));

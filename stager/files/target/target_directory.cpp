@@ -21,8 +21,8 @@ struct FileSystemType {
     std::string_view name;
 };
 
-/// statfs(2) and the file systems' own headers. FUSE is not here: it may be anything, so the
-/// sibling's temporary file has to tell (target_file.h).
+/// From statfs(2) and the file systems' own headers. FUSE is not listed: it may be anything, so
+/// the neighbour's temporary file has to show it (target_file.h).
 constexpr std::array kNetworkFileSystems{
     FileSystemType{0x6969, "NFS"},
     FileSystemType{0x517B, "SMB"},
@@ -45,19 +45,19 @@ constexpr std::array kNetworkFileSystems{
 
 constexpr int kPlace = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-/// `path`: of the directory that was entered, open as `at`, from `parent`.
+/// `path` names the entered directory, open as `at`, that lies in `parent`.
 Status check_step(int parent, int at, const std::string& path) {
     struct stat status {};
     if (::fstat(at, &status) != 0) {
         return target_error(path, errno);
     }
-    // In a sticky one the same is asked of the next step.
+    // In a sticky directory the next step checks its own entry.
     return refuse_foreign_entry(
         parent, status, path, {.is_writable = (status.st_mode & S_ISVTX) != 0});
 }
 
-/// A directory on the way that is missing: remembered, so that it goes if nothing comes into
-/// it.
+/// Makes a missing directory on the path, and records it so that it is removed if it stays
+/// empty.
 Status make_step(int parent,
                  const std::string& name,
                  const std::string& here,
@@ -82,7 +82,7 @@ Status make_step(int parent,
     return {};
 }
 
-/// One step down. A link is told apart, since the errno for it is ENOTDIR.
+/// Opens the next directory. A link is detected separately, since its errno would be ENOTDIR.
 Result<UniqueFd> step_down(int parent,
                            const std::string& name,
                            const std::string& here,
@@ -119,7 +119,7 @@ Result<UniqueFd> open_root_of(const TargetPlace& place) {
                 : Result<UniqueFd>{target_error(place.path(), errno)};
 }
 
-/// Follows every component of `below` but the last.
+/// Follows all components of `below` but the last.
 Result<UniqueFd> walk(UniqueFd at,
                       const TargetPlace& place,
                       std::shared_ptr<MadeDirectory>& made) {
@@ -149,7 +149,7 @@ Result<UniqueFd> walk(UniqueFd at,
     return at;
 }
 
-/// What a file system does not tell is tried.
+/// If the file system does not report its free space, writing is tried.
 void look_for_room(TargetDirectory& directory) {
     directory.free_bytes = std::numeric_limits<std::uint64_t>::max();
     directory.free_inodes = std::numeric_limits<std::uint64_t>::max();
@@ -171,7 +171,7 @@ Status check_local(int directory, const TargetPlace& place) {
     if (!place.refuses_network || ::fstatfs(directory, &system) != 0) {
         return {};
     }
-    // Types are 32-bit numbers; a signed long extends them.
+    // Types are 32-bit numbers, which a signed long extends.
     const auto type = static_cast<std::uint32_t>(system.f_type);
     const std::string_view name = network_file_system(type);
     if (name.empty()) {

@@ -97,7 +97,7 @@ std::string TargetFile::temporary_path() const {
     return path.substr(0, path.size() - name_.size()) + temporary_;
 }
 
-/// What has the name already, and what the user said about that.
+/// Examines the existing file of that name, and applies the user's flags.
 Status TargetFile::look() {
     may_replace_ = order_.existing == Existing::overwrite || order_.existing == Existing::newer;
     room_before_ = is_taken_up() ? room_of_part() : 0;
@@ -133,8 +133,8 @@ bool TargetFile::is_source(const struct stat& there) const {
     return order_.source && *order_.source == identity_of(there);
 }
 
-/// What is compared may be as a new copy of the source would be: for everybody to write, and,
-/// where root copies owners, another's.
+/// A file to compare with may have the mode of a new copy of the source, also world-writable,
+/// and, if root copies owners, another owner.
 Status TargetFile::check_counts(const struct stat& there) const {
     ForeignEntryTolerance tolerance{.is_writable = is_source(there),
                                     .has_names = is_source(there)};
@@ -145,7 +145,7 @@ Status TargetFile::check_counts(const struct stat& there) const {
     return refuse_foreign_entry(directory_.fd.get(), there, path(), tolerance);
 }
 
-/// Judged again: what was looked at by name may be another by now.
+/// Checks the file again: the one that was examined by name may have been replaced.
 Status TargetFile::open_existing() {
     fd_.reset(::openat(directory_.fd.get(),
                        name_.c_str(),
@@ -175,7 +175,7 @@ Status TargetFile::begin() {
     return room && stamp_ ? begin_note() : std::move(room);
 }
 
-/// A name left behind by an earlier life of this job (a killed worker) is unlocked and ours.
+/// A file left by an earlier run of this job (a killed worker) is unlocked and can be used.
 Status TargetFile::make_temporary() {
     constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     if (is_taken_up() && open_part()) {
@@ -185,13 +185,13 @@ Status TargetFile::make_temporary() {
         fd_.reset(::openat(directory_.fd.get(), temporary_.c_str(), kMake, 0600));
         if (fd_) {
             has_temporary_ = true;
-            // Where locks don't work, a leftover can't be told from a colleague.
+            // Without working locks a leftover can't be distinguished from a neighbour's file.
             static_cast<void>(::flock(fd_.get(), LOCK_EX | LOCK_NB));
             clear_inherited_acl(fd_.get());
             return {};
         }
         if (errno == ENOENT &&
-            order_.place.made) {  // Another stage has just removed what it made.
+            order_.place.made) {  // Another stage has just removed the directory that it made.
             Result<TargetDirectory> again = open_target_directory(order_.place);
             if (!again) {
                 return std::move(again).error();
@@ -217,7 +217,7 @@ Status TargetFile::make_temporary() {
         "remove it, unless another stage is at work there");
 }
 
-/// Holes take none, nor do small data between them before they come.
+/// Holes take no space, nor do small extents between them before their data arrive.
 Status TargetFile::take_room() {
     if (node_.kind == TreeKind::sparse) {
         const bool is_long = ::ftruncate(fd_.get(), static_cast<off_t>(node_.size)) == 0;
@@ -262,7 +262,7 @@ Status TargetFile::compare(std::uint64_t offset, Bytes bytes) const {
     return is_same ? Status{} : Status{differs()};
 }
 
-/// Where holes are meant nothing but zeros may be.
+/// Where the source has holes, the existing file may have nothing but zeros.
 Status TargetFile::compare_holes() const {
     std::uint64_t end = 0;
     std::vector<TreeExtent> extents = node_.extents;
@@ -297,7 +297,7 @@ Status TargetFile::read_back(std::uint64_t offset, MutableBytes room) {
     return {};
 }
 
-/// By another descriptor than the own one, which can write.
+/// Uses another descriptor, since the own one can write.
 UniqueFd TargetFile::reading() const {
     if (!wake()) {
         return {};
@@ -314,7 +314,8 @@ bool TargetFile::clone(int file) {
     }
     const int own = fd_.get();
     bool is_cloned = ::ioctl(own, FICLONE, file) == 0;  // NOLINT: its number is made for ints.
-    // Where the length is no multiple of the disk's blocks nothing may be behind it, no note.
+    // If the length is no multiple of the disk's blocks, nothing may follow it, not even a
+    // note.
     if (!is_cloned && errno == EINVAL && note_ &&
         ::ftruncate(own, static_cast<off_t>(node_.size)) == 0) {
         is_cloned = ::ioctl(own, FICLONE, file) == 0;  // NOLINT
@@ -337,7 +338,7 @@ Status TargetFile::settle() {
     if (way_ == Way::leave) {
         return {};
     }
-    // Behind the file's bytes was the note: without it there is nothing to take up again.
+    // The note behind the file's bytes is removed, so the file cannot be resumed any more.
     if (note_ && ::ftruncate(fd_.get(), static_cast<off_t>(node_.size)) != 0) {
         return failed(errno);
     }
@@ -351,13 +352,13 @@ Status TargetFile::settle() {
     if (order_.is_durable && ::fsync(fd_.get()) != 0) {
         return failed(errno);
     }
-    // What was read back since the last block may have waited for the disk, too.
+    // A read-back since the last block may have waited for the disk, too.
     return behind_.cause() == 0 ? Status{} : Status{failed(behind_.cause())};
 }
 
-/// Before it has its mode, which may let nobody read it. Only close(2) tells what NFS could not
-/// store. Between the two locks its name is nobody's for a moment; who sees it then is another
-/// life of this very member.
+/// Called before the file has its mode, which may forbid its owner to read it. Only close(2)
+/// reports what NFS could not store. Between the two locks the name is unlocked for a moment;
+/// only another run of this same member could take it then.
 Status TargetFile::close_for_writing() {
     UniqueFd reader = reading();
     if (!reader || ::close(fd_.release()) != 0) {
@@ -394,7 +395,7 @@ Status TargetFile::appear() {
     } else if (Status named = rename_if_free(); !named) {
         return named;
     }
-    if (order_.place.refuses_network) {  // Of an earlier push; not wanted any more.
+    if (order_.place.refuses_network) {  // Left by an earlier push, and not needed any more.
         remove_partial(directory_.fd.get(), partial_name(name_));
     }
     if (order_.is_durable) {
@@ -413,7 +414,7 @@ Status TargetFile::rename_if_free() {
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) != 0) {
         cause = errno;
     }
-    if (cause == EINVAL || cause == ENOSYS) {  // NFS, FUSE: a link refuses a taken name, too.
+    if (cause == EINVAL || cause == ENOSYS) {  // NFS, FUSE: link(2) refuses a taken name, too.
         cause = ::linkat(at, temporary_.c_str(), at, name_.c_str(), 0) == 0 ? 0 : errno;
         if (cause == 0) {
             static_cast<void>(::unlinkat(at, temporary_.c_str(), 0));
@@ -429,7 +430,7 @@ Status TargetFile::rename_if_free() {
     return {};
 }
 
-/// What had the name from the beginning may be another job's to remove.
+/// An existing file that is kept may be removed by another job.
 Status TargetFile::still_there() const {
     struct stat there {};
     struct stat ours {};
@@ -442,7 +443,7 @@ Status TargetFile::still_there() const {
     return was_taken_away(path());
 }
 
-/// Somebody took the name while we wrote. Its being there is judged as it would have been.
+/// Another process made a file of that name meanwhile. It is treated like an existing file.
 Status TargetFile::meet_newcomer() {
     if (order_.existing == Existing::keep) {
         way_ = Way::leave;
@@ -476,11 +477,11 @@ void TargetFile::rest() {
     if (fd_) {
         const int how = ::fcntl(fd_.get(), F_GETFL);
         if (how < 0 || ::fstat(fd_.get(), &file) != 0 || (file.st_mode & S_IRUSR) == 0) {
-            return;  // It could not be opened again.
+            return;  // It could not be opened again later.
         }
         rested.file = identity_of(file);
         rested.how = how & O_ACCMODE;
-        // As close_for_writing() does: only this tells what NFS could not store.
+        // As in close_for_writing(): only close(2) reports what NFS could not store.
         if (rested.how != O_RDONLY && ::close(fd_.release()) != 0) {
             rested.cause = errno;
         }
@@ -490,7 +491,7 @@ void TargetFile::rest() {
     directory_.fd.reset();
 }
 
-/// By its name, which others may have been at meanwhile: it must be the same file.
+/// Opens the file by its name, which others may have changed, and checks that it is the same.
 Status TargetFile::wake() const {
     if (!rested_) {
         return {};
@@ -541,7 +542,7 @@ void wait_until_idle(int directory,
 
 }  // namespace
 
-/// What it takes of the disk already.
+/// The disk space that the partial file takes already.
 std::uint64_t TargetFile::room_of_part() const {
     constexpr std::uint64_t kStatBlockBytes = 512;
     struct stat there {};
@@ -551,7 +552,7 @@ std::uint64_t TargetFile::room_of_part() const {
     return is_ours ? static_cast<std::uint64_t>(there.st_blocks) * kStatBlockBytes : 0;
 }
 
-/// False: there is none, or nothing that would be one.
+/// Returns false if there is no usable partial file.
 bool TargetFile::open_part() {
     wait_until_idle(directory_.fd.get(), temporary_, order_.lock_timeout);
     fd_ = open_partial(directory_.fd.get(), temporary_);
@@ -559,8 +560,8 @@ bool TargetFile::open_part() {
     return has_temporary_;
 }
 
-/// What came before, or a new file, with the note of it. Another stage that holds the lock has
-/// been found by make_temporary().
+/// Opens the partial file or makes a new one, and reads its note. make_temporary() has found
+/// any other stage that holds the lock.
 Status TargetFile::take_up_partial() {
     note_.emplace(fd_.get(), *stamp_, node_.size);
     if (Status room = take_room(); !room) {
@@ -569,13 +570,13 @@ Status TargetFile::take_up_partial() {
     return note_->write(fd_.get()) ? Status{} : Status{failed(errno)};
 }
 
-/// Of a new file.
+/// Begins the note of a new file.
 Status TargetFile::begin_note() {
     note_.emplace(*stamp_, node_.size);
     return write_note();
 }
 
-/// What can't be noted is not kept if it is broken off, no more.
+/// A file without a note is not kept after an interruption; that is no error.
 Status TargetFile::write_note() {
     if (note_->write(fd_.get())) {
         return {};

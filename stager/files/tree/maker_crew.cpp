@@ -10,7 +10,7 @@
 namespace stage {
 namespace {
 
-/// To wake another thread costs as much as some files.
+/// Waking another thread costs as much as making some files.
 constexpr std::size_t kWorthHelp = 32;
 constexpr std::size_t kNeighbours = 16;
 
@@ -26,7 +26,7 @@ MakerCrew::MakerCrew(const TreeIndex& index, TreeMaker& own, unsigned threads)
 
 MakerCrew::~MakerCrew() = default;
 
-/// Where the user may have no more threads or descriptors, fewer do it.
+/// If the user's limits allow no more threads or descriptors, fewer threads are used.
 void MakerCrew::enlist() {
     while (helpers_.size() + 1 < threads_) {
         UniqueFd top{::fcntl(own_.directories().top(), F_DUPFD_CLOEXEC, 0)};

@@ -58,7 +58,7 @@ std::uint64_t TargetTree::kept_at(std::uint64_t offset) const {
                                              offset - entry_.index_bytes;
 }
 
-/// As if the blocks came in order.
+/// Writes the tree as if the blocks arrived in order.
 Status TargetTree::make_all() {
     std::vector<std::byte> room(kBlockBytes);
     const std::uint64_t end = entry_.index_bytes + entry_.size;
@@ -134,7 +134,7 @@ Status TargetTree::take_index() {
     return tree_->make_directories();
 }
 
-/// The manifest's word on set-id bits is only the earlier one.
+/// The manifest reports set-id bits earlier; the index is checked, too.
 Status TargetTree::drop_owners() {
     for (std::uint32_t i = 0; i < index_->size(); ++i) {
         const TreeNode node = index_->node(i);

@@ -11,7 +11,7 @@ namespace stage {
 
 TreeMaker::Made TreeMaker::begin(const TreeNode& file, bool is_whole) {
     Made made{.fd = {}, .has_mode = is_whole && maker_.makes(file)};
-    // What is opened again for its next block must let us in until then.
+    // A file that is opened again for its next block must be accessible until then.
     const mode_t mode = made.has_mode ? file.mode : 0600;
     constexpr int kMake = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int directory = directories_.at(file.parent);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kRead = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// It can't be replaced, which would show only when all is here.
+/// A mount point can't be replaced, which otherwise would fail only at the end.
 bool is_mount_point(int directory, const std::string& name) {
     struct statx there {};
     constexpr int kHow = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
@@ -76,7 +76,7 @@ Status TreePlace::look() {
     return look_at(there);
 }
 
-/// What has the name already, and what the user said about that.
+/// Examines the existing entry of that name, and applies the user's flags.
 Status TreePlace::look_at(const struct stat& there) {
     if (Status counts = check_counts(there); !counts) {
         return counts;
@@ -104,7 +104,7 @@ Status TreePlace::look_at(const struct stat& there) {
     return is_in_the_way ? Status{failed(EBUSY)} : Status{};
 }
 
-/// What is replaced and the source itself may be for everybody to write.
+/// A tree to be replaced, or the source itself, may be world-writable.
 Status TreePlace::check_counts(const struct stat& there) const {
     const bool is_source = order_.source && *order_.source == identity_of(there);
     const bool is_replaced = order_.existing == Existing::overwrite;
@@ -115,7 +115,7 @@ Status TreePlace::check_counts(const struct stat& there) const {
         {.is_writable = is_source || is_replaced, .has_names = is_source || is_replaced});
 }
 
-/// A tree is as new as the newest of its members.
+/// A tree's time is that of its newest member.
 Result<FileTime> TreePlace::newest_of(const struct stat& there) const {
     if (!S_ISDIR(there.st_mode)) {
         return mtime_of(there);
@@ -168,14 +168,14 @@ Status TreePlace::make_temporary() {
     if (Status ours = refuse_foreign_entry(at, made, temporary_path()); !ours) {
         return ours;
     }
-    // Where locks don't work, a leftover can't be told from a colleague.
+    // Without working locks a leftover can't be distinguished from a neighbour's directory.
     static_cast<void>(::flock(top_.get(), LOCK_EX | LOCK_NB));
     clear_inherited_acl(top_.get());
     static_cast<void>(::fchmod(top_.get(), 0700));
     return {};
 }
 
-/// A name left behind by an earlier life of this job (a killed worker) is unlocked and ours.
+/// A directory left by an earlier run of this job (a killed worker) is unlocked.
 bool TreePlace::remove_leftover() const {
     const int at = directory_.fd.get();
     const UniqueFd old{::openat(
@@ -185,7 +185,7 @@ bool TreePlace::remove_leftover() const {
            ::flock(old.get(), LOCK_EX | LOCK_NB) == 0 && remove_entry(at, temporary_).ok();
 }
 
-/// `durable`: one call for all of a tree's files.
+/// `durable`: syncs all of a tree's files by one call.
 Status TreePlace::sync() const {
     return !order_.is_durable || ::syncfs(top_.get()) == 0 ? Status{} : Status{failed(errno)};
 }
@@ -199,7 +199,8 @@ Status TreePlace::appear() {
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) != 0) {
         cause = errno;
     }
-    if (cause == EINVAL || cause == ENOSYS) {  // FUSE. Only an empty directory gives way.
+    if (cause == EINVAL ||
+        cause == ENOSYS) {  // FUSE: rename(2) replaces empty directories only.
         cause = ::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0 ? 0 : errno;
     }
     if (cause == EEXIST || cause == ENOTEMPTY || cause == ENOTDIR) {
@@ -220,7 +221,7 @@ Status TreePlace::still_there() const {
     return is_there ? check_counts(there) : Status{was_taken_away(path())};
 }
 
-/// Somebody had the name, or took it while we wrote.
+/// Handles an existing entry of that name, also one that was made meanwhile.
 Status TreePlace::replace() {
     if (Status counts = still_there(); !counts) {
         return counts;
@@ -235,7 +236,7 @@ Status TreePlace::replace() {
         return remove_entry(at, temporary_);
     }
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
-        // The temporary name is the old one's now.
+        // The old tree has the temporary name now.
         has_temporary_ = false;
         const Status removed = remove_entry(at, temporary_);
         return removed ? removed

@@ -75,7 +75,7 @@ Status TreeWriter::write_piece(const TreePiece& piece, Bytes bytes, bool is_kept
     if (!write_fully(open_.get(), bytes, piece.offset)) {
         return failed(piece.node);
     }
-    // To wait for the disk at the end of each small file would cost more than its pages.
+    // Waiting for the disk after each small file would cost more than its pages.
     if (!is_kept && file.data_bytes() >= kLongBytes) {
         behind_.wrote(open_.get(), piece.offset, piece.length);
         errno = behind_.cause();
@@ -128,7 +128,7 @@ Status TreeWriter::begin_long(const TreeNode& file, std::uint32_t index) {
         return failed(index);
     }
     open_node_ = index;
-    // It takes its room at once, where the file system can do that and is no memory.
+    // Allocates the space at once, if the file system supports it and is not in memory.
     if (!is_memory_ && file.kind == TreeKind::file &&
         ::fallocate(open_.get(), 0, 0, static_cast<off_t>(file.size)) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
@@ -185,7 +185,7 @@ Status TreeWriter::finish() {
     return {};
 }
 
-/// Files without data, which no block brought.
+/// Makes the empty files, which no block contains.
 Status TreeWriter::add_empty() {
     std::vector<MakerCrew::Whole> empty;
     auto written = index_.starts().begin();
@@ -238,7 +238,7 @@ Status TreeWriter::add_symlink(const TreeNode& node, std::uint32_t index) {
 
 Status TreeWriter::add_hard_link(const TreeNode& node, std::uint32_t index) {
     const TreeNode original = index_.node(node.original);
-    // To come to the second directory may close the first.
+    // Opening the second directory may close the first.
     const UniqueFd from{::fcntl(maker_.directories().at(original.parent), F_DUPFD_CLOEXEC, 0)};
     const int to = maker_.directories().at(node.parent);
     if (!from || to < 0 ||
