@@ -17,14 +17,14 @@ SourceStamp stamp(unsigned number) {
 CacheKey entry(unsigned number, std::uint32_t uid = 7) {
     return {.uid = uid, .content = content(number)};
 }
-/// That takes so many of the disk, its name included.
+/// An entry that takes that many bytes of the disk, including its name.
 CacheIndex::Size disk(std::uint64_t taken) {
     return {.bytes = 1, .on_disk = taken - kNameTakes};
 }
 
 }  // namespace
 
-TEST_CASE("what was not used for the longest time goes first, what is in use stays") {
+TEST_CASE("the least recently used entry is evicted first, entries in use stay") {
     CacheIndex index;
     index.set_quota(100'000);
     index.put(entry(1), disk(30'000), 1000);
@@ -65,7 +65,7 @@ TEST_CASE(
     CHECK(index.room_for(10'000) == std::vector<CacheKey>{entry(1, 1)});
 }
 
-TEST_CASE("room that somebody fills is taken") {
+TEST_CASE("reserved room is taken") {
     CacheIndex index;
     index.set_quota(100);
     index.reserve(60);
@@ -76,7 +76,7 @@ TEST_CASE("room that somebody fills is taken") {
     CHECK(index.room_for(100));
 }
 
-TEST_CASE("an entry counts as what it takes of the disk, its names included") {
+TEST_CASE("an entry counts with its disk space, including its names") {
     CHECK(least_taken(0) == kNameTakes);
     CHECK(least_taken(1) == 4096 + kNameTakes);
     CHECK(least_taken(4096) == 4096 + kNameTakes);
@@ -99,7 +99,7 @@ TEST_CASE("an entry counts as what it takes of the disk, its names included") {
     CHECK(index.taken() == 0);
 }
 
-TEST_CASE("a smaller quota sends away what is too much") {
+TEST_CASE("a smaller quota evicts the excess") {
     CacheIndex index;
     index.set_quota(100'000);
     index.put(entry(1), disk(60'000), 1);
@@ -108,7 +108,7 @@ TEST_CASE("a smaller quota sends away what is too much") {
     CHECK(index.room_for(0) == std::vector<CacheKey>{entry(1)});
 }
 
-TEST_CASE("a user finds the own files only, and forgets what has gone") {
+TEST_CASE("a user finds only own files, and removed entries are forgotten") {
     CacheIndex index;
     index.set_quota(100'000);
     index.put(entry(1), disk(10'000), 1);
@@ -126,7 +126,7 @@ TEST_CASE("a user finds the own files only, and forgets what has gone") {
     CHECK(index.taken() == 10'000);
 }
 
-TEST_CASE("of one content so many files are known, the first learnt goes first") {
+TEST_CASE("the known files of one content are limited, the first learnt is forgotten first") {
     CacheIndex index;
     index.put(entry(1), disk(9'000), 1);
     index.put(entry(2), disk(9'000), 1);

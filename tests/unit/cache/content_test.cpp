@@ -45,7 +45,7 @@ TEST_CASE("the key is SHA-256 over label, size and the blocks' SHA-256") {
           "633f544ee1a6f6f536bd5d4bb70ca24ffc786b51c9e377fee4db854f479a7b37");
 }
 
-TEST_CASE("digits and bytes are told apart") {
+TEST_CASE("digits and bytes are distinguished") {
     std::array<std::byte, 3> three{};
     CHECK(from_hex("00ff7e", three));
     CHECK(to_hex(three) == "00ff7e");
@@ -57,7 +57,7 @@ TEST_CASE("digits and bytes are told apart") {
     CHECK(content_of_bytes(bytes_of(hasher.content())) == hasher.content());
 }
 
-TEST_CASE("a stamp changes with whatever tells files apart, and a young file has none") {
+TEST_CASE("a stamp changes with the file's metadata, and a young file has none") {
     const test::Scratch scratch;
     const struct stat status = test::status_of(scratch.write("a", "abc"));
     const std::chrono::nanoseconds changed = std::chrono::seconds{status.st_ctim.tv_sec} +

@@ -29,7 +29,7 @@ TEST_CASE("a user has as many places as are left for others") {
     CHECK(take_all(places, 4) == 768);
 }
 
-TEST_CASE("one place goes to whoever comes first") {
+TEST_CASE("a single place goes to the first user") {
     FairPlaces places{1};
     CHECK(places.take(1));
     CHECK_FALSE(places.take(2));

@@ -22,7 +22,7 @@ std::string drain(FairQueue<std::string>& queue) {
 
 }  // namespace
 
-TEST_CASE("users take turns, and each one's things keep their order") {
+TEST_CASE("users take turns, and each user's items keep their order") {
     FairQueue<std::string> queue{64};
     for (const char* item : {"a1 ", "a2 ", "a3 ", "a4 "}) {
         CHECK(queue.push(7, item));
@@ -35,7 +35,7 @@ TEST_CASE("users take turns, and each one's things keep their order") {
     CHECK_FALSE(queue.pop(anybody));
 }
 
-TEST_CASE("who may not go holds nobody up") {
+TEST_CASE("a user that is held back delays no other user") {
     FairQueue<std::string> queue{64};
     CHECK(queue.push(1, "a1 "));
     CHECK(queue.push(1, "a2 "));
@@ -46,7 +46,7 @@ TEST_CASE("who may not go holds nobody up") {
     CHECK(drain(queue) == "a1 a2 ");
 }
 
-TEST_CASE("one user's things leave places to others, and free theirs when they go") {
+TEST_CASE("one user's items leave places to others, and free theirs when served") {
     FairQueue<std::unique_ptr<int>> queue{8};
     std::size_t taken = 0;
     while (queue.push(1, std::make_unique<int>(1))) {

@@ -13,7 +13,7 @@ using Holders = std::vector<Leases::Holder>;
 
 }  // namespace
 
-TEST_CASE("the first that wants a file reads it, the others wait for what it reads") {
+TEST_CASE("the first stage reads a file, the others wait for it") {
     Leases leases;
     CHECK(leases.may_read(1, file(1)));
     CHECK(leases.may_read(1, file(1)));
@@ -27,7 +27,7 @@ TEST_CASE("the first that wants a file reads it, the others wait for what it rea
     CHECK(leases.may_read(6, file(1)));
 }
 
-TEST_CASE("where the first one fails the next one reads") {
+TEST_CASE("if the first stage fails, the next one reads") {
     Leases leases;
     CHECK(leases.may_read(1, file(1)));
     CHECK_FALSE(leases.may_read(2, file(1)));
@@ -42,7 +42,7 @@ TEST_CASE("where the first one fails the next one reads") {
     CHECK(leases.empty());
 }
 
-TEST_CASE("what can't be kept is read by one after the other") {
+TEST_CASE("a file that can't be cached is read by one stage after the other") {
     Leases leases;
     CHECK(leases.may_read(1, file(1)));
     CHECK_FALSE(leases.may_read(2, file(1)));
@@ -61,7 +61,7 @@ TEST_CASE("no two stages wait for each other") {
     CHECK(leases.may_read(2, file(1)));
 }
 
-TEST_CASE("what others wait for may be brought by a stage that did not ask") {
+TEST_CASE("a stage that did not ask may bring the file that others wait for") {
     Leases leases;
     leases.keep(9, file(1));
     CHECK_FALSE(leases.may_read(1, file(1)));
@@ -70,13 +70,13 @@ TEST_CASE("what others wait for may be brought by a stage that did not ask") {
     CHECK(leases.empty());
 }
 
-TEST_CASE("what two have read in vain all that wait read at once") {
+TEST_CASE("after two readers that could not share a file all waiting stages read it") {
     Leases leases;
     CHECK(leases.may_read(1, file(1)));
     for (const Leases::Holder other : {2U, 3U, 4U, 5U}) {
         CHECK_FALSE(leases.may_read(other, file(1)));
     }
-    CHECK(leases.leave(1, {file(1)}).size() == 1);  // It had not been told to read.
+    CHECK(leases.leave(1, {file(1)}).size() == 1);  // It had not been chosen to read.
     leases.keep(2, file(1));
     CHECK(leases.settle(file(1), false) == Holders{3});  // CacheSize has no room, say.
     const auto next = leases.leave(3);
@@ -90,7 +90,7 @@ TEST_CASE("what two have read in vain all that wait read at once") {
     CHECK(leases.empty());
 }
 
-TEST_CASE("a user's leases are bounded, and those of all") {
+TEST_CASE("the leases of a user, and of all users, are limited") {
     Leases leases;
     const auto take = [&leases](std::uint32_t uid) {
         for (unsigned number = 0; number < kLeasesOfUserMax; ++number) {
@@ -101,7 +101,7 @@ TEST_CASE("a user's leases are bounded, and those of all") {
     };
     const LeasedFile more{.uid = 7, .stamp = {std::byte{0}, std::byte{1}}};
     take(7);
-    CHECK(leases.may_read(1, more));  // Without a lease: nobody waits for it.
+    CHECK(leases.may_read(1, more));  // Without a lease: no stage waits for it.
     CHECK(leases.holder_of(more) == 0);
     CHECK_FALSE(leases.may_read(2, file(1)));
     for (std::uint32_t uid = 8; uid < 7 + kLeasesMax / kLeasesOfUserMax; ++uid) {

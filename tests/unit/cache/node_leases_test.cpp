@@ -30,7 +30,7 @@ NodeLeases::Word fetches(NodeLeases::Asker asker, unsigned from) {
 
 }  // namespace
 
-TEST_CASE("the first node reads, the others fetch, and give it on") {
+TEST_CASE("the first node reads, the others fetch, and serve the next ones") {
     NodeLeases leases;
     CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
     for (const unsigned other : {2U, 3U, 4U, 5U}) {
@@ -45,12 +45,12 @@ TEST_CASE("the first node reads, the others fetch, and give it on") {
         CHECK(leases.held(other).empty());
         CHECK(leases.leave(other).empty());
     }
-    // Whoever comes later finds it as well.
+    // A node that comes later finds it as well.
     CHECK(leases.ask(9, node(9), file(1), true).size() == 1);
     CHECK(leases.files() == 2);
 }
 
-TEST_CASE("where the reading node leaves the next one reads") {
+TEST_CASE("if the reading node leaves, the next one reads") {
     NodeLeases leases;
     CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
     CHECK(leases.ask(2, node(2), file(1), true).empty());
@@ -61,7 +61,7 @@ TEST_CASE("where the reading node leaves the next one reads") {
     CHECK(leases.files() == 0);
 }
 
-TEST_CASE("nodes do not wait for one reader after the other who has nothing to give on") {
+TEST_CASE("nodes do not wait for reader after reader that cannot share the file") {
     NodeLeases leases;
     CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
     for (const unsigned other : {2U, 3U, 4U}) {
@@ -79,7 +79,7 @@ TEST_CASE("nodes do not wait for one reader after the other who has nothing to g
     CHECK(leases.ask(8, node(8), file(1), true).empty());
 }
 
-TEST_CASE("who finds nothing where it was sent is sent elsewhere, or reads") {
+TEST_CASE("a node that finds no file where it was sent is sent elsewhere, or reads") {
     NodeLeases leases;
     CHECK(leases.ask(1, node(1), file(1), true) == Words{reads(1)});
     CHECK(leases.held(1).empty());
@@ -110,7 +110,7 @@ TEST_CASE("a node that others wait for never waits for a reader") {
     CHECK(leases.ask(6, node(6), file(1), false) == Words{fetches(6, 2)});
 }
 
-TEST_CASE("a keeper's table is bounded, and forgets what lies idle first") {
+TEST_CASE("a lease server's table is limited, and forgets idle files first") {
     NodeLeases leases;
     constexpr NodeLeases::Asker kMore = kLeasedFilesMax + 1;
     for (unsigned number = 0; number < kLeasedFilesMax; ++number) {
@@ -118,7 +118,7 @@ TEST_CASE("a keeper's table is bounded, and forgets what lies idle first") {
     }
     CHECK(leases.ask(kMore, node(2), file(60'000), true) == Words{reads(kMore)});
     CHECK(leases.files() == kLeasedFilesMax);
-    CHECK(leases.held(1).empty());  // Only who holds file 0 is known now, nobody uses it.
+    CHECK(leases.held(1).empty());  // File 0 has only a holder now, and is not in use.
     CHECK(leases.leave(1).empty());
     CHECK(leases.ask(kMore, node(2), file(60'001), true) == Words{reads(kMore)});
     CHECK(leases.files() == kLeasedFilesMax);
@@ -126,7 +126,7 @@ TEST_CASE("a keeper's table is bounded, and forgets what lies idle first") {
     CHECK(leases.ask(kMore + 2, node(3), file(0), true) == Words{reads(kMore + 2)});
 }
 
-TEST_CASE("all nodes draw the same keeper, whatever order they know the nodes in") {
+TEST_CASE("all nodes choose the same lease server, in any order of the node list") {
     std::vector<std::string> nodes;
     for (unsigned number = 0; number < 200; ++number) {
         nodes.push_back(node(number).node);

@@ -1,4 +1,4 @@
-// What of a file that was broken off is kept?
+// Tests which blocks of a partial file are copied into the cache.
 #include "stager/cache/part_copy.h"
 
 #include "tests/unit/files/scratch.h"
@@ -63,7 +63,7 @@ struct Broken {
 
 }  // namespace
 
-TEST_CASE("the blocks that came are kept, with a note of them, and take no more room") {
+TEST_CASE("received blocks are kept, with a note, and take no more room") {
     const Broken broken{0, 2, 4};
     std::uint64_t asked = 0;
     REQUIRE(broken.copy([&](std::uint64_t bytes) { return (asked = bytes) > 0; }).ok());
@@ -80,7 +80,7 @@ TEST_CASE("the blocks that came are kept, with a note of them, and take no more 
     CHECK(std::uint64_t(status.st_blocks) * 512 < 3 * kBlockBytes);
 }
 
-TEST_CASE("a block that is not what was noted is not kept") {
+TEST_CASE("a block that does not match its note is not kept") {
     const Broken broken{0, 1, 2};
     REQUIRE(::pwrite(broken.from.get(), "!", 1, kBlockBytes + 5) == 1);
     REQUIRE(broken.copy().ok());
@@ -89,7 +89,7 @@ TEST_CASE("a block that is not what was noted is not kept") {
     CHECK(broken.kept() == right);
 }
 
-TEST_CASE("what is no part of that file, or of any, is not kept") {
+TEST_CASE("a file that is no partial file of that source is not kept") {
     const Broken broken{0, 1};
     const Broken empty{};
     CHECK(broken.copy(anything, 2).error().sentence() ==
@@ -103,7 +103,7 @@ TEST_CASE("what is no part of that file, or of any, is not kept") {
     CHECK(content_of(broken.scratch.path("to")).empty());
 }
 
-TEST_CASE("where the cache has no room for it, no more is written") {
+TEST_CASE("without room in the cache no more is written") {
     const Broken broken{0, 1, 2};
     REQUIRE_FALSE(broken.copy([](std::uint64_t bytes) { return bytes <= kBlockBytes; }).ok());
     CHECK(content_of(broken.scratch.path("to")).size() == kBlockBytes);

@@ -1,4 +1,4 @@
-// Does a file come whole from one node's cache to another's, or not at all?
+// Tests that a transfer between two nodes' caches is complete or fails.
 #include "stager/cache/sealed_copy.h"
 
 #include "tests/unit/files/scratch.h"
@@ -62,7 +62,7 @@ Content content_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a file goes from cache to cache block by block, and is named by what arrived") {
+TEST_CASE("a file is sent from cache to cache by blocks, and named by its received content") {
     const std::string text(2 * kBlockBytes + 12'345, 'x');
     CopyWorld world{text};
     Status sent;
@@ -75,7 +75,7 @@ TEST_CASE("a file goes from cache to cache block by block, and is named by what 
     CHECK(test::content_of(world.scratch.path("copy")) == text);
 }
 
-TEST_CASE("what was sealed with another key, or has another length, is refused") {
+TEST_CASE("a frame under another key, or of another length, is refused") {
     CopyWorld world{"some text"};
     REQUIRE(world.send(key_of(1)));
     CHECK_FALSE(world.receive(key_of(2), 9));
@@ -87,7 +87,7 @@ TEST_CASE("what was sealed with another key, or has another length, is refused")
     CHECK_FALSE(shorter.receive(key_of(1), 8));
 }
 
-TEST_CASE("nothing is written that the cache has no room for") {
+TEST_CASE("nothing is written without room in the cache") {
     CopyWorld world{"some text"};
     REQUIRE(world.send(key_of(1)));
     const auto content = receive_sealed(
@@ -109,7 +109,7 @@ TEST_CASE("a sender that ends in the middle leaves an error, not a file") {
     CHECK_THAT(content.error().sentence(), Catch::Contains("before the end of the file"));
 }
 
-TEST_CASE("a peer that is never silent but far too slow is given up") {
+TEST_CASE("a peer that always sends, but far too slowly, is given up") {
     // Each look at the clock is as much later as one frame may take, and no more.
     std::chrono::steady_clock::time_point now{};
     const SealedClock leaping = [&now] { return now += std::chrono::seconds{15}; };

@@ -1,4 +1,4 @@
-// Which files are known again, and which never?
+// Tests which files are recognised by their stamp, and which never are.
 #include "stager/content/source_stamp.h"
 
 #include "tests/unit/files/scratch.h"
@@ -12,7 +12,7 @@
 
 namespace stage {
 
-TEST_CASE("a file is known again by what its file system says of its changes") {
+TEST_CASE("a file is recognised by the times of its file system") {
     const test::Scratch scratch;
     const std::string path = scratch.path("file");
     const UniqueFd fd{::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)};
@@ -29,7 +29,7 @@ TEST_CASE("a file is known again by what its file system says of its changes") {
     CHECK(stamp != stamp_of(path, status, changed + std::chrono::seconds{9}));
 }
 
-TEST_CASE("a tree is known again by all of its members, and what is sent of them") {
+TEST_CASE("a tree is recognised by all its members and their sent metadata") {
     struct stat top {};
     top.st_dev = 5;
     top.st_ino = 2;
@@ -68,7 +68,7 @@ TEST_CASE("a tree is known again by all of its members, and what is sent of them
     CHECK_FALSE(stamp_with(other));
 }
 
-TEST_CASE("an image, and a user's own file system, don't tell that a file has changed") {
+TEST_CASE("an image, and a user's own file system, do not record changes reliably") {
     constexpr std::uint64_t kNfs = 0x6969;
     constexpr std::uint64_t kLustre = 0x0bd00bd0;
     constexpr std::uint64_t kSquash = 0x73717368;
@@ -82,7 +82,7 @@ TEST_CASE("an image, and a user's own file system, don't tell that a file has ch
     CHECK_FALSE(stamp_ground(-1));
 }
 
-TEST_CASE("what an overlay shows may be an image's, which is another after the next start") {
+TEST_CASE("an overlay may show an image, which may be another one after a reboot") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;

@@ -46,7 +46,7 @@ CacheKey put(CacheStore& store, const std::string& from, std::uint64_t size) {
 
 }  // namespace
 
-TEST_CASE("an entry is found again after a restart, with what is known of files") {
+TEST_CASE("an entry is found again after a restart, with the files that have it") {
     const Scratch scratch;
     const Scratch from;
     const std::string content = test::noise(3 * kBlockBytes + 5);
@@ -72,7 +72,7 @@ TEST_CASE("an entry is found again after a restart, with what is known of files"
     CHECK_FALSE(again.open(key));
 }
 
-TEST_CASE("an entry goes with the files that it is known of, and no other is looked at") {
+TEST_CASE("an entry is removed with its links, and no other link is examined") {
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
@@ -84,14 +84,14 @@ TEST_CASE("an entry goes with the files that it is known of, and no other is loo
     CHECK(scratch.names().size() == 3);
     const UniqueFd removed = store.remove(key, {stamp(1)});
     CHECK(scratch.names().size() == 1);
-    // Whoever closes it waits for the disk.
+    // The process that closes it waits for the disk.
     struct stat status {};
     REQUIRE(::fstat(removed.get(), &status) == 0);
     CHECK(status.st_nlink == 0);
     CHECK(status.st_size == 3);
 }
 
-TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
+TEST_CASE("remains of a crash are swept, and foreign files stay") {
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
@@ -117,7 +117,7 @@ TEST_CASE("what a crash left is swept, and what is not ours is left alone") {
     CHECK(index.entries().size() == 1);
 }
 
-TEST_CASE("what no cache has put there is found") {
+TEST_CASE("a foreign name is found") {
     const Scratch scratch;
     const Scratch from;
     CacheStore store{directory_of(scratch)};
@@ -134,7 +134,7 @@ TEST_CASE("what no cache has put there is found") {
     CHECK((*found == other || *found == "007"));
 }
 
-TEST_CASE("a job's directory is no user's of the cache") {
+TEST_CASE("a job's directory is not mistaken for a user's directory of the cache") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -160,7 +160,7 @@ TEST_CASE("only a regular file of the right length is copied") {
     CHECK(test::content_of(copy) == "abc");
 }
 
-TEST_CASE("a copy asks before it writes, in stretches that grow with what has been read") {
+TEST_CASE("a copy asks before it writes, in steps that grow with the bytes read") {
     const Scratch scratch;
     constexpr std::uint64_t kSize = 4 * kBlockBytes + 1;
     const std::string file = scratch.write("a", std::string(kSize, 'x'));
@@ -181,7 +181,7 @@ TEST_CASE("a copy asks before it writes, in stretches that grow with what has be
     CHECK(next_allowance(10 * kAllowanceMax, 100 * kAllowanceMax) == 11 * kAllowanceMax);
 }
 
-TEST_CASE("a file that is shorter than it says is named so") {
+TEST_CASE("a file that is shorter than claimed is reported as such") {
     const Scratch scratch;
     const std::string tells = "/sys/kernel/mm/transparent_hugepage/enabled";  // A page.
     const UniqueFd from = reading(tells);
@@ -198,7 +198,7 @@ TEST_CASE("a file that is shorter than it says is named so") {
     CHECK(content.error().sentence() == "the file is now shorter than when it was staged");
 }
 
-TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole") {
+TEST_CASE("a partial file is an entry by its source's stamp, and takes no room for holes") {
     const Scratch scratch;
     CacheStore store{directory_of(scratch)};
     auto draft = store.begin();
@@ -225,7 +225,7 @@ TEST_CASE("a part is an entry by its file's stamp, and takes what is not a hole"
     CHECK(index.taken() < 4 * kBlockBytes);
     store.remove(key);
     CHECK(scratch.names().empty());
-    // What a crash left of one is swept; what is called otherwise is a stranger's.
+    // Remains of a crash are swept; a file of any other name is foreign.
     scratch.write("7/p." + std::string(64, 'a'), "");
     store.sweep(index);
     CHECK(scratch.names().empty());
@@ -248,7 +248,7 @@ TEST_CASE("a copy leaves no pages of its own in memory") {
     CHECK(test::resident(to.get(), 0, kSize) == 0);
 }
 
-TEST_CASE("the copier becomes nobody, copies, and says what it was") {
+TEST_CASE("the copier becomes a user without rights, copies, and reports the content") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;

@@ -1,4 +1,4 @@
-// Does a sentence have file, cause and remedy?
+// Tests that an error message has file, cause and remedy.
 #include "stager/disk/disk_error.h"
 
 #include <catch2/catch.hpp>

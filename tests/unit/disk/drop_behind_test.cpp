@@ -1,4 +1,4 @@
-// Is a long file's memory bounded, and what fits kept?
+// Tests that a long file's pages are limited, and that a file that fits stays in memory.
 #include "stager/disk/drop_behind.h"
 
 #include "stager/disk/page_room.h"
@@ -35,7 +35,7 @@ void write_through(int fd, DropBehind& behind) {
 
 }  // namespace
 
-TEST_CASE("of what does not fit only a window stays in memory, written or read") {
+TEST_CASE("of a file that does not fit only a window stays in memory, written or read") {
     const Scratch scratch;
     const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
     REQUIRE(fd);
@@ -63,7 +63,7 @@ TEST_CASE("of what does not fit only a window stays in memory, written or read")
     CHECK(resident(fd.get(), kRoom, kSize) < kSize / 2);  // the kernel reads ahead
 }
 
-TEST_CASE("what fits is left to the kernel") {
+TEST_CASE("a file that fits is left to the kernel") {
     const Scratch scratch;
     const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
     REQUIRE(fd);
@@ -73,7 +73,7 @@ TEST_CASE("what fits is left to the kernel") {
     CHECK(resident(fd.get(), 0, kSize) == kSize);
 }
 
-TEST_CASE("what the disk refused is known to who waited for it, and nothing else counts") {
+TEST_CASE("a write error is reported to the process that waited, other errors are ignored") {
     const Scratch scratch;
     const UniqueFd fd{::open(scratch.path("x").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
     REQUIRE(fd);
@@ -94,7 +94,7 @@ TEST_CASE("what the disk refused is known to who waited for it, and nothing else
     CHECK(behind.cause() == (is_lost ? cause : EIO));
 }
 
-TEST_CASE("a disk that fails after the bytes were taken fails the stage, though nobody syncs") {
+TEST_CASE("a disk that fails after a write fails the stage, even without a sync") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(12U << 20U);
@@ -121,7 +121,7 @@ TEST_CASE("a disk that fails after the bytes were taken fails the stage, though 
     CHECK_THAT(answer, Contains("Input/output error") || Contains("No space left"));
 }
 
-TEST_CASE("files share one room, the first of them first") {
+TEST_CASE("files share one limit, in their order") {
     PageShares shares{100};
     CHECK(shares.take(30) == 100);
     CHECK(shares.take(60) == 70);
@@ -132,7 +132,7 @@ TEST_CASE("files share one room, the first of them first") {
     CHECK(all.take(1) == kAllPages);
 }
 
-TEST_CASE("half of what is free may be used, of the node and of its control groups") {
+TEST_CASE("half of the free memory may be used, of the node and of its control groups") {
     const Scratch root;
     CHECK(page_room(root.path()) == kAllPages);
     root.write("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:     8000 kB\n");
@@ -150,7 +150,7 @@ TEST_CASE("half of what is free may be used, of the node and of its control grou
         root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
         CHECK(page_room(root.path()) == 1500000);
     }
-    SECTION("nonsense bounds nothing") {
+    SECTION("malformed values limit nothing") {
         root.write("proc/self/cgroup", "0:\n::\nx\n0::\n1:memory:/..\n");
         CHECK(page_room(root.path()) == 4000 * 1024);
     }

@@ -1,4 +1,4 @@
-// Which of the things in a directory may another user have placed there?
+// Tests which entries of a directory another user may have placed there.
 #include "stager/disk/foreign_entry.h"
 
 #include "tests/unit/files/scratch.h"
@@ -34,7 +34,7 @@ ForeignEntry judged(mode_t directory, const struct stat& there) {
     return foreign_entry_in(status_with(S_IFDIR | directory, 0), there, kOwn);
 }
 
-/// What comes of staging 3 bytes "new" of mode 0755 and mtime 1000 as nobody.
+/// The result of staging 3 bytes "new" of mode 0755 and mtime 1000 as the user `nobody`.
 std::string as_nobody(const Scratch& to, const std::string& below, Existing existing) {
     const Scratch from;
     const std::string source = from.write("a", "new");
@@ -53,7 +53,7 @@ std::string as_nobody(const Scratch& to, const std::string& below, Existing exis
 
 }  // namespace
 
-TEST_CASE("in a directory that others may write only the user's own and its owner's count") {
+TEST_CASE("in a world-writable directory only own entries and its owner's are trusted") {
     const auto file_of = [](uid_t user) { return status_with(S_IFREG | 0644, user); };
     for (const mode_t open : {01777U, 0777U, 0757U, 01775U, 03770U}) {
         CAPTURE(open);
@@ -65,7 +65,7 @@ TEST_CASE("in a directory that others may write only the user's own and its owne
     }
 }
 
-TEST_CASE("in a project's directory, and where nobody else may write, everything counts") {
+TEST_CASE("in a project's directory, and in a private one, every entry is trusted") {
     for (const mode_t closed : {0755U, 0700U, 01755U, 0775U, 02775U, 0770U}) {
         CAPTURE(closed);
         CHECK(judged(closed, status_with(S_IFREG | 0666, kOther, 2)) == ForeignEntry::no);
@@ -73,7 +73,7 @@ TEST_CASE("in a project's directory, and where nobody else may write, everything
     }
 }
 
-TEST_CASE("what everybody may write does not count, whose ever it is") {
+TEST_CASE("a world-writable entry is not trusted, whatever its owner") {
     for (const uid_t user : {kOwn, uid_t{0}}) {
         CHECK(judged(01777, status_with(S_IFREG | 0666, user)) == ForeignEntry::is_writable);
         CHECK(judged(01777, status_with(S_IFREG | 0664, user)) == ForeignEntry::no);
@@ -88,7 +88,7 @@ TEST_CASE("a file with a second name may have been linked by another") {
     CHECK(judged(01777, status_with(S_IFDIR | 0755, kOwn, 5)) == ForeignEntry::no);
 }
 
-TEST_CASE("another user's file is refused in an open directory, and used in a closed one") {
+TEST_CASE("another user's file is refused in a world-writable directory, else used") {
     if (!test::is_root()) {
         return;
     }
@@ -100,8 +100,8 @@ TEST_CASE("another user's file is refused in an open directory, and used in a cl
         REQUIRE(::chmod(to.path().c_str(), 01777) == 0);
         for (const Existing existing : {Existing::refuse, Existing::keep, Existing::newer}) {
             CHECK_THAT(as_nobody(to, "x", existing),
-                       Contains(path + ": belongs to uid 4242, in a directory that everybody "
-                                       "may write; choose another destination"));
+                       Contains(path + ": belongs to uid 4242, in a world-writable directory; "
+                                       "choose another destination"));
         }
     }
     SECTION("of a sticky one's group") {
@@ -140,7 +140,7 @@ TEST_CASE(
     CHECK(as_nobody(to, "x", Existing::overwrite) == "ok");
 }
 
-TEST_CASE("what was staged from a source that everybody may write is found again") {
+TEST_CASE("a staged copy of a world-writable source is found again") {
     if (!test::is_root()) {
         return;
     }
@@ -159,7 +159,7 @@ TEST_CASE("what was staged from a source that everybody may write is found again
     CHECK_THAT(staging(Existing::keep), Contains("is world-writable"));
 }
 
-TEST_CASE("another user's directory on the way is refused in an open directory") {
+TEST_CASE("another user's directory on the path is refused in a world-writable directory") {
     if (!test::is_root()) {
         return;
     }
@@ -172,7 +172,7 @@ TEST_CASE("another user's directory on the way is refused in an open directory")
         return as_nobody(to, "d/x", Existing::refuse);
     };
     CHECK_THAT(with_owner(4242),
-               Contains(to.path("d") + ": belongs to uid 4242, in a directory that everybody"));
+               Contains(to.path("d") + ": belongs to uid 4242, in a world-writable directory"));
     CHECK_THAT(with_owner(65534), Contains(to.path("d") + ": is world-writable, in a"));
     REQUIRE(::chmod(to.path("d").c_str(), 01777) == 0);  // As /tmp is.
     CHECK(with_owner(0) == "ok");
@@ -181,7 +181,7 @@ TEST_CASE("another user's directory on the way is refused in an open directory")
     CHECK(with_owner(65534) == "ok");
 }
 
-TEST_CASE("a temporary name that another user has taken is passed by") {
+TEST_CASE("a temporary name that another user has taken is avoided") {
     if (!test::is_root()) {
         return;
     }

@@ -1,4 +1,4 @@
-// Is a link on the way followed only if nobody but root could have put it there?
+// Tests that a link on a path is followed only if only root could have made it.
 #include "stager/disk/trusted_path.h"
 
 #include "tests/unit/scratch.h"
@@ -12,7 +12,7 @@
 
 namespace stage {
 
-TEST_CASE("a directory is reached past root's links, and past no others") {
+TEST_CASE("a directory is reached through root's links, and through no others") {
     const Scratch scratch;
     const std::filesystem::path top = scratch.path();
     std::filesystem::create_directories(top / "open" / "real" / "below");

@@ -1,4 +1,4 @@
-// What would a stranger write into a tar?
+// Makes tars, also hostile ones.
 //
 // Headers of 512 bytes by hand (POSIX ustar), so that a test can say things that no tar(1)
 // says.

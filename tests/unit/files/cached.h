@@ -1,4 +1,4 @@
-// What does a sink make of what its node's cache has, or says that it has?
+// Helpers for tests of a sink with a node cache.
 #pragma once
 
 #include "stager/disk/disk_io.h"

@@ -126,9 +126,9 @@ std::uint64_t resident(int fd, std::uint64_t begin, std::uint64_t end) {
     REQUIRE(map != MAP_FAILED);
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> pages((size + page - 1) / page);
-    const bool told = ::mincore(map, size, pages.data()) == 0;
+    const bool is_known = ::mincore(map, size, pages.data()) == 0;
     static_cast<void>(::munmap(map, size));
-    REQUIRE(told);
+    REQUIRE(is_known);
     const auto here = [](unsigned char one) { return (one & 1U) != 0; };
     return page * static_cast<std::uint64_t>(std::ranges::count_if(pages, here));
 }
@@ -233,10 +233,10 @@ SinkConfig sink_config(const std::vector<Wish>& wishes,
 
 SinkConfig telling_config(const std::vector<Wish>& wishes,
                           const std::string& lists,
-                          std::vector<std::string>& told) {
+                          std::vector<std::string>& listed) {
     SinkConfig config = sink_config(wishes, lists);
-    config.tell_left = [&told](const std::vector<std::string>& entries) {
-        told.insert(told.end(), entries.begin(), entries.end());
+    config.tell_left = [&listed](const std::vector<std::string>& entries) {
+        listed.insert(listed.end(), entries.begin(), entries.end());
         return Status{};
     };
     return config;

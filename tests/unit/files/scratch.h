@@ -1,4 +1,4 @@
-// Where do tests of files have their files, and how do they meet a disk's bad days?
+// Provides files and failing disks for tests.
 //
 // On the real disk (/tmp may be none), in a directory of their own; bad days (a full disk, a
 // read-only one, no permission) in a forked child with a mount namespace or an identity of its
@@ -61,7 +61,7 @@ std::size_t follow_list(const std::vector<std::string>& own,
 /// The same, but an ext4 that believes in 256 MB, on a disk that fails after `size` bytes.
 [[nodiscard]] bool mount_lying(const std::string& path, std::uint64_t size);
 [[nodiscard]] bool remount_read_only(const std::string& path);
-/// Within a child: somebody without any right, uid and gid 65534.
+/// Within a child: becomes a user without rights, uid and gid 65534.
 [[nodiscard]] bool become_nobody();
 [[nodiscard]] bool is_root();
 
@@ -84,10 +84,10 @@ struct Wish {
                                      const std::string& lists = "",
                                      std::uint32_t rank = 0,
                                      std::uint32_t size = 2);
-/// The same; what its sink tells for the cleanup list is added to `told`, which outlives it.
+/// The same; entries for the cleanup list are added to `listed`, which outlives it.
 [[nodiscard]] SinkConfig telling_config(const std::vector<Wish>& wishes,
                                         const std::string& lists,
-                                        std::vector<std::string>& told);
+                                        std::vector<std::string>& listed);
 
 /// All blocks of `source`, read in order.
 [[nodiscard]] Result<std::vector<std::vector<std::byte>>> blocks_of(BlockSource& source);

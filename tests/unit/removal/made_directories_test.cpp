@@ -1,5 +1,5 @@
-// Are directories above a destination made as mkdir -p makes them, told before, and removed
-// empty?
+// Tests that directories above a destination are made as by mkdir -p, listed before, and removed
+// if they are empty.
 #include "stager/removal/made_directories.h"
 
 #include "stager/files/target/target_directory.h"
@@ -30,28 +30,28 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("each directory is told before it is made, and goes if it is empty") {
+TEST_CASE("each directory is listed before it is made, and removed if it is empty") {
     const Scratch root;
-    Names told;
+    Names listed;
     {
         const auto made = std::make_shared<MadeDirectories>([&](const Names& entries) {
             for (const std::string& entry : entries) {
-                told.push_back(entry);
+                listed.push_back(entry);
                 CHECK_FALSE(is_there(entry));
             }
             return Status{};
         });
         const auto opened = open_target_directory(place(root, made));
         REQUIRE(opened);
-        CHECK(told == Names{parent_entry(root.path("a")), parent_entry(root.path("a/b"))});
+        CHECK(listed == Names{parent_entry(root.path("a")), parent_entry(root.path("a/b"))});
         CHECK((test::status_of(root.path("a/b")).st_mode & 0700U) == 0700U);
         REQUIRE(open_target_directory(place(root, made)));
-        CHECK(told.size() == 2);
+        CHECK(listed.size() == 2);
     }
     CHECK_FALSE(is_there(root.path("a")));
 }
 
-TEST_CASE("what was there before or has something in it stays") {
+TEST_CASE("a directory that existed before, or is not empty, stays") {
     const Scratch root;
     REQUIRE(::mkdir(root.path("a").c_str(), 0700) == 0);
     {
@@ -68,7 +68,7 @@ TEST_CASE("what was there before or has something in it stays") {
     CHECK(is_there(root.path("a/b")));
 }
 
-TEST_CASE("no link is followed to where a directory would be made") {
+TEST_CASE("no link on the path of a new directory is followed") {
     const Scratch root;
     const Scratch elsewhere;
     REQUIRE(::symlink(elsewhere.path().c_str(), root.path("a").c_str()) == 0);
@@ -77,7 +77,7 @@ TEST_CASE("no link is followed to where a directory would be made") {
     CHECK_FALSE(is_there(elsewhere.path("b")));
 }
 
-TEST_CASE("a daemon that can't be told has nothing made") {
+TEST_CASE("if the daemon can't list a directory, it is not made") {
     const Scratch root;
     const auto made = std::make_shared<MadeDirectories>([](const Names&) {
         return Status{Error{Blame::internal, "gone"}};

@@ -1,4 +1,4 @@
-// Does a cleanup list remove what it names, and nothing that others use or have put there?
+// Tests that a cleanup list removes what it names, and no file that other stages use.
 #include "stager/removal/removal.h"
 
 #include "stager/removal/cleanup_entry.h"
@@ -42,7 +42,7 @@ TEST_CASE("an entry of a cleanup list says what it is") {
     CHECK(split_cleanup_list("").empty());
 }
 
-TEST_CASE("a directory made above a file goes if it is empty by then, unless another uses it") {
+TEST_CASE("a directory made above a file is removed if it is empty and unused") {
     const Scratch outside;
     const std::string file = outside.write("a/b/file", "x");
     const Names list{parent_entry(outside.path("a")),
@@ -69,7 +69,7 @@ TEST_CASE("a directory made above a file goes if it is empty by then, unless ano
     }
 }
 
-TEST_CASE("what took a file's place later is not removed with a stage") {
+TEST_CASE("a file that replaced a staged one later is not removed") {
     const Scratch outside;
     const std::string file = outside.write("file", "x");
     const std::string entry = removal_there(file);
@@ -80,7 +80,7 @@ TEST_CASE("what took a file's place later is not removed with a stage") {
     CHECK(outside.names() == Names{"file"});
 }
 
-TEST_CASE("what other stages use passes on to the last of them") {
+TEST_CASE("entries that other stages use move to the last of these") {
     const Scratch outside;
     const std::string used = outside.write("used", "x");
     outside.write("tree/a", "x");
@@ -94,7 +94,7 @@ TEST_CASE("what other stages use passes on to the last of them") {
     CHECK(follow_list(all, {uses}, &passed_on) == 0);
     CHECK(passed_on == all);
     CHECK(outside.names() == Names{"libs/a", "tree/a", "used"});
-    // What somebody has in a tree keeps the tree.
+    // Another stage's file in a tree keeps the tree.
     CHECK(follow_list(
               all, {{use_entry(used), use_entry(outside.path("tree/a"))}}, &passed_on) == 1);
     CHECK(passed_on == Names{all[0], all[1]});
@@ -108,7 +108,7 @@ TEST_CASE("what other stages use passes on to the last of them") {
     CHECK(outside.names().empty());
 }
 
-TEST_CASE("a directory of libraries goes with the last of them, one of that name is nobody's") {
+TEST_CASE("a directory of libraries is removed with the last of them") {
     const Scratch outside;
     const std::string library = outside.write("prog_libs/liba.so", "x");
     const std::string begun = outside.write("prog_libs/.libb.so.stagecast.42.0", "x");
@@ -120,7 +120,7 @@ TEST_CASE("a directory of libraries goes with the last of them, one of that name
     CHECK(::access(outside.path("my_libs").c_str(), F_OK) == 0);
 }
 
-TEST_CASE("a tree loses its name before it is emptied, and one that broke off there is found") {
+TEST_CASE("a tree is renamed before it is emptied, and is found after an interruption") {
     const Scratch outside;
     outside.write("tree/a", "x");
     outside.write("tree/b", "x");
@@ -132,7 +132,7 @@ TEST_CASE("a tree loses its name before it is emptied, and one that broke off th
     CHECK(outside.names() == Names{"tree/c"});
 }
 
-TEST_CASE("a list leads to directories only where it says so, and by absolute names") {
+TEST_CASE("a list removes directories only if it marks them, and by absolute names") {
     const Scratch outside;
     const std::string victim = outside.write("victim", "x");
     outside.write("kept", "x");

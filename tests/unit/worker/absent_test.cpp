@@ -4,7 +4,7 @@
 
 using namespace stage;
 
-TEST_CASE("who misses a file is told where it must be") {
+TEST_CASE("the error for a missing file says where it must be") {
     const Error absent = Error::from_errno(Blame::user, "/x", ENOENT);
     const Error denied = Error::from_errno(Blame::user, "/x", EACCES);
     const StageKey job{.job_id = 42};

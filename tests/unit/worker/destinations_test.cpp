@@ -1,11 +1,11 @@
-// Are two files for one place noticed, and told with where they are asked for?
+// Tests that two files with one destination are reported with their lines.
 #include "stager/worker/requests/destinations.h"
 
 #include <catch2/catch.hpp>
 
 using namespace stage;
 
-TEST_CASE("an equal spec is the same one, another one an error") {
+TEST_CASE("an equal spec is accepted once, a different one is an error") {
     Destinations taken;
     const StageSpec spec{.source = "/in/a"};
     CHECK(*taken.take("/s/a", spec, ""));
@@ -20,7 +20,7 @@ TEST_CASE("an equal spec is the same one, another one an error") {
     CHECK(taken.check_nesting());
 }
 
-TEST_CASE("one that lies in another's place is an error") {
+TEST_CASE("a destination inside another one is an error") {
     Destinations taken;
     CHECK(*taken.take("/s/a", {.source = "/in/a"}, line_of("/list", 1)));
     CHECK(*taken.take("/s/ab/c", {.source = "/in/c"}, line_of("/list", 2)));

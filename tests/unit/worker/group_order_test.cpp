@@ -1,4 +1,4 @@
-// Is a launcher's order understood, and is anything else refused?
+// Tests that a launcher's order is parsed, and anything else refused.
 #include "stager/worker/engine/group_order.h"
 
 #include "tests/unit/files/scratch.h"
@@ -50,7 +50,7 @@ TEST_CASE("an order is a key and the members' addresses") {
     CHECK(to_string(order->hosts[1]) == "10.0.0.2");
 }
 
-TEST_CASE("an order without a key or without members is none") {
+TEST_CASE("an order without a key or without members is refused") {
     CHECK_FALSE(parse_group_order(""));
     CHECK_FALSE(parse_group_order(kKey));
     CHECK_FALSE(parse_group_order(kKey + "\n"));
@@ -60,21 +60,21 @@ TEST_CASE("an order without a key or without members is none") {
     CHECK_FALSE(parse_group_order(kKey + "\n0.0.0.0\n"));
 }
 
-TEST_CASE("an order is read to its end, and waited for no longer than the work may take") {
+TEST_CASE("an order is read to its end, within the time limit of the work") {
     CHECK(taken(kKey + "\n10.0.0.1\n", true, std::chrono::minutes{10}) == "1 members");
     CHECK_THAT(taken(kKey + "\n10.0.0.1\n", false, std::chrono::milliseconds{20}),
                Catch::Contains("the group's order: not done within"));
 }
 
-TEST_CASE("a member knows itself by its address") {
+TEST_CASE("a member finds its rank by its address") {
     const auto order = parse_group_order(kKey + "\n203.0.113.251\n127.0.0.1\n");
     REQUIRE(order);
     const auto own = rank_of_this_host(order->hosts);
     REQUIRE(own);
     CHECK(*own == Rank{1});
-    const auto strangers = parse_group_order(kKey + "\n203.0.113.251\n203.0.113.252\n");
-    REQUIRE(strangers);
-    CHECK_FALSE(rank_of_this_host(strangers->hosts));
+    const auto others = parse_group_order(kKey + "\n203.0.113.251\n203.0.113.252\n");
+    REQUIRE(others);
+    CHECK_FALSE(rank_of_this_host(others->hosts));
 }
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// Which descriptor hangs in close()?  For tests of who closes what strangers sent.
+// A stream whose close() blocks, for tests with descriptors from untrusted processes.
 #pragma once
 
 #include "transport/os/unique_fd.h"

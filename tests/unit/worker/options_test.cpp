@@ -1,4 +1,4 @@
-// Does the engine's command line say what it should, and is the rest refused?
+// Tests the engine's command line.
 #include "stager/worker/engine/options.h"
 
 #include "stager/worker/engine/key_file.h"
@@ -22,7 +22,7 @@ std::string complaint(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-TEST_CASE("a look is at a source, or for what one is") {
+TEST_CASE("--look inspects a source or a destination") {
     const auto at = [](const std::vector<std::string>& words) {
         return parse_engine_options(words, "/here");
     };
@@ -35,7 +35,7 @@ TEST_CASE("a look is at a source, or for what one is") {
     CHECK_FALSE(at({"--look=all", "--source=/x"}));
 }
 
-TEST_CASE("a launcher hands over the group, and says how long the members may take to meet") {
+TEST_CASE("a launcher passes the group and the time limit to meet") {
     const auto options = parse_engine_options(
         {"--group=-", "--dest=/x", "--durable=yes", "--timeout=60", "--connect-timeout=9"},
         "/");
@@ -49,7 +49,7 @@ TEST_CASE("a launcher hands over the group, and says how long the members may ta
     CHECK_THAT(complaint({"--dest=/x", "--durable=perhaps"}), Contains("--durable=perhaps"));
 }
 
-TEST_CASE("a full command line is understood") {
+TEST_CASE("a full command line is parsed") {
     const auto options = parse_engine_options({"--hosts=h",
                                                "--rank=3",
                                                "--root=1",
@@ -115,7 +115,7 @@ TEST_CASE("each policy of the broadcast is an option") {
     }
 }
 
-TEST_CASE("a command line that makes no sense is answered with what is wrong") {
+TEST_CASE("an invalid command line is refused with the reason") {
     CHECK_THAT(complaint({}), Contains("neither --source= nor --dest="));
     CHECK_THAT(complaint({"--hosts=h", "--rank=0", "--dest=x"}),
                Contains("root needs --source="));
@@ -140,7 +140,7 @@ TEST_CASE("a command line that makes no sense is answered with what is wrong") {
     CHECK_THAT(engine_help(), Contains("--rate-max") && Contains("Exit code 0"));
 }
 
-TEST_CASE("a key file is 32 bytes or their hexadecimal digits, and nobody else's") {
+TEST_CASE("a key file is 32 bytes or their hexadecimal digits, readable by its owner only") {
     const Scratch scratch;
     const auto key_of = [&](const std::string& content, mode_t mode) {
         const std::string path = scratch.write("key", content);

@@ -1,4 +1,4 @@
-// Do specs lead where the site allows, and nowhere else?
+// Tests that specs lead only to places that the site allows.
 #include "stager/worker/requests/orders.h"
 
 #include "tests/unit/files/scratch.h"
@@ -88,7 +88,7 @@ TEST_CASE("forged specs are refused") {
     }
 }
 
-TEST_CASE("flags reach the disk; below the stage directory everything is the job's") {
+TEST_CASE("flags are applied; below the stage directory everything is the job's") {
     CHECK(target("a:/tmp/x:keep")->target.existing == Existing::keep);
     CHECK(target("a:/tmp/x")->target.existing == Existing::refuse);
     CHECK(target("a:x")->target.existing == Existing::overwrite);
@@ -97,7 +97,7 @@ TEST_CASE("flags reach the disk; below the stage directory everything is the job
     CHECK(target("a:/tmp/x:optional")->is_optional);
 }
 
-TEST_CASE("a manifest's entry that nobody asked for is refused") {
+TEST_CASE("a manifest's entry that no spec asks for is refused") {
     const Result<Orders> orders = Orders::parse(serial({"a", "b"}), kPlaces);
     REQUIRE(orders);
     ManifestEntry entry;
@@ -108,7 +108,7 @@ TEST_CASE("a manifest's entry that nobody asked for is refused") {
     CHECK_FALSE(orders->target_of(entry));
 }
 
-TEST_CASE("a list is read line by line, and its flags hold for each") {
+TEST_CASE("a list is read line by line, and its flags apply to each") {
     const Scratch scratch;
     const std::string list =
         scratch.write("list", "# inputs\n/shared/a\n\nb:/tmp/b:keep\n/shared/c:sub/c\n");
@@ -135,7 +135,7 @@ TEST_CASE("a list is read line by line, and its flags hold for each") {
     }
 }
 
-TEST_CASE("a list is read whatever editor wrote it, and equal lines are one") {
+TEST_CASE("a list is read with any line ends, and equal lines count once") {
     const Scratch scratch;
     static_cast<void>(scratch.write("blank ", ""));
     const std::string list = scratch.write("list",
@@ -177,7 +177,7 @@ TEST_CASE("patterns are expanded on the node, in options and lists; not for a pu
     CHECK(path_of("in:/tmp/%j.$x", push) == "/tmp/%j.$x");
 }
 
-TEST_CASE("a relative name of a list needs a working directory, a whole one none") {
+TEST_CASE("a relative name in a list needs a working directory, an absolute one none") {
     const Scratch scratch;
     OrderPlaces places = kPlaces;
     places.work_dir.clear();
@@ -191,7 +191,7 @@ TEST_CASE("a relative name of a list needs a working directory, a whole one none
     CHECK_THAT(sources_of("a\n"), Contains("list, line 1: the job's working directory"));
 }
 
-TEST_CASE("a list that is wrong is named with its line") {
+TEST_CASE("an error of a list names the list and the line") {
     const Scratch scratch;
     const auto sources_of = [&](const std::string& content) -> std::string {
         const std::string list = scratch.write("list", content);

@@ -1,4 +1,4 @@
-// Does a program arrive with its libraries, all of them or none, and for itself alone?
+// Tests that a program arrives with all its libraries or none, and only for itself.
 #include "stager/removal/cleanup_entry.h"
 #include "stager/worker/requests/orders.h"
 #include "tests/unit/files/elf_files.h"
@@ -30,7 +30,7 @@ struct Site {
     Scratch stage;
     std::string library_path{};
     std::string subdirectory{};
-    Names told{};
+    Names listed{};
     Names paths{};     ///< library_paths()
     Names warnings{};  ///< Of optional files.
 
@@ -73,8 +73,8 @@ struct Site {
         }
         const auto blocks = test::blocks_of(**source);
         REQUIRE(blocks);
-        told.clear();
-        SinkConfig config = test::telling_config({}, orders->base(), told);
+        listed.clear();
+        SinkConfig config = test::telling_config({}, orders->base(), listed);
         config.order_of = [&](const ManifestEntry& entry) { return orders->target_of(entry); };
         FileSink sink{std::move(config)};
         const std::string result = said(test::deliver(*blocks, sink, 1));
@@ -249,13 +249,13 @@ TEST_CASE("a temporary directory of libraries goes with what the job put there")
     SECTION("which the stage made") {
         REQUIRE(site.stage_all({spec}) == "ok");
         REQUIRE(::symlink("liba.so.1", site.node.path("p_libs/liba.so").c_str()) == 0);
-        CHECK(test::follow_list(site.told) > 0);
+        CHECK(test::follow_list(site.listed) > 0);
         CHECK(site.node.names().empty());
     }
     SECTION("which was there, and keeps what was in it") {
         site.node.write("p_libs/mine", "x");
         REQUIRE(site.stage_all({spec}) == "ok");
-        CHECK(test::follow_list(site.told) > 0);
+        CHECK(test::follow_list(site.listed) > 0);
         CHECK(site.node.names() == Names{"p_libs/mine"});
     }
 }

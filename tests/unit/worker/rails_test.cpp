@@ -1,4 +1,4 @@
-// Do members with unlike numbers of interfaces come to hear one group?
+// Tests that members with different numbers of interfaces receive one group.
 #include "stager/worker/broadcast/wiring.h"
 #include "stager/worker/broadcast/work.h"
 #include "tests/unit/pmix/cards.h"
@@ -33,7 +33,7 @@ UniqueFd bound_to(const Address& group) {
 
 }  // namespace
 
-TEST_CASE("all use as many rails as who has the fewest, each with a flow") {
+TEST_CASE("all use as many rails as the member with the fewest, each with a flow") {
     CardTable cards = cards_of(3);
     cards[0].rails = 4;
     cards[1].rails = 2;
@@ -51,7 +51,7 @@ TEST_CASE("all use as many rails as who has the fewest, each with a flow") {
     CHECK(config->flows == 5);
 }
 
-TEST_CASE("a card carries the least MTU and the number of interfaces") {
+TEST_CASE("a card contains the smallest MTU and the number of interfaces") {
     const auto own = Address::parse("127.0.0.1", 0);
     REQUIRE(own);
     const auto socket = udp::open_peer_socket(*own, {41'000, 42'000}, {.interface = "lo"});
@@ -63,7 +63,7 @@ TEST_CASE("a card carries the least MTU and the number of interfaces") {
     CHECK_FALSE(make_card(Rank{1}, "n1", socket->get(), {"lo", "no-such-if"}));
 }
 
-TEST_CASE("flows of a rail that others lack are heard on one that all have") {
+TEST_CASE("flows of a rail that others lack are received on one that all have") {
     const auto group = Address::parse("239.77.203.8", 41'997);
     REQUIRE(group);
     const udp::GroupFlows flows{.first = *group, .flows = 2, .rails = 2};

@@ -1,4 +1,4 @@
-// Does a worker do what its daemon says, tell what came of it, and leave nothing behind?
+// Tests that a worker does what SETUP says, reports the outcome, and leaves no files.
 //
 // The worker is a real process with a real socket at descriptor 3; the test is the daemon. A
 // stage of one node needs no network, so that everything but the broadcast is here.
@@ -73,8 +73,9 @@ class WorkerProcess {
             const auto message = decode_from_worker(received->message);
             REQUIRE(message);
             asks += std::holds_alternative<WorkerAsk>(*message) ? 1U : 0U;
-            if (const auto* told = std::get_if<WorkerLeft>(&*message)) {
-                left.insert(left.end(), told->entries.begin(), told->entries.end());
+            if (const auto* message_left = std::get_if<WorkerLeft>(&*message)) {
+                left.insert(
+                    left.end(), message_left->entries.begin(), message_left->entries.end());
             }
             if (const auto* wanted = std::get_if<Message>(&*message)) {
                 return *wanted;
@@ -138,7 +139,7 @@ WorkerSetup setup_for(const Scratch& stage, const std::vector<std::string>& opti
 
 }  // namespace
 
-TEST_CASE("a worker takes what the cache has, reads nothing, and offers what it staged") {
+TEST_CASE("a worker uses cached files without reading, and offers what it staged") {
     // A file that was not changed a moment ago.
     const std::string source = "/usr/bin/true";
     const std::string bytes = content_of(source);
@@ -205,7 +206,7 @@ TEST_CASE("a worker waits for the cache once, whatever the number of its files")
     CHECK(worker.asks == 1);
 }
 
-TEST_CASE("a stage of one node puts its files in place and says where") {
+TEST_CASE("a stage of one node places its files and reports their paths") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
@@ -232,7 +233,7 @@ TEST_CASE("a stage of one node puts its files in place and says where") {
                                                   test::removal_there(outside.path("b"))});
 }
 
-TEST_CASE("a stage of one node tells its bytes, all of them before the outcome") {
+TEST_CASE("a stage of one node reports its bytes before the outcome") {
     const Scratch from;
     const Scratch stage;
     WorkerProcess worker;
@@ -252,7 +253,7 @@ TEST_CASE("a stage of one node tells its bytes, all of them before the outcome")
     CHECK(worker.next<WorkerOutcome>());
 }
 
-TEST_CASE("a stage of one node ends in the midst of a copy, and leaves nothing") {
+TEST_CASE("a stage of one node can end during a copy, and leaves nothing") {
     const Scratch from;
     const Scratch stage;
     WorkerSetup setup =
@@ -283,7 +284,7 @@ TEST_CASE("a step's files lie in the step's directory") {
     CHECK(content_of(stage.path("step.3/.stagecast/files")) == stage.path("step.3/a") + '\0');
 }
 
-TEST_CASE("a failure is told with file, cause and remedy, and leaves nothing") {
+TEST_CASE("a failure is reported with file, cause and remedy, and leaves nothing") {
     const Scratch from;
     const Scratch stage;
     const std::string good = from.write("good", "x");
@@ -323,7 +324,7 @@ TEST_CASE("an optional file that is missing makes the outcome partial") {
     CHECK(worker.exit_code() == 0);
 }
 
-TEST_CASE("a worker that waits for its peers ends when it is told, or left") {
+TEST_CASE("a worker that waits for its peers ends by ABORT, a signal or its daemon's end") {
     const Scratch from;
     const Scratch stage;
     WorkerSetup setup = setup_for(stage, {from.write("a", "aaa")});
@@ -332,23 +333,23 @@ TEST_CASE("a worker that waits for its peers ends when it is told, or left") {
     WorkerProcess worker;
     worker.send(setup);
     REQUIRE(worker.next<WorkerCard>());
-    SECTION("told") {
+    SECTION("ABORT") {
         worker.send(WorkerAbort{Blame::user, "the job was cancelled"});
         const auto outcome = worker.next<WorkerOutcome>();
         REQUIRE(outcome);
         CHECK(outcome->state == VerdictState::failed);
         CHECK(outcome->sentence == "the job was cancelled");
     }
-    SECTION("left") {
+    SECTION("the daemon ended") {
         worker.close();
     }
-    SECTION("by a signal") {
+    SECTION("a signal") {
         worker.signal(SIGTERM);
         const auto outcome = worker.next<WorkerOutcome>();
         REQUIRE(outcome);
         CHECK_THAT(outcome->sentence, Contains("SIGTERM"));
     }
-    SECTION("by nonsense") {
+    SECTION("a malformed message") {
         worker.send(WorkerCards{{std::byte{1}}});
         const auto outcome = worker.next<WorkerOutcome>();
         REQUIRE(outcome);

@@ -1,4 +1,4 @@
-// Does a descriptor whose close() waits for a stranger leave the daemon's thread alone?
+// Tests that a descriptor whose close() blocks does not block the daemon's thread.
 #include "stager/messages/untrusted_fd.h"
 
 #include "tests/unit/files/scratch.h"
@@ -46,7 +46,7 @@ UniqueFd memfd() {
 
 }  // namespace
 
-TEST_CASE("what is in memory is told from what may hang") {
+TEST_CASE("files in memory are distinguished from files whose close() may block") {
     const test::Scratch scratch;
     std::array<int, 2> ends{};
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
@@ -62,43 +62,43 @@ TEST_CASE("what is in memory is told from what may hang") {
     CHECK_FALSE(is_in_memory(-1));
 }
 
-TEST_CASE("not even what is in memory is closed by the thread that drops it") {
+TEST_CASE("even a file in memory is not closed by the thread that drops it") {
     const std::size_t threads_before = threads();
     const auto closer = std::make_shared<DeferredCloser>();
     LingeringStream stream{10};
     UntrustedFd before{std::move(stream.near), closer};
-    UntrustedFd stranger{memfd(), closer};
-    const int fd = stranger.get();
+    UntrustedFd untrusted{memfd(), closer};
+    const int fd = untrusted.get();
     before.reset();  // Keeps the user's thread busy.
-    stranger.reset();
-    CHECK_FALSE(stranger);
+    untrusted.reset();
+    CHECK_FALSE(untrusted);
     CHECK(is_open(fd));
     stream.far.reset();
     CHECK(comes([&] { return !is_open(fd) && threads() == threads_before; }));
 }
 
-TEST_CASE("a close that hangs hangs another thread") {
+TEST_CASE("a close() that blocks blocks another thread") {
     const std::size_t before = threads();
     LingeringStream stream{10};
-    { const UntrustedFd stranger{std::move(stream.near)}; }
-    // Nobody has read a byte, so it hangs there still.
+    { const UntrustedFd untrusted{std::move(stream.near)}; }
+    // No byte has been read, so close() still blocks.
     CHECK(threads() == before + 1);
     stream.far.reset();
     CHECK(comes([&] { return threads() == before; }));
 }
 
-TEST_CASE("another one takes its place: the first goes the same way") {
+TEST_CASE("an assignment closes the previous descriptor in the same way") {
     const std::size_t before = threads();
     LingeringStream stream{10};
-    UntrustedFd stranger{std::move(stream.near)};
-    stranger = UntrustedFd{memfd()};
+    UntrustedFd untrusted{std::move(stream.near)};
+    untrusted = UntrustedFd{memfd()};
     CHECK(threads() == before + 1);
-    CHECK(is_in_memory(stranger.trusted().get()));
+    CHECK(is_in_memory(untrusted.trusted().get()));
     stream.far.reset();
     CHECK(comes([&] { return threads() == before; }));
 }
 
-TEST_CASE("all that came at once cost one thread") {
+TEST_CASE("descriptors dropped at once cost one thread") {
     const std::size_t before = threads();
     LingeringStream stream{10};
     std::vector<UniqueFd> fds;
@@ -118,7 +118,7 @@ TEST_CASE("all that came at once cost one thread") {
     CHECK_FALSE(is_open(last));
 }
 
-TEST_CASE("what hangs of one user costs one thread, and nobody else's is held up") {
+TEST_CASE("one user's blocked descriptors cost one thread, and delay no other user") {
     const std::size_t before = threads();
     UserClosers closers;
     const CloserPtr alice = closers.of(1);
@@ -127,19 +127,19 @@ TEST_CASE("what hangs of one user costs one thread, and nobody else's is held up
     std::vector<LingeringStream> streams;
     for (int i = 0; i < 3; ++i) {
         streams.emplace_back(10);
-        const UntrustedFd stranger{std::move(streams.back().near), alice};
+        const UntrustedFd untrusted{std::move(streams.back().near), alice};
     }
     CHECK(threads() == before + 1);
     CHECK(alice->waiting() == 3);
     const int bobs = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    { const UntrustedFd stranger{UniqueFd{bobs}, closers.of(2)}; }
+    { const UntrustedFd untrusted{UniqueFd{bobs}, closers.of(2)}; }
     CHECK(comes([&] { return !is_open(bobs); }));
     CHECK(alice->waiting() == 3);
     streams.clear();
     CHECK(comes([&] { return alice->waiting() == 0 && threads() == before; }));
 }
 
-TEST_CASE("a user has only so many that wait to be closed") {
+TEST_CASE("the number of a user's descriptors that wait to be closed is limited") {
     const auto closer = std::make_shared<DeferredCloser>();
     LingeringStream stream{10};
     closer->close(std::move(stream.near));
@@ -152,14 +152,14 @@ TEST_CASE("a user has only so many that wait to be closed") {
     CHECK(comes([&] { return closer->waiting() == 0; }));
 }
 
-TEST_CASE("what is trusted is handed on") {
+TEST_CASE("a trusted descriptor is handed on") {
     const std::size_t before = threads();
-    UntrustedFd stranger{memfd()};
-    const int fd = stranger.get();
-    const UniqueFd trusted = stranger.trusted();
+    UntrustedFd untrusted{memfd()};
+    const int fd = untrusted.get();
+    const UniqueFd trusted = untrusted.trusted();
     CHECK(trusted.get() == fd);
-    CHECK_FALSE(stranger);
-    stranger.reset();
+    CHECK_FALSE(untrusted);
+    untrusted.reset();
     CHECK(is_open(fd));
     CHECK(threads() == before);
 }

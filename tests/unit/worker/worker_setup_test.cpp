@@ -1,4 +1,4 @@
-// Do daemon and worker understand each other, and nobody else?
+// Tests the messages between daemon and worker.
 #include "stager/messages/worker_setup.h"
 
 #include "stager/spawn/descriptors.h"
@@ -86,7 +86,7 @@ bool come_to_be_open(std::size_t count) {
     return open_descriptors() == count;
 }
 
-/// A stranger's datagram, with a descriptor beside it or not.
+/// A datagram of an untrusted process, with or without a descriptor.
 void send_raw(int socket, const std::vector<std::byte>& bytes, int descriptor) {
     std::vector<std::byte> copy = bytes;
     iovec part{copy.data(), copy.size()};
@@ -108,7 +108,7 @@ void send_raw(int socket, const std::vector<std::byte>& bytes, int descriptor) {
 
 }  // namespace
 
-TEST_CASE("every message to a worker comes back as it went") {
+TEST_CASE("every message to a worker is decoded as it was encoded") {
     const std::vector<ToWorker> messages{sample(2),
                                          WorkerAbort{Blame::user, "scancel"},
                                          WorkerCards{{std::byte{1}, std::byte{2}}},
@@ -121,7 +121,7 @@ TEST_CASE("every message to a worker comes back as it went") {
     }
 }
 
-TEST_CASE("every message of a worker comes back as it went") {
+TEST_CASE("every message of a worker is decoded as it was encoded") {
     WorkerOutcome outcome;
     outcome.state = VerdictState::partial;
     outcome.blame = Blame::user;
@@ -145,7 +145,7 @@ TEST_CASE("every message of a worker comes back as it went") {
     }
 }
 
-TEST_CASE("what is cut, stretched or of another version is no message") {
+TEST_CASE("a truncated or extended message, or one of another version, is refused") {
     std::vector<std::byte> bytes = encode_to_worker(sample(3));
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         CHECK_FALSE(decode_to_worker(Bytes{bytes}.first(length)));
@@ -181,7 +181,7 @@ TEST_CASE("garbage from a worker is refused, whatever it is") {
     }
 }
 
-TEST_CASE("sentences that are too long are cut, not lost") {
+TEST_CASE("error texts that are too long are truncated, not lost") {
     const auto back =
         decode_to_worker(encode_to_worker(WorkerAbort{Blame::node, std::string(10'000, 'x')}));
     REQUIRE(back);
@@ -203,7 +203,7 @@ TEST_CASE("a message crosses the socket whole, however long") {
     CHECK(come_to_be_open(before));
 }
 
-TEST_CASE("the socket tells nothing, and its end") {
+TEST_CASE("the socket reports that nothing came, and its end") {
     Pair pair = make_pair_of_sockets();
     CHECK(receive_from_peer(pair.worker.get(), kMaxToWorker)->kind ==
           PeerMessage::Kind::nothing_yet);
@@ -215,7 +215,7 @@ TEST_CASE("the socket tells nothing, and its end") {
     CHECK(sent.error().cause() == EPIPE);
 }
 
-TEST_CASE("last words are heard although their speaker left something unread") {
+TEST_CASE("a last message is received although its sender left something unread") {
     auto pair = make_pair_of_sockets();
     REQUIRE(send_to_peer(pair.daemon.get(), encode_to_worker(WorkerRelease{})).ok());
     REQUIRE(send_to_peer(pair.worker.get(), encode_from_worker(WorkerReleased{"{}"})).ok());
@@ -228,7 +228,7 @@ TEST_CASE("last words are heard although their speaker left something unread") {
     CHECK(end->kind == PeerMessage::Kind::closed);
 }
 
-TEST_CASE("a full socket says so and has sent nothing") {
+TEST_CASE("sending to a full socket fails and sends nothing") {
     const Pair pair = make_pair_of_sockets();
     const std::vector<std::byte> message = encode_from_worker(WorkerReleased{});
     std::size_t sent = 0;
@@ -245,7 +245,7 @@ TEST_CASE("a full socket says so and has sent nothing") {
     CHECK(received == sent);
 }
 
-TEST_CASE("strange datagrams are refused and their descriptors closed") {
+TEST_CASE("invalid datagrams are refused and their descriptors closed") {
     const Pair pair = make_pair_of_sockets();
     const std::size_t before = open_descriptors();
     const auto memfd_of = [](std::uint64_t length) {
@@ -258,11 +258,11 @@ TEST_CASE("strange datagrams are refused and their descriptors closed") {
         send_raw(pair.worker.get(), {std::byte{9}}, -1);
         CHECK_FALSE(receive_from_peer(pair.daemon.get(), kMaxFromWorker).ok());
     }
-    SECTION("a memfd that is shorter than it says") {
+    SECTION("a memfd that is shorter than claimed") {
         send_raw(pair.worker.get(), memfd_of(100), empty.get());
         CHECK_FALSE(receive_from_peer(pair.daemon.get(), kMaxFromWorker).ok());
     }
-    SECTION("a memfd that says too much") {
+    SECTION("a memfd that claims too much") {
         send_raw(pair.worker.get(), memfd_of(kMaxFromWorker + 1), empty.get());
         CHECK_FALSE(receive_from_peer(pair.daemon.get(), kMaxFromWorker).ok());
     }

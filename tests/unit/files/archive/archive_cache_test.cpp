@@ -1,4 +1,4 @@
-// Is an archive that the node's cache has unpacked as one that comes, and only if it is it?
+// Tests that an archive from the node cache is verified and unpacked.
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/cached.h"
 
@@ -32,7 +32,7 @@ std::vector<Wish> unpacked(const Scratch& from, const Scratch& to, const std::st
 
 }  // namespace
 
-TEST_CASE("an archive that came is for the cache, as it came, and for reading") {
+TEST_CASE("a received archive is offered to the cache and can be read") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
@@ -54,7 +54,7 @@ TEST_CASE("an archive that came is for the cache, as it came, and for reading") 
     CHECK(to.names() == Names{"t/a", "t/d/large", "t/l"});
 }
 
-TEST_CASE("where room is scarce an archive is not for the cache: it would stay for a while") {
+TEST_CASE("where space is scarce an archive is not offered to the cache") {
     if (!test::is_root()) {
         return;
     }
@@ -77,7 +77,7 @@ TEST_CASE("where room is scarce an archive is not for the cache: it would stay f
     CHECK(kept_on(6 * kBlockBytes) == "ok 1");
 }
 
-TEST_CASE("an archive that the cache has is unpacked from there, and given to others") {
+TEST_CASE("an archive from the cache is unpacked, and served to others") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
@@ -99,7 +99,7 @@ TEST_CASE("an archive that the cache has is unpacked from there, and given to ot
     CHECK(::write(kept[0].file.get(), "x", 1) == -1);
 }
 
-TEST_CASE("of an entry that is not the archive nothing is unpacked") {
+TEST_CASE("a cache entry that is not the archive is not unpacked") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
@@ -146,7 +146,7 @@ TEST_CASE("a hostile archive is refused from the cache, too, and leaves nothing"
     CHECK(from.names() == Names{"cached", "x.tar"});
 }
 
-TEST_CASE("who ends the work while the cache is read ends the unpacking, too") {
+TEST_CASE("ending the work while the cache is read ends the unpacking, too") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = archive();
@@ -160,7 +160,7 @@ TEST_CASE("who ends the work while the cache is read ends the unpacking, too") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("what has the name already and stays is not unpacked over") {
+TEST_CASE("an existing directory that is kept is not unpacked over") {
     const Scratch from;
     const Scratch to;
     to.write("t/mine", "mine");
@@ -175,7 +175,7 @@ TEST_CASE("what has the name already and stays is not unpacked over") {
     CHECK(filled.sink.keepsakes(9).empty());
 }
 
-TEST_CASE("an archive has a stamp, as any file, and what it holds may be known") {
+TEST_CASE("an archive has a stamp, as any file, and its content may be known") {
     const Content content{.key = {std::byte{1}}, .sum = {}};
     const auto known = [&](const SourceStamp&) { return std::optional{content}; };
     const auto source = FileSource::open(

@@ -1,4 +1,4 @@
-// Does an archive arrive as what is in it, whole or absent, and nowhere else?
+// Tests that an archive is unpacked completely or not at all, and only below its directory.
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/unpacking.h"
 
@@ -30,7 +30,7 @@ std::string pressed(const std::string& bytes) {
     return less;
 }
 
-/// It fails with such a sentence, which names archive and member, and leaves nothing.
+/// Checks that it fails with `why`, names archive and member, and leaves nothing.
 void check_refused(const Tar& tar, const std::string& member, const std::string& why) {
     CAPTURE(member, why);
     const Scratch outside;
@@ -77,7 +77,7 @@ TEST_CASE("an archive arrives as its members, whatever the order of its blocks")
     CHECK(to.names().size() == 8);
 }
 
-TEST_CASE("nothing of an archive comes outside of its directory") {
+TEST_CASE("no entry of an archive is placed outside its directory") {
     const Scratch outside;
     check_refused(Tar{}.file("a", "").file("../a", "x"), "../a", "goes up by '..'");
     check_refused(Tar{}.file("b/../../a", "x"), "b/../../a", "goes up by '..'");
@@ -97,7 +97,7 @@ TEST_CASE("nothing of an archive comes outside of its directory") {
     CHECK(outside.names().empty());
 }
 
-TEST_CASE("a link that has a file's name is replaced, never written through") {
+TEST_CASE("a link with a file's name is replaced, never written through") {
     const Scratch outside;
     const std::string secret = outside.write("secret", "as it was");
     const Scratch to;
@@ -123,7 +123,7 @@ TEST_CASE("devices and pipes are refused, set-user-id bits are dropped") {
     CHECK((status_of(to.path("t/sticky")).st_mode & 07000U) == 0);
 }
 
-TEST_CASE("a member that comes again is what it was last, as tar does it") {
+TEST_CASE("a repeated entry replaces the earlier one, as in tar") {
     const Scratch to;
     Tar tar;
     tar.directory("a").file("a/f", "1").hard_link("a/f", "a/f").hard_link("./a//f", "a/./f");
@@ -157,7 +157,7 @@ TEST_CASE("a pax time before 1970 keeps its fraction") {
     CHECK(time("99.25") == FileTime{99, 250'000'000});
 }
 
-TEST_CASE("modes are cut by the umask of the user, whatever this process has") {
+TEST_CASE("modes are reduced by the user's umask, not this process's") {
     const mode_t own = ::umask(027);
     for (const unsigned bits : {0U, 2U, 022U, 077U, 0777U}) {
         const auto umask = static_cast<std::uint16_t>(bits);
@@ -184,7 +184,7 @@ TEST_CASE("modes are cut by the umask of the user, whatever this process has") {
     ::umask(own);
 }
 
-TEST_CASE("what an archive unpacks to is bounded") {
+TEST_CASE("the unpacked size is limited") {
     const std::string zeros(3 * kBlockBytes, '\0');
     const std::string bytes = pressed(Tar{}.file("a", zeros).file("b", zeros).bytes());
     REQUIRE(bytes.size() < kBlockBytes);
@@ -195,7 +195,7 @@ TEST_CASE("what an archive unpacks to is bounded") {
     CHECK(unpacking(bytes, to, 6 * kBlockBytes) == "ok");
 }
 
-TEST_CASE("an archive that is cut off or damaged is one sentence, and nothing is left") {
+TEST_CASE("a truncated or damaged archive is one error, and leaves nothing") {
     const std::string noise = test::noise(kBlockBytes + 5);
     const std::string whole = Tar{}.file("first", "1").file("second", noise).bytes();
     const Scratch to;
@@ -213,7 +213,7 @@ TEST_CASE("an archive that is cut off or damaged is one sentence, and nothing is
     CHECK(to.names().empty());
 }
 
-TEST_CASE("hostile bytes end in a sentence") {
+TEST_CASE("hostile bytes end in an error message") {
     const std::string whole =
         Tar{}.file("first", test::noise(2000)).symlink("l", "first").directory("d").bytes();
     std::mt19937 draw{7};  // NOLINT(cert-msc51-cpp): the same bytes each time.
@@ -227,7 +227,7 @@ TEST_CASE("hostile bytes end in a sentence") {
     }
 }
 
-TEST_CASE("what has the name already: left, an error, replaced; never the archive itself") {
+TEST_CASE("an existing target is kept, refused or replaced, but never the archive itself") {
     const Scratch from;
     const std::string path = from.write("t.tar", Tar{}.file("a", "new").bytes());
     const auto staging = [&](const std::string& root, Existing existing) {
@@ -270,7 +270,7 @@ TEST_CASE("a tree that holds the archive is not replaced by what is in it") {
     CHECK(from.names() == Names{"t/x.tar"});
 }
 
-TEST_CASE("a mount point is named before anything is made") {
+TEST_CASE("a mount point is reported before anything is made") {
     if (!test::is_root()) {
         WARN("needs root for a mount");
         return;
@@ -289,7 +289,7 @@ TEST_CASE("a mount point is named before anything is made") {
     CHECK_THAT(sentence, Contains("/small: ") && Contains("it is a mount point"));
 }
 
-TEST_CASE("a directory can't be unpacked, and room is looked for") {
+TEST_CASE("a directory can't be unpacked, and space is checked") {
     const Scratch from;
     const Scratch to;
     from.write("t/a", "x");

@@ -1,4 +1,4 @@
-// Is an archive refused whose own checksums, lengths or end say that it is not whole?
+// Tests that an incomplete or damaged archive is refused by its own checksums, lengths or end.
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/unpacking.h"
 #include "tests/unit/files/zips.h"
@@ -113,7 +113,7 @@ TEST_CASE("an archive with one wrong bit is refused by its own checksums") {
     }
 }
 
-TEST_CASE("a wrong checksum says so, wherever it stands") {
+TEST_CASE("a wrong checksum is reported, wherever it is") {
     const std::string first = Tar{}.file("f", text()).unfinished();
     const std::string rest(20'480, '\0');
     const Scratch to;
@@ -142,7 +142,7 @@ TEST_CASE("a wrong checksum says so, wherever it stands") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("members, frames and compressions over each other are all taken off") {
+TEST_CASE("members, frames and nested compressions are all decompressed") {
     const std::string content = text();
     const std::string tar = Tar{}.file("f", content).bytes();
     const auto in_two = [&](auto pack) {
@@ -179,7 +179,7 @@ TEST_CASE("members, frames and compressions over each other are all taken off") 
                Contains("can't be unpacked here (compressed more than 8 times)"));
 }
 
-TEST_CASE("a tar whose first name begins as a compressed one does is a tar") {
+TEST_CASE("a tar whose first name looks like a compressed file is a tar") {
     for (const char* const name : {"BZh9", "BZhang/data", "BZh91AY&S"}) {
         const Scratch to;
         CHECK(unpacking(Tar{}.file(name, "x").bytes(), to) == "ok");
@@ -192,7 +192,7 @@ TEST_CASE("a tar whose first name begins as a compressed one does is a tar") {
     CHECK(unpacking(empty + packed(tar, archive_write_add_filter_bzip2), to) == "ok");
 }
 
-TEST_CASE("a tar is whole if the mark of its end is there, and with it all before") {
+TEST_CASE("a tar is complete if it has its end mark") {
     const std::string zeros(4096, '\0');
     Tar tar;
     tar.file("a", zeros).file("b", zeros);
@@ -229,7 +229,7 @@ TEST_CASE("a tar is whole if the mark of its end is there, and with it all befor
     CHECK(to.names().empty());
 }
 
-TEST_CASE("a tar that was cut behind a header that is no member's is not whole") {
+TEST_CASE("a tar that is truncated after a header without an entry is not complete") {
     const Scratch to;
     const std::string global = Tar{}.other("pax_global_header", 'g').unfinished();
     const std::string volume = Tar{}.other("volume", 'V').unfinished();

@@ -1,4 +1,4 @@
-// Is a zip unpacked under the names that it has, wherever it stands in its file?
+// Tests the names, modes and position of a zip.
 #include "tests/unit/files/unpacking.h"
 #include "tests/unit/files/zips.h"
 
@@ -59,7 +59,7 @@ TEST_CASE("names of a zip are bytes, marked as UTF-8 or not") {
     CHECK(content_of(to.path("t/listed")) == "9");
 }
 
-TEST_CASE("modes beside DOS' attributes count if they agree, as unzip has it") {
+TEST_CASE("modes beside DOS attributes are used if they agree, as in unzip") {
     const Scratch to;
     Zip zip;
     zip.file("own", "x", {.made_by = 0, .mode = 0100600})
@@ -99,7 +99,7 @@ TEST_CASE("a zip is found behind a program, before a comment, and empty") {
     CHECK(unpacking(Zip{}.bytes("with a comment"), to, 0, "x.zip") == "ok");
 }
 
-TEST_CASE("what is refused of a zip says why, and damaged only what is") {
+TEST_CASE("a refused zip says why, and only damaged ones are called so") {
     const Scratch to;
     const auto said = [&](const std::string& bytes) {
         return unpacking(bytes, to, 0, "x.zip");
@@ -125,7 +125,7 @@ TEST_CASE("what is refused of a zip says why, and damaged only what is") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("a zip with any one byte wrong is refused or is what it was") {
+TEST_CASE("a zip with one wrong byte is refused or unchanged") {
     Zip made;
     made.file("a", "first").file("b/c", "second", {.flags = kUtf8});
     const std::string zip = made.bytes("comment");

@@ -1,4 +1,4 @@
-// Which libraries does a program need?
+// Tests which libraries a program needs.
 //
 // This program itself is asked about, and small ones made here.
 #include "stager/files/libraries/library_closure.h"
@@ -29,13 +29,13 @@ std::string refusal(const std::string& path, const SystemLibraries& system = {})
 
 }  // namespace
 
-TEST_CASE("what lies in the system's directories is taken for granted") {
+TEST_CASE("libraries in the system's directories are not sent") {
     const auto libraries = library_closure(kSelf, "");
     REQUIRE(libraries);
     CHECK(libraries->sent.empty());
 }
 
-TEST_CASE("the system's list says where the others are, and what these need in turn") {
+TEST_CASE("the system's list finds the others, and their own needs") {
     SystemLibraries nothing_is_systems;
     nothing_is_systems.directories = {};
     const auto libraries = library_closure(kSelf, "", "", nothing_is_systems);
@@ -66,7 +66,7 @@ TEST_CASE("LD_LIBRARY_PATH comes before the system's list") {
     CHECK(libraries->sent.front().path == copy);
 }
 
-TEST_CASE("what has no libraries of ours, and what misses one, is told") {
+TEST_CASE("a file that is no program, and a missing library, are reported") {
     const Scratch scratch;
     CHECK_THAT(refusal(scratch.write("script", "#!/bin/sh\n")),
                Contains("/script: is a script"));
@@ -113,7 +113,7 @@ TEST_CASE("LD_LIBRARY_PATH has two separators, and its $ORIGIN is the program's"
     CHECK(library_closure(program, path, "").ok() == (path != "lib"));
 }
 
-TEST_CASE("$LIB is the directory of the loader; a name that only begins like it is none") {
+TEST_CASE("$LIB is the loader's directory; a longer name is not the token") {
     bool has_origin = false;
     const SearchContext context{.library_directory = "lib/x86_64-linux-gnu", .work_dir = {}};
     CHECK(with_tokens("/p/$LIB/${LIB}", "/o", context, has_origin) ==
@@ -127,7 +127,7 @@ TEST_CASE("$LIB is the directory of the loader; a name that only begins like it 
     CHECK(library_token_of("/gnu/store/abc-glibc/lib/ld.so") == "lib");
 }
 
-TEST_CASE("a library for certain processors alone is found, a plain one comes first") {
+TEST_CASE("a library for certain processors is found, a general one comes first") {
     const Scratch scratch;
     const std::string program = scratch.write(
         "prog", elf_file({.interpreter = kSystemLoader, .needed = {"liba.so.1"}}));
@@ -145,7 +145,7 @@ TEST_CASE("a library for certain processors alone is found, a plain one comes fi
     CHECK(found() == plain);
 }
 
-TEST_CASE("the C library is not sent, but where another loader finds it by $ORIGIN alone") {
+TEST_CASE("the C library is sent only if another loader finds it by $ORIGIN alone") {
     const Scratch scratch;
     scratch.write("lib/libc.so.6", elf_file({.name = "libc.so.6"}));
     const std::string loader = scratch.write("lib/ld-linux-x86-64.so.2", elf_file({}));
@@ -171,7 +171,7 @@ TEST_CASE("the C library is not sent, but where another loader finds it by $ORIG
     CHECK(moving.sent.front().name == "libc.so.6");
 }
 
-TEST_CASE("a library that is needed by its path must be there, and what it needs comes") {
+TEST_CASE("a library needed by its path must exist, and its needs are sent") {
     const Scratch scratch;
     const std::string named = scratch.write(
         "lib/libnamed.so", elf_file({.needed = {"libdeep.so"}, .runpath = "$ORIGIN"}));
@@ -196,7 +196,7 @@ TEST_CASE("a library that is needed by its path must be there, and what it needs
                Contains("by a path from its own directory"));
 }
 
-TEST_CASE("a program of musl is refused") {
+TEST_CASE("a program linked with musl is refused") {
     const Scratch scratch;
     CHECK_THAT(
         refusal(scratch.write("prog", elf_file({.interpreter = "/lib/ld-musl-x86_64.so.1"}))),

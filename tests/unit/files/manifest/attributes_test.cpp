@@ -1,4 +1,4 @@
-// What may a group do where an ACL can't be kept?
+// Tests which rights and attributes are kept.
 #include "stager/files/manifest/attributes.h"
 
 #include "tests/unit/files/scratch.h"
@@ -25,7 +25,7 @@ TEST_CASE("the group's own rights are read from an ACL, not its mask") {
     CHECK_FALSE(group_rights({}));
 }
 
-TEST_CASE("only what is made right at once needs no second word") {
+TEST_CASE("only a file made with its final mode needs no second call") {
     const Maker maker{.uid = 5, .gid = 6, .umask = 0022};
     TreeNode node;
     node.uid = 5;
@@ -48,7 +48,7 @@ TEST_CASE("only what is made right at once needs no second word") {
     CHECK(Maker::self().uid == ::geteuid());
 }
 
-TEST_CASE("an attribute that there is no room for is left out, and the others stay") {
+TEST_CASE("an attribute without space is skipped, and the others stay") {
     const test::Scratch scratch;
     const UniqueFd file{::open(scratch.write("f", "x").c_str(), O_RDWR | O_CLOEXEC)};
     TreeNode node;
@@ -62,7 +62,7 @@ TEST_CASE("an attribute that there is no room for is left out, and the others st
     }
 }
 
-TEST_CASE("only what a user may hand on is carried") {
+TEST_CASE("only attributes that a user may set are staged") {
     CHECK(is_carried("user.colour"));
     CHECK(is_carried("system.posix_acl_access"));
     CHECK(is_carried("system.posix_acl_default"));

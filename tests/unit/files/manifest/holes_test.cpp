@@ -1,4 +1,4 @@
-// Are a file's holes told, and where they are too many, the largest?
+// Tests that a file's holes are found, and the largest if there are too many.
 #include "stager/files/manifest/holes.h"
 
 #include "tests/unit/files/scratch.h"
@@ -10,7 +10,7 @@
 
 namespace stage {
 
-TEST_CASE("of too many holes the smallest are told as data") {
+TEST_CASE("of too many holes the smallest are treated as data") {
     const test::Scratch scratch;
     const std::string path = scratch.write("f", "");
     const UniqueFd file{::open(path.c_str(), O_RDWR)};
@@ -26,14 +26,14 @@ TEST_CASE("of too many holes the smallest are told as data") {
                 static_cast<ssize_t>(data.size()));
         at += kUnit;
     }
-    const auto told = extents_of(file.get(), at);
-    if (!told) {
+    const auto extents = extents_of(file.get(), at);
+    if (!extents) {
         WARN("no holes on this file system");
         return;
     }
-    CHECK(*told == all);
+    CHECK(*extents == all);
     CHECK(*extents_of(file.get(), at, 5) == all);
-    // The hole of 2 units first, then that of 3; the one at the beginning is always told.
+    // The hole of 2 units first, then that of 3; the one at the beginning is always kept.
     all[1].length = 4 * kUnit;
     all.erase(all.begin() + 2);
     CHECK(*extents_of(file.get(), at, 4) == all);

@@ -1,4 +1,4 @@
-// Does a manifest come back as it went, and only a manifest?
+// Tests that a manifest is decoded as it was encoded, and anything else refused.
 #include "stager/files/manifest/manifest.h"
 
 #include "transport/base/prng.h"
@@ -33,7 +33,7 @@ Manifest sample() {
 
 }  // namespace
 
-TEST_CASE("a manifest comes back as it went") {
+TEST_CASE("a manifest is decoded as it was encoded") {
     const Manifest manifest = sample();
     const std::vector<std::byte> bytes = encode_manifest(manifest);
     CHECK(manifest_length(bytes) == bytes.size());
@@ -44,7 +44,7 @@ TEST_CASE("a manifest comes back as it went") {
     CHECK(back->file_bytes() == 1 + 6 * kBlockBytes + 3);
 }
 
-TEST_CASE("what has bytes and no shape is known again, by whole digests") {
+TEST_CASE("a file with bytes and without a shape is recognised, by complete digests") {
     const bool is_tree = GENERATE(false, true);
     const auto is_taken = [&](std::size_t stamp, std::size_t content, std::uint64_t size) {
         Manifest manifest;
@@ -65,7 +65,7 @@ TEST_CASE("what has bytes and no shape is known again, by whole digests") {
     CHECK_FALSE(is_taken(32, 48, 0));
 }
 
-TEST_CASE("as one file a tree's data begin where a block does") {
+TEST_CASE("as one file a tree's data begin at a block boundary") {
     ManifestEntry one = entry("a", 7);
     CHECK(one.kept_bytes() == 7);
     CHECK(one.index_blocks() == 0);
@@ -127,7 +127,7 @@ TEST_CASE("a tree has blocks for its index, then for its data") {
     }
 }
 
-TEST_CASE("a manifest that is cut or stretched is none") {
+TEST_CASE("a truncated or extended manifest is refused") {
     std::vector<std::byte> bytes = encode_manifest(sample());
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         CHECK_FALSE(decode_manifest(Bytes{bytes}.first(length)));
@@ -136,7 +136,7 @@ TEST_CASE("a manifest that is cut or stretched is none") {
     CHECK_FALSE(decode_manifest(bytes));
 }
 
-TEST_CASE("a forged manifest is refused or still lies as ours would") {
+TEST_CASE("a forged manifest is refused or placed as by lay_out()") {
     const std::vector<std::byte> whole = encode_manifest(sample());
     for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
         Prng prng{seed};

@@ -1,4 +1,4 @@
-// Does an index say what is in a tree, and can nobody make it say more?
+// Tests that an index describes a tree, and that a forged one is refused.
 #include "stager/files/manifest/tree_index.h"
 
 #include <catch2/catch.hpp>
@@ -96,7 +96,7 @@ bool is_refused(const std::vector<TreeNode>& below) {
 
 }  // namespace
 
-TEST_CASE("an index comes back as it was, node for node") {
+TEST_CASE("an index is decoded as it was encoded, node for node") {
     TreeNode odd = with_attribute(file(1, "f", 5), "user.colour", 3);
     odd.mode = 06711;
     odd.uid = 4'000'000'000;
@@ -149,7 +149,7 @@ TEST_CASE("every byte of the data has one owner") {
     }
 }
 
-TEST_CASE("names may be any bytes but those that lead elsewhere") {
+TEST_CASE("names may be any bytes that do not lead elsewhere") {
     std::vector<TreeNode> nodes;
     for (unsigned c = 1; c < 256; ++c) {
         const std::string name(1, static_cast<char>(c));
@@ -210,7 +210,7 @@ TEST_CASE("a hostile index is refused") {
     CHECK(is_refused({late}));
 }
 
-TEST_CASE("a tree has a bottom") {
+TEST_CASE("the depth of a tree is limited") {
     std::vector<TreeNode> nodes;
     for (std::uint32_t depth = 0; depth < kMaxTreeDepth; ++depth) {
         nodes.push_back(directory(depth, "d"));
@@ -221,7 +221,7 @@ TEST_CASE("a tree has a bottom") {
     CHECK(is_refused(nodes));
 }
 
-TEST_CASE("what is cut off, too long or miscounted is no index") {
+TEST_CASE("a truncated, too long or miscounted index is refused") {
     const std::vector<std::byte> whole =
         bytes_of(index_of({file(0, "a", 3), link(0, "b", "text")}));
     for (std::size_t length = 0; length < whole.size(); ++length) {

@@ -1,4 +1,4 @@
-// Do files arrive whole, as they were, and only where they may?
+// Tests that files arrive complete, unchanged, and only where they may.
 #include "stager/files/sink/file_sink.h"
 
 #include "tests/unit/files/archives.h"
@@ -151,7 +151,7 @@ TEST_CASE("a finished file can be executed while its sink still serves it") {
         {.source = from.write("tool", "#!/bin/sh\nexit 7\n"),
          .root = to.path(),
          .below = "tool"},
-        {.source = from.write("none", "nobody reads it"), .root = to.path(), .below = "none"}};
+        {.source = from.write("none", "no user reads it"), .root = to.path(), .below = "none"}};
     REQUIRE(::chmod(wishes[0].source.c_str(), 0755) == 0);
     REQUIRE(::chmod(wishes[1].source.c_str(), 0) == 0);
     const auto blocks = test::object_of(wishes);
@@ -166,7 +166,7 @@ TEST_CASE("a finished file can be executed while its sink still serves it") {
     }
 }
 
-TEST_CASE("who has no room knows it before the first block") {
+TEST_CASE("a lack of space is reported before the first block") {
     const Scratch from;
     const Scratch to;
     const std::string path = from.write("x", "new");
@@ -201,7 +201,7 @@ TEST_CASE("a node that allows fewer bytes refuses before the first block") {
     CHECK(allowing.expect(blocks[0]));
 }
 
-TEST_CASE("what ends early leaves nothing") {
+TEST_CASE("an interrupted stage leaves nothing") {
     const Scratch from;
     const Scratch to;
     const std::vector<Wish> wishes{{.source = from.write("a", test::noise(kBlockBytes + 1)),
@@ -243,7 +243,7 @@ TEST_CASE("placed blocks are read back, before and after the end") {
     CHECK(std::equal(room.begin(), room.end(), blocks[0].begin() + 3));
 }
 
-TEST_CASE("a sink and its source tell the same digest") {
+TEST_CASE("a sink and its source report the same digest") {
     const Scratch from;
     const Scratch to;
     const std::vector<Wish> wishes{{.source = from.write("a", test::noise(2 * kBlockBytes)),
@@ -279,7 +279,7 @@ TEST_CASE("garbage instead of an object is an error, never a file") {
     }
 }
 
-TEST_CASE("an optional file that fails is a note; the others go on") {
+TEST_CASE("an optional file that fails is a warning; the others continue") {
     const Scratch from;
     const Scratch to;
     to.write("file", "x");
@@ -299,7 +299,7 @@ TEST_CASE("an optional file that fails is a note; the others go on") {
     CHECK(sink.path(2) == to.path("c"));
 }
 
-TEST_CASE("what fails when the places are looked at fails every block behind it") {
+TEST_CASE("a failure at a destination fails every later block") {
     const Scratch from;
     const Scratch to;
     to.write("differs", "another content");

@@ -1,4 +1,4 @@
-// Are more files staged than a process may open?
+// Tests that more files can be staged than a process may open.
 #include "stager/files/sink/file_sink.h"
 #include "tests/unit/files/archives.h"
 #include "tests/unit/files/scratch.h"

@@ -1,4 +1,4 @@
-// Who has not enough room for what comes, and when is it told?
+// Tests that a lack of space is reported before any data.
 #include "stager/files/sink/file_sink.h"
 #include "tests/unit/files/scratch.h"
 
@@ -16,7 +16,7 @@ using test::Wish;
 
 namespace {
 
-/// What `work` says of a file system of so many bytes; nothing where there are no mounts.
+/// The result of `work` on a file system of that size; nothing where mounts are not possible.
 std::optional<std::string> on_small(const Scratch& to,
                                     std::uint64_t bytes,
                                     const std::function<std::string()>& work) {
@@ -33,7 +33,7 @@ std::optional<std::string> on_small(const Scratch& to,
 
 }  // namespace
 
-TEST_CASE("a disk that is too small says so before data, by name and need") {
+TEST_CASE("a disk that is too small is reported before data, by name and need") {
     const Scratch from;
     const std::string source = from.write("a", test::noise(3 * kBlockBytes));
     const Scratch to;
@@ -53,7 +53,7 @@ TEST_CASE("a disk that is too small says so before data, by name and need") {
     }
 }
 
-TEST_CASE("two files that only fit alone are refused together") {
+TEST_CASE("two files that fit only separately are refused together") {
     const Scratch from;
     const Scratch to;
     const std::string small = to.path("small");

@@ -1,4 +1,4 @@
-// What comes from the node's cache, and what of it is believed?
+// Tests that files are taken from the node cache, and verified.
 #include "stager/files/sink/source_and_sink.h"
 #include "tests/unit/files/cached.h"
 
@@ -17,7 +17,7 @@ using test::said;
 using test::Scratch;
 using test::Wish;
 
-TEST_CASE("what the cache has is taken from there, whole") {
+TEST_CASE("a cached file is taken from the cache, completely") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(2 * kBlockBytes + 9);
@@ -39,7 +39,7 @@ TEST_CASE("what the cache has is taken from there, whole") {
     CHECK(::write(kept[0].file.get(), "x", 1) == -1);
 }
 
-TEST_CASE("an entry that is not what it says is not believed, and the bytes come as ever") {
+TEST_CASE("an entry with other content is rejected, and the bytes are received") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(2 * kBlockBytes + 9);
@@ -63,7 +63,7 @@ TEST_CASE("an entry that is not what it says is not believed, and the bytes come
     CHECK(content_of(to.path("a")) == bytes);
 }
 
-TEST_CASE("a long copy from the cache hears who ends the work") {
+TEST_CASE("a long copy from the cache ends with the work") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(4 * kBlockBytes);
@@ -80,7 +80,7 @@ TEST_CASE("a long copy from the cache hears who ends the work") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("what stands at the destination already is not asked for") {
+TEST_CASE("a file at the destination already is not requested") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(kBlockBytes + 9);
@@ -97,7 +97,7 @@ TEST_CASE("what stands at the destination already is not asked for") {
     CHECK(said(filled.sink.finish()) == "ok");
 }
 
-TEST_CASE("another file at the destination is found when the bytes come") {
+TEST_CASE("a different file at the destination is found when the bytes arrive") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(kBlockBytes + 9);
@@ -115,7 +115,7 @@ TEST_CASE("another file at the destination is found when the bytes come") {
                Catch::Contains("exists already and differs"));
 }
 
-TEST_CASE("a file that the cache has not comes with the others") {
+TEST_CASE("a file that is not cached arrives with the others") {
     const Scratch from;
     const Scratch to;
     const std::string bytes = test::noise(kBlockBytes + 9);
@@ -143,7 +143,7 @@ TEST_CASE("a source whose node has the file sends it from there, and does not re
     test::Sender sender{wishes, filled.sink};
     sender.check_all(offer);
     CHECK(sender.bytes_read() == 3);
-    // What its user has done to the copy meanwhile is nobody else's: then the file is read.
+    // If the user has changed the copy meanwhile, the file is read instead.
     const std::vector<std::string> names = to.names();
     for (const std::string& name : names) {
         if (content_of(to.path(name)) == bytes) {

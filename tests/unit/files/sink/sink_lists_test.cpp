@@ -1,4 +1,5 @@
-// Is what a stage put outside of its directory told before it can be left, and removed with it?
+// Tests that files outside the stage's directory are listed before they are made, and removed.
+// it?
 #include "stager/removal/cleanup_entry.h"
 #include "stager/removal/stage_lists.h"
 #include "tests/unit/files/scratch.h"
@@ -24,7 +25,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a sink tells what it begins, what it uses, and what must go with the stage") {
+TEST_CASE("a sink lists the files that it begins, uses, and removes with the stage") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
@@ -36,25 +37,25 @@ TEST_CASE("a sink tells what it begins, what it uses, and what must go with the 
          .is_temporary = true},
         {.source = from.write("c", "ccc"), .root = outside.path(), .below = "c"}};
     const auto blocks = object_of(wishes);
-    Names told;
-    FileSink sink{telling_config(wishes, stage.path(), told)};
+    Names listed;
+    FileSink sink{telling_config(wishes, stage.path(), listed)};
     REQUIRE(test::put(sink, 0, blocks[0]));
-    // A worker that is killed now leaves what it has told.
-    CHECK(told == Names{use_entry(outside.path("b")),
-                        outside.path(".b.stagecast.42.0"),
-                        use_entry(outside.path("c")),
-                        outside.path(".c.stagecast.42.0")});
+    // A worker that is killed now leaves only listed files.
+    CHECK(listed == Names{use_entry(outside.path("b")),
+                          outside.path(".b.stagecast.42.0"),
+                          use_entry(outside.path("c")),
+                          outside.path(".c.stagecast.42.0")});
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     CHECK(content_of(stage.path(".stagecast/files")) ==
           stage.path("a") + '\0' + outside.path("b") + '\0' + outside.path("c") + '\0');
-    REQUIRE(told.size() == 5);
-    CHECK(told[4] == removal_there(outside.path("b")));
-    CHECK(told[4] != outside.path("b"));
-    CHECK(follow_list(told) == 1);
+    REQUIRE(listed.size() == 5);
+    CHECK(listed[4] == removal_there(outside.path("b")));
+    CHECK(listed[4] != outside.path("b"));
+    CHECK(follow_list(listed) == 1);
     CHECK(outside.names() == Names{"c"});
 }
 
-TEST_CASE("what the node's daemon can't note is not made") {
+TEST_CASE("a file that the daemon can't list is not made") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
@@ -88,16 +89,16 @@ TEST_CASE("a temporary file that was there before the stage stays") {
         wish.existing = Existing::refuse;
     }
     const std::string before = content_of(outside.path("b"));
-    Names told;
-    FileSink sink{telling_config({wish}, stage.path(), told)};
+    Names listed;
+    FileSink sink{telling_config({wish}, stage.path(), listed)};
     REQUIRE(said(test::deliver(object_of({wish}), sink, 1)) == "ok");
     CHECK(content_of(stage.path(".stagecast/files")) == outside.path("b") + '\0');
-    CHECK(told == Names{use_entry(outside.path("b"))});
-    CHECK(follow_list(told) == 0);
+    CHECK(listed == Names{use_entry(outside.path("b"))});
+    CHECK(follow_list(listed) == 0);
     CHECK(content_of(outside.path("b")) == before);
 }
 
-TEST_CASE("of two temporary files one has its name and the other fails: the one goes") {
+TEST_CASE("if one of two temporary files fails, the other is removed") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
@@ -110,17 +111,17 @@ TEST_CASE("of two temporary files one has its name and the other fails: the one 
                           .is_temporary = true});
     }
     const auto blocks = object_of(wishes);
-    Names told;
+    Names listed;
     {
-        FileSink sink{telling_config(wishes, stage.path(), told)};
+        FileSink sink{telling_config(wishes, stage.path(), listed)};
         for (std::uint32_t block = 0; block < blocks.size(); ++block) {
             REQUIRE(test::put(sink, block, blocks[block]));
         }
-        outside.write("b", "somebody else's");
+        outside.write("b", "another user's");
         CHECK_FALSE(sink.finish().ok());
         CHECK(outside.names() == Names{"a", "b"});
     }
-    CHECK(follow_list(told) == 1);
+    CHECK(follow_list(listed) == 1);
     CHECK(outside.names() == Names{"b"});
 }
 
@@ -135,12 +136,12 @@ TEST_CASE("a temporary file that is its own source stays") {
     REQUIRE(source);
     const auto blocks = test::blocks_of(**source);
     REQUIRE(blocks);
-    Names told;
-    SinkConfig config = telling_config(wishes, stage.path(), told);
+    Names listed;
+    SinkConfig config = telling_config(wishes, stage.path(), listed);
     config.identity_of = [&](std::size_t index) { return (*source)->identity(index); };
     FileSink sink{std::move(config)};
     REQUIRE(said(test::deliver(*blocks, sink, 1)) == "ok");
-    CHECK(follow_list(told) == 0);
+    CHECK(follow_list(listed) == 0);
     CHECK(content_of(place.path("a")) == "content");
 }
 

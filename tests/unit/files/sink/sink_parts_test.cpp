@@ -1,4 +1,4 @@
-// What does a job's stage take of an earlier one that was broken off, and what does it leave?
+// Tests that a job's stage resumes an interrupted one, and can be resumed itself.
 #include "stager/cache/part_copy.h"
 #include "stager/files/sink/source_and_sink.h"
 #include "tests/unit/files/scratch.h"
@@ -114,7 +114,7 @@ struct Staged {
 
 }  // namespace
 
-TEST_CASE("a job's stage that was broken off goes on from what had come") {
+TEST_CASE("an interrupted stage of a job continues from its received blocks") {
     Staged staged;
     const std::string part = staged.part({1, 2, 4});
     const auto again = staged.begin();
@@ -127,7 +127,7 @@ TEST_CASE("a job's stage that was broken off goes on from what had come") {
     CHECK(staged.to.names() == Names{"x"});
 }
 
-TEST_CASE("broken off again, it has what it took up and what came since") {
+TEST_CASE("interrupted again, it has the resumed blocks and the later ones") {
     Staged staged;
     const std::string part = staged.part({1, 2});
     auto second = staged.begin();
@@ -142,7 +142,7 @@ TEST_CASE("broken off again, it has what it took up and what came since") {
     }
 }
 
-TEST_CASE("what was spoilt, or is of another version, is not taken") {
+TEST_CASE("damaged blocks, and those of another version, are not used") {
     Staged staged;
     const std::string part = staged.part({1, 2, 3});
     SECTION("a byte") {
@@ -173,7 +173,7 @@ TEST_CASE("what was spoilt, or is of another version, is not taken") {
     CHECK(content_of(staged.to.path("x")) == staged.bytes);
 }
 
-TEST_CASE("a file that is here whole is taken whole, if it is that") {
+TEST_CASE("a complete copy is used completely, if it has that content") {
     Staged staged;
     std::vector<Digest128> leaves;
     for (std::size_t block = 1; block < staged.blocks.size(); ++block) {
@@ -195,7 +195,7 @@ TEST_CASE("a file that is here whole is taken whole, if it is that") {
     CHECK(content_of(staged.to.path("x")) == staged.bytes);
 }
 
-TEST_CASE("what is not taken in time is left, and nobody is said to be spoilt") {
+TEST_CASE("blocks not copied in time are skipped, and no entry is reported as damaged") {
     Staged staged;
     const bool is_whole = GENERATE(true, false);
     const std::string earlier =
@@ -212,7 +212,7 @@ TEST_CASE("what is not taken in time is left, and nobody is said to be spoilt") 
     CHECK(content_of(staged.to.path("x")) == staged.bytes);
 }
 
-TEST_CASE("what is not noted is neither sought nor begun") {
+TEST_CASE("a file that is not noted is neither searched nor recorded") {
     Staged staged;
     const bool is_noted = GENERATE(false, true);
     const auto sink = staged.begin(is_noted);
@@ -234,7 +234,7 @@ TEST_CASE("a file that has its name has no note behind it") {
     CHECK(content_of(staged.to.path("x")) == staged.bytes);
 }
 
-TEST_CASE("a stage of one node reads only what it lacks") {
+TEST_CASE("a stage of one node reads only missing blocks") {
     Staged staged;
     const std::string part = staged.part({1, 2, 4});
     auto source = FileSource::open(test::source_orders(staged.wishes), 0);

@@ -1,4 +1,4 @@
-// Does a source give the bytes of its files, or a sentence that says why not?
+// Tests that a source returns the bytes of its files, or an error that says why not.
 #include "stager/files/source/file_source.h"
 
 #include "stager/disk/drop_behind.h"
@@ -23,7 +23,7 @@ Result<std::unique_ptr<FileSource>> open_one(const std::string& path) {
     return FileSource::open({{.spec = 0, .path = path, .line = {}, .is_optional = false}}, 0);
 }
 
-/// Opening and reading all of it, as a sentence.
+/// Opens and reads all of it; returns the error message.
 std::string reading(const std::string& path) {
     auto source = open_one(path);
     if (!source) {
@@ -90,7 +90,7 @@ TEST_CASE("blocks of a source are its manifest and its files") {
     CHECK((*source)->digest().size() == 32);
 }
 
-TEST_CASE("a source is named with what is wrong with it") {
+TEST_CASE("an error names the source and the reason") {
     const Scratch scratch;
     scratch.write("file", "x");
     REQUIRE(::mkfifo(scratch.path("pipe").c_str(), 0600) == 0);
@@ -119,7 +119,7 @@ TEST_CASE("a symbolic link that the user names is followed") {
 
 TEST_CASE("a file that the user may not read is not read") {
     if (!test::is_root()) {
-        WARN("needs root to become somebody without rights");
+        WARN("needs root to become a user without rights");
         return;
     }
     const Scratch scratch;
@@ -131,7 +131,7 @@ TEST_CASE("a file that the user may not read is not read") {
         Contains(path + ": Permission denied; give yourself read permission"));
 }
 
-TEST_CASE("a file that is truncated under our hands fails, naming it") {
+TEST_CASE("a file that is truncated while it is read is reported by name") {
     const Scratch scratch;
     const std::string path = scratch.write("a", test::noise(4 * kBlockBytes));
     auto source = open_one(path);
@@ -145,7 +145,7 @@ TEST_CASE("a file that is truncated under our hands fails, naming it") {
     CHECK(block.error().blame() == Blame::user);
 }
 
-TEST_CASE("the last block of a file that changed is never given") {
+TEST_CASE("the last block of a changed file is never returned") {
     const Scratch scratch;
     const std::string path = scratch.write("a", test::noise(2 * kBlockBytes));
     set_mtime(path, 1000);
@@ -165,7 +165,7 @@ TEST_CASE("the last block of a file that changed is never given") {
     CHECK_THAT(block.error().sentence(), Contains("changed while it was read"));
 }
 
-TEST_CASE("a repeat gives the same bytes or an error, whatever the times say") {
+TEST_CASE("a second read returns the same bytes or an error, whatever the times") {
     const Scratch scratch;
     const std::string path = scratch.write("a", test::noise(2 * kBlockBytes));
     set_mtime(path, 1000);
@@ -180,7 +180,7 @@ TEST_CASE("a repeat gives the same bytes or an error, whatever the times say") {
     CHECK(read_block(**source, 0).ok());
 }
 
-TEST_CASE("a file replaced by another under its name is read on as it was") {
+TEST_CASE("a file that is replaced while open is read as it was") {
     const Scratch scratch;
     const std::string content = test::noise(2 * kBlockBytes);
     const std::string path = scratch.write("a", content);
@@ -194,7 +194,7 @@ TEST_CASE("a file replaced by another under its name is read on as it was") {
                      as_bytes(content).first(kBlockBytes).begin()));
 }
 
-TEST_CASE("files share what memory may keep of them") {
+TEST_CASE("files share the limit of pages in memory") {
     const Scratch scratch;
     constexpr std::size_t kSize = 2 * DropBehind::kWindowBytes;
     const std::string bytes(kSize, 'x');
@@ -228,7 +228,7 @@ TEST_CASE("MaxBytes is checked before any data") {
     CHECK_THAT(source.error().sentence(), Contains("MaxBytes"));
 }
 
-TEST_CASE("an optional file that is not there becomes a note") {
+TEST_CASE("an optional file that is missing becomes a note") {
     const Scratch scratch;
     const std::vector<SourceOrder> orders{
         {.spec = 0, .path = scratch.path("absent"), .line = {}, .is_optional = true},

@@ -1,4 +1,4 @@
-// Is a directory read as it was when it was walked, or else named?
+// Tests that a directory is read as it was walked, or a change reported.
 #include "stager/files/source/directory_listings.h"
 #include "tests/unit/files/scratch.h"
 
@@ -26,7 +26,7 @@ void write_some(const Scratch& from) {
 
 }  // namespace
 
-TEST_CASE("what can't be staged is named before the first byte") {
+TEST_CASE("a member that can't be staged is reported before the first byte") {
     const Scratch from;
     write_some(from);
     const auto opening = [&] {
@@ -39,7 +39,7 @@ TEST_CASE("what can't be staged is named before the first byte") {
     CHECK_THAT(opening(), Contains(from.path("t/a/pipe") + ": is a pipe"));
     REQUIRE(::unlink(from.path("t/a/pipe").c_str()) == 0);
     if (!test::is_root()) {
-        WARN("needs root to become somebody without rights");
+        WARN("needs root to become a user without rights");
         return;
     }
     REQUIRE(::chmod(from.path().c_str(), 0755) == 0);

@@ -1,4 +1,4 @@
-// Does somebody notice a shared directory, whoever looks first?
+// Tests that members detect a shared directory, in any order.
 #include "stager/files/target/claim.h"
 
 #include "tests/unit/files/scratch.h"
@@ -27,7 +27,7 @@ Claims claim(const std::string& root, std::uint32_t rank, std::uint32_t size) {
 
 }  // namespace
 
-TEST_CASE("in a shared directory everybody fails, in every order") {
+TEST_CASE("in a shared directory every member fails, in every order") {
     const Scratch shared;
     std::vector<std::uint32_t> order{0, 1, 2, 3};
     do {
@@ -43,7 +43,7 @@ TEST_CASE("in a shared directory everybody fails, in every order") {
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("directories of their own are no trouble, and are left as they were") {
+TEST_CASE("separate directories are accepted, and stay unchanged") {
     const Scratch one;
     const Scratch other;
     Claims first = claim(one.path(), 0, 2);
@@ -54,7 +54,7 @@ TEST_CASE("directories of their own are no trouble, and are left as they were") 
     CHECK(other.names().empty());
 }
 
-TEST_CASE("what a killed member left claims nothing, and is taken along") {
+TEST_CASE("a claim left by a killed member has no effect, and is removed") {
     const Scratch place;
     place.write(".x.stagecast.42.1", "left behind");
     place.write(".x.stagecast.42.0", "left behind");
@@ -97,8 +97,8 @@ TEST_CASE("a claim that ends early, or that can't be made, leaves nothing") {
     const Scratch elsewhere;
     REQUIRE(::symlink(elsewhere.path("victim").c_str(),
                       place.path(".x.stagecast.42.0").c_str()) == 0);
-    Claims planted = claim(place.path(), 0, 2);
-    CHECK(said(planted.settle()) == "ok");
+    Claims leftover = claim(place.path(), 0, 2);
+    CHECK(said(leftover.settle()) == "ok");
     CHECK(elsewhere.names().empty());
 }
 

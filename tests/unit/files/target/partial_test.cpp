@@ -1,4 +1,4 @@
-// What of a file that was broken off is used again, and what not?
+// Tests which blocks of a partial file are used again.
 #include "stager/files/target/partial.h"
 
 #include "stager/files/sink/file_sink.h"
@@ -78,7 +78,7 @@ core::BlockRun run(std::uint32_t first, std::uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("what came before is here the next time, and only the rest is needed") {
+TEST_CASE("received blocks are found by the next attempt, and only the rest is needed") {
     const Pushed pushed;
     pushed.break_off({1, 2, 4});
     const auto again = pushed.begin();
@@ -92,7 +92,7 @@ TEST_CASE("what came before is here the next time, and only the rest is needed")
     CHECK(pushed.to.names() == Names{"x"});
 }
 
-TEST_CASE("nothing stays of what nobody wants to resume, or where nothing came") {
+TEST_CASE("no partial file stays without `resume`, or without a block") {
     const Pushed pushed;
     SECTION("not asked for") {
         const auto sink = pushed.begin(false);
@@ -105,7 +105,7 @@ TEST_CASE("nothing stays of what nobody wants to resume, or where nothing came")
     CHECK(pushed.to.names().empty());
 }
 
-TEST_CASE("a byte that was spoilt is noticed: its block is needed again, and no other") {
+TEST_CASE("a damaged byte is noticed: only its block is needed again") {
     const Pushed pushed;
     pushed.break_off({1, 2, 3, 4, 5});
     const std::string part = pushed.to.path(kPart);
@@ -118,7 +118,7 @@ TEST_CASE("a byte that was spoilt is noticed: its block is needed again, and no 
     CHECK(content_of(pushed.to.path("x")) == pushed.bytes);
 }
 
-TEST_CASE("of another source nothing is used") {
+TEST_CASE("blocks of another source are not used") {
     Pushed pushed;
     pushed.break_off({1, 2, 3});
     pushed.stamp(std::byte{6});
@@ -138,7 +138,7 @@ TEST_CASE("a source without a stamp leaves nothing and resumes nothing") {
     CHECK(pushed.to.names().empty());
 }
 
-TEST_CASE("a push that is not resumed takes away what an earlier one left") {
+TEST_CASE("a push without resume removes an earlier partial file") {
     const Pushed pushed;
     pushed.break_off({1});
     const auto sink = pushed.begin(false);
@@ -163,7 +163,7 @@ TEST_CASE("two pushes at once don't write one file") {
     CHECK(said(first->finish()) == "ok");
 }
 
-TEST_CASE("what has another name too, a link, another mode: none of it is written to") {
+TEST_CASE("a partial file with a second name, a link or another mode is not written") {
     const Scratch at;
     const std::string victim = at.write("victim", "precious");
     REQUIRE(::chmod(victim.c_str(), 0600) == 0);
@@ -207,7 +207,7 @@ TEST_CASE("a hard link in the way is taken away, and what it names stays as it i
     CHECK(content_of(pushed.to.path("x")) == pushed.bytes);
 }
 
-TEST_CASE("a note is believed by stamp and size, and as far as it goes") {
+TEST_CASE("a note is valid for its stamp and size, as far as it goes") {
     SourceStamp stamp{};
     stamp.fill(std::byte{7});
     std::vector<Digest128> leaves(3);

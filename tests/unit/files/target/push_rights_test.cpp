@@ -1,4 +1,4 @@
-// What a push must not bring does not come: set-id bits, owners, ACLs, and files past a link.
+// Tests that a push brings no set-id bits, owners or ACLs, and follows no link.
 #include "stager/files/manifest/attributes.h"
 #include "stager/files/source/tree_walk.h"
 #include "tests/unit/files/scratch.h"
@@ -61,7 +61,7 @@ TEST_CASE("a file with set-id bits is refused where owners are not kept") {
     CHECK(mode_of(to.path("x")) == mode);
 }
 
-TEST_CASE("a source that keeps silent of set-id bits in its tree is found out by the index") {
+TEST_CASE("set-id bits that a source's manifest conceals are found in the index") {
     const Scratch from;
     const Scratch to;
     set_mode(from.write("t/a/s", "x"), 04755);
@@ -81,7 +81,7 @@ TEST_CASE("a source that keeps silent of set-id bits in its tree is found out by
     CHECK(to.names() == Names{});
 }
 
-TEST_CASE("what is pushed is root's, and a directory's set-group-id bit is gone") {
+TEST_CASE("pushed files are root's, and a directory's set-group-id bit is dropped") {
     if (!test::is_root()) {
         return;
     }

@@ -1,4 +1,4 @@
-// What does a destination answer on good and bad days?
+// Tests how one file is written to its destination.
 #include "stager/files/target/target_file.h"
 
 #include "stager/disk/file_names.h"
@@ -31,7 +31,7 @@ void set_mtime(const std::string& path, time_t seconds) {
     REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
 }
 
-/// Stages 3 bytes "new" of mtime 1000 to `below` in `to` and tells what came of it.
+/// Stages 3 bytes "new" of mtime 1000 to `below` in `to`; returns the result.
 std::string stage_new(const Scratch& to, const std::string& below, Existing existing) {
     const Scratch from;
     const std::string source = from.write("a", "new");
@@ -42,7 +42,7 @@ std::string stage_new(const Scratch& to, const std::string& below, Existing exis
 
 }  // namespace
 
-TEST_CASE("an existing destination is judged as the user said") {
+TEST_CASE("an existing destination is treated by the user's flags") {
     const Scratch to;
     const std::string path = to.write("x", "old");
     set_mtime(path, 999);
@@ -109,7 +109,7 @@ TEST_CASE("a symbolic link on the way is not followed") {
     CHECK(elsewhere.names().empty());
 }
 
-TEST_CASE("a symbolic link planted at the temporary name is not followed") {
+TEST_CASE("a symbolic link at the temporary name is not followed") {
     const Scratch to;
     const Scratch elsewhere;
     const std::string victim = elsewhere.write("victim", "old");
@@ -133,7 +133,7 @@ TEST_CASE("a destination that goes up or into a file is refused") {
     CHECK(stage_new(to, std::string(255, 'n'), Existing::overwrite) == "ok");
 }
 
-TEST_CASE("a directory that is missing is made or missed as the place says") {
+TEST_CASE("a missing directory is made, or reported, as the place says") {
     const Scratch from;
     const Scratch to;
     ManifestEntry entry;
@@ -147,7 +147,7 @@ TEST_CASE("a directory that is missing is made or missed as the place says") {
     CHECK(TargetFile::decide(order, entry, Writer{.job = "1"}).ok());
 }
 
-TEST_CASE("what a killed worker of this job left is taken over; what lives is not") {
+TEST_CASE("a killed worker's file is taken over, a living one's is not") {
     const Scratch to;
     const std::string old = to.write(".x.stagecast.42.0", "half");
     SECTION("left behind") {
@@ -180,7 +180,7 @@ TEST_CASE("another member at work in the same directory means that it is shared"
     CHECK_THAT(placing.error().sentence(), Contains("other nodes of the job share"));
 }
 
-TEST_CASE("a name taken while we wrote is judged like one that was there") {
+TEST_CASE("a name taken during the stage is treated like an existing one") {
     const Scratch from;
     const Scratch to;
     const auto existing = GENERATE(Existing::refuse, Existing::keep, Existing::overwrite);
@@ -207,7 +207,7 @@ TEST_CASE("a name taken while we wrote is judged like one that was there") {
     CHECK(to.names() == Names{"x"});
 }
 
-TEST_CASE("what was found in its place and is taken away while the stage runs is missed") {
+TEST_CASE("an existing file that is removed during the stage is reported") {
     const Scratch from;
     const Scratch to;
     const auto existing = GENERATE(Existing::refuse, Existing::keep);
@@ -226,7 +226,7 @@ TEST_CASE("what was found in its place and is taken away while the stage runs is
     CHECK(to.names().empty());
 }
 
-TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
+TEST_CASE("set-id bits are dropped where the owner can't be kept") {
     if (!test::is_root()) {
         WARN("needs root to give a file away");
         return;
@@ -253,7 +253,7 @@ TEST_CASE("owner bits that lend rights go where the owner can't be kept") {
     CHECK((status.st_mode & 07777U) == 0755U);
 }
 
-TEST_CASE("a user keeps attributes of what nobody may write") {
+TEST_CASE("attributes are kept on a read-only file") {
     const Scratch from;
     const Scratch to;
     from.write("tree/a", "x");
@@ -281,7 +281,7 @@ TEST_CASE("a user keeps attributes of what nobody may write") {
     }
 }
 
-TEST_CASE("what its directory hands on to all in it is not the file's, nor the tree's") {
+TEST_CASE("inherited group and ACL are cleared from files and trees") {
     if (!test::is_root()) {
         WARN("needs root for another user's directory");
         return;
@@ -327,7 +327,7 @@ TEST_CASE("what its directory hands on to all in it is not the file's, nor the t
     CHECK((test::status_of(path).st_mode & 07777U) == 0750U);
 }
 
-TEST_CASE("destinations that can't be written are named with the cause") {
+TEST_CASE("destinations that can't be written are reported with the cause") {
     if (!test::is_root()) {
         WARN("needs root to set up the bad day");
         return;
@@ -365,7 +365,7 @@ TEST_CASE("destinations that can't be written are named with the cause") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("file systems that nodes share are known by their type") {
+TEST_CASE("shared file systems are recognised by their type") {
     CHECK(network_file_system(0x6969) == "NFS");
     CHECK(network_file_system(0x0BD00BD0) == "Lustre");
     CHECK(network_file_system(0xEF53).empty());

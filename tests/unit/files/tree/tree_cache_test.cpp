@@ -1,4 +1,4 @@
-// Is a tree kept as what was sent of it, and made of that again only if it is it?
+// Tests that a tree is kept in the node cache, and restored from a verified entry.
 #include "tests/unit/files/cached.h"
 
 #include <unistd.h>
@@ -56,7 +56,7 @@ void check_tree(const Scratch& to) {
 
 }  // namespace
 
-TEST_CASE("a tree that the cache has is made of that, and given to others") {
+TEST_CASE("a cached tree is restored, and served to others") {
     const Scratch from;
     const Scratch to;
     const std::vector<Wish> wishes = tree(from, to);
@@ -72,7 +72,7 @@ TEST_CASE("a tree that the cache has is made of that, and given to others") {
     CHECK_FALSE(filled.sink.spooled(0, always));
 }
 
-TEST_CASE("of an entry that is not the tree nothing is made") {
+TEST_CASE("a cache entry that is not the tree is not used") {
     const Scratch from;
     const Scratch to;
     const std::vector<Wish> wishes = tree(from, to);
@@ -92,7 +92,7 @@ TEST_CASE("of an entry that is not the tree nothing is made") {
     check_tree(to);
 }
 
-TEST_CASE("a tree in which somebody works already is not kept") {
+TEST_CASE("a tree that is already in use is not kept") {
     const Scratch from;
     const Scratch to;
     const std::vector<Wish> wishes = tree(from, to);
@@ -114,7 +114,7 @@ TEST_CASE("a tree in which somebody works already is not kept") {
     CHECK_FALSE(filled.sink.spooled(0, always));
 }
 
-TEST_CASE("who ends the work while a tree is made of the cache leaves nothing") {
+TEST_CASE("ending the work while a tree is restored leaves nothing") {
     const Scratch from;
     const Scratch to;
     const std::vector<Wish> wishes = tree(from, to);

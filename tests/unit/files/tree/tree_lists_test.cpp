@@ -1,4 +1,4 @@
-// Where is a staged tree among a stage's other places, and is it found again to be removed?
+// Tests the entries of a staged tree in the stage's lists.
 #include "stager/removal/cleanup_entry.h"
 #include "tests/unit/files/scratch.h"
 
@@ -27,7 +27,7 @@ void write_some(const Scratch& from) {
 
 }  // namespace
 
-TEST_CASE("nothing else of the stage may lie in a tree") {
+TEST_CASE("no other destination of the stage may lie in a tree") {
     const Scratch from;
     const Scratch to;
     write_some(from);
@@ -38,7 +38,7 @@ TEST_CASE("nothing else of the stage may lie in a tree") {
     CHECK(to.names().empty());
 }
 
-TEST_CASE("lists name a tree by its top, and lead to it at the end") {
+TEST_CASE("lists name a tree by its top, and remove it at the end") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;
@@ -49,30 +49,31 @@ TEST_CASE("lists name a tree by its top, and lead to it at the end") {
                                     .existing = Existing::refuse,
                                     .is_temporary = true}};
     const auto blocks = object_of(wishes);
-    Names told;
+    Names listed;
     {
-        FileSink sink{test::telling_config(wishes, stage.path(), told)};
+        FileSink sink{test::telling_config(wishes, stage.path(), listed)};
         REQUIRE(test::put(sink, 0, blocks[0]));
-        CHECK(told == Names{use_entry(outside.path("t")), outside.path(".t.stagecast.42.0/")});
+        CHECK(listed ==
+              Names{use_entry(outside.path("t")), outside.path(".t.stagecast.42.0/")});
         REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
     }
-    REQUIRE(told.size() == 3);
-    CHECK(told[2] == test::removal_there(outside.path("t/")));
+    REQUIRE(listed.size() == 3);
+    CHECK(listed[2] == test::removal_there(outside.path("t/")));
     CHECK(content_of(stage.path(".stagecast/files")) == outside.path("t") + '\0');
-    CHECK(test::follow_list(told) == 1);
+    CHECK(test::follow_list(listed) == 1);
     CHECK(::access(outside.path("t").c_str(), F_OK) != 0);
 
     outside.write("t/mine", "x");
-    told.clear();
+    listed.clear();
     std::vector<Wish> kept = wishes;
     kept[0].existing = Existing::keep;
-    FileSink sink{test::telling_config(kept, stage.path(), told)};
+    FileSink sink{test::telling_config(kept, stage.path(), listed)};
     REQUIRE(said(test::deliver(blocks, sink, 1)) == "ok");
-    CHECK(told == Names{use_entry(outside.path("t"))});  // It was there before: it stays.
+    CHECK(listed == Names{use_entry(outside.path("t"))});  // It was there before: it stays.
     CHECK(outside.names() == Names{"t/mine"});
 }
 
-TEST_CASE("a directory that was found in its place and is taken away meanwhile is missed") {
+TEST_CASE("an existing directory that is removed during the stage is reported") {
     const Scratch from;
     const Scratch stage;
     const Scratch outside;

@@ -1,4 +1,4 @@
-// Does a directory arrive as a whole, as it was, and only where it may?
+// Tests that a directory arrives complete, unchanged, and only where it may.
 #include "stager/files/source/tree_walk.h"
 #include "tests/unit/files/scratch.h"
 
@@ -150,7 +150,7 @@ TEST_CASE("holes stay holes, and are not sent") {
     CHECK(status_of(to.path("t/nothing")).st_size == 12345678);
 }
 
-TEST_CASE("a tree that ends early leaves nothing") {
+TEST_CASE("an interrupted tree leaves nothing") {
     const Scratch from;
     const Scratch to;
     write_some(from);
@@ -201,7 +201,7 @@ TEST_CASE("data are deferred until the index is here; all is read back") {
     check_back();
 }
 
-TEST_CASE("what has the name already decides") {
+TEST_CASE("an existing destination decides") {
     const Scratch from;
     const Scratch to;
     write_some(from);
@@ -220,7 +220,7 @@ TEST_CASE("what has the name already decides") {
     date(to.path("t/old/file"), 1);
     CHECK(staging(from.path("t"), to.path(), Existing::newer) == "ok");
     check_same(from.path("t"), to.path("t"));
-    to.write("t/stranger", "x");
+    to.write("t/foreign", "x");
     CHECK(staging(from.path("t"), to.path(), Existing::overwrite) == "ok");
     check_same(from.path("t"), to.path("t"));
     REQUIRE(::rename(to.path("t").c_str(), to.path("away").c_str()) == 0);
@@ -279,7 +279,7 @@ TEST_CASE("a source is not staged over itself, nor over what it lies in") {
     CHECK(place.names() == Names{"t/a/small", "t/b/long", "t/c/last"});
 }
 
-TEST_CASE("a leftover of a killed worker is taken along, a stranger's name is not") {
+TEST_CASE("a killed worker's leftover is replaced, another user's name is not") {
     const Scratch from;
     const Scratch to;
     write_some(from);
@@ -293,7 +293,7 @@ TEST_CASE("a leftover of a killed worker is taken along, a stranger's name is no
 
 TEST_CASE("setuid bits stay with the owner, others lose them") {
     if (!test::is_root()) {
-        WARN("needs root to become somebody without rights");
+        WARN("needs root to become a user without rights");
         return;
     }
     const Scratch from;
@@ -360,7 +360,7 @@ TEST_CASE("attributes and ACLs are kept where the file system has them") {
     CHECK((status_of(to.path("t/file")).st_mode & 0777U) == 0670U);
 }
 
-TEST_CASE("what a place gives to all that is made in it is not a tree's") {
+TEST_CASE("inherited group and ACL are not kept on a tree") {
     if (!test::is_root()) {
         WARN("needs root for another group");
         return;
@@ -374,7 +374,7 @@ TEST_CASE("what a place gives to all that is made in it is not a tree's") {
     check_same(from.path("t"), to.path("t"));
 }
 
-TEST_CASE("room is looked for before anything is made") {
+TEST_CASE("space is checked before anything is made") {
     if (!test::is_root()) {
         WARN("needs root for a mount");
         return;

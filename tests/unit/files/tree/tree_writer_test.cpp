@@ -1,4 +1,4 @@
-// Do several threads make the same tree as one, and say what they could not?
+// Tests that several threads make the same tree as one, and report failures.
 #include "stager/files/tree/tree_writer.h"
 
 #include "tests/unit/files/scratch.h"
@@ -33,7 +33,7 @@ TreeNode node(TreeKind kind, std::uint32_t parent, const std::string& name, mode
     return made;
 }
 
-/// Below the top, of so many bytes.
+/// A file below the top, of that many bytes.
 std::string name_of(std::uint32_t directory, std::uint32_t file) {
     return "d" + std::to_string(directory) + "/f" + std::to_string(100 + file);
 }
@@ -119,19 +119,19 @@ TEST_CASE("however many threads make it, a tree is the same") {
     check_made(at);
 }
 
-TEST_CASE("a file that can't be made is named, whichever thread tried it") {
+TEST_CASE("a file that can't be made is reported, whichever thread tried") {
     const auto threads = GENERATE(1U, 4U);
     const Scratch at;
     const TreeIndex index = some_tree();
     TreeWriter writer{index, opened(at.path()), "/t", kAllPages, threads};
     REQUIRE(writer.make_directories());
-    at.write(name_of(2, 50), "somebody's");
+    at.write(name_of(2, 50), "foreign");
     const std::string data = data_of_tree();
     CHECK_THAT(said(writer.write(0, as_bytes(data))), Contains("/t/" + name_of(2, 50) + ": "));
-    CHECK(content_of(at.path(name_of(2, 50))) == "somebody's");
+    CHECK(content_of(at.path(name_of(2, 50))) == "foreign");
 }
 
-TEST_CASE("who may begin no thread makes it alone") {
+TEST_CASE("without further threads the caller makes the tree alone") {
     if (!test::is_root()) {
         WARN("needs root");
         return;
