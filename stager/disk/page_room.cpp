@@ -62,7 +62,7 @@ std::uint64_t group_limit(const std::string& root) {
         if (first == std::string_view::npos || second == std::string_view::npos) {
             continue;
         }
-        // Ends in a slash, because each ancestor's name is cut off at one.
+        // Ends in a slash, because the search for an ancestor's name looks for one.
         std::string group{line.substr(second + 1)};
         group += group.ends_with('/') ? "" : "/";
         const std::string controllers =

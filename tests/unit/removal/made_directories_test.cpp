@@ -1,5 +1,5 @@
-// Tests that directories above a destination are made as by mkdir -p, listed before, and removed
-// if they are empty.
+// Tests that directories above a destination are made as by mkdir -p, listed before, and
+// removed if they are empty.
 #include "stager/removal/made_directories.h"
 
 #include "stager/files/target/target_directory.h"

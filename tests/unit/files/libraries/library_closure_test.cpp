@@ -193,7 +193,7 @@ TEST_CASE("a library needed by its path must exist, and its needs are sent") {
     CHECK_THAT(closure("/none/libx.so").error().sentence(),
                Contains("the library /none/libx.so, which it needs, is not found"));
     CHECK_THAT(closure("$ORIGIN/../lib/libnamed.so").error().sentence(),
-               Contains("by a path from its own directory"));
+               Contains("at a path relative to its own directory"));
 }
 
 TEST_CASE("a program linked with musl is refused") {
