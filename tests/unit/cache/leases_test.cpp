@@ -22,7 +22,7 @@ TEST_CASE("the first stage reads a file, the others wait for it") {
     CHECK(leases.may_read(4, file(2)));
     CHECK(leases.may_read(5, file(1, 8)));  // Another user's is another file.
     leases.keep(1, file(1));
-    CHECK(leases.leave(1).empty());  // What it has read is on its way.
+    CHECK(leases.leave(1).empty());  // Its copy is on its way to the cache.
     CHECK(leases.settle(file(1), true) == Holders{2, 3});
     CHECK(leases.may_read(6, file(1)));
 }

@@ -106,7 +106,7 @@ TEST_CASE("a node that others wait for never waits for a reader") {
     CHECK(leases.leave(3).empty());  // It held nothing that others could have.
     CHECK(leases.ask(5, node(5), file(2), true).empty());
     CHECK(leases.held(2) == Words{fetches(5, 2)});
-    CHECK(leases.held(4).empty());  // What is read twice is here all the same.
+    CHECK(leases.held(4).empty());  // A file that is read twice is cached all the same.
     CHECK(leases.ask(6, node(6), file(1), false) == Words{fetches(6, 2)});
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("all nodes choose the same lease server, in any order of the node list
         drawn.insert(keeper_of(keepers, file(number)));
     }
     CHECK(drawn.size() == kKeepersMax);
-    // A keeper that goes takes only its own files with it.
+    // If a lease server leaves, only its own files move.
     std::vector<std::string> fewer{keepers.begin(), keepers.end() - 1};
     for (unsigned number = 0; number < 1000; ++number) {
         const std::size_t before = keeper_of(keepers, file(number));

@@ -32,7 +32,7 @@ Digest128 leaf_of(const std::string& bytes, std::size_t block) {
     return xxh3_128(std::as_bytes(std::span{text}));
 }
 
-/// A file with stamp 1 of which these blocks came, and a file to keep them in.
+/// A partial file with stamp 1 and these blocks, and a file to copy them to.
 struct Broken {
     explicit Broken(std::initializer_list<std::size_t> blocks) : leaves(5) {
         std::string file(kSize, '\0');

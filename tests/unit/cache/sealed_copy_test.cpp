@@ -33,7 +33,7 @@ struct CopyWorld {
         near.reset(ends[0]);
         far.reset(ends[1]);
     }
-    /// Sends what the file has, and hangs up.
+    /// Sends the file and closes the connection.
     Status send(const DirectionKey& key) {
         const Status sent = send_sealed(file.get(), near.get(), size, key);
         near.reset();

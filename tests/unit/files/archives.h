@@ -29,7 +29,7 @@ class Tar {
     /// '3' and '4': devices, '6': a pipe.
     Tar& other(const std::string& name, char type) { return add(name, type, 0644, 0, ""); }
 
-    /// Records ("27 mtime=-99.25\n") of the member that comes next.
+    /// Pax records ("27 mtime=-99.25\n") of the next member.
     Tar& pax(const std::string& records) {
         add("pax", 'x', 0644, records.size(), "");
         bytes_ += records;

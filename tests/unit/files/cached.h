@@ -32,7 +32,7 @@ inline Content content_of_bytes_in(const std::string& bytes) {
     return hasher.content();
 }
 
-/// The object of these files, as a source offers it that knows what is in the first one.
+/// The object of these files, from a source that knows the content of the first one.
 struct Offer {
     Offer(const std::vector<Wish>& wishes, const Content& content) {
         auto source = FileSource::open(source_orders(wishes), 0);
@@ -75,7 +75,7 @@ struct Filled {
     int checks = 0;
 };
 
-/// What is in `file`, at most a byte more than `size`.
+/// The content of `file`, at most one byte more than `size`.
 inline std::string all_of(int file, std::size_t size) {
     std::string bytes(size + 1, '\0');
     const std::int64_t got = read_fully(file, std::as_writable_bytes(std::span{bytes}), 0);
@@ -83,7 +83,7 @@ inline std::string all_of(int file, std::size_t size) {
     return bytes;
 }
 
-/// A source whose node has a sink.
+/// A source with a sink on its own node.
 class Sender {
   public:
     Sender(const std::vector<Wish>& wishes, FileSink& sink)

@@ -7,7 +7,7 @@
 namespace stage::test {
 
 struct ElfFile {
-    std::string interpreter{};  ///< Of a program; a library has none.
+    std::string interpreter{};  ///< For a program; a library has none.
     std::string name{};         ///< DT_SONAME.
     std::vector<std::string> needed{};
     std::string rpath{};

@@ -35,10 +35,10 @@ class Scratch {
     std::string path_;
 };
 
-/// What lstat says, which must succeed.
+/// The result of lstat, which must succeed.
 [[nodiscard]] struct stat status_of(const std::string& path);
 [[nodiscard]] std::string content_of(const std::string& path);
-/// The entry of a cleanup list for what stands there (cleanup_entry.h).
+/// The entry of a cleanup list for the file at `path` (cleanup_entry.h).
 [[nodiscard]] std::string removal_there(const std::string& path);
 /// Follows a cleanup list of these entries, beside others with those. What the first of the
 /// others has then is in `passed_on`, if that is given.
@@ -48,12 +48,12 @@ std::size_t follow_list(const std::vector<std::string>& own,
 /// `size` bytes that a seed determines.
 [[nodiscard]] std::string noise(std::size_t size, std::uint64_t seed = 1);
 
-/// Bytes of [begin, end) of the file that are in memory; whole pages.
+/// The bytes of [begin, end) of the file that are in memory, in whole pages.
 [[nodiscard]] std::uint64_t resident(int fd, std::uint64_t begin, std::uint64_t end);
 /// Nothing can leave it: it is on a tmpfs.
 [[nodiscard]] bool is_on_tmpfs(int fd);
 
-/// Runs `work` in a child process; gives what it returned, "died" if it did not.
+/// Runs `work` in a child process; returns its result, or "died" if it did not return.
 [[nodiscard]] std::string in_child(const std::function<std::string()>& work);
 /// Within a child: an own mount namespace with a tmpfs of `size` bytes at `path`. False where
 /// that is not allowed.
@@ -99,7 +99,7 @@ struct Wish {
                              std::uint64_t seed);
 /// From disk to disk.
 [[nodiscard]] Status stage_all(const std::vector<Wish>& wishes, std::uint64_t seed = 1);
-/// The sentence, or "ok".
+/// The error message, or "ok".
 [[nodiscard]] std::string said(const Status& status);
 
 /// Hands the sink a block with its right digest.

@@ -7,7 +7,7 @@
 
 namespace stage::test {
 
-/// What unpacking `bytes`, called `name`, below `to` as "t" says.
+/// Unpacks `bytes`, named `name`, below `to` as "t"; returns the error message, or "ok".
 inline std::string unpacking(const std::string& bytes,
                              const Scratch& to,
                              std::uint64_t max = 0,

@@ -99,7 +99,7 @@ TEST_CASE("entries that other stages use move to the last of these") {
               all, {{use_entry(used), use_entry(outside.path("tree/a"))}}, &passed_on) == 1);
     CHECK(passed_on == Names{all[0], all[1]});
     CHECK(outside.names() == Names{"tree/a", "used"});
-    // A list of files that is not read yet may name anything; once it is read, what it names.
+    // An unread list of files may use any path; once it is read, only the paths in it.
     CHECK(follow_list(all, {{use_entry("/")}}) == 0);
     CHECK(follow_list(all, {{use_entry("/"), use_entry(used), kAllUsesListed}}, &passed_on) ==
           1);

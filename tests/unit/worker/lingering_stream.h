@@ -12,7 +12,7 @@
 
 namespace stage {
 
-/// A stream whose close() waits until its peer has read what was sent, or `lingers` is over.
+/// A stream whose close() waits until its peer has read everything, or `lingers` is over.
 struct LingeringStream {
     explicit LingeringStream(int lingers) {
         const UniqueFd listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};

@@ -103,7 +103,7 @@ TEST_CASE("$ORIGIN in the search path leads a program to its libraries, and no o
     CHECK(site.paths == Names{libs + "/$ORIGIN/"});
     CHECK(content_of(libs + site.stage.path() + "/liba.so.1") ==
           content_of(site.apps.path("one/lib/liba.so.1")));
-    // A requeued job's stage finds what it made.
+    // A requeued job's stage finds its earlier links.
     CHECK(site.stage_all({site.install("one", "1") + "::libs"}) == "ok");
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("newer replaces a program with all its libraries, or nothing of it") {
     CHECK(site.stage_all({version("three", 250, 260)}) == "ok");
     CHECK(is_there("two"));
     CHECK(site.paths.size() == 1);
-    // What is missing there comes with all the rest.
+    // A missing library is staged with the others.
     REQUIRE(::unlink(site.node.path("p_libs/liba.so.1").c_str()) == 0);
     CHECK(site.stage_all({version("two", 300, 50)}) == "ok");
     CHECK(is_there("two"));

@@ -101,7 +101,7 @@ class WorkerProcess {
         own.sin_family = AF_INET;
         own.sin_addr.s_addr = 0x0100007f;  // 127.0.0.1, network order
         static_cast<void>(::bind(unicast, reinterpret_cast<const sockaddr*>(&own), sizeof own));
-        // High first, so that none of the three is overwritten before it has moved.
+        // To high numbers first, so that none of the three is overwritten before it was moved.
         const int high = ::fcntl(control, F_DUPFD, 10);
         const int high_unicast = ::fcntl(unicast, F_DUPFD, 10);
         ::dup2(high, kWorkerControlFd);

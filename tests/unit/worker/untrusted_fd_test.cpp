@@ -27,7 +27,7 @@ std::size_t threads() {
     return count;
 }
 
-/// Whether it comes true; looks again and again.
+/// Polls until the condition holds; returns whether it did.
 bool comes(const std::function<bool()>& what) {
     constexpr int kLooks = 2000;
     for (int i = 0; i < kLooks && !what(); ++i) {

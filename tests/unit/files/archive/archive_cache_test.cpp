@@ -104,7 +104,7 @@ TEST_CASE("a cache entry that is not the archive is not unpacked") {
     const Scratch to;
     const std::string bytes = archive();
     std::string other = bytes;
-    other[512] = 'F';  // Still an archive, whose first member says something else.
+    other[512] = 'F';  // Still an archive, with other content in its first member.
     const std::string wrong =
         GENERATE_COPY(values<std::string>({other,
                                            Tar{}.file("evil", test::noise(9)).bytes(),

@@ -61,7 +61,7 @@ std::string packed_by_zstd(const std::string& bytes) {
     return less;
 }
 
-/// What a bit may change without a decoder's notice: many members' lines of text.
+/// Text in many members, of which a decoder might not notice a changed bit.
 std::string text() {
     std::string all;
     for (int i = 0; i < 30'000; ++i) {
@@ -70,7 +70,7 @@ std::string text() {
     return all;
 }
 
-/// With any one bit wrong it is refused, or nothing of what was packed is another.
+/// Checks that with any one bit wrong it is refused, or all content is unchanged.
 void check_bits(const std::string& whole, const std::string& content) {
     const Scratch good;
     REQUIRE(unpacking(whole, good) == "ok");
@@ -117,7 +117,7 @@ TEST_CASE("a wrong checksum is reported, wherever it is") {
     const std::string first = Tar{}.file("f", text()).unfinished();
     const std::string rest(20'480, '\0');
     const Scratch to;
-    // The sum of the last member, of the end mark only, is wrong; and of one behind it.
+    // The checksum of the last member, with only the end mark, is wrong; and of one after it.
     for (const std::string& tail : {rest, std::string(1 << 20U, '\0')}) {
         std::string two = packed(first, archive_write_add_filter_gzip) +
                           packed(tail, archive_write_add_filter_gzip);
@@ -154,7 +154,7 @@ TEST_CASE("members, frames and nested compressions are all decompressed") {
     const auto lz4 = [](const std::string& bytes) {
         return packed(bytes, archive_write_add_filter_lz4);
     };
-    // (A frame that says of itself that it is to be skipped, as pzstd writes it.)
+    // (A skippable frame, as pzstd writes it.)
     const std::string skipped{"\x50\x2a\x4d\x18\x04\0\0\0abcd", 12};
     for (const std::string& bytes :
          {in_two(gzip),
@@ -218,7 +218,7 @@ TEST_CASE("a tar is complete if it has its end mark") {
         CHECK(unpacking(bytes, whole) == "ok");
         CHECK(whole.names().size() == 2);
     }
-    // Where the mark begins with what is read next, and where it ends there.
+    // The mark begins, or ends, at the border between two reads.
     for (const std::size_t size : {(256U << 10U) - 512, (256U << 10U) - 1024, 256U << 10U}) {
         const std::string fits = Tar{}.file("f", std::string(size, '\0')).unfinished();
         const Scratch whole;

@@ -52,7 +52,7 @@ TEST_CASE("an attribute without space is skipped, and the others stay") {
     const test::Scratch scratch;
     const UniqueFd file{::open(scratch.write("f", "x").c_str(), O_RDWR | O_CLOEXEC)};
     TreeNode node;
-    // More than the kernel takes for any file system; ext4 says no to much less.
+    // More than the kernel accepts for any file system; ext4's limit is much lower.
     node.attributes = {
         {.name = "user.large", .value = std::vector<std::byte>(kMaxAttributeBytes + 1)},
         {.name = "user.small", .value = std::vector<std::byte>(3)}};

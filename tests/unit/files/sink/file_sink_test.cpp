@@ -70,7 +70,7 @@ TEST_CASE("a file's holes stay holes and are not sent, its attributes and ACL go
     }
     const bool has_attributes = ::setxattr(path.c_str(), "user.of", "mine", 4, 0) == 0;
     const std::vector<Wish> wishes{{.source = path, .root = to.path(), .below = "h"}};
-    CHECK(object_of(wishes).size() <= 1 + 3);  // The manifest, and what is no hole.
+    CHECK(object_of(wishes).size() <= 1 + 3);  // The manifest, and the data extents.
     REQUIRE(said(test::stage_all(wishes, 5)) == "ok");
     CHECK((content_of(to.path("h")) == content_of(path)));
     CHECK(status_of(to.path("h")).st_blocks * 512 <= 4 * std::int64_t{kBlockBytes});

@@ -69,7 +69,7 @@ struct Staged {
             REQUIRE(test::put(sink, block, blocks[block]));
         }
     }
-    /// A stage is broken off after these blocks: what the cache has of it.
+    /// Interrupts a stage after these blocks; returns the cached partial file.
     [[nodiscard]] std::string part(std::initializer_list<std::uint32_t> numbers) const {
         auto sink = begin();
         put(*sink, numbers);

@@ -149,7 +149,7 @@ TEST_CASE("a member that changes between two reads of it is named") {
     std::vector<std::byte> room(kBlockBytes);
     const auto last = BlockIndex{static_cast<std::uint32_t>(blocks->size() - 1)};
     const auto again = (*source)->read(last, room);
-    REQUIRE_FALSE(again);  // By its leaf: neither size nor time tells.
+    REQUIRE_FALSE(again);  // Noticed by its leaf digest: size and time are unchanged.
     CHECK_THAT(again.error().sentence(), Contains("changed while it was read"));
 }
 

@@ -40,7 +40,7 @@ struct Pushed {
         REQUIRE(manifest.lay_out().ok());
         blocks[0] = encode_manifest(manifest);
     }
-    /// A sink that was offered it, and took up what there is.
+    /// A sink that has received the offer and resumed the partial file.
     [[nodiscard]] std::unique_ptr<FileSink> begin(bool is_resumable = true) const {
         SinkConfig config = test::sink_config(wishes);
         config.order_of = [plain = config.order_of, is_resumable](const ManifestEntry& entry) {

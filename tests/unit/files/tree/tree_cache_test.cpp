@@ -29,7 +29,7 @@ bool always() {
     return true;
 }
 
-/// What a node's cache has of it after a first staging.
+/// The entry in a node's cache after a first staging.
 std::string kept_of(const std::vector<Wish>& wishes) {
     const Scratch first;
     std::vector<Wish> there = wishes;

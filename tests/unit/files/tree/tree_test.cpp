@@ -37,7 +37,7 @@ void date(const std::string& path, std::int64_t seconds) {
     REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0);
 }
 
-/// What walking through it finds: every name, mode, time, size, hole, link and attribute.
+/// Describes every name, mode, time, size, hole, link and attribute in the tree.
 std::vector<std::byte> walked(const std::string& path) {
     const UniqueFd top{::open(path.c_str(), O_PATH | O_DIRECTORY)};
     const Result<WalkedTree> tree = walk_tree(top, path);
@@ -142,7 +142,7 @@ TEST_CASE("holes stay holes, and are not sent") {
     REQUIRE(::truncate(from.write("t/nothing", "").c_str(), 12345678) == 0);
     const std::vector<Wish> wishes{{.source = from.path("t"), .root = to.path(), .below = "t"}};
     auto source = FileSource::open(test::source_orders(wishes), kBlockBytes);
-    REQUIRE(source);  // What is sent counts, not what holes there are.
+    REQUIRE(source);  // Only the sent bytes are compared, not the holes.
     CHECK((*source)->manifest().file_bytes() < kBlockBytes);
     REQUIRE(said(test::stage_all(wishes)) == "ok");
     check_same(from.path("t"), to.path("t"));
@@ -214,7 +214,7 @@ TEST_CASE("an existing destination decides") {
     for (const char* path : {"t/old/file", "t/old", "t"}) {
         date(to.path(path), 1);
     }
-    date(to.path("t/old/file"), 4'000'000'000);  // Newer than all of the source.
+    date(to.path("t/old/file"), 4'000'000'000);  // Newer than every member of the source.
     CHECK(staging(from.path("t"), to.path(), Existing::newer) == "ok");
     CHECK(to.names() == Names{"t/old/file"});
     date(to.path("t/old/file"), 1);

@@ -75,7 +75,7 @@ UniqueFd opened(const std::string& path) {
     return UniqueFd{::open(path.c_str(), O_PATH | O_DIRECTORY)};
 }
 
-/// "ok" if the whole tree came to be in `at`, in two halves of its data.
+/// Writes the tree to `at`, in two halves of its data; "ok" if that succeeds.
 std::string made(const std::string& at, unsigned threads) {
     const TreeIndex index = some_tree();
     const std::string data = data_of_tree();
