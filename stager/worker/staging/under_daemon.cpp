@@ -24,8 +24,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kSetupPatience = seconds{60};
-constexpr milliseconds kDefaultPatience = seconds{600};
+constexpr milliseconds kSetupTimeout = seconds{60};
+constexpr milliseconds kDefaultTimeout = seconds{600};
 constexpr Duration kProgressEvery = std::chrono::milliseconds{500};
 
 std::string job_name(const StageKey& key) {
@@ -112,12 +112,12 @@ Status Stage::begin_work() {
     if (!sources) {
         return about_source(std::move(sources).error(), setup_.key);
     }
-    const milliseconds patience = or_default(setup_.stage_timeout, kDefaultPatience);
+    const milliseconds timeout = or_default(setup_.stage_timeout, kDefaultTimeout);
     const bool keeps_copy = setup_.purpose != WorkerPurpose::lend;
     Result<Work> work = Work::sending(*sources,
                                       setup_.max_bytes,
                                       keeps_copy ? std::optional{sink_config()} : std::nullopt,
-                                      what_is_known(patience / 2));
+                                      what_is_known(timeout / 2));
     if (!work) {
         return about_source(std::move(work).error(), setup_.key);
     }
@@ -163,7 +163,7 @@ Result<std::unique_ptr<Directory>> Stage::open_directory() {
 #ifdef STAGE_WITHOUT_PMIX
     return Error{Blame::node, "this stagecast was built without PMIx"};
 #else
-    const milliseconds longest = or_default(setup_.connect_timeout, kDefaultPatience);
+    const milliseconds longest = or_default(setup_.connect_timeout, kDefaultTimeout);
     auto directory =
         PmixDirectory::open({.longest = longest, .interrupt_fd = interrupts_.descriptor()}, {});
     if (!directory) {
@@ -198,8 +198,7 @@ Result<BroadcastConfig> Stage::connect() {
         return std::move(directory).error();
     }
     // The stage's own limit expires first, because its error message is the better one.
-    const milliseconds longest =
-        or_default(setup_.stage_timeout, kDefaultPatience) + seconds{1};
+    const milliseconds longest = or_default(setup_.stage_timeout, kDefaultTimeout) + seconds{1};
     const Result<Wired> wired = wire_up(**directory, *card, longest, interrupts_);
     if (!wired) {
         return wired.error();
@@ -375,7 +374,7 @@ int run_under_daemon(const Logger& log, Interrupts& interrupts) {
         log.error("no control socket", {{"why", opened.error().sentence()}});
         return 1;
     }
-    Result<WorkerSetup> setup = control.setup(kSetupPatience);
+    Result<WorkerSetup> setup = control.setup(kSetupTimeout);
     if (!setup) {
         log.error("no SETUP from stagecastd", {{"why", setup.error().sentence()}});
         return 1;
