@@ -11,7 +11,8 @@ namespace {
 
 using Digest = std::array<std::byte, 32>;
 
-/// Only fields that every release knows and every member reads alike.
+/// The digest covers only fields that every release has and every member decodes to the same
+/// value.
 Digest digest_of(const CardTable& cards) {
     ByteWriter text;
     text.raw(as_bytes("stagecast cards 1"));
@@ -43,7 +44,7 @@ Result<std::uint8_t> common_version(const CardTable& cards) {
     });
     if (newest->version_min > oldest->version_max) {
         return Error{Blame::node,
-                     "no packet version is known to all: " + describe(*oldest) +
+                     "no packet version is supported by all members: " + describe(*oldest) +
                          " speaks up to " + std::to_string(oldest->version_max) + ", " +
                          describe(*newest) + " from " + std::to_string(newest->version_min)}
             .remedy("install the same release of stagecast on both nodes");

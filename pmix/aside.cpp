@@ -35,7 +35,7 @@ Status wait_readable(int done_fd, const Patience& patience, const std::string& d
 }
 
 Status run_with_timeout(std::function<void()> work) {
-    // std::thread reports by an exception, and only here.
+    // std::thread reports a failed start by an exception.
     try {
         std::thread{std::move(work)}.detach();
         return {};

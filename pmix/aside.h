@@ -1,8 +1,7 @@
-// How is a call bounded that can't be interrupted?
+// Runs a blocking call in a thread of its own and waits for its result with a time-out.
 //
-// It runs in a thread of its own and its result is waited for no longer than patience lasts. If
-// that ends first the thread is left behind with everything it owns, and the caller goes on:
-// both share the state, and whoever is last frees it.
+// On a time-out the thread is left behind with everything that it owns, and the caller goes on.
+// Both share the state; the last owner frees it.
 #pragma once
 
 #include "pmix/directory.h"
@@ -14,25 +13,25 @@
 namespace stage {
 
 /// Waits until `done_fd` is readable. Fails with ETIMEDOUT or ECANCELED as Directory::collect
-/// does; `doing` begins the sentence.
+/// does; `doing` begins the error's text.
 [[nodiscard]] Status wait_readable(int done_fd,
                                    const Patience& patience,
                                    const std::string& doing);
 
-/// An event that one thread sets and another waits for by poll(), and takes: what was written
-/// before it was set is seen after it was taken.
+/// An event that one thread sets and another thread waits for with poll() and then clears with
+/// take_event(). Memory written before set_event() is visible after take_event().
 [[nodiscard]] UniqueFd make_event();
 void set_event(const UniqueFd& event);
 void take_event(const UniqueFd& event);
 
-/// Runs `work` in a detached thread. `work` must own, or share, all that it touches.
+/// Runs `work` in a detached thread. `work` must own, or share, everything that it uses.
 [[nodiscard]] Status run_with_timeout(std::function<void()> work);
 
-/// The result of `work`, or why it was not waited for any longer.
+/// Returns the result of `work`, or the time-out or interruption that ended the wait.
 template <class Answer>
-[[nodiscard]] Result<Answer> call_aside(const Patience& patience,
-                                        const std::string& doing,
-                                        std::function<Result<Answer>()> work) {
+[[nodiscard]] Result<Answer> call_with_timeout(const Patience& patience,
+                                               const std::string& doing,
+                                               std::function<Result<Answer>()> work) {
     struct Shared {
         UniqueFd done = make_event();
         std::optional<Result<Answer>> answer;

@@ -24,8 +24,8 @@ Error bad_card(const std::string& why) {
     return {Blame::internal, "a member's card is not acceptable: " + why};
 }
 
-/// What no member may claim. A packet to any of it would go nowhere, or to nobody in
-/// particular.
+/// True for an address that cannot belong to one member: packets to it would go nowhere, or to
+/// no member in particular.
 Status sensible(const Card& card) {
     if (card.rank.value() >= kMaxCards) {
         return bad_card("rank " + std::to_string(card.rank.value()) + " is no rank");

@@ -1,12 +1,13 @@
-// How does a member get everybody's card?
+// The interface through which a member publishes its business card and collects all members'
+// cards.
 //
-// It publishes its own, then collects all: a collective call that ends on every member with the
-// same table, or with a sentence. Three makers: PmixDirectory (whoever launched us hosts PMIx:
-// our own host process under slurmd's prolog, srun --mpi=pmix, mpirun), StaticDirectory (a file
-// of addresses), GivenDirectory (the daemons carry the cards).
+// Collecting is a collective call: on every member it ends with the same table or with an
+// error. There are three implementations: PmixDirectory (the launcher hosts PMIx: our own PMIx
+// host under slurmd's prolog, srun --mpi=pmix, mpirun), StaticDirectory (a file of addresses)
+// and GivenDirectory (the daemons carry the cards).
 //
-// An implementation never waits longer than it is told, whatever its libraries do, and says who
-// is missing as well as it can know.
+// An implementation never waits longer than its Patience allows, whatever its libraries do, and
+// names the missing members as far as it can know them.
 #pragma once
 
 #include "pmix/business_card.h"
@@ -16,11 +17,11 @@
 
 namespace stage {
 
-/// How long a call may take, and what ends it before.
+/// The time limit of a call, and the descriptor that ends it earlier.
 struct Patience {
     std::chrono::milliseconds longest{};
-    /// Something to read here (or its end) makes the call give up at once, with an error whose
-    /// cause() is ECANCELED: the daemon's socket. Nothing is read from it. -1: nothing does.
+    /// The daemon's socket. When it becomes readable or is closed the call ends at once with an
+    /// error whose cause() is ECANCELED; nothing is read from it. -1: no interruption.
     int interrupt_fd = -1;
 };
 
@@ -31,17 +32,16 @@ class Directory {
     Directory& operator=(const Directory&) = delete;
     virtual ~Directory() = default;
 
-    /// Takes the own card; tells nobody yet. Fails (Blame::internal) on a card that no member
-    /// would accept. Once, before collect().
+    /// Stores the own card; sends nothing yet. Fails (Blame::internal) on a card that no member
+    /// would accept. Call once, before collect().
     [[nodiscard]] virtual Status publish(const Card& own) = 0;
 
-    /// Everybody's card, checked (check_cards()). Every member must call it. Once.
-    /// Fails with cause() ETIMEDOUT when patience is over and ECANCELED when it was
-    /// interrupted.
+    /// Returns all members' cards, checked with check_cards(). Every member must call it, once.
+    /// Fails with cause() ETIMEDOUT after the time limit and ECANCELED when it was interrupted.
     [[nodiscard]] virtual Result<CardTable> collect(const Patience& patience) = 0;
 
-    /// After collect(): a number that whoever hosts the group drew for it, the same for all
-    /// members. Nothing where the host has no groups (Slurm's and Open MPI's PMIx).
+    /// After collect(): a number that the PMIx server drew for the group, the same for all
+    /// members. Empty where the server has no groups (Slurm's and Open MPI's PMIx).
     [[nodiscard]] virtual std::optional<std::uint64_t> context_id() const {
         return std::nullopt;
     }

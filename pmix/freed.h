@@ -1,6 +1,4 @@
-// Who frees what a C library allocated by malloc()?
-//
-// A unique_ptr, by this.
+// A unique_ptr for memory that a C library allocated with malloc().
 #pragma once
 
 #include <cstdlib>

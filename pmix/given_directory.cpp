@@ -27,7 +27,8 @@ Result<CardTable> GivenDirectory::collect(const Patience& patience) {
                      "the table has " + std::to_string(cards->size()) + " cards, the group " +
                          std::to_string(size_) + " members"};
     }
-    // An old table, or one of another stage, has not the incarnation that we drew just now.
+    // A table of an earlier run or of another stage lacks the incarnation that this process
+    // drew.
     if (own_.rank.index() >= size_ || (*cards)[own_.rank.index()] != own_) {
         return Error{Blame::internal, "the table of cards does not have our own card in it"};
     }

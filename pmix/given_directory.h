@@ -1,16 +1,15 @@
-// How are cards collected when PMIx is not asked?
+// Collects business cards over the daemons' control tree instead of PMIx.
 //
-// The daemons carry them over their own tree: past about a thousand nodes, where a Get for each
-// card would be the slowest part of the wire-up, and where a node's PMIx host was wedged by a
-// stranger. The card goes to whoever holds the other end (CardCarrier) and the table comes
-// back.
+// It is used above about a thousand nodes, where one PMIx Get per card would be the slowest
+// part of the wire-up, and where another user has made a node's PMIx host unusable. The card
+// goes to the CardCarrier, and the table comes back through it.
 #pragma once
 
 #include "pmix/directory.h"
 
 namespace stage {
 
-/// Who carries: the worker's control socket. Must outlive the directory.
+/// Carries the cards: the worker's control socket. Must outlive the directory.
 class CardCarrier {
   public:
     CardCarrier() = default;
@@ -18,17 +17,17 @@ class CardCarrier {
     CardCarrier& operator=(const CardCarrier&) = delete;
     virtual ~CardCarrier() = default;
 
-    /// Hands one encoded card over.
+    /// Sends one encoded card.
     [[nodiscard]] virtual Status give(Bytes card) = 0;
-    /// Waits for the table, as encode_cards() or join_cards() made it. Keeps `longest` itself;
-    /// its own socket is what interrupts it.
+    /// Waits at most `longest` for the table that encode_cards() or join_cards() made. The
+    /// carrier's own socket interrupts the wait.
     [[nodiscard]] virtual Result<std::vector<std::byte>> take(
         std::chrono::milliseconds longest) = 0;
 };
 
 class GivenDirectory final : public Directory {
   public:
-    /// `size`: how many cards the table must have.
+    /// `size`: the number of cards that the table must have.
     GivenDirectory(CardCarrier& carrier, std::size_t size) : carrier_{carrier}, size_{size} {}
 
     [[nodiscard]] Status publish(const Card& own) override;

@@ -73,7 +73,7 @@ bool is_sound(const HostEnv& env) {
            std::all_of(env.variables.begin(), env.variables.end(), is_variable);
 }
 
-/// One line without control characters, whoever wrote it.
+/// Makes one line without control characters of an untrusted text.
 std::string one_line(std::string_view text) {
     std::string line{text.substr(0, kMaxSentence)};
     std::replace_if(

@@ -1,5 +1,5 @@
-// The datagrams below host_message.h: one a message; the long ones, which only a daemon sends,
-// are in a memfd beside an empty-handed datagram.
+// The transport of host_message.h: one datagram per message. Long messages, which only a daemon
+// sends, are in a memfd attached to a one-byte datagram.
 #include "pmix/host_message.h"
 #include "transport/os/unique_fd.h"
 
@@ -15,7 +15,7 @@
 namespace stage {
 namespace {
 
-/// One byte in place of the message: it is in the file. No message of ours is this short.
+/// The one byte sent in place of a message that is in the memfd. No message is this short.
 constexpr std::byte kInFile{0xff};
 
 Status send_datagram(int fd, Bytes datagram, int file) {
@@ -80,7 +80,7 @@ Result<HostReceived> read_file(int file) {
     return Error{Blame::internal, "the daemon's message is too long"};
 }
 
-/// The one descriptor that may come along; the kernel drops any more for want of room.
+/// Takes the one descriptor that may be attached; the kernel drops any more for lack of space.
 UniqueFd descriptor_of(msghdr& head) {
     const cmsghdr* const control = CMSG_FIRSTHDR(&head);
     if (control == nullptr || control->cmsg_level != SOL_SOCKET ||

@@ -66,7 +66,7 @@ Result<std::vector<std::byte>> open_of_own_uid(const std::string& credential,
     if (opened == EMUNGE_CRED_REWOUND) {
         return clocks(what, "from the future");
     }
-    // Replayed: another member on this node has opened it; the payload is as good.
+    // Replayed: another member on this node has decoded it; the payload is the same.
     if (opened != EMUNGE_SUCCESS && opened != EMUNGE_CRED_REPLAYED) {
         return munge_error("opening " + what, opened);
     }

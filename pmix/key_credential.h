@@ -1,9 +1,9 @@
-// How do members share a key when no daemon brings one?
+// Encrypts the group key for the other members where no daemon distributes it.
 //
-// Under srun --mpi=pmix and mpirun rank 0 draws it and puts it into its card as a munge
-// credential that only its own uid may decode; munge is on every node of a Slurm cluster.
-// Whoever else reads cards or the network learns nothing. libmunge gives up on a silent munged
-// after some seconds.
+// Under srun --mpi=pmix and mpirun rank 0 draws the key and puts it into its card as a munge
+// credential that only its own uid may decode; munge runs on every node of a Slurm cluster. A
+// reader of cards or of the network under another uid learns nothing. libmunge gives up on an
+// unresponsive munged after some seconds.
 #pragma once
 
 #include "transport/base/result.h"
@@ -17,21 +17,22 @@ namespace stage {
 
 using CardKey = std::array<std::byte, 32>;
 
-/// A key from getrandom().
+/// Draws a key with getrandom().
 [[nodiscard]] CardKey draw_card_key();
 
-/// A munge credential of any bytes, that only the own uid may open: `what` names them in
-/// errors. Fails (Blame::node) if munge can't be asked.
+/// Makes a munge credential that only the own uid may decode: `what` names the bytes in errors.
+/// Fails (Blame::node) if munge does not answer.
 [[nodiscard]] Result<std::string> seal_for_own_uid(Bytes bytes, const std::string& what);
-/// Opens one of the own uid's making, as often as it likes; clocks that are apart are named.
+/// Decodes a credential that the own uid made, any number of times. An error names clocks that
+/// differ.
 [[nodiscard]] Result<std::vector<std::byte>> open_of_own_uid(const std::string& credential,
                                                              const std::string& what);
 
-/// For Card::key_credential. Fails (Blame::node) if munge can't be asked.
+/// Makes Card::key_credential. Fails (Blame::node) if munge does not answer.
 [[nodiscard]] Result<std::string> seal_card_key(const CardKey& key);
 
-/// Opens another member's. Decoding the same credential several times, as members on one node
-/// do, is right; one of another uid is refused.
+/// Decodes another member's credential. Several members on one node may decode the same one; a
+/// credential of another uid is refused.
 [[nodiscard]] Result<CardKey> open_card_key(const std::string& credential);
 
 }  // namespace stage

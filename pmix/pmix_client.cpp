@@ -7,7 +7,7 @@
 namespace stage {
 namespace {
 
-/// One key, one card: 10,000 Puts of one rank make PMIx 4.2 lose data.
+/// One key carries the whole card: 10,000 Puts of one rank make PMIx 4.2 lose data.
 constexpr const char* kCardKey = "stagecast.card";
 
 Error pmix_error(const std::string& doing, pmix_status_t status) {
@@ -25,7 +25,7 @@ pmix_proc_t proc_of(const std::string& name_space, pmix_rank_t rank) {
     return proc;
 }
 
-/// A value that PMIx allocated.
+/// Owns a value that PMIx allocated.
 class Value {
   public:
     Value() = default;
@@ -132,8 +132,9 @@ Result<std::vector<std::vector<std::byte>>> PmixClient::exchange(Bytes own, std:
 
 Result<std::vector<std::byte>> PmixClient::fetch(std::uint32_t rank, std::size_t limit) const {
     const pmix_proc_t peer = proc_of(name_space_, rank);
-    // Nothing forbids the server to ask the member's own: Slurm's tree (SLURM_PMIX_FENCE=tree,
-    // or no direct connections) does not bring the data along with the fence.
+    // The server may still fetch from the member's own server: Slurm's tree
+    // (SLURM_PMIX_FENCE=tree, or no direct connections) does not distribute the data with the
+    // fence.
     Value value;
     const pmix_status_t status = PMIx_Get(&peer, kCardKey, nullptr, 0, value.room());
     if (status != PMIX_SUCCESS || value.get() == nullptr) {
@@ -149,7 +150,7 @@ Result<std::vector<std::byte>> PmixClient::fetch(std::uint32_t rank, std::size_t
 
 Result<std::optional<std::uint64_t>> PmixClient::construct_group() {
     const pmix_proc_t all = proc_of(name_space_, PMIX_RANK_WILDCARD);
-    // Ids of groups are the server's, not the namespace's.
+    // A group's id is unique within the server, not within the namespace.
     const std::string id = name_space_ + ".group";
     OneInfo assign{PMIX_GROUP_ASSIGN_CONTEXT_ID};
     at_ = "PMIx_Group_construct";
@@ -157,7 +158,7 @@ Result<std::optional<std::uint64_t>> PmixClient::construct_group() {
     std::size_t count = 0;
     const pmix_status_t status =
         PMIx_Group_construct(id.c_str(), &all, 1, assign.get(), 1, &results, &count);
-    // Where there are no groups, what stands in results is garbage.
+    // Where there are no groups, PMIx leaves garbage in results.
     if (status == PMIX_ERR_NOT_SUPPORTED) {
         return std::optional<std::uint64_t>{};
     }

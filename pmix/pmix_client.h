@@ -1,7 +1,8 @@
-// What does stagecast ask of a PMIx client library?
+// The calls of the PMIx client library that stagecast uses.
 //
-// Who am I among how many; everybody's bytes for mine; a context id. Each call blocks, some of
-// them for ever on a host that is stuck: pmix_directory.h bounds them by a thread of their own.
+// They return the own rank, the group's size, all members' bytes and a context id. Each call
+// blocks, some of them forever if the host is stuck: pmix_directory.h runs them in a thread of
+// its own and limits the wait.
 #pragma once
 
 #include "transport/base/result.h"
@@ -15,23 +16,25 @@
 
 namespace stage {
 
-/// The calls, all from one thread, in this order.
+/// The calls must be made in this order and from one thread.
 class PmixClient {
   public:
-    /// PMIx_Init and the job's size.
+    /// Calls PMIx_Init and gets the job's size.
     [[nodiscard]] Status start();
     [[nodiscard]] const std::string& name_space() const { return name_space_; }
     [[nodiscard]] std::uint32_t rank() const { return rank_; }
     [[nodiscard]] std::uint32_t size() const { return size_; }
 
-    /// Put, Commit, Fence, a Get each: everybody's bytes, by rank. Each of at most `limit`.
+    /// Runs Put, Commit, Fence and a Get for each member. Returns all members' bytes by rank,
+    /// each of at most `limit`.
     [[nodiscard]] Result<std::vector<std::vector<std::byte>>> exchange(Bytes own,
                                                                        std::size_t limit);
-    /// PMIx_Group_construct of the whole job. Nothing where the host has no groups.
+    /// Runs PMIx_Group_construct for the whole job. Returns nothing where the server has no
+    /// groups.
     [[nodiscard]] Result<std::optional<std::uint64_t>> construct_group();
     void finish();
 
-    /// The call that is under way, or was last: for whoever gave up waiting, from any thread.
+    /// The pending or last call, for a caller that gave up waiting. Callable from any thread.
     [[nodiscard]] const char* at() const { return at_.load(); }
 
   private:

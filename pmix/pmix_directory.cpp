@@ -32,16 +32,16 @@ Result<Exchanged> exchange(PmixClient& client, Bytes own, bool construct_group) 
     return exchanged;
 }
 
-/// Says where a call hangs that was given up, and what is known to help.
+/// Adds to a time-out's error in which call it occurred, and the known remedies.
 Error located(Error error, const PmixClient& client) {
     if (error.cause() != ETIMEDOUT) {
         return error;
     }
     const std::string_view at = client.at();
     error = std::move(error).remedy("it waits in " + std::string{at});
-    // Slurm 22.05: slurmstepd decodes a peer's munge credential while it has the user's uid for
-    // a moment, rejects the connection, and the fence never ends. Seen in 2 of 100 launches on
-    // a loaded machine, in 0 of 100 over Slurm's RPC.
+    // Slurm 22.05: slurmstepd decodes a peer's munge credential while it temporarily has the
+    // user's uid, rejects the connection, and the fence never completes. Observed in 2 of 100
+    // launches on a loaded machine, in 0 of 100 over Slurm's RPC.
     if (at == "PMIx_Fence" && client.name_space().starts_with("slurm.")) {
         error = std::move(error).remedy(
             "is a member missing? If slurmstepd rejects connections of its own, set "
@@ -52,7 +52,7 @@ Error located(Error error, const PmixClient& client) {
 
 }  // namespace
 
-/// What both threads know. The client belongs to whichever call is under way.
+/// The state that both threads share. The client belongs to the thread whose call is pending.
 class PmixDirectory::Session {
   public:
     Session(std::shared_ptr<PmixClient> started, Options given)
@@ -65,7 +65,6 @@ class PmixDirectory::Session {
 };
 
 bool PmixDirectory::is_offered() {
-    // Asked by main() before there are threads. NOLINTNEXTLINE(concurrency-mt-unsafe)
     return std::getenv("PMIX_NAMESPACE") != nullptr;
 }
 
@@ -76,7 +75,8 @@ Result<std::unique_ptr<PmixDirectory>> PmixDirectory::open(const Patience& patie
         const Status started = client->start();
         return started ? Result<bool>{true} : Result<bool>{started.error()};
     };
-    const Result<bool> started = call_aside<bool>(patience, "joining the job by PMIx", start);
+    const Result<bool> started =
+        call_with_timeout<bool>(patience, "joining the job by PMIx", start);
     if (!started) {
         return located(started.error(), *client);
     }
@@ -120,7 +120,7 @@ Result<CardTable> PmixDirectory::collect(const Patience& patience) {
         return exchange(*client, own, group);
     };
     Result<Exchanged> exchanged =
-        call_aside<Exchanged>(patience, "exchanging cards by PMIx", work);
+        call_with_timeout<Exchanged>(patience, "exchanging cards by PMIx", work);
     if (!exchanged) {
         return located(std::move(exchanged).error(), *session_->client);
     }

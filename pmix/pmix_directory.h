@@ -1,15 +1,16 @@
-// How does a PMIx client get everybody's card?
+// Collects business cards with a PMIx client.
 //
-// One Put of one card under one key, Commit, one Fence that collects, a Get a member, and where
-// the host has groups, a PMIx_Group_construct for its context id. The same under our own host,
-// Slurm's and Open MPI's. PMIx keeps no time-out of ours (4.2 ignores one given to Fence)
-// and its calls hang for ever on a wedged host, so all of them run in one thread of their own,
-// which is left behind when patience ends: a process whose call here timed out must not call
-// PMIx again and leaves by _exit() or exit().
+// It makes one Put of one card under one key, Commit, one collecting Fence, a Get for each
+// member, and, where the server has groups, a PMIx_Group_construct for its context id. This
+// works under our own host, Slurm's and Open MPI's. PMIx ignores time-outs (4.2 ignores one
+// given to Fence) and its calls hang forever on a stuck server, so all of them run in one
+// thread of their own, which is left behind on a time-out: a process whose call here timed out
+// must not call PMIx again and leaves by _exit() or exit().
 //
-// Who has collected stays for a while, as a worker does: Slurm's daemons of a step that has
-// ended on one node can't help the others' fence any more, and where a fence brings no data
-// along (Slurm with SLURM_PMIX_DIRECT_CONN=false) the others may still be fetching the card.
+// A member that has collected the cards must stay for a while, as a worker does: Slurm's
+// daemons of a step that has ended on one node can't complete the others' fence, and where a
+// fence distributes no data (Slurm with SLURM_PMIX_DIRECT_CONN=false) other members may still
+// be fetching the card.
 #pragma once
 
 #include "pmix/directory.h"
@@ -23,28 +24,28 @@ class PmixDirectory final : public Directory {
 
   public:
     struct Options {
-        bool construct_group = true;  ///< Ask for a context id (a second collective).
+        bool construct_group = true;  ///< Request a context id (a second collective).
     };
 
-    /// A launcher has left PMIx' variables in our environment.
+    /// True if a launcher has set PMIx' environment variables.
     [[nodiscard]] static bool is_offered();
 
-    /// PMIx_Init and who we are. Fails (Blame::node) if the host does not answer in time;
-    /// cause() is ETIMEDOUT or ECANCELED as in Directory::collect.
+    /// Calls PMIx_Init and gets the own rank. Fails (Blame::node) if the server does not answer
+    /// in time; cause() is ETIMEDOUT or ECANCELED as in Directory::collect.
     [[nodiscard]] static Result<std::unique_ptr<PmixDirectory>> open(const Patience& patience,
                                                                      Options options);
-    /// Of open() alone: nobody else has a Session.
+    /// For open() only: no other code can make a Session.
     explicit PmixDirectory(std::unique_ptr<Session> session);
     PmixDirectory(const PmixDirectory&) = delete;
     PmixDirectory& operator=(const PmixDirectory&) = delete;
     ~PmixDirectory() override;
 
     [[nodiscard]] Rank rank() const;
-    /// Members of the job, at least 1 and at most kMaxCards.
+    /// The number of members, at least 1 and at most kMaxCards.
     [[nodiscard]] std::size_t size() const;
 
     [[nodiscard]] Status publish(const Card& own) override;
-    /// Ends with PMIx_Finalize: nothing of PMIx is left afterwards.
+    /// Ends with PMIx_Finalize: PMIx is not used afterwards.
     [[nodiscard]] Result<CardTable> collect(const Patience& patience) override;
     [[nodiscard]] std::optional<std::uint64_t> context_id() const override;
 

@@ -1,6 +1,7 @@
-// How much patience is left?
+// Tracks how much of a time limit is left while polling descriptors.
 //
-// A Patience whose clock has started: the one place in pmix/ that reads one and polls.
+// It is a Patience whose clock has started: the only place in pmix/ that reads a clock and
+// polls.
 #pragma once
 
 #include "pmix/directory.h"
@@ -23,19 +24,20 @@ class Waiting {
         : patience_{patience}, until_{Clock::now() + patience.longest} {}
 
     enum class Woken : unsigned char {
-        ready,        ///< One of the descriptors is.
-        paused,       ///< `at_most` is over.
-        interrupted,  ///< Patience::interrupt_fd said so.
-        over,         ///< No patience is left.
+        ready,        ///< A descriptor is ready.
+        paused,       ///< `at_most` has passed.
+        interrupted,  ///< Patience::interrupt_fd became readable.
+        over,         ///< The time limit has passed.
     };
-    /// poll(), with what ends it. Of several reasons the first in the list above counts, but an
-    /// interruption before all. Descriptors of -1 are passed over.
+    /// Calls poll() and returns what ended it. An interruption has precedence, then the order
+    /// of the enumerators. Descriptors of -1 are skipped.
     [[nodiscard]] Woken wait(std::span<pollfd> watched, Milliseconds at_most);
 
     [[nodiscard]] bool is_over() const { return Clock::now() >= until_; }
-    /// "`doing`: no answer within 30 s" (ETIMEDOUT), or ": interrupted" (ECANCELED).
+    /// Makes the error "`doing`: no answer within 30 s" (ETIMEDOUT) or "`doing`: interrupted"
+    /// (ECANCELED).
     [[nodiscard]] Error error(Woken woken, const std::string& doing) const;
-    /// "30 s", all of it.
+    /// The whole time limit as text, "30 s".
     [[nodiscard]] std::string in_words() const;
 
   private:

@@ -1,10 +1,10 @@
-// Which hook of Slurm's leads where?
+// The entry points of the plugin: dispatches Slurm's hooks.
 //
-// Dispatch only. A guest in Slurm's processes: nothing but an int leaves a hook, no exception,
-// no abort, no thread. In the contexts: client (local, allocator) -> submit_side, job_script
-// (prolog, epilog) -> PrologSide in a child of its own, remote (slurmstepd) -> StepSide. Works
-// the same as `optional` and as `required`: what must not happen is prevented here, not by a
-// return value, which `optional` ignores.
+// The plugin runs in Slurm's processes: no exception, no abort and no thread leaves a hook,
+// only an int. Contexts: client (local, allocator) -> submit_side, job_script (prolog, epilog)
+// -> PrologSide in a child process, remote (slurmstepd) -> StepSide. It works the same under
+// `optional` and `required`: errors are enforced here, not by a return value, which `optional`
+// ignores.
 #include "spank/host/apart.h"
 #include "spank/host/names.h"
 #include "spank/host/slurm_host.h"
@@ -34,7 +34,8 @@ const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 namespace stage {
 namespace {
 
-/// A failed invariant on its way to the hook. Not an std::exception: nobody below catches it.
+/// A failed invariant on its way to the hook. Not an std::exception, so that no handler below
+/// the hook catches it.
 struct Breakdown {
     const char* truth;
     CallSite site;
@@ -44,7 +45,7 @@ struct Breakdown {
     throw Breakdown{.truth = truth, .site = site};
 }
 
-/// What must outlive a hook, in one process of Slurm's.
+/// The state of the plugin in one Slurm process, which outlives a hook.
 struct Plugin {
     explicit Plugin(const Arguments& given)
         : arguments{given}, submit{given}, step{given, asking(given), beginning(given)} {}
@@ -73,7 +74,7 @@ struct Plugin {
     StepSide step;
 };
 
-/// The one static: Slurm's option callback carries no pointer of ours.
+/// Static, because Slurm's option callback carries no user pointer.
 std::optional<Plugin>& instance() {
     static std::optional<Plugin> plugin;
     return plugin;
@@ -87,7 +88,7 @@ Plugin& plugin(int count, char** words) {
     return *one;
 }
 
-/// As Slurm's own clients leave when they must.
+/// Ends the process as Slurm's own clients do after an error.
 [[noreturn]] void end_client() {
     const char* const wanted =
         std::getenv("SLURM_EXIT_ERROR");  // NOLINT(concurrency-mt-unsafe)
@@ -95,23 +96,23 @@ Plugin& plugin(int count, char** words) {
     ::_exit(code > 0 && code < 256 ? static_cast<int>(code) : EXIT_FAILURE);
 }
 
-/// Runs `hook`. Whatever breaks is logged and ends in `on_breakdown`. Each hook of Slurm's is
-/// one call of this: noexcept here, since slurm/spank.h declares them without.
+/// Runs `hook`. A failure is logged and calls `on_breakdown`. Every hook is wrapped in this
+/// function, which is noexcept because slurm/spank.h declares the hooks without it.
 template <class Hook, class OnBreakdown>
-int guest(Hook hook, OnBreakdown on_breakdown) noexcept {
+int run_hook(Hook hook, OnBreakdown on_breakdown) noexcept {
     try {
         set_invariant_handler(unwind);
         hook();
         return SLURM_SUCCESS;
     } catch (const Breakdown& broken) {
-        ::slurm_error("stagecast: broken: %s (%s:%d); please report it",
+        ::slurm_error("stagecast: internal error: %s (%s:%d); please report it",
                       broken.truth,
                       broken.site.file,
                       broken.site.line);
     } catch (const std::exception& broken) {
-        ::slurm_error("stagecast: broken: %s; please report it", broken.what());
+        ::slurm_error("stagecast: internal error: %s; please report it", broken.what());
     } catch (...) {
-        ::slurm_error("stagecast: broken; please report it");
+        ::slurm_error("stagecast: internal error; please report it");
     }
     try {
         on_breakdown();
@@ -129,7 +130,7 @@ bool is_client(const SpankHandle& handle) {
 }
 
 int on_option(int /*val*/, const char* argument, int remote) noexcept {
-    return guest(
+    return run_hook(
         [&] {
             Plugin& one = plugin(0, nullptr);
             if (remote != 0) {
@@ -143,7 +144,7 @@ int on_option(int /*val*/, const char* argument, int remote) noexcept {
 }
 
 int on_timeout(int /*val*/, const char* argument, int remote) noexcept {
-    return guest(
+    return run_hook(
         [&] {
             if (remote == 0) {
                 plugin(0, nullptr).submit.on_timeout(argument == nullptr ? "" : argument);
@@ -153,7 +154,7 @@ int on_timeout(int /*val*/, const char* argument, int remote) noexcept {
 }
 
 int on_verbose(int /*val*/, const char* /*argument*/, int remote) noexcept {
-    return guest(
+    return run_hook(
         [&] {
             if (remote == 0) {
                 plugin(0, nullptr).submit.on_verbose();
@@ -162,7 +163,7 @@ int on_verbose(int /*val*/, const char* /*argument*/, int remote) noexcept {
         end_client);
 }
 
-/// Slurm copies what it is given, but takes pointers to what may be changed.
+/// Slurm copies the option, but its structure has pointers to non-const.
 void register_option(spank_t slurm,
                      std::string name,
                      std::string argument,
@@ -211,14 +212,14 @@ void on_options_parsed(Plugin& plugin, SlurmHost& host) {
     }
 }
 
-/// Prolog and epilog: `act` in a child of its own, for no longer than `limit` says.
+/// Runs `act` of a prolog or epilog in a child process, for at most `limit`.
 int in_job_script(spank_t slurm,
                   int count,
                   char** words,
                   bool (PrologSide::*concerns)(const SpankHandle&) const,
                   Status (PrologSide::*act)(const SpankHandle&) const,
                   Duration (PrologSide::*limit)() const) {
-    return guest(
+    return run_hook(
         [&] {
             SlurmHost host{slurm};
             const Plugin& one = plugin(count, words);
@@ -251,7 +252,7 @@ using stage::SlurmHost;
 extern "C" {
 
 STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) {
-    return stage::guest(
+    return stage::run_hook(
         [&] {
             const Context context = SlurmHost{slurm}.context();
             if (context != Context::other && context != Context::job_script) {
@@ -263,7 +264,7 @@ STAGE_EXPORT int slurm_spank_init(spank_t slurm, int count, char** words) {
 }
 
 STAGE_EXPORT int slurm_spank_init_post_opt(spank_t slurm, int count, char** words) {
-    return stage::guest(
+    return stage::run_hook(
         [&] {
             SlurmHost host{slurm};
             stage::on_options_parsed(stage::plugin(count, words), host);
@@ -289,30 +290,31 @@ STAGE_EXPORT int slurm_spank_job_epilog(spank_t slurm, int count, char** words) 
                                 &stage::PrologSide::conclude_limit);
 }
 
-// (In task_init a container's plugin, pyxis for one, may have entered it already, and that look
-// does not count; but another plugin's private /tmp may be mounted in this hook behind ours.)
+// (In task_init a container's plugin, for example pyxis, may have entered it already, and that
+// view does not count; but another plugin's private /tmp may be mounted in this hook after
+// ours.)
 STAGE_EXPORT int slurm_spank_task_init_privileged(spank_t slurm, int count, char** words) {
     static_cast<void>(slurm);
-    return stage::guest([&] { stage::plugin(count, words).step.look_around(); },
-                        [&] { stage::on_options_broken(stage::plugin(count, words)); });
+    return stage::run_hook([&] { stage::plugin(count, words).step.look_around(); },
+                           [&] { stage::on_options_broken(stage::plugin(count, words)); });
 }
 
 STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
-    return stage::guest(
+    return stage::run_hook(
         [&] {
             SlurmHost host{slurm};
             stage::StepSide& step = stage::plugin(count, words).step;
             step.look_around();
             if (step.awaits_files()) {
-                // What is called slurmstepd is sent no signal by proctrack/linuxproc.
+                // proctrack/linuxproc sends no signal to a process named slurmstepd.
                 static_cast<void>(::prctl(PR_SET_NAME, "stagecast-wait"));
                 step.await_files(host);
             }
             if (!step.may_start(host)) {
-                // We are the forked task: this fails the job alone, under `optional` too. One
-                // hook earlier, in task_init_privileged, it does as well, but slurmstepd then
-                // adds a "write to unblock task failed: Broken pipe" per task. The task prolog
-                // has not run yet (measured).
+                // This is the forked task: its exit fails the job only, under `optional` too.
+                // Exiting one hook earlier, in task_init_privileged, works as well, but
+                // slurmstepd then adds a "write to unblock task failed: Broken pipe" per task.
+                // The task prolog has not run yet (measured).
                 ::_exit(step.exit_status());
             }
             step.tell(host);
@@ -321,7 +323,7 @@ STAGE_EXPORT int slurm_spank_task_init(spank_t slurm, int count, char** words) {
 }
 
 STAGE_EXPORT int slurm_spank_exit(spank_t slurm, int count, char** words) {
-    return stage::guest(
+    return stage::run_hook(
         [&] {
             SlurmHost host{slurm};
             if (host.context() == Context::remote) {

@@ -8,7 +8,7 @@
 namespace stage::pmix_host {
 namespace {
 
-/// One static, forced by C callbacks without a user pointer.
+/// Static, because the C callbacks carry no user pointer.
 std::atomic<Switchboard*>& slot() {
     static std::atomic<Switchboard*> board{nullptr};
     return board;
@@ -71,7 +71,7 @@ pmix_status_t on_group(pmix_group_operation_t operation,
     Switchboard* board = Switchboard::connected();
     const GroupCallback callback{.function = done, .data = done_data};
     if (operation == PMIX_GROUP_DESTRUCT) {
-        // Nobody else need know; the job's end is the group's.
+        // No other process needs to be informed: the group ends with the job.
         done(PMIX_SUCCESS, nullptr, 0, done_data, nullptr, nullptr);
     } else if (board == nullptr || !board->ask_group(callback)) {
         done(PMIX_ERR_OUT_OF_RESOURCE, nullptr, 0, done_data, nullptr, nullptr);

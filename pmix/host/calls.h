@@ -1,8 +1,8 @@
-// Which calls of PMIx wait for an answer, and how do its C functions find us?
+// Converts the upcalls of the PMIx server library into Upcalls, and keeps the callbacks that
+// answer them.
 //
-// PMIx' upcalls carry no pointer of the host's (fence and group have none at all), so there is
-// one Switchboard in the process. It turns what PMIx calls into Upcalls and keeps what PMIx
-// wants called back, by number.
+// PMIx' upcalls carry no pointer of the host process (fence and group have none at all), so
+// there is one Switchboard in the process. Callbacks are kept by number.
 #pragma once
 
 #include "pmix/host/mailbox.h"
@@ -32,18 +32,19 @@ class Switchboard {
   public:
     explicit Switchboard(Mailbox& mailbox) : mailbox_{mailbox} {}
 
-    /// The one that upcalls go to from now on, or none. It must outlive the library's use.
+    /// Sets the receiver of all upcalls from now on, or none. It must outlive the library's
+    /// use.
     static void connect(Switchboard* board);
     [[nodiscard]] static Switchboard* connected();
 
-    /// What PMIx_server_init is given. Static: PMIx copies it.
+    /// The functions for PMIx_server_init, which copies the struct.
     [[nodiscard]] static pmix_server_module_t module();
 
     void post(Upcall upcall);
-    /// Keeps a callback; false if the host can't be told.
+    /// Keeps a callback and posts the upcall; false if the mailbox is full.
     [[nodiscard]] bool ask_fence(FenceCallback callback, std::vector<std::byte> data);
     [[nodiscard]] bool ask_group(GroupCallback callback);
-    /// Gives it up: it is called back once.
+    /// Removes and returns a callback, which must be called once.
     [[nodiscard]] std::optional<Callback> take(Call call);
 
   private:

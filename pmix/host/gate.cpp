@@ -12,7 +12,7 @@
 namespace stage::pmix_host {
 namespace {
 
-/// One turn of the loop looks at so many; the rest waits in the backlog.
+/// Connections accepted per iteration of the loop; the rest waits in the backlog.
 constexpr int kVisitorsATurn = 16;
 
 IpAddress loopback() {
@@ -57,7 +57,8 @@ Result<std::unique_ptr<Gate>> Gate::open(const Logger& log) {
     return gate;
 }
 
-/// We connect with ourselves: a kernel that does not know whose that is, would let nobody in.
+/// Connects to the own listener, since a kernel that cannot report the uid would reject every
+/// worker.
 Status Gate::prove() {
     const Result<std::uint16_t> port = port_of(listener_);
     if (!port) {
@@ -104,7 +105,7 @@ void Gate::let_in() {
         }
         const Result<uid_t> whose = peers_.of(visitor->socket.get());
         if (!whose) {
-            continue;  // Gone already.
+            continue;  // The peer has already closed it.
         }
         if (!inside_ || *whose != inside_->user || passed_.size() >= kMaxPassed) {
             turn_away(*whose);
@@ -119,12 +120,14 @@ void Gate::let_in() {
 }
 
 void Gate::turn_away(uid_t whose) {
-    ++strangers_;
-    // Somebody may try for ever; the log has the first, the tenth, the hundredth.
-    if (is_power_of_ten(strangers_)) {
+    ++refused_;
+    // A local user may try forever, so the log has the first attempt, the tenth, the hundredth
+    // and so on.
+    if (is_power_of_ten(refused_)) {
         log_.warn(
-            "a stranger was turned away from this node's PMIx listener; ask that user why",
-            {{"uid", whose}, {"count", strangers_}});
+            "a connection of another user to this node's PMIx listener was refused; ask that "
+            "user why",
+            {{"uid", whose}, {"count", refused_}});
     }
 }
 

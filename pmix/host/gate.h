@@ -1,11 +1,11 @@
-// Who gets through to the PMIx server?
+// Admits only the job's user to the PMIx server's TCP listener.
 //
-// The job's user. PMIx 4.2's own listener is open to every local user and breaks at one bad
-// login (it releases the rank's entry once too often) or a silent connection (its handshake
-// blocks). So the server listens in a network namespace of its own, where nobody is, and this
-// is the only way in: a listener on the node's loopback, opened before, that asks the kernel
-// whose each connection is and passes on those of the job's user. Strangers are closed, counted
-// and logged.
+// PMIx 4.2's own listener is open to every local user and breaks after one bad login (it
+// releases the rank's entry once too often) or a silent connection (its handshake blocks). The
+// server therefore listens in a network namespace of its own, without other processes. The gate
+// is the only entrance: a listener on the node's loopback, opened before, that asks the kernel
+// for the uid of each connection and relays those of the job's user. Connections of other users
+// are closed, counted and logged.
 #pragma once
 
 #include "pmix/host/peer_uid.h"
@@ -20,28 +20,29 @@
 namespace stage::pmix_host {
 
 class Gate {
-    struct Key {};  ///< Only open() has one.
+    struct Key {};  ///< Only open() can make one.
 
   public:
-    /// Connections passed on at once: a worker has one.
+    /// Connections relayed at once; a worker has one.
     static constexpr std::size_t kMaxPassed = 4;
 
-    /// Listens, and sees that the kernel's answers are right. Before the private network is
-    /// entered. `log` must outlive it.
+    /// Listens, and verifies that the kernel reports the right uid. Call before entering the
+    /// private network namespace. `log` must outlive the gate.
     [[nodiscard]] static Result<std::unique_ptr<Gate>> open(const Logger& log);
 
     Gate(Key key, const Logger& log, PeerUid peers, UniqueFd listener);
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
-    /// From now on `user` gets through to `port` of the loopback that this thread has.
+    /// Relays connections of `user` from now on to `port` on the loopback of the calling
+    /// thread's network namespace.
     void lead_to(std::uint16_t port, uid_t user);
 
-    /// Adds what is to be polled.
+    /// Appends the descriptors to poll.
     void watch(std::vector<pollfd>& watched) const;
-    /// After poll(): lets in, passes on.
+    /// Call after poll(): accepts connections and relays bytes.
     void attend();
 
-    [[nodiscard]] std::uint64_t strangers() const { return strangers_; }
+    [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
   private:
     struct Inside {
@@ -59,7 +60,7 @@ class Gate {
     std::uint16_t port_ = 0;
     std::optional<Inside> inside_;
     std::vector<std::unique_ptr<Relay>> passed_;
-    std::uint64_t strangers_ = 0;
+    std::uint64_t refused_ = 0;
 };
 
 }  // namespace stage::pmix_host

@@ -49,7 +49,7 @@ void Host::registered(const Status& status) {
     send_(HostEnv{.variables = std::move(*variables)});
 }
 
-/// An answer that comes after an ABORT finds nobody waiting: it crossed the abort on its way.
+/// An answer that crossed an ABORT on its way finds no waiting call.
 void Host::answer(std::uint32_t sequence, Kind kind, const std::function<void(Call)>& how) {
     const auto found = waiting_.find(sequence);
     if (aborted_) {

@@ -1,12 +1,11 @@
-// In which order does a PMIx host serve its one job?
+// The state machine of a PMIx host, which serves one job.
 //
-// A table of what may come when: a job once, then collectives, numbered as they come, each
-// answered once by the daemon under its number; after an ABORT all of them are refused, now and
-// later. It also watches the library: a stranger on the loopback listener can hold its progress
-// thread in a handshake for ever, so a pulse is asked for now and then, and one that does not
-// come is a FAILED.
+// One job is accepted, then collectives, numbered in the order of their arrival; the daemon
+// answers each once under its number. After an ABORT all of them are refused, pending and later
+// ones. The state machine also watches the library: a local user can block its progress thread
+// in a handshake forever, so a pulse is requested regularly, and a missing one leads to FAILED.
 //
-// Pure but for the Server that it is given: messages and upcalls in, messages out.
+// It has no side effects but through its Server: messages and upcalls in, messages out.
 #pragma once
 
 #include "pmix/host/server.h"
@@ -17,18 +16,18 @@
 
 namespace stage::pmix_host {
 
-/// How often the progress thread is asked, and when it is given up. A loaded machine wakes
-/// late.
+/// The interval of pulse requests, and the time after which the progress thread counts as
+/// stuck. A loaded machine schedules it late.
 inline constexpr Duration kPulseEvery = std::chrono::milliseconds{500};
 inline constexpr Duration kPulseMax = std::chrono::seconds{3};
-/// Collectives that a worker may have under way at once.
+/// Concurrent collectives of one worker.
 inline constexpr std::size_t kMaxCalls = 8;
 
 class Host {
   public:
     using Send = std::function<void(const FromHost&)>;
 
-    /// Both must outlive it.
+    /// Both arguments must outlive the host.
     Host(Server& server, Send send) : server_{server}, send_{std::move(send)} {}
 
     void on_message(Instant now, ToHost message);
@@ -36,7 +35,7 @@ class Host {
     void on_time(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const;
 
-    /// DONE was said, or FAILED: nothing more will be.
+    /// DONE was received or FAILED sent: no message follows.
     [[nodiscard]] bool over() const { return over_; }
 
   private:
@@ -50,7 +49,7 @@ class Host {
     void answer(std::uint32_t sequence, Kind kind, const std::function<void(Call)>& how);
     void abort();
     void registered(const Status& status);
-    /// True if the daemon is to be asked, under the number that is then in `last_`.
+    /// True if the daemon has to be asked, under the number that is then in `last_`.
     [[nodiscard]] bool take(Call call, Kind kind);
     void fail(const Error& error);
 
@@ -62,8 +61,8 @@ class Host {
     std::uint32_t next_ = 0;
     std::uint32_t last_ = 0;
     std::map<std::uint32_t, Waiting> waiting_;  ///< By sequence; at most kMaxCalls.
-    std::optional<Instant> ask_at_;             ///< No pulse is under way: when to ask for one.
-    std::optional<Instant> give_up_at_;         ///< One is: when it is too late.
+    std::optional<Instant> ask_at_;      ///< Without a pending pulse: time of the next request.
+    std::optional<Instant> give_up_at_;  ///< With a pending pulse: its deadline.
 };
 
 }  // namespace stage::pmix_host

@@ -40,7 +40,7 @@ Status raise_loopback() {
     return {};
 }
 
-/// Of what the root of a namespace may, only to become somebody else.
+/// Drops all capabilities of the namespace's root but those for changing uid and gid.
 Status keep_identity_rights() {
     __user_cap_header_struct head{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
@@ -50,9 +50,8 @@ Status keep_identity_rights() {
                : Status{node_errno("giving up capabilities")};
 }
 
-/// A child that stays outside of the namespace to come, for its ids may be written from there
-/// alone: each id is itself, but `inner_root` is 0 inside, and the node's 0 is not there at
-/// all.
+/// A child that stays outside of the new namespace, since its id maps can only be written from
+/// there. Each id maps to itself, but `inner_root` is 0 inside, and the node's 0 is not mapped.
 class IdMapper {
   public:
     static Result<IdMapper> fork(const SpareUser& inner_root) {
@@ -81,7 +80,7 @@ class IdMapper {
     IdMapper& operator=(const IdMapper&) = delete;
     ~IdMapper() { static_cast<void>(end()); }
 
-    /// This process is in its namespace now.
+    /// Informs the child that this process has entered its namespace.
     Status map() {
         const bool is_told = ::write(go_.get(), "x", 1) == 1;
         const int error = end();
@@ -112,7 +111,7 @@ class IdMapper {
         return error != 0 ? error : write_map(path + "/gid_map", inner_root.gid);
     }
 
-    /// Its errno.
+    /// Returns the child's errno.
     int end() {
         go_.reset();
         int status = 0;
@@ -159,8 +158,8 @@ Status become(const HostJob& job) {
         return {};
     }
     const gid_t group = job.gid;
-    // glibc carries each of the three over to every thread; with the last the kernel takes away
-    // what each may do as root.
+    // glibc applies each of the three calls to every thread. With the last one the kernel drops
+    // each thread's capabilities.
     if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
         ::setresuid(job.uid, job.uid, job.uid) != 0) {
         return node_errno("becoming uid " + std::to_string(job.uid));

@@ -6,7 +6,7 @@
 
 namespace stage::pmix_host {
 
-// PMIx' macros nest deeply.
+// PMIx' macros exceed the linter's nesting limit.
 // NOLINTNEXTLINE(readability-function-size)
 InfoList::InfoList(std::size_t count) : room_{count} {
     PMIX_INFO_CREATE(infos_, count);
@@ -45,7 +45,7 @@ InfoList& InfoList::add_flag(const char* key, bool flag) {
 }
 
 InfoList& InfoList::add_process(const char* key, const pmix_proc_t& process) {
-    pmix_proc_t copy = process;  // The array is copied once more.
+    pmix_proc_t copy = process;  // load() copies the array.
     pmix_data_array_t array{};
     array.type = PMIX_PROC;
     array.size = 1;

@@ -1,6 +1,4 @@
-// How are facts handed to PMIx?
-//
-// As an array of pmix_info_t that PMIx' own macros fill and free. This owns one.
+// Owns an array of pmix_info_t, filled and freed by PMIx' own macros.
 #pragma once
 
 #include <pmix_common.h>
@@ -12,7 +10,7 @@ namespace stage::pmix_host {
 
 class InfoList {
   public:
-    /// Room for `count` facts, at least one.
+    /// Allocates space for `count` entries, at least one.
     explicit InfoList(std::size_t count);
     InfoList(const InfoList&) = delete;
     InfoList& operator=(const InfoList&) = delete;
@@ -22,10 +20,11 @@ class InfoList {
     InfoList& add_size(const char* key, std::size_t number);
     InfoList& add_rank(const char* key, pmix_rank_t rank);
     InfoList& add_flag(const char* key, bool flag);
-    /// An array of this one process; a rank of PMIX_RANK_WILDCARD is its whole namespace.
+    /// Adds an array of one process; the rank PMIX_RANK_WILDCARD stands for its whole
+    /// namespace.
     InfoList& add_process(const char* key, const pmix_proc_t& process);
     InfoList& add(const char* key, const std::string& text);
-    /// What PMIx_generate_regex() and PMIx_generate_ppn() make; it is copied.
+    /// Adds a copy of what PMIx_generate_regex() or PMIx_generate_ppn() made.
     InfoList& add_regex(const char* key, const char* regex);
 
     [[nodiscard]] pmix_info_t* data() { return infos_; }

@@ -18,7 +18,7 @@ bool Mailbox::post(Upcall upcall) {
         waiting_.push_back(std::move(upcall));
     }
     const std::uint64_t one = 1;
-    // It fails only at 2^64 - 1 posts that nobody took, and then the descriptor is readable.
+    // It fails only after 2^64 - 1 unread posts, and then the descriptor is readable.
     [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof(one));
     return true;
 }

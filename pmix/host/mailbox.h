@@ -1,8 +1,8 @@
-// How does a call from PMIx' progress thread wait for the host's thread?
+// A queue from PMIx' progress thread to the host's thread, with a descriptor to poll.
 //
-// In a queue whose descriptor becomes readable. Bounded by construction: a worker has at most a
-// few calls under way (kMaxCalls are served, PMIx keeps the worker waiting for the rest), a
-// pulse is asked one at a time. Beyond kMaxWaiting the caller is told no.
+// It is bounded: a worker has only a few pending calls (kMaxCalls are served, PMIx makes the
+// worker wait for the rest), and one pulse is requested at a time. Beyond kMaxWaiting a post is
+// refused.
 #pragma once
 
 #include "pmix/host/upcall.h"
@@ -19,11 +19,11 @@ class Mailbox {
 
     Mailbox();
 
-    /// Readable while something waits.
+    /// Readable while the queue is not empty.
     [[nodiscard]] int fd() const { return event_.get(); }
-    /// From any thread. False: full, nothing was kept.
+    /// Callable from any thread. False: the queue is full, and the upcall was dropped.
     [[nodiscard]] bool post(Upcall upcall);
-    /// All that wait, in order.
+    /// Returns all queued upcalls in order.
     [[nodiscard]] std::deque<Upcall> take();
 
   private:

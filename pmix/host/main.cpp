@@ -1,8 +1,8 @@
-// What is stagecast-pmix-host?
+// stagecast-pmix-host: the PMIx server of one worker.
 //
-// The PMIx server of one worker: a spare until its daemon gives it a job, then the job's user.
-// It has two descriptors to listen to, the daemon's socket (3) and its mailbox, and ends when
-// the socket does. host_message.h tells the conversation.
+// It is a spare until its daemon gives it a job; then it runs as the job's user. It polls the
+// daemon's socket (descriptor 3), its mailbox and its gate, and exits when the socket is
+// closed. host_message.h describes the protocol.
 #include "pmix/host/host.h"
 #include "pmix/host/identity.h"
 #include "pmix/host/pmix_server.h"
@@ -23,7 +23,7 @@
 namespace stage::pmix_host {
 namespace {
 
-/// 4096 nodes take 60 MB; the rest is threads' address space.
+/// Address space, bytes. 4096 nodes take 60 MB; the rest is for threads' stacks.
 constexpr std::uint64_t kMemoryMax = 2U << 30U;
 
 struct Options {
@@ -80,7 +80,7 @@ Instant now() {
     return Instant{std::chrono::steady_clock::now().time_since_epoch()};
 }
 
-/// To the daemon. If it is gone or does not read, there is nothing left to live for.
+/// Sends to the daemon. If the daemon has ended or does not read, this process exits.
 void tell(const FromHost& message) {
     if (!send_host_message(kHostControlFd, encode_from_host(message))) {
         ::_exit(1);
@@ -96,7 +96,7 @@ int wait_until(const std::optional<Instant>& deadline) {
     return left < 0 ? 0 : static_cast<int>(left);
 }
 
-/// False at the end of the socket.
+/// Returns false at the end of the socket.
 Result<bool> read_daemon(Host& host) {
     Result<HostReceived> received = receive_to_host(kHostControlFd);
     if (!received) {
@@ -115,7 +115,7 @@ Result<bool> read_daemon(Host& host) {
     return true;
 }
 
-/// Waits for daemon, library or gate. True if the daemon has something to say.
+/// Waits for the daemon, the library or the gate. True if the daemon's socket is readable.
 bool wait_for_any(const Host& host, const Mailbox& mailbox, const Gate* gate) {
     std::vector<pollfd> watched{{.fd = kHostControlFd, .events = POLLIN, .revents = 0},
                                 {.fd = mailbox.fd(), .events = POLLIN, .revents = 0}};
@@ -136,7 +136,8 @@ Status serve(Host& host, Mailbox& mailbox, Gate* gate) {
         for (Upcall& upcall : mailbox.take()) {
             host.on_upcall(now(), std::move(upcall));
         }
-        // Only now: a pulse that came while this thread had to wait is in time.
+        // Deadlines are checked last: a pulse that arrived while this thread was waiting is in
+        // time.
         host.on_time(now());
         const Result<bool> open = daemon_speaks ? read_daemon(host) : Result<bool>{true};
         if (!open || !*open) {
@@ -154,7 +155,8 @@ Status prepare(const Options& options) {
     return options.server.security == "munge" ? munge_answers() : Status{};
 }
 
-/// The gate, and this process behind it; nothing where the kernel does not let us.
+/// Opens the gate and moves this process behind it; returns nothing where the kernel does not
+/// allow it.
 std::unique_ptr<Gate> close_off(const Options& options, const Logger& log) {
     Result<std::unique_ptr<Gate>> gate = Gate::open(log);
     if (const Status left =
@@ -173,7 +175,7 @@ Status run(Options options, const Logger& log) {
     }
     const std::unique_ptr<Gate> gate = options.gate ? close_off(options, log) : nullptr;
     if (options.gate && gate == nullptr) {
-        tell(HostReady{.gated = false});  // No listener without a gate: nothing to serve with.
+        tell(HostReady{.gated = false});  // Without a gate no listener is opened.
         return {};
     }
     options.server.gate = gate.get();
@@ -205,6 +207,6 @@ int main(int argc, char** argv) {
         pmix_host::tell(
             HostFailed{.blame = ended.error().blame(), .sentence = ended.error().sentence()});
     }
-    // The library's threads are still there, perhaps stuck: nothing is torn down.
+    // The library's threads still run, perhaps stuck, so nothing is destroyed.
     ::_exit(ended ? 0 : 1);
 }

@@ -23,7 +23,7 @@ Error unknown(const std::string& why, int cause) {
     return Error::from_errno(Blame::node, "asking whose connection it is: " + why, cause);
 }
 
-/// The connection as its other end sees it: that end is the source.
+/// The connection from the view of its other end: that end is the source address.
 Result<Question> question_about(int accepted) {
     sockaddr_in theirs{};
     sockaddr_in ours{};
@@ -54,7 +54,7 @@ Result<Question> question_about(int accepted) {
 
 Result<PeerUid> PeerUid::open() {
     UniqueFd netlink{::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)};
-    // The kernel answers within the call that asks; a second is for a kernel that does not.
+    // The kernel normally answers synchronously; one second is the limit for one that does not.
     const timeval second{.tv_sec = 1, .tv_usec = 0};
     if (!netlink ||
         ::setsockopt(netlink.get(), SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second)) != 0) {

@@ -1,8 +1,7 @@
-// Whose is the other end of a TCP connection on this machine?
+// Asks the kernel for the uid at the other end of a local TCP connection.
 //
-// The kernel knows, and says so to sock_diag(7), by the four numbers that name a connection.
-// Asked in the network namespace that the question was opened in, even after the process has
-// left it.
+// It uses sock_diag(7) with the connection's addresses and ports. The netlink socket answers
+// for the network namespace in which it was opened, even after the process has left it.
 #pragma once
 
 #include "transport/base/result.h"
@@ -14,10 +13,11 @@ namespace stage::pmix_host {
 
 class PeerUid {
   public:
-    /// Fails where the kernel has no such answers.
+    /// Fails where the kernel does not support sock_diag.
     [[nodiscard]] static Result<PeerUid> open();
 
-    /// Of the socket that `accepted` (IPv4, loopback) is connected with. Fails if it is gone.
+    /// Returns the uid of the socket that `accepted` (IPv4, loopback) is connected to. Fails if
+    /// the peer has closed it.
     [[nodiscard]] Result<uid_t> of(int accepted) const;
 
   private:

@@ -19,7 +19,7 @@ Error pmix_error(const std::string& doing, pmix_status_t status) {
     return {Blame::node, doing + ": PMIx: " + PMIx_Error_string(status)};
 }
 
-/// A list as PMIx makes it: pointers, the last of them null.
+/// A list made by PMIx: an array of pointers that ends with a null pointer.
 struct FreedList {
     void operator()(char** list) const {
         for (char** entry = list; *entry != nullptr; ++entry) {
@@ -36,14 +36,14 @@ pmix_proc_t proc_of(const HostJob& job, pmix_rank_t rank) {
     return proc;
 }
 
-/// This node's worker.
+/// The PMIx process id of this node's worker.
 pmix_proc_t proc_of(const HostJob& job) {
     return proc_of(job, job.rank.value());
 }
 
-/// What PMIx reads is in our environment, and nothing that whoever started us had in his.
+/// Sets the environment variables that PMIx reads and removes all that this process inherited.
 void set_environment(const ServerSettings& settings) {
-    // No thread of ours or the library's is running yet.
+    // No other thread runs yet.
     ::clearenv();  // NOLINT(concurrency-mt-unsafe)
     const auto set = [](const char* name, const std::string& value) {
         const int done = ::setenv(name, value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
@@ -64,7 +64,7 @@ void on_client_registered(pmix_status_t status, void* /*data*/) {
     }
 }
 
-/// Runs in the progress thread, right after the job is known.
+/// Runs in the progress thread, directly after the job is registered.
 void on_job_registered(pmix_status_t status, void* data) {
     const auto* job = static_cast<const HostJob*>(data);
     if (status == PMIX_SUCCESS) {
@@ -101,7 +101,7 @@ std::string joined_ranks(std::size_t count) {
 
 }  // namespace
 
-/// The job as PMIx knows it: one worker on each node, rank by rank.
+/// The job's description for PMIx: one worker on each node, rank by rank.
 struct PmixServer::JobInfo {
     explicit JobInfo(const HostJob& given) : job{given} {}
 
@@ -137,7 +137,7 @@ PmixServer::~PmixServer() = default;
 Result<std::unique_ptr<PmixServer>> PmixServer::start(const ServerSettings& settings,
                                                       Mailbox& mailbox) {
     set_environment(settings);
-    // The library keeps calling until the process ends, so what it calls is never given back.
+    // The library calls these functions until the process exits, so they are never freed.
     static Switchboard board{mailbox};
     Switchboard::connect(&board);
     pmix_server_module_t module = Switchboard::module();
@@ -183,13 +183,15 @@ Result<std::vector<std::string>> PmixServer::environment(const HostJob& job) {
     }
     std::vector<std::string> variables;
     for (char** entry = raw; entry != nullptr && *entry != nullptr; ++entry) {
-        // The spare knew this machine's name, not what Slurm calls it.
+        // The spare used this machine's host name, which may differ from Slurm's name of the
+        // node.
         if (std::strncmp(*entry, "PMIX_HOSTNAME=", 14) != 0) {
             variables.emplace_back(*entry);
         }
     }
     variables.push_back("PMIX_HOSTNAME=" + job.nodes[job.rank.index()]);
-    // Without a HOME the client crashes; with the user's it would read his files and plugins.
+    // Without HOME the client crashes; with the user's HOME it would read the user's files and
+    // plugins.
     variables.push_back("HOME=" + settings_.directory);
     variables.emplace_back("PATH=/usr/bin:/bin");
     if (settings_.gate != nullptr) {
@@ -200,7 +202,7 @@ Result<std::vector<std::string>> PmixServer::environment(const HostJob& job) {
     return variables;
 }
 
-/// The worker is told the gate's port in place of the library's.
+/// Replaces the library's port by the gate's port in the worker's variables.
 Status PmixServer::lead_through_gate(std::vector<std::string>& variables, uid_t user) const {
     constexpr std::string_view kPlace = ";tcp4://127.0.0.1:";
     std::optional<std::uint16_t> port;
@@ -250,7 +252,7 @@ void PmixServer::complete_group(Call call, std::uint64_t context_id) {
     }
     auto owned = std::make_unique<InfoList>(2);
     owned->add_size(PMIX_GROUP_CONTEXT_ID, context_id);
-    // A client of PMIx 5 fails where its server was told no members.
+    // A client of PMIx 5 fails if its server reports no members.
     owned->add_process(PMIX_GROUP_MEMBERSHIP, proc_of(job_info_->job, PMIX_RANK_WILDCARD));
     pmix_info_t* const infos = owned->data();
     const std::size_t count = owned->size();
@@ -273,7 +275,8 @@ void PmixServer::refuse(Call call) {
 }
 
 void PmixServer::ask_pulse() {
-    // A handler that does not exist: nothing happens, in the progress thread, and that is told.
+    // Deregistering a handler that does not exist has no effect, but its callback runs in the
+    // progress thread.
     constexpr std::size_t kNoHandler = SIZE_MAX - 1;
     static_cast<void>(PMIx_Deregister_event_handler(kNoHandler, on_pulse, nullptr));
 }

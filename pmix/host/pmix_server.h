@@ -1,8 +1,8 @@
-// How is the PMIx server library used so that it serves one job and can't harm another?
+// Runs the PMIx server library for one job, isolated from other jobs.
 //
-// Started early (it takes 30 ms), as root, with the stores and the security that facts about
-// PMIx 4.2 leave: gds=hash (the shared-memory store fails every worker when the process becomes
-// the user later), psec=munge (native believes whatever uid a client states). It serves one
+// It starts early (PMIx_server_init takes 30 ms), as root, with the only usable settings of
+// PMIx 4.2: gds=hash (the shared-memory store fails every worker when the process changes its
+// uid later) and psec=munge (native believes any uid that a client states). It serves one
 // namespace with one client and is never finalized: the process exits.
 #pragma once
 
@@ -15,16 +15,17 @@
 namespace stage::pmix_host {
 
 struct ServerSettings {
-    std::string directory;  ///< PMIx' files, if it makes any; the worker's HOME.
+    std::string directory;  ///< For PMIx' files; the worker's HOME.
     std::string security = "munge";
-    Gate* gate = nullptr;  ///< In front of the library's listener; must outlive the server.
+    Gate* gate = nullptr;  ///< Before the library's listener; outlives the server.
 };
 
 class PmixServer final : public Server {
-    struct Key {};  ///< Only start() has one.
+    struct Key {};  ///< Only start() can make one.
 
   public:
-    /// PMIx_server_init. One in a process, for its whole life. `mailbox` must outlive it.
+    /// Calls PMIx_server_init. There is one per process, for its whole life. `mailbox` must
+    /// outlive it.
     [[nodiscard]] static Result<std::unique_ptr<PmixServer>> start(
         const ServerSettings& settings, Mailbox& mailbox);
     PmixServer(Key key, const ServerSettings& settings);
@@ -45,7 +46,7 @@ class PmixServer final : public Server {
                                            uid_t user) const;
 
     ServerSettings settings_;
-    std::unique_ptr<JobInfo> job_info_;  ///< PMIx reads it until it has registered the job.
+    std::unique_ptr<JobInfo> job_info_;  ///< PMIx reads it until the job is registered.
 };
 
 }  // namespace stage::pmix_host

@@ -9,7 +9,7 @@
 namespace stage::pmix_host {
 namespace {
 
-/// PMIx speaks in small messages and waits for each.
+/// PMIx sends small messages and waits for each answer.
 void send_at_once(int fd) {
     const int yes = 1;
     static_cast<void>(::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)));
@@ -30,7 +30,7 @@ void Relay::watch(std::span<pollfd, 2> watched) const {
     };
     const short for_one = events(there_, back_);
     const short for_two = events(back_, there_);
-    // poll() reports a hang-up even to who asks for nothing; such a side is not watched.
+    // poll() reports a hang-up even with no events requested, so such a side is not polled.
     watched[0] = {.fd = for_one != 0 ? one_.get() : -1, .events = for_one, .revents = 0};
     watched[1] = {.fd = for_two != 0 ? two_.get() : -1, .events = for_two, .revents = 0};
 }

@@ -1,7 +1,7 @@
-// How do bytes pass through the gate?
+// Copies bytes both ways between two stream sockets.
 //
-// Both ways, as they come, with a bounded piece under way in each; the end of one side is
-// passed on to the other when all before it has been. Knows nothing of what the bytes mean.
+// Each way holds a bounded buffer. When one side closes, the other is shut down after the
+// buffered bytes are written. The bytes are not interpreted.
 #pragma once
 
 #include "transport/base/result.h"
@@ -17,22 +17,22 @@ namespace stage::pmix_host {
 
 class Relay {
   public:
-    /// Two stream sockets that do not block.
+    /// Requires two non-blocking stream sockets.
     Relay(UniqueFd one, UniqueFd two);
 
-    /// What to poll for: [0] and [1] are the two sides; a side that has nothing to do is -1.
+    /// Sets what to poll: [0] and [1] are the two sides; a side that has nothing to do is -1.
     void watch(std::span<pollfd, 2> watched) const;
-    /// Moves what can be moved. False: both ways have ended, or one is broken.
+    /// Copies what is possible without blocking. False: both ways have ended, or one is broken.
     [[nodiscard]] bool attend();
 
   private:
-    /// One way.
+    /// One direction.
     struct Way {
         std::array<std::byte, 32U << 10U> room{};
-        std::size_t first = 0;  ///< Of what is held.
+        std::size_t first = 0;  ///< Start of the buffered bytes.
         std::size_t last = 0;
-        bool ended = false;   ///< Nothing more will be read ...
-        bool closed = false;  ///< ... and the other side was told.
+        bool ended = false;   ///< The reading side has closed ...
+        bool closed = false;  ///< ... and the writing side was shut down.
 
         [[nodiscard]] bool holds() const { return first < last; }
     };

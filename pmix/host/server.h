@@ -1,8 +1,8 @@
-// What does a PMIx host need of the PMIx server library?
+// The part of the PMIx server library that a PMIx host uses.
 //
-// These few things. The host (host.h) is written against them and not against PMIx, so that its
-// order of events is tested without any; pmix_server.h is the real one. Nothing here waits for
-// the library's progress thread: what takes time comes back as an Upcall.
+// The host (host.h) is written against this interface and not against PMIx, so that it is
+// tested without PMIx; pmix_server.h implements it. No call waits for the library's progress
+// thread: results that take time arrive as Upcalls.
 #pragma once
 
 #include "pmix/host/upcall.h"
@@ -20,18 +20,19 @@ class Server {
     Server& operator=(const Server&) = delete;
     virtual ~Server() = default;
 
-    /// Becomes the job's user, then tells the library the job. Ends with a Registered.
+    /// Changes to the job's user and registers the job with the library. Completes with a
+    /// Registered.
     [[nodiscard]] virtual Status adopt(const HostJob& job) = 0;
-    /// The worker's variables. After a good Registered.
+    /// Returns the worker's environment variables. Call after a successful Registered.
     [[nodiscard]] virtual Result<std::vector<std::string>> environment(const HostJob& job) = 0;
 
-    /// Answers a fence with everybody's bytes; `data` may be given away.
+    /// Completes a fence with all nodes' bytes; `data` may be moved from.
     virtual void complete_fence(Call call, std::vector<std::byte> data) = 0;
     virtual void complete_group(Call call, std::uint64_t context_id) = 0;
-    /// Answers either: a member is lost.
+    /// Fails a fence or group: a member is lost.
     virtual void refuse(Call call) = 0;
 
-    /// Asks the progress thread for a Pulse.
+    /// Requests a Pulse from the progress thread.
     virtual void ask_pulse() = 0;
 };
 

@@ -1,8 +1,8 @@
-// What does the PMIx server want, and how does it reach the host's own thread?
+// The calls that the PMIx server library makes to its host process.
 //
-// PMIx calls from its progress thread and must not be kept there. So each call becomes an
-// Upcall in a bounded mailbox, whose descriptor wakes the host's loop. What PMIx waits for is
-// answered through a FenceCall or GroupCall, from any thread, once; both own nothing of ours.
+// PMIx calls from its progress thread, which must not block. Each call becomes an Upcall in a
+// bounded mailbox, whose descriptor wakes the host's loop. Collectives are answered once
+// through their Call, from any thread.
 #pragma once
 
 #include "transport/base/result.h"
@@ -15,11 +15,11 @@
 
 namespace stage::pmix_host {
 
-/// A collective that the library waits for. Opaque: an index of the server's.
+/// A collective that the library waits for. Opaque: an index of the Switchboard.
 using Call = std::uint64_t;
 
 struct Registered {
-    Status status;  ///< The job is known to the library, or not.
+    Status status;  ///< Whether the library has registered the job.
 };
 struct ClientConnected {};
 struct ClientFinalized {};
@@ -30,7 +30,7 @@ struct FenceAsked {
 struct GroupAsked {
     Call call = 0;
 };
-/// The progress thread is alive.
+/// The progress thread's answer to ask_pulse().
 struct Pulse {};
 
 using Upcall =

@@ -8,9 +8,9 @@
 namespace stage {
 namespace {
 
-/// Connections beyond the members' own.
-constexpr std::size_t kMaxStrangers = 64;
-/// From a connection to its card: a member has it ready.
+/// Connections allowed in addition to the members'.
+constexpr std::size_t kMaxUnauthenticated = 64;
+/// Limit from a connection to its card, which a member has ready.
 constexpr std::chrono::seconds kCardMax{5};
 constexpr std::chrono::milliseconds kLookAround{500};
 constexpr std::size_t kMaxNamed = 4;
@@ -42,31 +42,31 @@ Result<CardTable> Gathering::run(const UniqueFd& listener, const Patience& patie
 
 Error Gathering::give_up(const Waiting& waiting) {
     Error missing = who_is_missing(waiting);
-    for (Guest& guest : guests_) {
-        refuse(guest, missing);
+    for (Connection& connection : connections_) {
+        refuse(connection, missing);
     }
     return missing;
 }
 
 Waiting::Woken Gathering::turn(const UniqueFd& listener, Waiting& waiting) {
-    const bool full = guests_.size() >= hosts_.size() + kMaxStrangers;
+    const bool full = connections_.size() >= hosts_.size() + kMaxUnauthenticated;
     std::vector<pollfd> watched{
         {.fd = full ? -1 : listener.get(), .events = POLLIN, .revents = 0}};
-    for (const Guest& guest : guests_) {
-        const int writable = guest.stream.has_unsent() ? POLLOUT : 0;
+    for (const Connection& connection : connections_) {
+        const int writable = connection.stream.has_unsent() ? POLLOUT : 0;
         const auto events = static_cast<short>(POLLIN | writable);
-        watched.push_back({.fd = guest.stream.fd(), .events = events, .revents = 0});
+        watched.push_back({.fd = connection.stream.fd(), .events = events, .revents = 0});
     }
     const Waiting::Woken woken = waiting.wait(watched, kLookAround);
-    std::vector<Guest> staying;
-    for (std::size_t i = 0; i < guests_.size(); ++i) {
-        if (attend(guests_[i], watched[i + 1].revents)) {
-            staying.push_back(std::move(guests_[i]));
+    std::vector<Connection> staying;
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        if (attend(connections_[i], watched[i + 1].revents)) {
+            staying.push_back(std::move(connections_[i]));
         } else {
-            leave(guests_[i]);
+            leave(connections_[i]);
         }
     }
-    guests_ = std::move(staying);
+    connections_ = std::move(staying);
     if (watched[0].revents != 0) {
         welcome(listener);
     }
@@ -78,107 +78,110 @@ void Gathering::welcome(const UniqueFd& listener) {
     if (!visitor) {
         return;
     }
-    Guest guest{.stream = MessageStream{std::move(visitor->socket), kMaxHelloBytes},
-                .from = visitor->from,
-                .nonce = random_value<HelloNonce>(),
-                .card_until = Waiting::Clock::now() + kCardMax,
-                .rank = {}};
-    guest.stream.say(encode_challenge(guest.nonce));
-    if (guest.stream.write()) {
-        guests_.push_back(std::move(guest));
+    Connection connection{.stream = MessageStream{std::move(visitor->socket), kMaxHelloBytes},
+                          .from = visitor->from,
+                          .nonce = random_value<HelloNonce>(),
+                          .card_until = Waiting::Clock::now() + kCardMax,
+                          .rank = {}};
+    connection.stream.say(encode_challenge(connection.nonce));
+    if (connection.stream.write()) {
+        connections_.push_back(std::move(connection));
     }
 }
 
-bool Gathering::attend(Guest& guest, short events) {
+bool Gathering::attend(Connection& connection, short events) {
     if ((events & POLLIN) != 0) {
-        if (!guest.stream.read()) {
+        if (!connection.stream.read()) {
             return false;
         }
-        if (const auto message = guest.stream.take(); message && !hear(guest, *message)) {
+        if (const auto message = connection.stream.take();
+            message && !hear(connection, *message)) {
             return false;
         }
     }
-    if ((events & (POLLERR | POLLHUP | POLLNVAL)) != 0 || !guest.stream.write()) {
+    if ((events & (POLLERR | POLLHUP | POLLNVAL)) != 0 || !connection.stream.write()) {
         return false;
     }
-    return guest.rank || Waiting::Clock::now() < guest.card_until;
+    return connection.rank || Waiting::Clock::now() < connection.card_until;
 }
 
-bool Gathering::hear(Guest& guest, Bytes message) {
-    if (guest.rank || guest.refused) {
-        return false;  // A member has said all that it has to say.
+bool Gathering::hear(Connection& connection, Bytes message) {
+    if (connection.rank || connection.refused) {
+        return false;  // A member sends only one message.
     }
-    const HelloCard hello = decode_hello_card(key_, guest.nonce, message);
+    const HelloCard hello = decode_hello_card(key_, connection.nonce, message);
     if (!hello.card) {
-        return doubt(guest, hello.fault);
+        return doubt(connection, hello.fault);
     }
     const std::uint16_t rank = hello.card->rank.value();
     const auto known = cards_.find(rank);
     const bool same = known != cards_.end() && known->second == *hello.card;
     if (rank >= hosts_.size() || (known != cards_.end() && !same)) {
-        refuse(guest,
-               Error{Blame::user, "rank " + std::to_string(rank) + " is here already"}.remedy(
-                   "is a program started twice, or with another's --rank?"));
+        refuse(
+            connection,
+            Error{Blame::user, "rank " + std::to_string(rank) + " is connected already"}.remedy(
+                "is a program started twice, or with another's --rank?"));
         return true;
     }
     cards_.insert_or_assign(rank, *hello.card);
-    guest.rank = rank;
+    connection.rank = rank;
     return true;
 }
 
-/// True if it is worth an answer.
-bool Gathering::doubt(Guest& guest, HelloFault fault) {
+/// Returns true if the peer gets an answer.
+bool Gathering::doubt(Connection& connection, HelloFault fault) {
     if (fault == HelloFault::other_key) {
         if (with_other_key_.size() < kMaxNamed) {
-            with_other_key_.insert(to_string(guest.from));
+            with_other_key_.insert(to_string(connection.from));
         }
-        refuse(guest, {Blame::user, "the keys differ"});
+        refuse(connection, {Blame::user, "the keys differ"});
     } else if (fault == HelloFault::other_hosts) {
-        refuse(guest,
+        refuse(connection,
                Error{Blame::user, "rank 0 has another host file"}.remedy(
                    "give every member the same one"));
     }
     return fault != HelloFault::not_ours;
 }
 
-void Gathering::refuse(Guest& guest, const Error& why) {
-    guest.refused = true;
-    guest.stream.say(encode_refused(key_, guest.nonce, why));
-    static_cast<void>(guest.stream.write());
+void Gathering::refuse(Connection& connection, const Error& why) {
+    connection.refused = true;
+    connection.stream.say(encode_refused(key_, connection.nonce, why));
+    static_cast<void>(connection.stream.write());
 }
 
 void Gathering::serve_table() {
     if (table_.empty()) {
         table_ = encode_table(table());
     }
-    for (Guest& guest : guests_) {
-        if (guest.rank && !guest.served) {
-            guest.served = true;
-            guest.stream.say(table_, key_.mac(guest.nonce, table_));
-            // What a broken connection does not take, the next round's read() notices.
-            static_cast<void>(guest.stream.write());
+    for (Connection& connection : connections_) {
+        if (connection.rank && !connection.served) {
+            connection.served = true;
+            connection.stream.say(table_, key_.mac(connection.nonce, table_));
+            // The next read() notices a broken connection.
+            static_cast<void>(connection.stream.write());
         }
     }
 }
 
-/// A member closes when it has the table. One that goes before may come again with another
-/// card.
-void Gathering::leave(const Guest& guest) {
-    if (!guest.rank) {
+/// A member closes its connection when it has the table. One that closes earlier may connect
+/// again with another card.
+void Gathering::leave(const Connection& connection) {
+    if (!connection.rank) {
         return;
     }
-    if (guest.served && !guest.stream.has_unsent()) {
-        done_.insert(*guest.rank);
-    } else if (!complete() && !is_here(*guest.rank)) {
-        cards_.erase(*guest.rank);
+    if (connection.served && !connection.stream.has_unsent()) {
+        done_.insert(*connection.rank);
+    } else if (!complete() && !is_here(*connection.rank)) {
+        cards_.erase(*connection.rank);
     }
 }
 
-/// Another connection of that rank is there.
+/// True if that rank has a connection.
 bool Gathering::is_here(std::uint16_t rank) const {
-    return std::count_if(guests_.begin(), guests_.end(), [rank](const Guest& guest) {
-               return guest.rank == rank && guest.stream.fd() >= 0;
-           }) > 1;
+    return std::count_if(
+               connections_.begin(), connections_.end(), [rank](const Connection& connection) {
+                   return connection.rank == rank && connection.stream.fd() >= 0;
+               }) > 1;
 }
 
 CardTable Gathering::table() const {
@@ -206,10 +209,10 @@ Error Gathering::who_is_missing(const Waiting& waiting) const {
         names += " and " + std::to_string(count - kMaxNamed) + " more";
     }
     std::string sentence = names + (complete() ? " did not take the table of cards within "
-                                               : " did not come within ");
+                                               : " did not connect within ");
     sentence += waiting.in_words();
     for (const std::string& address : with_other_key_) {
-        sentence += "; " + address + " came with another key";
+        sentence += "; " + address + " connected with another key";
     }
     return Error{Blame::node, std::move(sentence), ETIMEDOUT}.remedy(
         "is stagecast-worker running there, and can it reach rank 0 by TCP?");

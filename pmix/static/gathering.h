@@ -1,9 +1,9 @@
-// How does rank 0 bring the members of a host file together?
+// Collects the cards of the members of a host file at rank 0.
 //
-// It listens, challenges whoever comes, takes each rank's card once, and when all are there
-// gives everyone the table. Strangers are cheap: bounded in number and in time, a stranger's
-// bytes in length; none of them holds up a member. A member whose connection breaks comes again
-// and is known by its card.
+// Rank 0 listens, sends every connection a challenge, accepts one card for each rank, and sends
+// the table to all when it is complete. Unauthenticated connections are bounded in number, time
+// and bytes, so that none of them delays a member. A member whose connection breaks may connect
+// again and is recognised by its card.
 #pragma once
 
 #include "pmix/static/hello.h"
@@ -18,34 +18,34 @@ namespace stage {
 
 class Gathering {
   public:
-    /// `key` and `hosts` must outlive it. `own` is rank 0's.
+    /// `key` and `hosts` must outlive it. `own` is rank 0's card.
     Gathering(const HelloKey& key, const HostList& hosts, const Card& own);
 
-    /// Until every member has the table. Who is missing when `patience` ends, is named in the
-    /// error and to those who wait.
+    /// Runs until every member has the table. Members that are missing when `patience` ends are
+    /// named in the error and to the members that are waiting.
     [[nodiscard]] Result<CardTable> run(const UniqueFd& listener, const Patience& patience);
 
   private:
-    struct Guest {
+    struct Connection {
         MessageStream stream;
         IpAddress from;
         HelloNonce nonce{};
-        Waiting::Clock::time_point card_until;  ///< A stranger after that.
-        std::optional<std::uint16_t> rank;      ///< Once its card is taken.
-        bool served = false;                    ///< The table, or a refusal, was said.
+        Waiting::Clock::time_point card_until;  ///< Closed if it has sent no card by then.
+        std::optional<std::uint16_t> rank;      ///< Set when its card is accepted.
+        bool served = false;                    ///< The table or a refusal is queued.
         bool refused = false;
     };
 
     [[nodiscard]] Waiting::Woken turn(const UniqueFd& listener, Waiting& waiting);
     [[nodiscard]] Error give_up(const Waiting& waiting);
     void welcome(const UniqueFd& listener);
-    /// False: the guest is to be shown out.
-    [[nodiscard]] bool attend(Guest& guest, short events);
-    [[nodiscard]] bool hear(Guest& guest, Bytes message);
-    [[nodiscard]] bool doubt(Guest& guest, HelloFault fault);
-    void refuse(Guest& guest, const Error& why);
+    /// Returns false if the connection is to be closed.
+    [[nodiscard]] bool attend(Connection& connection, short events);
+    [[nodiscard]] bool hear(Connection& connection, Bytes message);
+    [[nodiscard]] bool doubt(Connection& connection, HelloFault fault);
+    void refuse(Connection& connection, const Error& why);
     void serve_table();
-    void leave(const Guest& guest);
+    void leave(const Connection& connection);
     [[nodiscard]] bool is_here(std::uint16_t rank) const;
     [[nodiscard]] bool complete() const { return cards_.size() == hosts_.size(); }
     [[nodiscard]] Error who_is_missing(const Waiting& waiting) const;
@@ -55,9 +55,9 @@ class Gathering {
     const HostList& hosts_;
     std::map<std::uint16_t, Card> cards_;
     std::set<std::uint16_t> done_;  ///< Ranks that have the table.
-    std::vector<Guest> guests_;
+    std::vector<Connection> connections_;
     std::vector<std::byte> table_;          ///< Encoded, once complete().
-    std::set<std::string> with_other_key_;  ///< Addresses, a few.
+    std::set<std::string> with_other_key_;  ///< Addresses, for the error; bounded.
 };
 
 }  // namespace stage

@@ -13,7 +13,7 @@
 namespace stage {
 namespace {
 
-/// "stg" and the version of this conversation.
+/// "stg" and the version of this protocol.
 constexpr std::uint32_t kHello = 0x73746701U;
 constexpr std::size_t kMaxSentence = 4096;
 
@@ -51,7 +51,7 @@ HelloDigest hmac(Bytes key, Bytes message) {
     return digest;
 }
 
-/// Splits the MAC off; nothing if the message is too short to have one.
+/// Splits the MAC off; returns nothing if the message is too short to have one.
 std::optional<std::pair<Bytes, Bytes>> split(Bytes message) {
     const std::size_t tail = sizeof(HelloMac);
     if (message.size() < tail) {
@@ -69,7 +69,7 @@ std::vector<std::byte> sealed(const HelloKey& key, const HelloNonce& nonce, Byte
 }  // namespace
 
 HelloKey::HelloKey(Bytes group_key, const HostList& hosts) {
-    // A key of our own, so that no MAC here says anything about a packet's.
+    // A derived key, so that no MAC here reveals anything about a packet's.
     const Bytes secret = group_key.empty() ? as_bytes("unprotected") : group_key;
     key_ = hmac(secret, as_bytes("stagecast hello 1"));
     ByteWriter text;

@@ -1,16 +1,16 @@
-// What do the members say to each other when only a file of addresses introduces them?
+// The messages by which the members of a host file exchange their cards.
 //
-// Over TCP, to rank 0:
+// They travel over TCP connections to rank 0:
 //
 //     rank 0 -> member   CHALLENGE  a nonce
 //     member -> rank 0   CARD       its card and the digest of its host file
 //     rank 0 -> member   TABLE      all cards, or REFUSED with a sentence
 //
 // CARD, TABLE and REFUSED end in an HMAC-SHA256 over the nonce and themselves under a key
-// derived from the group's: nobody without the key takes part, and nothing of an earlier run is
-// taken for this one's: the nonce is new for rank 0, the own incarnation in the table is for
-// the member. Without a key (protection none) the same code guards against accidents only.
-// Nothing here is secret. Layout: docs/WIRING.md, 2.
+// derived from the group's: only holders of the key can take part, and no message of an earlier
+// run is accepted: the nonce is new for rank 0, and the own incarnation in the table is new for
+// the member. Without a key (protection none) the MAC guards against accidents only.
+// The messages are not secret. Layout: docs/WIRING.md, 2.
 #pragma once
 
 #include "pmix/business_card.h"
@@ -26,10 +26,10 @@ using HelloNonce = std::array<std::byte, 32>;
 using HelloDigest = std::array<std::byte, 32>;
 using HelloMac = std::array<std::byte, 32>;
 
-/// Longest CARD and CHALLENGE, bytes; a TABLE may have kMaxBusinessCardTableBytes more.
+/// Limit of a CARD and a CHALLENGE, bytes; a TABLE may have kMaxBusinessCardTableBytes more.
 inline constexpr std::size_t kMaxHelloBytes = kMaxBusinessCardBytes + 256;
 
-/// What a group has in common before anybody has spoken.
+/// The key and host file digest that the members share before any message.
 class HelloKey {
   public:
     /// `group_key` may be empty. Borrowed for the call.
@@ -45,7 +45,7 @@ class HelloKey {
     HelloDigest hosts_{};
 };
 
-/// All messages without the 32-bit length that is in front of each on the stream.
+/// All messages are encoded without the 32-bit length that precedes each on the stream.
 [[nodiscard]] std::vector<std::byte> encode_challenge(const HelloNonce& nonce);
 [[nodiscard]] std::optional<HelloNonce> decode_challenge(Bytes message);
 
@@ -53,11 +53,11 @@ class HelloKey {
                                                        const HelloNonce& nonce,
                                                        const Card& card);
 
-/// What is wrong with a card that came.
+/// Why a received card was rejected.
 enum class HelloFault : unsigned char {
-    not_ours,     ///< No hello at all: a port scanner.
+    not_ours,     ///< Not this protocol, for instance a port scanner.
     other_key,    ///< The MAC is wrong.
-    other_hosts,  ///< Sealed with our key, but of another host file.
+    other_hosts,  ///< The MAC is right, but the host file differs.
 };
 
 struct HelloCard {
@@ -68,15 +68,15 @@ struct HelloCard {
                                           const HelloNonce& nonce,
                                           Bytes message);
 
-/// The part of a TABLE that is the same for all members; HelloKey::mac() of it and the nonce
-/// follows it.
+/// Encodes the part of a TABLE that is the same for all members; HelloKey::mac() of it and the
+/// nonce follows on the wire.
 [[nodiscard]] std::vector<std::byte> encode_table(const CardTable& cards);
-/// A whole REFUSED.
+/// Encodes a complete REFUSED.
 [[nodiscard]] std::vector<std::byte> encode_refused(const HelloKey& key,
                                                     const HelloNonce& nonce,
                                                     const Error& why);
-/// Of a TABLE or REFUSED: the cards, or why there are none. cause() is EPROTO for what is no
-/// answer of rank 0's (then it is worth trying again), EACCES for one under another key.
+/// Decodes a TABLE or REFUSED into the cards or the reason of the refusal. cause() is EPROTO
+/// for bytes that are no answer of rank 0 (retry), EACCES for an answer under another key.
 [[nodiscard]] Result<CardTable> decode_answer(const HelloKey& key,
                                               const HelloNonce& nonce,
                                               Bytes message);

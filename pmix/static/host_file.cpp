@@ -25,8 +25,7 @@ std::string_view trimmed(std::string_view line) {
     return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// Also without a lonely carriage return or a zero, where a name would end for some and go on
-/// for others.
+/// Rejects a carriage return or a NUL inside of a name, where some programs would end it.
 bool is_word(std::string_view host) {
     return std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }

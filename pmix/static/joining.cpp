@@ -14,7 +14,7 @@ constexpr milliseconds kConnectMax{2000};
 constexpr milliseconds kChallengeMax{5000};
 constexpr milliseconds kPause{100};
 
-/// One connection's worth of trying. An error's cause() says whether another is worth it.
+/// One attempt. An error's cause() says whether to retry.
 class Attempt {
   public:
     Attempt(const HelloKey& key, const Meeting& meeting, Waiting& waiting)
@@ -93,7 +93,7 @@ class Attempt {
     Waiting& waiting_;
 };
 
-/// Rank 0's own words, another key, an interruption: trying again would not help.
+/// A refusal by rank 0, another key, an interruption: a retry would not help.
 bool is_final(const Error& error) {
     return error.cause() == 0 || error.cause() == EACCES || error.cause() == ECANCELED;
 }

@@ -1,8 +1,8 @@
-// How does a member of a host file find the others?
+// Exchanges a member's card with rank 0 of a host file.
 //
-// It connects to rank 0 for as long as patience lasts, says its card and waits for the table.
-// Rank 0 may start later, and a connection may break: both are tried again. What can't get
-// better (another key, another host file, the same rank twice) ends at once.
+// The member connects to rank 0 until the time limit, sends its card and waits for the table.
+// It retries while rank 0 has not started and after a broken connection. An error that cannot
+// change (another key, another host file, the same rank twice) ends it at once.
 #pragma once
 
 #include "pmix/static/hello.h"
@@ -11,7 +11,7 @@
 namespace stage {
 
 struct Meeting {
-    IpAddress address;  ///< Rank 0's.
+    IpAddress address;  ///< Rank 0's address.
     std::uint16_t port = 0;
 };
 

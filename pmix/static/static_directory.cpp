@@ -8,7 +8,7 @@
 namespace stage {
 namespace {
 
-/// What rank 0 needs to say who is missing before the others have given up themselves.
+/// The time that rank 0 needs to report the missing ranks before the other members time out.
 std::chrono::milliseconds head_start(std::chrono::milliseconds longest) {
     return std::min(longest / 10, std::chrono::milliseconds{1000});
 }
@@ -40,7 +40,7 @@ Result<CardTable> StaticDirectory::collect(const Patience& patience) {
     if (Status whole = check_cards(*cards); !whole) {
         return whole.error();
     }
-    // The incarnation is new: a table of an earlier run does not have it.
+    // The incarnation is new: a table of an earlier run lacks it.
     if (cards->size() != group_.hosts.size() || (*cards)[own_.rank.index()] != own_) {
         return Error{Blame::internal, "the table of cards does not have our own card in it"};
     }

@@ -1,8 +1,8 @@
-// How are cards collected when there is only a file of addresses?
+// Collects business cards with a file of addresses only.
 //
-// Rank 0 listens on a TCP port, everybody tells it the own card and gets the table (hello.h).
-// For the engine alone and for tests: rank 0 holds a connection to each member for as long as
-// the slowest of them takes to start.
+// Rank 0 listens on a TCP port; every member sends it its card and receives the table
+// (hello.h). It is used by the engine alone and by tests: rank 0 holds a connection to each
+// member until the slowest one has started.
 #pragma once
 
 #include "pmix/directory.h"
@@ -17,17 +17,18 @@ class HelloKey;
 class StaticDirectory final : public Directory {
   public:
     struct Group {
-        HostList hosts;              ///< By rank: the same on every member.
+        HostList hosts;              ///< By rank; the same on every member.
         Rank own;                    ///< An index into `hosts`.
-        std::uint16_t port = 0;      ///< Where rank 0 listens, TCP; not 0.
-        std::vector<std::byte> key;  ///< The group's; empty: protection none.
+        std::uint16_t port = 0;      ///< Rank 0's TCP port; not 0.
+        std::vector<std::byte> key;  ///< The group key; empty: protection none.
     };
 
     /// Requires own < hosts.size() <= kMaxCards and a port.
     explicit StaticDirectory(Group group);
 
     [[nodiscard]] Status publish(const Card& own) override;
-    /// Rank 0 gives up a little before patience ends, to tell the others who is missing.
+    /// Rank 0 gives up slightly before its time limit, to inform the other members which ranks
+    /// are missing.
     [[nodiscard]] Result<CardTable> collect(const Patience& patience) override;
 
   private:

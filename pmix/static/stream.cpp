@@ -137,7 +137,7 @@ bool MessageStream::read() {
         if (length && held_.size() == wanted) {
             return true;
         }
-        // Memory grows with what has come, not with what was announced.
+        // Memory grows with the received bytes, not with the announced length.
         std::array<std::byte, 16U << 10U> room{};
         const std::size_t most = std::min(room.size(), wanted - held_.size());
         const ssize_t count = ::recv(socket_.get(), room.data(), most, 0);
@@ -181,7 +181,7 @@ bool MessageStream::write() {
         }
         sent_ += static_cast<std::size_t>(count);
     }
-    // Rank 0 says a table to a thousand members: what has left must not stay.
+    // Sent bytes are freed: rank 0 sends a table to a thousand members.
     std::vector<std::byte>{}.swap(unsent_);
     sent_ = 0;
     return true;

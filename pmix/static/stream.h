@@ -1,7 +1,7 @@
-// How do whole messages cross a TCP connection that must never be waited for?
+// Sends and receives length-prefixed messages on a non-blocking TCP connection.
 //
-// Each with its 32-bit length in front, on a socket that does not block: what has not arrived
-// is held, at most one message of a stated length; what has not left stays until there is room.
+// Each message follows its 32-bit length. A partially received message is buffered, at most
+// one, up to a given length; unsent bytes are queued until the socket accepts them.
 #pragma once
 
 #include "transport/base/ip_address.h"
@@ -13,38 +13,39 @@
 
 namespace stage {
 
-/// Listens on `address`. Fails with a sentence naming it and what can be done.
+/// Listens on `address`. An error names it and the remedy.
 [[nodiscard]] Result<UniqueFd> listen_tcp(const IpAddress& address, std::uint16_t port);
 
 struct Visitor {
-    UniqueFd socket;  ///< Does not block.
+    UniqueFd socket;  ///< Non-blocking.
     IpAddress from;
 };
-/// The next that waits, or nothing.
+/// Accepts the next pending connection, if any.
 [[nodiscard]] std::optional<Visitor> accept_tcp(const UniqueFd& listener);
 
-/// Begins a connection: writable once it stands or has failed (connect_outcome()).
+/// Starts a connection. The socket becomes writable when it is established or has failed
+/// (connect_outcome()).
 [[nodiscard]] Result<UniqueFd> begin_connect(const IpAddress& address, std::uint16_t port);
 [[nodiscard]] Status connect_outcome(const UniqueFd& socket);
 
 class MessageStream {
   public:
-    /// `limit`: the longest message that is taken.
+    /// `limit`: the longest accepted message, bytes.
     MessageStream(UniqueFd socket, std::size_t limit)
         : socket_{std::move(socket)}, limit_{limit} {}
 
     [[nodiscard]] int fd() const { return socket_.get(); }
 
-    /// Reads what is there, but no further than a message's end. False: the other side has
-    /// closed, broken off or sent an impossible length.
+    /// Reads available bytes up to the end of a message. False: the peer has closed or reset
+    /// the connection or sent an impossible length.
     [[nodiscard]] bool read();
-    /// The whole message that has arrived; it stays until taken.
+    /// Returns the complete message, if there is one, and removes it.
     [[nodiscard]] std::optional<std::vector<std::byte>> take();
 
-    /// Queues a message with its length. `rest` follows `message` as a part of it.
+    /// Queues a message with its length. `rest` is appended to `message`.
     void say(Bytes message, Bytes rest = {});
     [[nodiscard]] bool has_unsent() const { return sent_ < unsent_.size(); }
-    /// Writes what fits. False: the connection is broken.
+    /// Writes what the socket accepts. False: the connection is broken.
     [[nodiscard]] bool write();
 
   private:
@@ -52,7 +53,7 @@ class MessageStream {
 
     UniqueFd socket_;
     std::size_t limit_;
-    std::vector<std::byte> held_;  ///< Length and message, as far as they have come.
+    std::vector<std::byte> held_;  ///< Received bytes of a length and its message.
     std::vector<std::byte> unsent_;
     std::size_t sent_ = 0;
 };

@@ -27,7 +27,7 @@ struct Pipe {
     UniqueFd write_end;
 };
 
-/// Neither end is 0, 1 or 2, which may be closed in a prolog.
+/// Neither end gets descriptor 0, 1 or 2, which may be closed in a prolog.
 Result<Pipe> make_pipe() {
     std::array<int, 2> ends{-1, -1};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -55,21 +55,21 @@ void fill_standard_descriptors() {
     }
 }
 
-/// What the parent reads: a blame, then the sentence; nothing at all if all went well.
+/// Writes the blame and the sentence for the parent; nothing after a success.
 void send_outcome(const UniqueFd& to, const Status& outcome) {
     if (outcome) {
         return;
     }
     std::string text(1, static_cast<char>('0' + static_cast<int>(outcome.error().blame())));
     text += outcome.error().sentence().substr(0, kMaxSentenceBytes);
-    // Below PIPE_BUF it is written whole; a lost sentence changes nothing for the job.
+    // A write below PIPE_BUF is atomic. A lost message changes nothing for the job.
     [[maybe_unused]] const auto written =
         ::write(to.get(), text.data(), std::min<std::size_t>(text.size(), 4096));
 }
 
 [[noreturn]] void be_the_child(const std::function<Status()>& work,
                                const UniqueFd& to) noexcept {
-    // A crash here is our business alone: no core file, and slurmd's end is ours.
+    // A crash here leaves no core file, and the child ends with slurmd.
     constexpr rlimit kNoCore{.rlim_cur = 0, .rlim_max = 0};
     static_cast<void>(::setrlimit(RLIMIT_CORE, &kNoCore));
     static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
@@ -86,7 +86,7 @@ void send_outcome(const UniqueFd& to, const Status& outcome) {
     }
 }
 
-/// All that the child says until it closes its end or `deadline` passes; then nothing.
+/// Returns the child's output up to the end of the pipe; nothing if `deadline` passes first.
 std::optional<std::string> listen(const UniqueFd& from, Clock::time_point deadline) {
     std::string text;
     std::array<char, 4096> buffer{};

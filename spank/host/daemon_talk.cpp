@@ -53,7 +53,7 @@ std::optional<std::string> objection(const Answer& answer, bool is_script_first)
     }
     const auto* const verdict = std::get_if<Verdict>(&answer);
     if (verdict == nullptr) {
-        return "stagecastd gave an answer to another question";
+        return "stagecastd's answer does not fit the request";
     }
     switch (verdict->state) {
         case VerdictState::ok:
@@ -79,8 +79,8 @@ Blame blame_of(const Answer& answer) {
         return refused->blame;
     }
     const auto* const verdict = std::get_if<Verdict>(&answer);
-    const bool is_told = verdict != nullptr && verdict->state == VerdictState::failed;
-    return is_told ? verdict->blame : Blame::node;
+    const bool has_blame = verdict != nullptr && verdict->state == VerdictState::failed;
+    return has_blame ? verdict->blame : Blame::node;
 }
 
 }  // namespace stage

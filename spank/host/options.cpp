@@ -13,7 +13,7 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kMaxConfBytes = 1U << 20U;
-// What the daemon allows for StageTimeout; it refuses a file that says otherwise.
+// The daemon's limits of StageTimeout; it refuses a file that exceeds them.
 constexpr Duration kShortest = std::chrono::seconds{1};
 constexpr Duration kLongest = std::chrono::hours{24};
 

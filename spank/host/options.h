@@ -1,4 +1,5 @@
-// What is written behind the plugin's name in plugstack.conf, and in the site's configuration?
+// The plugin's arguments in plugstack.conf, and the keys of stagecast.conf that the plugin
+// reads.
 #pragma once
 
 #include "stager/control/message.h"
@@ -12,8 +13,8 @@
 
 namespace stage {
 
-/// `optional /usr/lib/slurm/stagecast.so [conf=FILE] [socket=PATH]`. What is unknown is
-/// ignored: a plugin that refuses a word would take the cluster down with it.
+/// `optional /usr/lib/slurm/stagecast.so [conf=FILE] [socket=PATH]`. Unknown words are ignored:
+/// a plugin that refuses one would prevent Slurm from starting.
 struct Arguments {
     std::string conf_path = config_path();
     std::string socket_path = kControlSocket;
@@ -21,9 +22,9 @@ struct Arguments {
 
 [[nodiscard]] Arguments parse_arguments(std::span<char* const> words);
 
-/// The keys of stagecast.conf that the plugin needs itself, read as the daemon reads them
-/// (transport/base/written_value.h). The daemon checks and complains of all keys; what is
-/// absent here, or what it would refuse, leaves the default.
+/// The keys of stagecast.conf that the plugin needs, parsed as the daemon does
+/// (transport/base/written_value.h). The daemon validates all keys; here a missing or invalid
+/// key has its default.
 struct Site {
     bool is_enabled = true;                             ///< Enabled
     Duration stage_timeout = std::chrono::minutes{10};  ///< StageTimeout
@@ -31,7 +32,7 @@ struct Site {
 };
 
 [[nodiscard]] Site parse_site(std::string_view text);
-/// Reads at most 1 MiB of the file; one that can't be read is an empty one.
+/// Reads at most 1 MiB of the file; an unreadable file counts as empty.
 [[nodiscard]] Site read_site(const std::string& path);
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// How does a sentence of ours look where Slurm's users and admins read it?
+// Formats messages for Slurm's logs and for users' terminals.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace stage {
 
-/// Nothing can forge a line break into the log or the user's terminal.
+/// Replaces control characters, so that no name can forge a line in a log or on a terminal.
 [[nodiscard]] inline std::string one_line(std::string text) {
     std::ranges::replace_if(
         text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');

@@ -14,8 +14,8 @@
 #include <climits>
 #include <cstdlib>
 
-// Slurm's own functions are found in whatever process loads the plugin; it links none of them.
-// This one is part of libslurm's public interface, and weak in case that a process lacks it.
+// Slurm's functions are resolved in the host process; the plugin links none of them. This one
+// is part of libslurm's public interface, and weak because a process may lack it.
 extern "C" {
 // NOLINTNEXTLINE(readability-redundant-declaration)
 extern int slurm_load_ctl_conf(time_t update_time, slurm_conf_t** conf) __attribute__((weak));
@@ -23,7 +23,7 @@ extern int slurm_load_ctl_conf(time_t update_time, slurm_conf_t** conf) __attrib
 extern void slurm_free_ctl_conf(slurm_conf_t* conf) __attribute__((weak));
 }
 
-// Slurm has it since 24.05, and its number is part of the protocol of all releases since.
+// In Slurm since 24.05; its number is part of the protocol of all later releases.
 #ifndef PROLOG_FLAG_RUN_IN_JOB
 #define PROLOG_FLAG_RUN_IN_JOB 0x0080
 #endif
@@ -89,7 +89,7 @@ std::optional<std::uint32_t> SlurmHost::item(Item item) const {
 }
 
 std::optional<std::string> SlurmHost::job_variable(const char* name) const {
-    // Not spank_getenv: it needs a buffer for the longest value that a user can think of.
+    // Not spank_getenv, which needs a buffer for the longest possible value.
     char** environment = nullptr;
     if (::spank_get_item(slurm_, S_JOB_ENV, &environment) != ESPANK_SUCCESS ||
         environment == nullptr) {
@@ -163,8 +163,8 @@ std::size_t SlurmHost::options_end() const {
 }
 
 std::string SlurmHost::working_directory() const {
-    // The path that the user sees, as pwd does: the physical one of an automounter or of a link
-    // on this host may not exist on the nodes.
+    // The logical path, as pwd prints it: the physical path of an automounter or of a symbolic
+    // link on this host may not exist on the nodes.
     if (const auto logical = variable("PWD");
         logical && logical->starts_with('/') && is_same_place(logical->c_str(), ".")) {
         return *logical;
@@ -176,7 +176,7 @@ std::string SlurmHost::working_directory() const {
 
 namespace {
 
-/// It has another name since 25.11.
+/// Named differently since 25.11.
 std::string container_plugin_of(const slurm_conf_t& conf) {
 #if SLURM_VERSION_NUMBER >= 0x190b00
     const char* const name = conf.namespace_plugin;

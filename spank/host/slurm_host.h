@@ -1,4 +1,4 @@
-// The real SpankHandle: Slurm's spank_t, and the process it runs in.
+// Implements SpankHandle with Slurm's spank_t and the process in which the plugin runs.
 #pragma once
 
 #include "spank/host/spank_handle.h"
@@ -12,7 +12,7 @@ namespace stage {
 
 class SlurmHost final : public SpankHandle {
   public:
-    /// `slurm` is borrowed for one hook's time.
+    /// `slurm` is borrowed for the duration of one hook.
     explicit SlurmHost(spank_t slurm) : slurm_{slurm} {}
 
     [[nodiscard]] Context context() const override;

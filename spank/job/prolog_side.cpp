@@ -9,7 +9,7 @@
 namespace stage {
 namespace {
 
-/// The prolog's child gets this much more to notice, before it is killed.
+/// Time for the prolog's child to notice its own time-out before it is killed.
 constexpr Duration kKillGrace = std::chrono::seconds{5};
 
 }  // namespace
@@ -20,7 +20,7 @@ bool PrologSide::is_concerned(const SpankHandle& handle) const {
     return specs && *specs != kNothing;
 }
 
-/// The daemon's book of the job lies beside its socket.
+/// The daemon's record of the job is in the directory of its socket.
 bool PrologSide::is_to_conclude(const SpankHandle& handle) const {
     if (is_concerned(handle)) {
         return true;
@@ -47,14 +47,14 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     const auto uid = handle.item(Item::uid);
     const auto gid = handle.item(Item::gid);
     if (!job || !uid || !gid) {
-        return Error{Blame::internal, "Slurm does not tell the prolog whose job it is"};
+        return Error{Blame::internal, "Slurm did not give the prolog the job's user and group"};
     }
     const Site site = read_site(arguments_.conf_path);
     if (*job >= kFirstPseudoJob || site.is_script_first) {
-        return {};  // The site's own script says `stagecast prolog` when it is ready.
+        return {};  // The site's script calls `stagecast prolog`.
     }
-    // A daemon that is stopped takes a STAGE and keeps the prolog until StageTimeout; a PING
-    // tells.
+    // A stopped daemon would accept a STAGE and block the prolog until StageTimeout; a PING
+    // detects that.
     if (const auto alive = ask_(PingRequest{}, kRetryDuringRestart); !alive) {
         return alive.error().within("job " + std::to_string(*job));
     }

@@ -1,9 +1,9 @@
-// What does the plugin do in a node's prolog and epilog?
+// The plugin's part in a node's prolog and epilog.
 //
 // In the prolog it announces the job to the node's daemon and waits for the group's verdict, so
 // that no node's prolog returns before all nodes know it. A prolog cannot fail a job without
-// draining its node: the verdict is enforced where tasks begin (step_side.h). In the epilog it
-// tells the daemon that the job has ended.
+// draining its node; the verdict is therefore enforced where tasks begin (step_side.h). In the
+// epilog it reports the job's end to the daemon.
 #pragma once
 
 #include "spank/host/options.h"
@@ -14,28 +14,28 @@
 
 namespace stage {
 
-/// ask_daemon() on this node's socket, or a test's.
+/// ask_daemon() with this node's socket, or a test's replacement.
 using AskDaemon = std::function<Result<Answer>(const Request&, const CallPatience&)>;
 
-/// What job_prolog does about a job: nothing unless the specs have been handed to it.
+/// Does nothing unless the prolog's environment has specs.
 class PrologSide {
   public:
     PrologSide(Arguments arguments, AskDaemon ask)
         : arguments_{std::move(arguments)}, ask_{std::move(ask)} {}
 
-    /// The prolog's environment speaks of files to stage. Costs a getenv.
+    /// True if the prolog's environment has specs. Costs a getenv.
     [[nodiscard]] bool is_concerned(const SpankHandle& handle) const;
-    /// Or a step has announced the job here, in words that the epilog does not see. Costs an
-    /// access(2) more.
+    /// Also true if a step has announced the job on this node, which the epilog's environment
+    /// does not show. Costs an additional access(2).
     [[nodiscard]] bool is_to_conclude(const SpankHandle& handle) const;
 
-    /// Sends STAGE, waits for the verdict. An Error is for slurmd's log: the job learns it
+    /// Sends STAGE and waits for the verdict. An Error is for slurmd's log; the job learns it
     /// later.
     [[nodiscard]] Status announce(const SpankHandle& handle) const;
     /// Sends END.
     [[nodiscard]] Status conclude(const SpankHandle& handle) const;
 
-    /// How long announce() and conclude() may take at the most.
+    /// The longest duration of announce() and conclude().
     [[nodiscard]] Duration announce_limit() const;
     [[nodiscard]] Duration conclude_limit() const;
 

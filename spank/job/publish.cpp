@@ -7,10 +7,10 @@
 namespace stage {
 namespace {
 
-/// One environment string may be 128 KiB long; longer ones break the exec of the job's tasks.
+/// An environment string may be 128 KiB long; a longer one breaks the exec of the job's tasks.
 constexpr std::size_t kMaxFilesBytes = 96U << 10U;
 
-/// `directory` in front of the job's LD_LIBRARY_PATH, once. Its $ORIGIN is for the loader.
+/// Prepends `directory` to the job's LD_LIBRARY_PATH, once. Its $ORIGIN is for the loader.
 void publish_libraries(SpankHandle& handle, std::string directory) {
     constexpr const char* kVariable = "LD_LIBRARY_PATH";
     directory.pop_back();  // The slash.
@@ -36,8 +36,8 @@ void publish(SpankHandle& handle,
                 publish_libraries(handle, path);
                 continue;
             }
-            // A line break within a name would make two lines; $STAGECAST_DIR/.stagecast/files
-            // has the names as they are.
+            // A line break in a name would make two lines; $STAGECAST_DIR/.stagecast/files has
+            // the names unchanged.
             files += path.find('\n') == std::string::npos ? path : printable(path);
             files += '\n';
         }

@@ -1,7 +1,7 @@
-// What does a job see of its stage, in its environment?
+// Sets the environment variables that describe a job's staged files to its tasks.
 //
-// Where its directory and its files are, whether all of them are there, and by LD_LIBRARY_PATH
-// what leads its programs to their libraries (decisions/0040).
+// They give the directory, the files and the status, and LD_LIBRARY_PATH leads programs to
+// their staged libraries (decisions/0040).
 #pragma once
 
 #include "spank/host/spank_handle.h"
@@ -11,8 +11,8 @@
 
 namespace stage {
 
-/// `job`, `step`: what the job and what the step of it staged, if they did. `has_failed`: one
-/// of them is not as it should be, and no task will start.
+/// `job`, `step`: the results of the job's and of the step's own stage, if there are any.
+/// `has_failed`: one of them failed, and no task will start.
 void publish(SpankHandle& handle,
              const std::optional<Verdict>& job,
              const std::optional<Verdict>& step,

@@ -21,21 +21,21 @@ std::string at_node(const SpankHandle& handle) {
     return name.empty() ? "this node" : "node " + printable(name);
 }
 
-/// In slurmstepd of 22.05.8 S_SLURM_RESTART_COUNT is 0 for a requeued job, whose prolog was
-/// told 1 (measured); the job's environment has the right one.
+/// In slurmstepd of 22.05.8 S_SLURM_RESTART_COUNT is 0 for a requeued job, whose prolog
+/// received 1 (measured); the job's environment has the right one.
 std::uint32_t restart_of(const SpankHandle& handle) {
     return std::max(handle.item(Item::restart).value_or(0),
                     number_of(handle.job_variable("SLURM_RESTART_COUNT")));
 }
 
-/// The client knew no more of the step's job than its number.
+/// True if the client knew only the number of the step's job.
 bool is_from_outside(const SpankHandle& handle) {
     return handle.job_variable(kJobSign) == kAsk;
 }
 
 /// The steps of all components of a heterogeneous job share one environment (measured), that of
-/// the client or batch script they come from: whether a step's own component was given files,
-/// only the daemon knows. The batch step has its component's own.
+/// the client or batch script that starts them: only the daemon knows whether a step's own
+/// component has files. The batch step has its component's environment.
 bool is_mixed(const SpankHandle& handle) {
     return handle.job_variable("SLURM_HET_SIZE") &&
            handle.item(Item::step_id).value_or(0) != kBatchStep;
@@ -67,7 +67,7 @@ void StepSide::judge(SpankHandle& handle, const Result<Answer>& answer, bool may
         return;
     }
     if (may_be_unknown && is_unknown(*answer)) {
-        // What the environment says is another component's.
+        // The environment describes another component.
         for (const char* const name : {kStageDir, kStageFiles, kJobStatus}) {
             handle.unset_job_variable(name);
         }
@@ -100,7 +100,7 @@ void StepSide::ask_for_job(SpankHandle& handle) {
     const auto job = handle.item(Item::job_id);
     if (!job) {
         fail(handle,
-             {.sentence = "Slurm does not tell which job this is",
+             {.sentence = "Slurm did not give the plugin the job's id",
               .blame = Blame::internal,
               .is_local = true});
         return;
@@ -120,7 +120,7 @@ void StepSide::ask_for_job(SpankHandle& handle) {
     auto answer = ask_(QueryRequest{{.job_id = *job, .restart = kLatestLife}},
                        says_nothing ? kShortTimeout : kRetryDuringRestart);
     if (!answer && says_nothing) {
-        return;  // nothing speaks of files, and there is no daemon to know better
+        return;  // no sign of files, and no daemon to ask
     }
     if (answer && is_unknown(*answer) && !may_be_unknown) {
         answer = stage_for_job(handle, std::move(answer));
@@ -131,9 +131,9 @@ void StepSide::ask_for_job(SpankHandle& handle) {
     }
 }
 
-/// No prolog ran on this node: slurmd of 22.05 leaves it out where it has not yet forgotten an
-/// earlier life of the job. The job's environment says what the prolog would have; `known`
-/// where it doesn't.
+/// Stages the job's files from its first step, where no prolog ran: slurmd of 22.05 omits it
+/// while it remembers an earlier run of the job. The job's environment has the specs that the
+/// prolog would have had; returns `known` where it does not.
 Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer> known) const {
     const auto sign = handle.job_variable(kJobSign);
     const auto job = handle.item(Item::job_id);
@@ -150,7 +150,7 @@ Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer>
     request.gid = *gid;
     request.node_name = node_name(handle);
     request.node_list = handle.job_variable("SLURM_JOB_NODELIST").value_or("");
-    // (Slurm tells SLURM_JOB_WORK_DIR in prologs only.)
+    // (Slurm sets SLURM_JOB_WORK_DIR in prologs only.)
     request.work_dir = handle.job_variable("PWD").value_or("");
     request.specs = *sign;
     request.is_late = true;
@@ -164,7 +164,7 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     const auto gid = handle.item(Item::gid);
     if (!job || !step || !uid || !gid || *step >= kFirstSpecialStep) {
         fail(handle,
-             {.sentence = "Slurm does not tell which step this is",
+             {.sentence = "Slurm did not give the plugin the step's id",
               .blame = Blame::internal,
               .is_local = true});
         return;
@@ -188,7 +188,7 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     request.gid = *gid;
     request.node_name = node_name(handle);
     request.node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
-    request.work_dir = wishes_of(specs).work_dir;  // Slurm tells none in a step.
+    request.work_dir = wishes_of(specs).work_dir;  // Slurm gives none in a step.
     request.specs = specs;
     has_staged_ = true;
     auto begun =
@@ -233,13 +233,13 @@ void StepSide::on_step_begins(SpankHandle& handle) {
         publish(handle, job_, step_, failure_.has_value());
     }
     if (job_ || step_specs) {
-        visibility_.is_outside(root_of_listener(arguments_.socket_path));
+        visibility_.capture_outside(root_of_listener(arguments_.socket_path));
     }
     if (!failure_ && job_) {
         visibility_.remember(*job_);
     }
     if (step_specs) {
-        handle.unset_job_variable(kStepSpecs);  // a step of this step has its own, or none
+        handle.unset_job_variable(kStepSpecs);  // not inherited by a step of this step
         if (!failure_) {
             stage_for_step(handle, *step_specs);
         }
@@ -250,7 +250,7 @@ void StepSide::look_around() {
     if (!is_concerned_) {
         return;
     }
-    if (visibility_.is_inside()) {
+    if (visibility_.capture_inside()) {
         hidden_ = visibility_.objection();
     }
 }
@@ -269,7 +269,7 @@ bool StepSide::may_start(SpankHandle& handle) const {
 }
 
 int StepSide::exit_status() const {
-    // Files that can't be seen where they were asked for are the user's to place elsewhere.
+    // Files that are hidden at their destinations are the user's error.
     const bool is_users = failure_ ? failure_->blame == Blame::user : hidden_.has_value();
     return is_users ? kExitUser : kExitTemporary;
 }
@@ -277,8 +277,8 @@ int StepSide::exit_status() const {
 void StepSide::tell(SpankHandle& handle) const {
     const bool is_first =
         handle.item(Item::task).value_or(0) == 0 && handle.item(Item::node_id).value_or(0) == 0;
-    // Of the job's files the batch script hears, or the first task of an srun that made the
-    // job.
+    // The job's files are reported to the batch script, or to the first task of an srun that
+    // made the job.
     const bool is_jobs = handle.item(Item::step_id).value_or(0) == kBatchStep ||
                          handle.job_variable(kJobSign) == kSomething;
     for (const auto* const verdict : {&job_, &step_}) {

@@ -1,16 +1,16 @@
-// What does the plugin do about a step, in slurmstepd?
+// The plugin's part in a step, in slurmstepd.
 //
-// It asks for the verdict once per node and step, publishes it in the job's environment, and
-// lets tasks start or not. What the step stages for itself it begins, and its forked tasks wait
-// for that: slurmstepd hands on no signal before it has forked them, neither Ctrl-C of srun nor
-// what scancel ends a step with, and drains the node when they took too long (22.05). Only
-// where others need the files before there are tasks (a container's plugin) it waits itself.
+// It asks the daemon for the verdict once per node and step, publishes it in the job's
+// environment, and allows or refuses the start of tasks. It begins the step's own stage, and
+// the forked tasks wait for that: slurmstepd forwards no signal before it has forked them,
+// neither Ctrl-C of srun nor scancel's, and drains the node if they take too long (22.05). Only
+// where other plugins need the files before there are tasks (a container's plugin) slurmstepd
+// itself waits.
 //
 // The verdict is enforced in task_init, where slurm_error reaches the user and the forked
-// task's own exit fails the job alone: asked for, and no good verdict of this (job, restart) on
-// this node, is a failure. That also catches a node of the job whose plugin could not be
-// loaded: it announces nothing, the daemons' verdict names it, and the batch host's tasks do
-// not start.
+// task's exit fails only the job. A job that asked for files fails unless this node has a good
+// verdict for this (job, restart). That includes a node whose plugin could not be loaded: it
+// announces nothing, the daemons' verdict names it, and the batch host's tasks do not start.
 #pragma once
 
 #include "spank/job/prolog_side.h"
@@ -21,57 +21,57 @@
 
 namespace stage {
 
-/// Waits for what was asked before, in this process or in one forked since.
+/// Waits for the answer to an earlier request, in this process or in one forked since.
 using AwaitAnswer = std::function<Result<Answer>()>;
-/// SharedCall::begin() on this node's socket, or a test's.
+/// SharedCall::begin() with this node's socket, or a test's replacement.
 using BeginAsking = std::function<Result<AwaitAnswer>(const Request&, const CallPatience&)>;
 
-/// What slurmstepd does about a step.
 class StepSide {
   public:
-    /// EX_TEMPFAIL: what failed is the node's or stagecast's own fault, and the same job may
-    /// run elsewhere or later. So a site can have Slurm requeue such jobs (RequeueExit=75).
+    /// EX_TEMPFAIL: the failure is the node's or stagecast's own, and the same job may run
+    /// elsewhere or later. A site can let Slurm requeue such jobs (RequeueExit=75).
     static constexpr int kExitTemporary = 75;
     static constexpr int kExitUser = 1;
 
     StepSide(Arguments arguments, AskDaemon ask, BeginAsking begin)
         : arguments_{std::move(arguments)}, ask_{std::move(ask)}, begin_{std::move(begin)} {}
 
-    /// Slurm's callback in slurmstepd: the job or the step was given the option.
+    /// Slurm's option callback in slurmstepd: the job or the step has the option.
     void on_option() { option_seen_ = true; }
 
-    /// REMOTE init_post_opt: asks the daemon, sets the job's environment, begins what the step
-    /// stages. Without the option it looks into that environment, and that is all.
+    /// In slurmstepd's init_post_opt: asks the daemon, sets the job's environment, begins the
+    /// step's own stage. Without the option it only reads that environment.
     void on_step_begins(SpankHandle& handle);
 
-    /// In the forked task, in each hook that it has: are the files where they will be looked
-    /// for? What another plugin mounts it may do before the last of them.
+    /// In the forked task, in each of its hooks: checks that the files are visible at their
+    /// paths. Another plugin may mount something before the last of the hooks.
     void look_around();
 
-    /// In the forked task: waits for what the step stages, and publishes it.
+    /// In the forked task: waits for the step's own stage, and publishes it.
     [[nodiscard]] bool awaits_files() const { return awaited_ && !failure_; }
     void await_files(SpankHandle& handle);
 
-    /// In the forked task, before its program: may it start? If not, says why once per step.
+    /// In the forked task, before its program: may it start? If not, logs the reason once per
+    /// step.
     [[nodiscard]] bool may_start(SpankHandle& handle) const;
 
-    /// What a task that may not start ends with.
+    /// The exit status of a task that may not start.
     [[nodiscard]] int exit_status() const;
 
-    /// In the forked task that may start: what the user asked to be told (--stage-verbose).
+    /// In the forked task that may start: writes the report of --stage-verbose.
     void tell(SpankHandle& handle) const;
 
-    /// REMOTE exit: what the step staged for itself can go.
+    /// In slurmstepd's exit hook: the daemon may remove what the step staged for itself.
     void on_step_ends(SpankHandle& handle) const;
 
-    /// Something of ours broke: if files were asked for, tasks must not start.
+    /// After a failure of the plugin itself: if files were requested, tasks must not start.
     void on_breakdown();
 
   private:
     struct Failed {
         std::string sentence;
         Blame blame;
-        bool is_local;  ///< Known to this node alone; else every node has the same.
+        bool is_local;  ///< Known to this node only; else the same on every node.
     };
 
     [[nodiscard]] bool concerns_job(const SpankHandle& handle, bool has_step_specs) const;
@@ -85,7 +85,7 @@ class StepSide {
     Arguments arguments_;
     AskDaemon ask_;
     BeginAsking begin_;
-    AwaitAnswer awaited_;  ///< Of what the step stages, until somebody has waited for it.
+    AwaitAnswer awaited_;  ///< The step's own stage, until a process has waited for it.
     bool option_seen_ = false;
     bool is_concerned_ = false;
     bool has_staged_ = false;  ///< This step sent a STAGE of its own.
@@ -93,7 +93,7 @@ class StepSide {
     std::optional<Verdict> job_;
     std::optional<Verdict> step_;
     Visibility visibility_;
-    std::optional<std::string> hidden_;  ///< Why the files are not to be seen.
+    std::optional<std::string> hidden_;  ///< Why the task cannot see the files.
 };
 
 }  // namespace stage

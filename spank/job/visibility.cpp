@@ -18,8 +18,8 @@ UniqueFd open_root() {
     return UniqueFd{::open("/", kHow)};
 }
 
-/// `directory`, which is absolute, as it is below `root`. Its links are followed from there,
-/// too; before Linux 5.6 those that are absolute are not.
+/// Opens the absolute path `directory` below `root`. Symbolic links are resolved from there,
+/// too; before Linux 5.6 absolute ones are not.
 UniqueFd open_below(const UniqueFd& root, const std::string& directory) {
     if (!root) {
         return UniqueFd{::open(directory.c_str(), kHow)};
@@ -28,7 +28,7 @@ UniqueFd open_below(const UniqueFd& root, const std::string& directory) {
     how.flags = kHow;
     how.resolve = RESOLVE_IN_ROOT;
     const auto fd = ::syscall(SYS_openat2, root.get(), directory.c_str(), &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {  // EPERM: a filter's answer.
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {  // EPERM: a seccomp filter.
         return UniqueFd{::openat(root.get(), directory.c_str() + 1, kHow)};
     }
     return UniqueFd{static_cast<int>(fd)};
@@ -36,12 +36,12 @@ UniqueFd open_below(const UniqueFd& root, const std::string& directory) {
 
 }  // namespace
 
-void Visibility::is_outside(UniqueFd root) {
+void Visibility::capture_outside(UniqueFd root) {
     outside_ = root ? std::move(root) : open_root();
 }
 
-bool Visibility::is_inside() {
-    // A container's plugin (pyxis) enters a user namespace of the user's own.
+bool Visibility::capture_inside() {
+    // A container's plugin (pyxis) enters a user namespace of its own.
     const UniqueFd users{::open("/proc/self/ns/user", O_PATH | O_CLOEXEC)};
     const auto now = users ? place_of(users.get()) : std::nullopt;
     if (inside_ && now != users_) {
@@ -53,7 +53,7 @@ bool Visibility::is_inside() {
 }
 
 std::optional<Visibility::Place> Visibility::place_of(int fd) {
-    // A user's own file system there may never answer: what the kernel knows will do.
+    // A user's FUSE file system may never answer, so only cached attributes are used.
     struct statx facts {};
     if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &facts) != 0) {
         return std::nullopt;

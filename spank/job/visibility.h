@@ -1,11 +1,10 @@
-// Tells whether the job's tasks will see what was staged for them.
+// Checks whether the job's tasks see the files that were staged for them.
 //
 // A job may have a /tmp of its own, by job_container/tmpfs or by another SPANK plugin that
-// mounts one: what was staged lies in the node's, where the job never looks. So the directories
+// mounts one: the staged files are in the node's /tmp, invisible to the job. The directories
 // that were staged into (Verdict::directories) are looked up twice, in the daemon's mount
 // namespace, where they were staged, and in the task's, as late as the plugin can: each must be
-// the same directory (device and inode). Neither when nor where the namespaces part makes a
-// difference.
+// the same directory (device and inode). It does not matter when the namespaces were separated.
 #pragma once
 
 #include "stager/control/message.h"
@@ -21,19 +20,20 @@ namespace stage {
 
 class Visibility {
   public:
-    /// `root` is the root directory of whoever staged; that of this process if there is none.
-    void is_outside(UniqueFd root);
+    /// `root` is the root directory of the daemon that staged; that of this process if there is
+    /// none.
+    void capture_outside(UniqueFd root);
 
-    /// This process, forked since, sees what the job sees. Of several looks the last counts,
-    /// but one from within a container that the task has entered meanwhile: what that hides, it
-    /// is told to. False for such a one.
-    bool is_inside();
+    /// Records this (forked) process's view as the job's. The last call counts, except one from
+    /// within a container that the task has entered meanwhile: hiding files there is the user's
+    /// choice. Returns false for such a call.
+    bool capture_inside();
 
-    /// Notes the verdict's directories as they are seen from outside.
+    /// Records the verdict's directories as they are outside.
     void remember(const Verdict& verdict);
 
-    /// Why one of them is another directory inside, or nothing. What was not there before is
-    /// not missed: an earlier step may have removed it.
+    /// Returns why one of them is another directory inside, or nothing. A directory that is
+    /// missing is no error: an earlier step may have removed it.
     [[nodiscard]] std::optional<std::string> objection() const;
 
   private:
@@ -45,7 +45,7 @@ class Visibility {
 
     UniqueFd outside_;
     UniqueFd inside_;
-    std::optional<Place> users_;  ///< The user namespace of the first look inside.
+    std::optional<Place> users_;  ///< The user namespace of the first view inside.
     std::map<std::string, Place> places_;
 };
 

@@ -14,12 +14,12 @@
 namespace stage {
 namespace {
 
-/// Options stand at a script's beginning.
+/// The part of a script that is searched for options.
 constexpr std::size_t kMaxHeadBytes = 64U << 10U;
 constexpr std::string_view kMark = "#SBATCH";
 constexpr std::string_view kBlank = " \t\r";
 
-/// The beginning of a regular file, if it is a script's.
+/// Reads the beginning of a regular file if it is a script.
 std::string head_of(const std::string& path) {
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat status {};
@@ -47,7 +47,7 @@ std::vector<std::string> words_of(std::string_view line) {
     }
 }
 
-/// What one of its lines says.
+/// Returns the cluster named in one line.
 std::optional<std::string> cluster_in_line(std::string_view line) {
     if (!line.starts_with(kMark)) {
         return std::nullopt;

@@ -1,9 +1,9 @@
-// Which cluster does a batch script ask for?
+// Reads which cluster a batch script asks for.
 //
-// sbatch shows a plugin none of its options but the plugin's own, in no item and no variable
-// (Slurm 22.05, by reading), so the script's lines are read once more, as sbatch does: from
-// "#!" until the first line that is neither a comment nor empty. A script from stdin has been
-// read by then and is not seen.
+// sbatch shows a plugin only the plugin's own options, in no item and no variable (Slurm 22.05,
+// from its source), so the script is parsed again as sbatch does: from "#!" to the first line
+// that is neither a comment nor empty. A script from stdin has been consumed by then and is not
+// read.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace stage {
 
-/// What "#SBATCH --clusters=" says in the script of that name, or nothing. `directory`, the
-/// client's, is where a relative one lies.
+/// Returns the value of "#SBATCH --clusters=" in that script, or nothing. A relative name is
+/// relative to `directory`, the client's.
 [[nodiscard]] std::optional<std::string> cluster_of_script(const std::string& script,
                                                            const std::string& directory);
 

@@ -9,7 +9,7 @@ namespace {
 /// far".
 constexpr std::string_view kBareLetters = "EHOQVXZhluv";
 
-/// What follows `letter` in a word of short options, or nothing if it is not among them.
+/// Returns what follows `letter` in a word of short options, or nothing if it has none.
 std::optional<std::string_view> behind_letter(std::string_view word, char letter) {
     if (letter == '\0' || word.size() < 2 || word[0] != '-' || word[1] == '-') {
         return std::nullopt;

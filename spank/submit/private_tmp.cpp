@@ -33,7 +33,7 @@ Status check_private_tmp(const StageSpec& spec) {
     whole << std::ifstream{spec.source}.rdbuf();
     const std::string text = whole.str();
     for (const ListLine& line : lines_in(text)) {
-        const auto entry = parse_spec(line.text);  // The worker judges lines that are none.
+        const auto entry = parse_spec(line.text);  // The worker reports malformed lines.
         const Status seen = entry ? check_place(entry->destination) : Status{};
         if (!seen) {
             return seen.error().within(printable(spec.source) + ", line " +

@@ -1,16 +1,16 @@
-// Would a job with a /tmp of its own see what is to be staged?
+// Refuses destinations that a job with a private /tmp could not see.
 //
-// job_container/tmpfs mounts /tmp and /dev/shm anew for each job, after the prolog: a file that
-// was staged below them lies in the node's, where the job never looks. So it is refused here,
-// where the user still can choose another place.
+// job_container/tmpfs mounts /tmp and /dev/shm anew for each job, after the prolog: a file
+// staged below them is in the node's /tmp, invisible to the job. It is refused at submission,
+// where the user can choose another destination.
 #pragma once
 
 #include "stager/spec/stage_spec.h"
 
 namespace stage {
 
-/// Fails (Blame::user) for a destination below either, of a list for one of its lines: as far
-/// as the list can be read here. (visibility.h looks again on the node.)
+/// Fails (Blame::user) for a destination below one of them; for a list also in one of its
+/// lines, if the list can be read here. (visibility.h checks again on the node.)
 [[nodiscard]] Status check_private_tmp(const StageSpec& spec);
 
 }  // namespace stage

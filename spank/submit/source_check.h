@@ -1,22 +1,23 @@
-// Is there something to stage, and may the user read it?
+// Checks at submission that the sources exist and that the user may read them.
 //
-// Asked on the submit host as the user, so that a slip of the pen costs a second and not a
-// night in the queue. What is staged is the content at the job's start: the nodes look again.
+// It runs on the submit host as the user, so that a typo is reported at once and not after the
+// job has waited in the queue. The content is staged at the job's start, so the nodes check
+// again.
 #pragma once
 
 #include "stager/spec/stage_spec.h"
 
 namespace stage {
 
-/// Fails (Blame::user) for what is absent, unreadable, or neither file nor directory. Requires
-/// an absolute source. Opens nothing else, and reads nothing: what is in a directory is looked
-/// at by the node.
+/// Fails (Blame::user) for a source that is absent, unreadable, or neither file nor directory.
+/// Requires an absolute source. It does not read directories: the node checks their contents.
 [[nodiscard]] Status check_source(const StageSpec& spec);
 
-/// What could be staged has this name.
+/// True if `path` is a file or a directory.
 [[nodiscard]] bool is_file_or_directory(const std::string& path);
 
-/// Fails (Blame::user) for a source that is not there and has a variable in its name, "$USER".
+/// Fails (Blame::user) for a source that does not exist and has a variable in its name,
+/// "$USER".
 [[nodiscard]] Status check_variables(const StageSpec& spec);
 
 }  // namespace stage

@@ -14,7 +14,7 @@ constexpr std::string_view kRemedy =
     "write minutes:seconds, hours:minutes:seconds or days-hours, or a number with s, min or h: "
     "90s, 10min";
 
-/// A whole number, bounded so that no sum of such times overflows.
+/// Parses a whole number, bounded so that no sum of such times overflows.
 std::optional<std::int64_t> read_field(std::string_view text) {
     constexpr std::uint64_t kMost = 1'000'000;
     const auto number = read_decimal(text);
@@ -43,7 +43,8 @@ std::optional<std::array<std::int64_t, 3>> read_fields(std::string_view text,
     return std::nullopt;
 }
 
-/// As Slurm's own --time has it, where a colon or a dash tells it from a number with a unit.
+/// Parses the format of Slurm's --time; a colon or a dash distinguishes it from a number with a
+/// unit.
 std::optional<Duration> read_slurm_time(std::string_view text) {
     using std::chrono::hours;
     using std::chrono::minutes;

@@ -8,10 +8,10 @@
 
 namespace stage {
 
-/// Slurm's "minutes:seconds", "hours:minutes:seconds", "days-hours", "days-hours:minutes" and
-/// "days-hours:minutes:seconds", or a number with a unit as in stagecast.conf: "90s", "10min",
-/// "1.5h". More than zero. A bare number fails: Slurm's own options take it for minutes,
-/// stagecast.conf for seconds. Fails with Blame::user.
+/// Accepts Slurm's "minutes:seconds", "hours:minutes:seconds", "days-hours",
+/// "days-hours:minutes" and "days-hours:minutes:seconds", or a number with a unit as in
+/// stagecast.conf: "90s", "10min", "1.5h". The time must be positive. A bare number is refused
+/// (Blame::user), as it would mean minutes to Slurm and seconds in stagecast.conf.
 [[nodiscard]] Result<Duration> read_stage_timeout(std::string_view text);
 
 }  // namespace stage

@@ -17,16 +17,15 @@ namespace {
 
 constexpr std::string_view kOption = "--stage-file";
 
-/// Whether tasks run in a container that is made before there are tasks, of what may have been
-/// staged: pyxis' --container-image and the like, or Slurm's own --container.
+/// Whether tasks run in a container that is created before them and may be made of staged
+/// files: pyxis' --container-image and others, or Slurm's --container.
 bool has_container(const SpankHandle& handle, std::span<const std::string> own) {
     return std::ranges::any_of(
                own, [](const std::string& word) { return word.starts_with("--conta"); }) ||
            handle.variable(kInheritedContainer) || handle.variable("SLURM_CONTAINER");
 }
 
-/// Where a step's tasks will be: its lists' relative names lie there, as a job's lie in the
-/// job's.
+/// The working directory of a step's tasks, to which relative names in its lists refer.
 std::string step_directory(const SpankHandle& handle, std::span<const std::string> own) {
     auto wanted = argument_value(own, "--chdir", "--ch", 'D');
     wanted = wanted ? wanted : handle.variable("SLURM_WORKING_DIR");
@@ -37,14 +36,14 @@ std::string step_directory(const SpankHandle& handle, std::span<const std::strin
     return wanted->starts_with('/') ? *wanted : directory + '/' + *wanted;
 }
 
-/// As a shell would: it does not within --stage-file=~/input.
+/// Expands ~ as a shell does; shells do not within --stage-file=~/input.
 void expand_home(std::string& path, const std::string& home) {
     if (home.starts_with('/') && (path == "~" || path.starts_with("~/"))) {
         path.replace(0, 1, home);
     }
 }
 
-/// The job that this client's environment speaks of.
+/// The job id in this client's environment.
 std::optional<std::string> surrounding_job(const SpankHandle& handle) {
     auto job = handle.variable("SLURM_JOB_ID");
     return job ? job : handle.variable("SLURM_JOBID");
@@ -54,15 +53,15 @@ std::optional<std::string> named_job(std::span<const std::string> own) {
     return argument_value(own, "--jobid", "--jobi");
 }
 
-/// Whether this client makes a job of its own, which will have a prolog. Only srun may not.
+/// Whether this client creates a job, which will have a prolog. Only srun may not.
 bool makes_job(const SpankHandle& handle, std::span<const std::string> own) {
     return handle.context() == Context::allocator ||
            (!surrounding_job(handle) && !named_job(own));
 }
 
-/// Whether this srun, which makes no job, begins a step from outside of the step's job: what
-/// its environment says of files is not that job's. (A job's own environment has more than a
-/// number.)
+/// Whether this srun, which creates no job, starts a step from outside of the step's job: its
+/// environment then does not describe that job's files. (A job's own environment has more than
+/// a number.)
 bool is_outside(const SpankHandle& handle, std::span<const std::string> own) {
     const auto around = surrounding_job(handle);
     const auto named = named_job(own);
@@ -72,8 +71,8 @@ bool is_outside(const SpankHandle& handle, std::span<const std::string> own) {
     return is_other || (!handle.variable(kJobSign) && !handle.variable("SLURM_JOB_NODELIST"));
 }
 
-/// What the script says, if one is named. (Of a heterogeneous job's components only the last
-/// has it: of the words behind them, the first that is one.)
+/// The cluster in the script, if one is named. (Of a heterogeneous job's components only the
+/// last has a script: the first word after the options that is one.)
 std::optional<std::string> cluster_in_script(const SpankHandle& handle,
                                              std::span<const std::string> behind) {
     for (const std::string& word : behind) {
@@ -87,8 +86,8 @@ std::optional<std::string> cluster_in_script(const SpankHandle& handle,
     return std::nullopt;
 }
 
-/// The cluster that the user named by -M, there or in the script, if it is another one than
-/// ours.
+/// The cluster that the user named by -M, on the command line or in the script, unless it is
+/// this one.
 std::optional<std::string> other_cluster(const SpankHandle& handle,
                                          const ClientWords& words,
                                          const std::optional<ClusterFacts>& facts) {
@@ -128,14 +127,14 @@ Status check_prolog_flags(const ClusterFacts& facts) {
     return {};
 }
 
-/// As the job's tasks get it from Slurm: what the variable says, if it is there.
+/// The umask that Slurm gives the job's tasks: the variable's, if it is set.
 std::uint16_t umask_of(const SpankHandle& handle) {
     const auto text = handle.variable("SLURM_UMASK");
-    const auto told = text ? parse_umask(*text) : std::nullopt;
-    return told ? *told : process_umask().value_or(kUsualUmask);
+    const auto mask = text ? parse_umask(*text) : std::nullopt;
+    return mask ? *mask : process_umask().value_or(kUsualUmask);
 }
 
-/// What the client itself does about a source: nothing, a notice, or the end.
+/// Checks a source at submission: no message, a notice, or an error.
 Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
     if (const Status sound = check_variables(spec); !sound) {
         return sound;
@@ -154,15 +153,15 @@ Status check_on_submit_host(SpankHandle& handle, const StageSpec& spec) {
 
 constexpr std::array kPublished{kStageDir, kStageFiles, kJobStatus, kStepDir};
 
-/// The environment speaks of a job's files, in whatever is left of it.
+/// True if any variable of a job's files is left in the environment.
 bool speaks_of_files(const SpankHandle& handle) {
     return handle.variable(kJobSign) || std::ranges::any_of(kPublished, [&](const char* name) {
                return handle.variable(name).has_value();
            });
 }
 
-/// What the environment of a client inside a job says of that job's files is no news to another
-/// one: on a node without the plugin nothing would replace it.
+/// Removes the variables that describe the surrounding job's files: on a node without the
+/// plugin nothing would replace them in the new job.
 void forget_surrounding_job(SpankHandle& handle) {
     for (const char* const name : kPublished) {
         handle.unset_variable(name);
@@ -172,18 +171,18 @@ void forget_surrounding_job(SpankHandle& handle) {
 }  // namespace
 
 void SubmitSide::on_option(std::string_view value, bool inherited) {
-    // An inherited one comes first, and once: slurm calls it before the command line's.
+    // An inherited value comes first and once: Slurm calls it before the command line's.
     if (std::exchange(is_first_value_, false) && inherited) {
         return;
     }
-    // Too many or too long: enough is kept for serialize() to refuse it with a sentence.
+    // Beyond the limits enough is kept for serialize() to refuse it with a message.
     if (values_.size() <= kMaxSpecs && value_bytes_ <= 4 * kMaxSpecsBytes) {
         values_.emplace_back(value.substr(0, 4 * kMaxSpecsBytes));
         value_bytes_ += value.size();
     }
 }
 
-/// Without the option: what the client's variable says, a spec a line.
+/// Without the option: reads the client's variable, one spec per line.
 void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::string> own) {
     origin_ = kOption;
     if (!values_.empty()) {
@@ -193,7 +192,7 @@ void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::s
     const char* const name = is_srun                       ? kSrunDefault
                              : handle.client() == "salloc" ? kSallocDefault
                                                            : kSbatchDefault;
-    // (Of a step by which salloc starts its shell nobody thought as of one with files.)
+    // (The step by which salloc starts its shell is never meant to stage files.)
     const bool is_shell = is_srun && argument_value(own, "--interactive", "--inte").has_value();
     const auto text = is_shell ? std::nullopt : handle.variable(name);
     for (const ListLine& line : lines_in(text ? std::string_view{*text} : std::string_view{})) {
@@ -203,10 +202,10 @@ void SubmitSide::take_defaults(const SpankHandle& handle, std::span<const std::s
     }
 }
 
-Result<StageOptions> SubmitSide::wishes(const SpankHandle& handle, const Site& site) const {
-    StageOptions wishes{.timeout_s = 0, .is_verbose = is_verbose_, .umask = umask_of(handle)};
+Result<StageOptions> SubmitSide::options_of(const SpankHandle& handle, const Site& site) const {
+    StageOptions options{.timeout_s = 0, .is_verbose = is_verbose_, .umask = umask_of(handle)};
     if (timeout_.empty()) {
-        return wishes;
+        return options;
     }
     const auto wanted = read_stage_timeout(timeout_);
     if (!wanted) {
@@ -219,12 +218,12 @@ Result<StageOptions> SubmitSide::wishes(const SpankHandle& handle, const Site& s
             "--stage-timeout=" + printable(timeout_) + " is longer than this site allows"}
             .remedy("ask for at most " + std::to_string(most.count()) + "s");
     }
-    wishes.timeout_s =
+    options.timeout_s =
         static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(*wanted).count());
-    return wishes;
+    return options;
 }
 
-/// What was collected, with whole paths.
+/// The collected specs with absolute paths.
 Result<std::vector<StageSpec>> SubmitSide::specs(const SpankHandle& handle) const {
     const std::string directory = handle.working_directory();
     const std::string home = handle.variable("HOME").value_or("");
@@ -318,7 +317,8 @@ Status SubmitSide::hand_to_job(SpankHandle& handle, const std::string& line) {
 }
 
 Status SubmitSide::hand_to_step(SpankHandle& handle, const std::string& line) {
-    // All components of a step share one environment (measured), so whose specs would it be?
+    // All components of a step share one environment (measured), so the specs would belong to
+    // all of them.
     if (component_ > 1) {
         return Error{Blame::user,
                      "a step over several components of a heterogeneous job cannot stage files "
@@ -346,7 +346,8 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
         forget_surrounding_job(handle);
         handle.set_variable(kJobSign, kAsk);
     } else if (new_job && values_.empty() && speaks_of_files(handle)) {
-        // A job made inside one that stages must not look for files it never asked for.
+        // A job that is created inside of a job with files must not wait for files it never
+        // requested.
         forget_surrounding_job(handle);
         handle.set_variable(kJobSign, kNothing);
         static_cast<void>(handle.hand_to_prolog(kHandedName, kNothing));
@@ -355,12 +356,12 @@ Status SubmitSide::on_options_parsed(SpankHandle& handle) {
         return {};
     }
     const Site site = read_site(arguments_.conf_path);
-    const auto wanted = wishes(handle, site);
+    const auto wanted = options_of(handle, site);
     const auto line =
         wanted ? checked(handle, words, site, *wanted) : Result<std::string>{wanted.error()};
     values_.clear();
     value_bytes_ = 0;
-    if (!line) {  // What is wrong with a wish names its own option.
+    if (!line) {  // An error of an option names the option itself.
         return wanted ? line.error().within(origin_) : line.error();
     }
     return new_job ? hand_to_job(handle, *line) : hand_to_step(handle, *line);

@@ -26,7 +26,7 @@ namespace {
 constexpr int kSomethingWrong = 1;
 constexpr int kNothingDone = 2;
 constexpr std::size_t kShownDigits = 16;
-constexpr std::size_t kDigitsMin = 8;  ///< Fewer name too many.
+constexpr std::size_t kDigitsMin = 8;  ///< A shorter prefix could match too many entries.
 
 int fail(int code, const std::string& sentence) {
     static_cast<void>(std::fprintf(stderr, "stagecast cache: %s\n", sentence.c_str()));
@@ -101,7 +101,7 @@ int remove(CacheStore& store, bool is_all, const std::vector<std::string>& names
     return removed > 0 || is_all ? 0 : kNothingDone;
 }
 
-/// Nothing if it can't be read to its end.
+/// Returns nothing if the file can't be read completely.
 std::optional<Content> content_in(int file, std::uint64_t bytes) {
     std::vector<std::byte> room(kBlockBytes);
     ContentHasher hasher;
@@ -120,7 +120,7 @@ std::optional<Content> content_in(int file, std::uint64_t bytes) {
 int verify(const CacheStore& store) {
     std::size_t bad = 0;
     std::vector<CacheStore::Stored> all = store.list();
-    // Of a part each block is compared when it is taken.
+    // Each block of a partial file is verified when it is used.
     std::erase_if(all, [](const CacheStore::Stored& stored) { return stored.key.is_part; });
     for (const CacheStore::Stored& stored : all) {
         const UniqueFd file = store.open(stored.key);

@@ -1,14 +1,14 @@
-// What is in this node's cache, and is it what it says?
+// The command `stagecast cache`: lists, verifies and removes entries of this node's cache.
 //
-// For root, on the directory itself: also while stagecastd is stopped. A running one notices
-// what was removed when it looks for it.
+// It needs root and works on the directory itself, also while stagecastd is stopped. A running
+// daemon notices a removed entry when it looks it up.
 #pragma once
 
 #include <span>
 
 namespace stage {
 
-/// `stagecast cache ls|rm|verify ...`, the words after "cache". The exit code.
+/// Runs `stagecast cache ls|rm|verify ...`; `words` follow "cache". Returns the exit code.
 [[nodiscard]] int run_cache(std::span<char* const> words);
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// What is stagecast, the command?
+// The command `stagecast`: dispatches to its subcommands.
 //
-// One word chooses what it does. Exit codes: 0 all is well or done, 1 something is wrong or
-// some nodes failed, 2 nothing was done, 64 to 78 wrong use, as in sysexits.h.
+// Exit codes: 0 success, 1 a problem was found or some nodes failed, 2 nothing was done, 64 to
+// 78 wrong usage as in sysexits.h.
 #include "stager/cli/cache.h"
 #include "stager/cli/common/command_line.h"
 #include "stager/cli/common/usage.h"

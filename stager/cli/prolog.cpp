@@ -22,9 +22,10 @@ namespace {
 constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
                                      .answer = std::chrono::seconds{5},
                                      .absent = std::chrono::seconds{3}};
-/// The daemon decides within StageTimeout; it gets this much more to say so.
+/// The daemon decides within StageTimeout; this is added for its answer.
 constexpr Duration kGrace = std::chrono::seconds{3};
-/// spank/host/names.h: the plugin at the submit host hands the specs to every prolog in it.
+/// The variable in which the plugin on the submit host passes the specs to the prologs
+/// (spank/host/names.h).
 constexpr const char* kSpecs = "SPANK_STAGECAST_SPECS";
 constexpr std::string_view kNothing = "none";
 
@@ -46,7 +47,7 @@ std::uint32_t number(const char* name) {
                : 0;
 }
 
-/// Too long is empty: the daemon then refuses the stage and remembers why.
+/// Clears a value that is too long: the daemon then refuses the stage and remembers why.
 std::string bounded(std::string text, std::size_t limit) {
     return text.size() <= limit ? std::move(text) : std::string{};
 }
@@ -69,7 +70,7 @@ StageRequest request_from_environment() {
 }
 
 int announce(const std::string& socket, Duration limit) {
-    // A daemon that is stopped would take the STAGE and keep the script.
+    // A stopped daemon would accept the STAGE and block the script.
     if (const auto alive = ask_daemon(socket, PingRequest{}, kShortTimeout); !alive) {
         return say(0, alive.error().sentence());
     }

@@ -21,9 +21,9 @@ namespace {
 
 constexpr int kNothingDone = 2;
 constexpr Duration kConnectPatience = std::chrono::seconds{5};
-/// For an answer that has begun to come.
+/// Time limit for an answer that has begun to arrive.
 constexpr Duration kReadPatience = std::chrono::seconds{30};
-/// After Ctrl-C: for the nodes to clear away what they have begun.
+/// Time after Ctrl-C for the nodes to clean up.
 constexpr Duration kEndPatience = std::chrono::seconds{5};
 constexpr int kLookMs = 500;
 
@@ -39,10 +39,10 @@ int tell(const PushOptions& options, const Result<Answer>& answer) {
                                         : nlohmann::json();
     return json.is_object()
                ? tell_push(options, json)
-               : fail_push(EX_PROTOCOL, "stagecastd gave an answer to another question");
+               : fail_push(EX_PROTOCOL, "stagecastd's answer does not fit the request");
 }
 
-/// END ends it like a hang-up, and its answer comes when this node has cleared away.
+/// END ends the push like a closed connection, and is answered after this node's clean-up.
 int interrupt(const Call& call, const PushOptions& options) {
     static_cast<void>(::shutdown(call.fd(), SHUT_WR));
     return tell(options, call.answer(kEndPatience));
@@ -52,7 +52,7 @@ int wait(const Call& call, const PushOptions& options, PushProgress progress) {
     for (;;) {
         pollfd one{.fd = call.fd(), .events = POLLIN, .revents = 0};
         const int ready = ::poll(&one, 1, kLookMs);
-        if (was_told_to_end()) {
+        if (has_end_signal()) {
             progress.clear();
             return interrupt(call, options);
         }

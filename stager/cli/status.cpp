@@ -56,7 +56,7 @@ std::string seconds_in(const json& seconds, const char* name) {
     return is_known ? text.data() : "-";
 }
 
-/// Of what all nodes have now; only the first node knows.
+/// What all nodes have now; only the first node knows it.
 std::string what_was_here(const json& stage) {
     const auto here = stage.value("bytes_here", std::uint64_t{0});
     const auto all = stage.value("bytes", std::uint64_t{0}) * stage.value("nodes", 0U);
@@ -110,7 +110,7 @@ struct Options {
     std::string config;
     bool wants_json = false;
     StatusKind kind = StatusKind::running;
-    std::string task;  ///< "27_1", of which the job is not known yet.
+    std::string task;  ///< "27_1", whose job id is not known yet.
     StatusRequest request;
 };
 
@@ -180,7 +180,7 @@ std::string status_text(const json& report) {
     std::string text;
     for (const json& stage : report.value("stages", json::array())) {
         if (stage.value("is_push", false)) {
-            continue;  // Below, with more.
+            continue;  // Printed below with more details.
         }
         text += name_of(stage) + ": " +
                 progress_line({{"phase", stage.value("phase", "?")},
@@ -227,9 +227,9 @@ int run_status(StatusKind kind, std::span<char* const> words) {
         return fail(kind, EX_UNAVAILABLE, answer.error().sentence());
     }
     const auto* report = std::get_if<Report>(&*answer);
-    const json told = report != nullptr ? json::parse(report->json, nullptr, false) : json();
-    return told.is_object() ? tell(options, told)
-                            : fail(kind, EX_PROTOCOL, "stagecastd gave another answer");
+    const json parsed = report != nullptr ? json::parse(report->json, nullptr, false) : json();
+    return parsed.is_object() ? tell(options, parsed)
+                              : fail(kind, EX_PROTOCOL, "stagecastd gave another answer");
 }
 
 }  // namespace stage

@@ -1,4 +1,5 @@
-// What is under way here, and where did the time of what is over go?
+// The commands `stagecast status` and `stagecast explain`: what is running, and where the time
+// of a stage went.
 #pragma once
 
 #include "stager/control/message.h"
@@ -9,10 +10,10 @@
 
 namespace stage {
 
-/// `stagecast status [JOB]` and `stagecast explain JOB`, by `kind`. The exit code.
+/// Runs `stagecast status [JOB]` or `stagecast explain JOB`, by `kind`. Returns the exit code.
 [[nodiscard]] int run_status(StatusKind kind, std::span<char* const> words);
 
-/// A line or a few of them for each stage and push that is reported.
+/// Formats one or more lines for each reported stage and push.
 [[nodiscard]] std::string status_text(const nlohmann::json& report);
 [[nodiscard]] std::string explain_text(const nlohmann::json& report);
 

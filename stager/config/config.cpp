@@ -16,19 +16,19 @@ namespace {
 
 constexpr std::size_t kFileMax = 1U << 20U;
 
-/// Addresses of the range from which on there are `rails` in it.
+/// The number of addresses in the range that are followed by `rails` - 1 more.
 std::uint64_t starts_in(const ConfigRange<GroupAddress>& range, std::size_t rails) {
     const std::uint64_t size = std::uint64_t{range.last - range.first} + 1;
     return size < rails ? 0 : size - rails + 1;
 }
 
-/// Both as read_path() gives them.
+/// Requires paths as read_path() returns them.
 bool lies_in(const std::string& path, const std::string& directory) {
     return path == directory ||
            path.starts_with(directory == "/" ? directory : directory + "/");
 }
 
-/// Reads one file, line after line.
+/// Parses one file line by line.
 class ConfigParser {
   public:
     explicit ConfigParser(std::string_view file) : file_{file}, seen_(config_keys().size()) {}
@@ -40,7 +40,7 @@ class ConfigParser {
             return {};
         }
         if (line.find('\0') != std::string_view::npos) {
-            return wrong("there is a zero byte in it: this is no text file");
+            return wrong("it contains a NUL byte: this is no text file");
         }
         const auto entry = read_key_value(line);
         if (!entry) {
@@ -49,7 +49,7 @@ class ConfigParser {
         return on_value(entry->key, entry->value);
     }
 
-    /// What no single line can say.
+    /// Checks constraints between several keys.
     [[nodiscard]] Result<Config> take() {
         const auto& ports = config_.data_port_range;
         const std::size_t rails = config_.most_rails();
@@ -71,13 +71,13 @@ class ConfigParser {
         if (config_.cache_size > 0 && (lies_in(cache, root) || lies_in(root, cache))) {
             line_ = std::max(line_of("CacheDir"), line_of("StageRoot"));
             return wrong("CacheDir=" + cache + " and StageRoot=" + root +
-                         " lie in one another; name directories beside each other");
+                         " contain one another; name separate directories");
         }
         return std::move(config_);
     }
 
   private:
-    /// Where that key stands; 0: nowhere.
+    /// The key's line; 0: none.
     [[nodiscard]] std::size_t line_of(std::string_view name) const {
         return seen_[static_cast<std::size_t>(find_key(name) - config_keys().data())];
     }
@@ -89,8 +89,8 @@ class ConfigParser {
         }
         std::size_t& seen = seen_[static_cast<std::size_t>(key - config_keys().data())];
         if (seen != 0) {
-            return wrong(std::string{key->name} + " stands in line " + std::to_string(seen) +
-                         " already; keep one of the two");
+            return wrong(std::string{key->name} + " is already set in line " +
+                         std::to_string(seen) + "; keep one of the two");
         }
         seen = line_;
         if (!read_into(key->kind, config_, value)) {
@@ -122,13 +122,13 @@ Status check_owner(int fd, const std::string& path) {
     if (!ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return Error{Blame::node,
                      path +
-                         " can be written by others than root; "
+                         " can be written by other users than root; "
                          "chown root:root and chmod 644 it"};
     }
     return {};
 }
 
-/// `text` in comment lines of at most 96 columns.
+/// Wraps `text` to comment lines of at most 96 columns.
 std::string comment(std::string_view text) {
     constexpr std::size_t kColumns = 94;
     std::string lines;
@@ -221,7 +221,7 @@ Result<Config> load_config(const std::string& path) {
 
 std::string print_config(const Config& config) {
     std::string text =
-        "# stagecast.conf: what the site has decided. Key=Value, as in slurm.conf; a key that "
+        "# stagecast.conf: the site's configuration. Key=Value, as in slurm.conf; a key that "
         "is\n"
         "# commented out has the value shown. stagecastd -C checks the file; SIGHUP has it "
         "read again.\n";

@@ -1,10 +1,9 @@
-// What has the site decided?
+// The site's configuration: stagecast.conf, parsed and validated.
 //
-// stagecast.conf, `Key=Value` a line as in slurm.conf. One table (config.cpp) knows each key's
-// name, kind, default, limits and sentence of help; from it the file is parsed, an empty one is
-// filled with defaults, and a commented stagecast.conf is printed. A file with anything wrong
-// in it is refused whole, naming file, line and what would be allowed: a site must never
-// believe in a limit that a typo has switched off.
+// The file has one `Key=Value` per line, as slurm.conf has. One table (table.cpp) defines each
+// key's name, kind, default, limits and help text; parsing, the defaults, and the printed
+// commented file use it. A file with any error is refused as a whole, naming file, line and the
+// allowed values, so that a typo cannot silently disable a limit.
 #pragma once
 
 #include "stager/config/policies.h"
@@ -22,23 +21,24 @@
 
 namespace stage {
 
-/// How packets are protected; `encrypt` because any local user can join a multicast group.
+/// How packets are protected. The default is `encrypt`, because any local user can join a
+/// multicast group.
 enum class Protection : unsigned char { none = 0, auth = 1, encrypt = 2 };
 enum class Transport : unsigned char { automatic = 0, udp = 1 };
 enum class Compress : unsigned char { automatic = 0, no = 1 };
-/// Who announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
+/// What announces a job: the plugin's prolog, or the site's own script by `stagecast prolog`.
 enum class StageFrom : unsigned char { spank = 0, prolog_script = 1 };
 
-/// What becomes of a job that could not be staged by a node's fault, not by its user's.
+/// What happens to a job whose staging failed by a node's fault, not by its user's.
 enum class OnNodeFault : unsigned char { fail = 0, requeue = 1 };
 
-/// An IPv4 address as a number, 239.1.2.3 = 0xef010203: what a range is counted in.
+/// An IPv4 address as a number, 239.1.2.3 = 0xef010203, for arithmetic on ranges.
 using GroupAddress = std::uint32_t;
 
-/// Names of interfaces that a node uses together, if it has all of them.
+/// Names of interfaces that a node uses together (rails) if it has all of them.
 using RailNames = std::vector<std::string>;
 
-/// Both ends are meant.
+/// Inclusive at both ends.
 template <class Number>
 struct ConfigRange {
     Number first{};
@@ -46,10 +46,10 @@ struct ConfigRange {
     bool operator==(const ConfigRange&) const = default;
 };
 
-/// Every decision, defaults filled in. Sizes are bytes, rates bytes per second.
+/// The values of all keys, including defaults. Sizes are bytes, rates bytes per second.
 struct Config {
     bool enabled = true;
-    std::string node_name;  ///< NodeName of this node; empty: what the local slurmd says.
+    std::string node_name;  ///< NodeName; empty: the local slurmd's.
     std::string stage_root;
     bool allow_ram_stage_root = false;
     std::vector<std::string> dest_roots;  ///< Absolute, without trailing slash, "." or "..".
@@ -66,13 +66,13 @@ struct Config {
     ReadyWait readiness = ReadyWait::fence;
     GroupLeave group_leave = GroupLeave::never;
     std::uint32_t flows = 1;  ///< At most as many as data_port_range has ports.
-    bool rate_search = true;  ///< Else stages are sent at rate_max.
+    bool rate_search = true;  ///< False: stages are sent at rate_max.
     Duration stage_timeout{};
     Duration stall_timeout{};
     Duration connect_timeout{};
     Duration announce_timeout{};
     Duration watch_interval{};
-    std::vector<RailNames> interfaces;  ///< Best first. Empty: no multicast may leave here.
+    std::vector<RailNames> interfaces;  ///< Best first. Empty: no multicast.
     std::vector<ConfigRange<GroupAddress>> multicast_groups;
     std::uint16_t port = 0;
     ConfigRange<std::uint16_t> data_port_range;
@@ -86,7 +86,7 @@ struct Config {
     std::uint32_t dscp = 0;
     std::uint64_t socket_buffer = 0;
     std::uint32_t spare_hosts = 0;    ///< PMIx hosts kept warm.
-    std::optional<uid_t> slurm_user;  ///< Trusted beside root on the daemons' links, if given.
+    std::optional<uid_t> slurm_user;  ///< Trusted like root between daemons.
     std::string munge_socket;         ///< Empty: libmunge's own.
     std::string run_dir;              ///< Holds stagecastd.sock and jobs/.
     std::string libexec_dir;          ///< Holds stagecast-worker and stagecast-pmix-host.
@@ -95,30 +95,31 @@ struct Config {
 
     bool operator==(const Config&) const = default;
 
-    /// Of the entry of `interfaces` that has most; at least 1.
+    /// The number of rails of the entry of `interfaces` with the most; at least 1.
     [[nodiscard]] std::size_t most_rails() const;
-    /// How many addresses multicast_groups holds from which on there are `rails` in one range;
-    /// at least 1 for most_rails() or fewer.
+    /// The number of addresses in multicast_groups that are followed by `rails` - 1 more in the
+    /// same range; at least 1 for most_rails() or fewer.
     [[nodiscard]] std::uint64_t group_count(std::size_t rails = 1) const;
-    /// The `index`-th of them, index < group_count(rails). Draw the index, not the address.
+    /// The `index`-th of these addresses, index < group_count(rails). Draw the index, not the
+    /// address.
     [[nodiscard]] GroupAddress group_at(std::uint64_t index, std::size_t rails = 1) const;
 };
 
-/// What an empty file says.
+/// The configuration of an empty file.
 [[nodiscard]] Config default_config();
 
-/// `file` is only named in errors: "FILE, line 3: TreeWidth=0: ...; allowed: 1 to 256".
+/// `file` is only used in errors: "FILE, line 3: TreeWidth=0: ...; allowed: 1 to 256".
 [[nodiscard]] Result<Config> parse_config(std::string_view text, std::string_view file);
 
-/// Reads and parses `path`. Refuses a file that others than root could have written, because it
-/// says where root puts directories. A missing file has cause() ENOENT.
+/// Reads and parses `path`. Refuses a file that other users than root could have written,
+/// because it determines where root makes directories. For a missing file cause() is ENOENT.
 [[nodiscard]] Result<Config> load_config(const std::string& path);
 
-/// A stagecast.conf that says `config`, each key with its help; a key at its default is
-/// commented out. What is printed parses to the same Config.
+/// Prints a stagecast.conf for `config`, each key with its help; a key at its default is
+/// commented out. The printed file parses to the same Config.
 [[nodiscard]] std::string print_config(const Config& config);
 
-/// stagecast.conf(5), in troff (manual.cpp).
+/// Prints the manual page stagecast.conf(5) in troff (manual.cpp).
 [[nodiscard]] std::string print_manual();
 
 }  // namespace stage

@@ -1,7 +1,8 @@
-// Which UDP ports are a push's without daemons (decisions/0019), wherever it runs?
+// The UDP ports of pushes without daemons (decisions/0019).
 //
-// Its processes are a user's, so that no daemon can hand them a socket: the daemons leave these
-// ports to them (daemon/run/data_ports.h). They are the last half of the default DataPortRange.
+// The processes of such a push belong to a user, so no daemon can pass them a socket; the
+// daemons leave these ports to them (daemon/run/data_ports.h). They are the last half of the
+// default DataPortRange.
 #pragma once
 
 #include <cstdint>

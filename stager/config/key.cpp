@@ -113,7 +113,7 @@ bool read_user_into(const UserKey& kind, Config& config, std::string_view text) 
     return true;
 }
 
-/// Sets `member` if there is a value and it lies within the kind's limits.
+/// Sets `member` if there is a value within the kind's limits.
 template <class Kind, class Value>
 bool set_within(const Kind& kind, Config& config, const std::optional<Value>& value) {
     if (!within(kind, value)) {
@@ -132,7 +132,7 @@ bool set(const Kind& kind, Config& config, std::optional<Value> value) {
     return true;
 }
 
-/// "/tmp;/var/tmp" is no path that anybody means.
+/// Rejects separators: "/tmp;/var/tmp" is never meant as one path.
 std::optional<std::string> read_listed_path(std::string_view text) {
     for (const std::string_view other : {";/", ":/", " /"}) {
         if (text.find(other) != std::string_view::npos) {

@@ -1,7 +1,8 @@
-// Which kinds of keys are there, and how does one read, check, print and describe its value?
+// The kinds of keys in stagecast.conf, and how their values are read, checked, printed and
+// described.
 //
-// A kind is a member of Config and its limits. config.cpp's table is made of these; the rest of
-// the folder treats them alike through read_into(), text_of() and allowed().
+// A kind is a member of Config with its limits. The table (table.cpp) consists of these; other
+// code handles all kinds alike through read_into(), text_of() and allowed().
 #pragma once
 
 #include "stager/config/config.h"
@@ -19,7 +20,7 @@ namespace stage {
 struct FlagKey {
     bool Config::*member;
 };
-/// A number; Config keeps it as wide as it needs.
+/// A number; its member in Config may have 16 or 32 bits.
 struct CountKey {
     std::variant<std::uint16_t Config::*, std::uint32_t Config::*> member;
     std::uint32_t lowest;
@@ -40,19 +41,19 @@ struct TimeKey {
     Duration lowest;
     Duration highest;
 };
-/// An absolute path; `optional`: or nothing.
+/// An absolute path; `optional`: or empty.
 struct PathKey {
     std::string Config::*member;
     bool optional;
 };
-/// A node's name, or nothing.
+/// A node's name, or empty.
 struct NameKey {
     std::string Config::*member;
 };
 struct PathListKey {
     std::vector<std::string> Config::*member;
 };
-/// push_sources.h
+/// See push_sources.h.
 struct SourcesKey {
     std::vector<std::string> Config::*member;
 };
@@ -65,7 +66,7 @@ struct GroupsKey {
 struct PortsKey {
     ConfigRange<std::uint16_t> Config::*member;
 };
-/// One of a few words; the enumeration's value is the word's place.
+/// One of a few words; the word's index is the enumerator's value.
 struct ChoiceKey {
     std::variant<Protection Config::*,
                  Transport Config::*,
@@ -80,7 +81,7 @@ struct ChoiceKey {
         member;
     std::array<std::string_view, 4> words;  ///< Unused ones empty, at the end.
 };
-/// A user of this system by name or number, or nothing.
+/// A user of this system by name or number, or empty.
 struct UserKey {
     std::optional<uid_t> Config::*member;
 };
@@ -100,35 +101,36 @@ using KeyKind = std::variant<FlagKey,
                              ChoiceKey,
                              UserKey>;
 
-/// What happens to a key that was changed when the daemon is told to read the file again.
+/// When a changed value takes effect after the daemon has read the file again.
 enum class Reread : unsigned char {
-    at_once,     ///< In force for stages that begin from then on.
-    at_restart,  ///< Something that runs rests on the old value.
+    at_once,     ///< For stages that begin after that.
+    at_restart,  ///< After a restart: running parts depend on it.
 };
 
-/// A line of the table.
+/// An entry of the table.
 struct ConfigKey {
     std::string_view name;
     KeyKind kind;
-    std::string_view fallback;  ///< The default, as one would write it.
+    std::string_view fallback;  ///< The default, as written in the file.
     std::string_view help;      ///< One or two sentences.
     Reread reread = Reread::at_once;
 };
 
-/// What is printed beside such a key.
+/// The text printed for a key that is read at_restart.
 inline constexpr std::string_view kAtRestart =
     "A change takes effect when stagecastd is restarted.";
 
-/// The table (table.cpp), in the order in which it is printed.
+/// The table (table.cpp), in printing order.
 [[nodiscard]] std::span<const ConfigKey> config_keys();
-/// A line of the table, case aside; nullptr if there is none.
+/// Finds an entry, ignoring case; nullptr if there is none.
 [[nodiscard]] const ConfigKey* find_key(std::string_view name);
-/// What to say of a name that no key has.
+/// The error text for an unknown key.
 [[nodiscard]] std::string unknown_key(std::string_view name);
 
-/// Sets the key's member of `config` from `text`; false and no change if that is not allowed.
+/// Sets the key's member of `config` from `text`; returns false and changes nothing if the
+/// value is not allowed.
 [[nodiscard]] bool read_into(const KeyKind& kind, Config& config, std::string_view text);
-/// The member's value as it would be written.
+/// The member's value as written in the file.
 [[nodiscard]] std::string text_of(const KeyKind& kind, const Config& config);
 /// "1 to 256", "yes or no", ...
 [[nodiscard]] std::string allowed(const KeyKind& kind);

@@ -1,10 +1,10 @@
-// stagecast.conf(5), out of the same table as everything else that is said about the keys.
+// Generates stagecast.conf(5) from the table of keys.
 #include "stager/config/key.h"
 
 namespace stage {
 namespace {
 
-/// Text for troff: nothing in it is a request or an escape.
+/// Escapes text for troff, so that none of it is a request or an escape.
 std::string plain(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -22,7 +22,7 @@ std::string plain(std::string_view text) {
 
 constexpr std::string_view kHead = R"(.TH STAGECAST.CONF 5 "2026-11-26" stagecast "File formats"
 .SH NAME
-stagecast.conf \- what a site has decided about staging files
+stagecast.conf \- configuration of stagecast on a cluster
 .SH SYNOPSIS
 /etc/stagecast/stagecast.conf
 .SH DESCRIPTION
@@ -30,28 +30,28 @@ One
 .IR Key = Value
 a line, as in
 .BR slurm.conf (5).
-Case of keys does not matter; # begins a comment. Sizes take K, M, G and T (1024), times s,
+Keys are case-insensitive; # begins a comment. Sizes take K, M, G and T (1024), times s,
 m and h, rates
-kbit, mbit and gbit. A file with anything wrong in it is refused whole, naming the line and
-what would be
-allowed;
+kbit, mbit and gbit. A file with any error is refused as a whole; the error names the line and
+the allowed
+values.
 .B stagecastd \-C
-does nothing else,
+only checks the file,
 .B stagecastd \-p
-prints the file with every key. The file belongs to root and nobody else may write to it. It
+prints it with every key. The file must belong to root and be writable by root only. It
 is read when
 .BR stagecastd (8)
 starts and when it gets SIGHUP
 .RB ( "systemctl reload stagecastd" ):
-stagings that begin from then on go by the new file, but for keys of which it is said
-otherwise. A file with anything
-wrong in it changes nothing. The plugin reads it for each job, for
+stagings that begin after that use the new values, except for keys that need a restart, as noted
+below. A file with any error
+changes nothing. The plugin reads it for each job, for
 .BR Enabled ,
 .B StageFrom
 and
 .BR StageTimeout .
-Keep it the same on all nodes: the first node of a job decides for the group, each node for
-its own disk.
+Keep it the same on all nodes: a job's first node decides for its group, each node for
+its own disks.
 .SH KEYS
 )";
 

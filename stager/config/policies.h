@@ -1,24 +1,25 @@
-// How shall a broadcast behave where the papers differ?
+// The policies of a broadcast that a site chooses once for all its stages.
 //
-// Four choices that a site makes once for all its stages (docs/protocol, 5, 6.3, 7.3, 7.6),
-// and over how many flows the stream is spread (3.5). The root's go to all nodes in one byte.
+// docs/protocol (5, 6.3, 7.3, 7.6) describes the four choices, and 3.5 the number of flows. The
+// first node sends them to all nodes in one byte.
 #pragma once
 
 #include <cstdint>
 
 namespace stage {
 
-/// Whom a staging's rate follows: most receivers, or the slowest.
+/// Which receivers determine a stage's rate: most of them, or the slowest.
 enum class RateControl : unsigned char { quantile = 0, acker = 1 };
-/// Whom a receiver asks for what it missed: anybody, or its neighbour in the ring of ranks.
+/// Which peer a receiver asks for missing chunks: any one, or its neighbour in the ring of
+/// ranks.
 enum class RepairPeers : unsigned char { random = 0, ring = 1 };
-/// Whether the source waits until all have said that they hear it.
+/// Whether the source waits until all receivers have confirmed that multicast reaches them.
 enum class ReadyWait : unsigned char { fence = 0, none = 1 };
 /// Whether a receiver whose own path is congested may leave the multicast group.
 enum class GroupLeave : unsigned char { never = 0, congested = 1 };
 
 inline constexpr unsigned kPolicyFlowsMax = 16;
-/// Interfaces that a node uses together: each has a flow.
+/// Interfaces (rails) that a node uses together; each carries a flow.
 inline constexpr unsigned kPolicyRailsMax = kPolicyFlowsMax;
 
 struct Policies {
@@ -39,7 +40,7 @@ struct Policies {
                                      static_cast<unsigned>(policies.group_leave) << 7U);
 }
 
-/// Every byte says something.
+/// Decodes any byte: every value is valid.
 [[nodiscard]] constexpr Policies decode_policies(std::uint8_t byte) {
     return Policies{.rate_control = static_cast<RateControl>(byte & 1U),
                     .repair_peers = static_cast<RepairPeers>(byte >> 1U & 1U),

@@ -31,7 +31,7 @@ std::optional<Network> read_network(std::string_view text) {
                : std::nullopt;
 }
 
-/// As host_list.h will take it; what looks like an address is none.
+/// True for a node list that host_list.h accepts; a text that looks like an address is none.
 bool is_node_list(std::string_view text) {
     bool is_open = false;
     for (const char letter : text) {
@@ -47,7 +47,7 @@ bool is_node_list(std::string_view text) {
            text.find_first_not_of("0123456789.") != std::string_view::npos;
 }
 
-/// At commas outside of brackets.
+/// Splits at commas outside of brackets.
 std::vector<std::string> entries_of(std::string_view text) {
     std::vector<std::string> entries;
     std::size_t from = 0;

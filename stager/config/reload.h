@@ -1,4 +1,4 @@
-// The file was changed under a running daemon: what of it is in force now?
+// Decides which changes of stagecast.conf a running daemon applies.
 #pragma once
 
 #include "stager/config/config.h"
@@ -8,9 +8,9 @@
 namespace stage {
 
 struct Reloaded {
-    Config config;           ///< The new one, but for what waits for a restart.
-    std::string changed;     ///< Names of keys that have a new value now, by commas.
-    std::string at_restart;  ///< And of those that keep the old one until then.
+    Config config;           ///< The new one, except for keys that need a restart.
+    std::string changed;     ///< Keys with a new value now, separated by commas.
+    std::string at_restart;  ///< Keys that change at the next restart.
 };
 
 [[nodiscard]] Reloaded reload(const Config& running, const Config& read);

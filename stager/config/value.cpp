@@ -16,7 +16,7 @@ constexpr std::uint64_t kMillion = kThousand * kThousand;
 constexpr std::uint64_t kBillion = kMillion * kThousand;
 constexpr std::uint64_t kTrillion = kBillion * kThousand;
 
-// Largest first: what write_* tries.
+// Largest first, in the order in which write_* tries them.
 constexpr std::array kPowersOf1024{
     Unit{"T", 1ULL << 40U, 1},
     Unit{"G", 1ULL << 30U, 1},
@@ -49,8 +49,7 @@ std::optional<GroupAddress> read_group(std::string_view text) {
         return std::nullopt;
     }
     const GroupAddress group = ntohl(address.s_addr);
-    constexpr GroupAddress kFirst =
-        0xe0000100U;  // 224.0.1.0: below lies what no router carries
+    constexpr GroupAddress kFirst = 0xe0000100U;  // 224.0.1.0: routers forward nothing below
     constexpr GroupAddress kLast = 0xefffffffU;
     return group >= kFirst && group <= kLast ? std::optional{group} : std::nullopt;
 }
@@ -72,7 +71,7 @@ std::string write_group(GroupAddress group) {
     return text;
 }
 
-/// None if one of them is wrong.
+/// Returns nothing if one of them is invalid.
 RailNames read_rails(std::string_view text) {
     RailNames rails;
     for (const std::string_view rail : split_list(text, '+')) {
@@ -116,7 +115,7 @@ std::optional<std::uint64_t> read_rate(std::string_view text) {
     if (unit.size() > 2 && same_word(unit.substr(unit.size() - 2), "/s")) {
         unit.remove_suffix(2);
     }
-    // "25M" would be bits to one reader and bytes to the next.
+    // "25M" is ambiguous: it could mean bits or bytes.
     if (unit.empty() || lower(unit.back()) != 'b') {
         return std::nullopt;
     }

@@ -1,9 +1,8 @@
-// How is one value of stagecast.conf written, and what does it mean?
+// Converts values of stagecast.conf from and to text, for each kind of key.
 //
-// Text to value and back, for each kind that a key can have; config.cpp has the keys. Flags
-// and times are in transport/base/written_value.h, which the plugin knows, too. Every reader
-// gives nothing for a text that it does not take whole; limits are the table's business. What
-// write_* gives, read_* takes for the same value.
+// Flags and times are in transport/base/written_value.h, which the plugin uses, too. A reader
+// returns nothing unless it accepts the whole text; limits are checked by the table. read_*
+// accepts the output of write_* and returns the same value.
 #pragma once
 
 #include "stager/config/config.h"
@@ -22,22 +21,22 @@ namespace stage {
 /// Bytes: "10G", "1.5M", "4096"; K, M, G, T are powers of 1024 (also KiB, ...), KB, ... of
 /// 1000.
 [[nodiscard]] std::optional<std::uint64_t> read_size(std::string_view text);
-/// Bytes per second: "200mbit", "1gbit", "25MB", "25MB/s", "1.5GiB/s". A bare number has no
-/// unit, so it is not taken.
+/// Bytes per second: "200mbit", "1gbit", "25MB", "25MB/s", "1.5GiB/s". A bare number is
+/// refused, as it has no unit.
 [[nodiscard]] std::optional<std::uint64_t> read_rate(std::string_view text);
 /// An absolute path without "." or ".." or "//"; a trailing slash is dropped.
 [[nodiscard]] std::optional<std::string> read_path(std::string_view text);
 /// Letters, digits, '-', '_', '.', ':': node and interface names, at most 255 of them.
 [[nodiscard]] std::optional<std::string> read_name(std::string_view text);
-/// "hsn0+hsn1,eth0": at most kPolicyRailsMax different names joined by +. Nothing is an empty
-/// list.
+/// "hsn0+hsn1,eth0": at most kPolicyRailsMax different names joined by +. An empty text is an
+/// empty list.
 [[nodiscard]] std::optional<std::vector<RailNames>> read_interfaces(std::string_view text);
 /// "239.1.2.3-239.1.2.18,239.9.9.9"; only multicast that routers may carry (from 224.0.1.0 on).
 [[nodiscard]] std::optional<std::vector<ConfigRange<GroupAddress>>> read_groups(
     std::string_view text);
 /// "6830-6893" or "6830", from 1 to 65535.
 [[nodiscard]] std::optional<ConfigRange<std::uint16_t>> read_ports(std::string_view text);
-/// Split at commas, blanks dropped; an empty text is an empty list, an empty item is kept.
+/// Splits at `by` and trims blanks; an empty text is an empty list, an empty item is kept.
 [[nodiscard]] std::vector<std::string_view> split_list(std::string_view text, char by = ',');
 
 [[nodiscard]] std::string write_size(std::uint64_t bytes);

@@ -36,17 +36,18 @@ Error silent(const std::string& path, int cause) {
         .remedy(kRemedy);
 }
 
-/// It closed without having read all that was said: what it never read it never took.
+/// True if the daemon closed the connection without having read the whole request, so it has
+/// not accepted it.
 bool is_untaken(const Error& error) {
     return error.cause() == ECONNRESET || error.cause() == EPIPE;
 }
 
 constexpr int kBetweenTriesMs = 50;
 
-/// For a connection that carries nothing.
+/// The error for a connection without an answer.
 constexpr Duration kLookPatience = std::chrono::seconds{1};
 
-/// A socket that is none of 0, 1, 2, whatever the host process has closed.
+/// Makes a socket that is none of 0, 1, 2, whichever of them the host process has closed.
 UniqueFd open_socket() {
     UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (fd && fd.get() <= STDERR_FILENO) {
@@ -61,8 +62,8 @@ timeval as_timeval(Duration duration) {
     return {.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
 }
 
-/// A blocking connect to a unix socket ends with its send timeout, even when the queue is full.
-/// Else an errno.
+/// Connects with a time limit: a blocking connect to a unix socket ends at its send timeout,
+/// even when the backlog is full. Returns an errno on failure.
 int try_to_connect(const sockaddr_un& address, Duration patience, UniqueFd& fd) {
     fd = open_socket();
     const timeval limit = as_timeval(patience);
@@ -81,7 +82,7 @@ int try_to_connect(const sockaddr_un& address, Duration patience, UniqueFd& fd) 
     return errno == EAGAIN ? ETIMEDOUT : errno;
 }
 
-/// Who isn't there is waited for until `absent` is over.
+/// Retries an absent socket until `absent` has passed.
 Result<UniqueFd> connected(const std::string& path, Duration patience, Duration absent) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -104,7 +105,7 @@ Result<UniqueFd> connected(const std::string& path, Duration patience, Duration 
     }
 }
 
-/// Whoever listens there must be root, or who we are ourselves.
+/// The listening process must belong to root or to this process's user.
 Status check_peer(const UniqueFd& fd, const std::string& path) {
     ucred peer{};
     socklen_t length = sizeof peer;
@@ -117,7 +118,7 @@ Status check_peer(const UniqueFd& fd, const std::string& path) {
     return {};
 }
 
-/// 0 when `events` are there, else an errno. What is there already is taken after the deadline,
+/// Waits for `events`; returns 0 or an errno. Pending events are accepted after the deadline,
 /// too: this process may have been suspended with its job meanwhile.
 int wait_for(const UniqueFd& fd, short events, Clock::time_point deadline) {
     while (true) {
@@ -138,7 +139,7 @@ int wait_for(const UniqueFd& fd, short events, Clock::time_point deadline) {
     }
 }
 
-/// 0 when all is sent, else an errno.
+/// Returns 0 when all is sent, else an errno.
 int send_all(const UniqueFd& fd, Bytes bytes, Clock::time_point deadline) {
     int cause = 0;
     while (!bytes.empty() && cause == 0) {
@@ -155,7 +156,7 @@ int send_all(const UniqueFd& fd, Bytes bytes, Clock::time_point deadline) {
     return cause;
 }
 
-/// The next bytes that come, at least one, in `buffer`.
+/// Reads at least one byte into `buffer`.
 Result<Bytes> receive_some(const UniqueFd& fd,
                            const std::string& path,
                            Clock::time_point deadline,
@@ -237,7 +238,7 @@ UniqueFd root_of_listener(const std::string& socket_path) {
         peer.pid <= 0) {
         return UniqueFd{};
     }
-    // (While the connection stands the number is no other process'.)
+    // (While the connection is open the pid is not reused.)
     const std::string root = "/proc/" + std::to_string(peer.pid) + "/root";
     return UniqueFd{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
 }

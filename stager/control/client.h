@@ -1,9 +1,9 @@
-// How does the plugin ask its node's daemon?
+// Sends a request to the node's daemon and waits for the answer, with a time limit for each
+// step.
 //
-// One connection, one request, one answer, each step with a deadline: a daemon that is stopped,
-// stuck or somebody else must cost the asker a bounded time and a sentence, never more. No
-// signal (MSG_NOSIGNAL), no descriptor below 3 (a prolog begins with fd 0 closed), none left
-// behind.
+// A stopped, stuck or foreign process at the socket costs the caller a bounded time and yields
+// an error. The client raises no signal (MSG_NOSIGNAL), never uses descriptors below 3 (a
+// prolog begins with fd 0 closed), and leaves none open.
 #pragma once
 
 #include "stager/control/message.h"
@@ -17,25 +17,27 @@
 namespace stage {
 
 struct CallPatience {
-    Duration connect;  ///< Until the daemon has taken the connection and the request.
+    Duration connect;  ///< Until the daemon has accepted connection and request.
     Duration answer;   ///< From then until its answer.
-    /// Until it listens: a daemon that is started anew isn't there for a moment. One that ends
-    /// before it has read the request was not there, either (ask_daemon() only).
+    /// How long to wait for a socket that does not listen, as during a restart of the daemon. A
+    /// daemon that ends before it has read the request counts as absent, too (ask_daemon()
+    /// only).
     Duration absent{};
 };
 
-/// A request that has been made, and whose answer may take its time. Who drops it hangs up.
+/// A sent request whose answer is pending. Its destructor closes the connection.
 class Call {
   public:
     [[nodiscard]] static Result<Call> begin(const std::string& socket_path,
                                             const Request& request,
                                             Duration patience,
                                             Duration absent = {});
-    /// Readable when there is an answer, or never will be.
+    /// Readable when the answer has arrived or the connection has ended.
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Waits for it.
+    /// Waits for the answer.
     [[nodiscard]] Result<Answer> answer(Duration patience) const;
-    /// The same of one whose first bytes have been read `before`; `keep` is told what more is.
+    /// Waits for the rest of an answer whose first bytes are `before`; passes further bytes to
+    /// `keep`.
     [[nodiscard]] Result<Answer> answer(std::chrono::steady_clock::time_point deadline,
                                         Bytes before,
                                         const std::function<void(Bytes)>& keep) const;
@@ -47,12 +49,11 @@ class Call {
     std::string path_;
 };
 
-/// The root directory of the process that listens at a socket, as it sees it, opened as a path:
-/// its mount namespace may be another than ours. None if it can't be told.
+/// Opens (O_PATH) the root directory of the process that listens at a socket; its mount
+/// namespace may differ from this process's. Invalid if it is unknown.
 [[nodiscard]] UniqueFd root_of_listener(const std::string& socket_path);
 
-/// Fails with Blame::node and a sentence that names the socket; Refused is an answer like
-/// others.
+/// Fails with Blame::node, naming the socket; Refused is returned as an answer.
 [[nodiscard]] Result<Answer> ask_daemon(const std::string& socket_path,
                                         const Request& request,
                                         const CallPatience& patience);

@@ -1,7 +1,7 @@
-// How do texts and choices travel in our control messages?
+// Encodes and decodes texts and enumerators in control messages.
 //
-// Beside the numbers of base/codec.h: a text of bounded length without a NUL in it, a sentence
-// that is cut rather than lost, an enumerator by its number.
+// It complements the numbers of base/codec.h: a text of bounded length without a NUL, a
+// sentence that is truncated rather than refused, an enumerator by its number.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -19,7 +19,7 @@ inline void put_text(ByteWriter& writer, std::string_view text, std::size_t limi
     writer.text(text);
 }
 
-/// What is only for people must arrive, whole or not.
+/// Truncates a text that is only for people to read.
 inline void put_cut(ByteWriter& writer, std::string_view text, std::size_t limit) {
     writer.text(shortened(text.substr(0, text.find('\0')), limit));
 }
@@ -30,7 +30,7 @@ void put_enum(ByteWriter& writer, Enum value) {
     writer.u8(static_cast<std::uint8_t>(value));
 }
 
-/// A C string for whoever passes it on: no NUL inside.
+/// Reads a text that may be used as a C string: no NUL inside.
 inline std::string take_text(ByteReader& reader, std::size_t limit) {
     std::string text = reader.text(limit);
     if (text.find('\0') != std::string::npos) {
@@ -39,7 +39,7 @@ inline std::string take_text(ByteReader& reader, std::size_t limit) {
     return text;
 }
 
-/// `last`: the enumerator with the highest number; a higher one fails.
+/// `last`: the enumerator with the highest number; a higher number is an error.
 template <class Enum>
 Enum take_enum(ByteReader& reader, Enum last) {
     const std::uint8_t number = reader.u8();

@@ -1,7 +1,7 @@
-// Where does one message on a stream end?
+// Splits a stream into messages, each preceded by its length (32 bits, network byte order).
 //
-// After its length: 32 bits, network byte order, then the message. The plugin blocks, with a
-// deadline, in client.h; the daemon's loop feeds what has arrived to a FrameReader.
+// The plugin blocks with a deadline, in client.h; the daemon's loop passes received bytes to a
+// FrameReader.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -14,29 +14,29 @@ namespace stage {
 
 inline constexpr std::size_t kFrameHeaderBytes = 4;
 
-/// The message with its length in front. Requires a message of 1..kMaxAnswerBytes bytes.
+/// Prepends the length to a message of 1..kMaxAnswerBytes bytes.
 [[nodiscard]] std::vector<std::byte> framed(Bytes message);
 
-/// Cuts a stream into messages. Holds at most one message and what followed it in the same
-/// feed.
+/// Splits a stream into messages. Buffers at most one message and the bytes after it in the
+/// same feed.
 class FrameReader {
   public:
-    /// `limit`: the longest message that is taken, bytes.
+    /// `limit`: the longest accepted message, bytes.
     explicit FrameReader(std::size_t limit) : limit_{limit} {}
 
-    /// Takes what has been read. Fails for good when a length is 0 or beyond the limit.
+    /// Adds received bytes. Fails permanently when a length is 0 or exceeds the limit.
     [[nodiscard]] Status feed(Bytes bytes);
 
-    /// The next whole message, or nothing yet.
+    /// Returns the next complete message, if there is one.
     [[nodiscard]] std::optional<std::vector<std::byte>> next();
 
-    /// A part of a message is here: a peer that closes now broke off.
+    /// True if a part of a message is buffered: a peer that closes now has broken off.
     [[nodiscard]] bool is_midway() const { return !held_.empty(); }
 
   private:
-    /// The length announced at the head of held_, once it is whole.
+    /// The length at the start of held_, once it is complete.
     [[nodiscard]] std::optional<std::size_t> announced() const;
-    /// It is none that a message may have; it stays there, and nothing is held behind it.
+    /// True if that length is invalid; it remains in held_, and nothing is buffered after it.
     [[nodiscard]] bool is_broken() const;
 
     std::size_t limit_;

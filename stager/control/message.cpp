@@ -84,8 +84,8 @@ std::vector<std::byte> encode_one(const StatusRequest& request) {
     return writer.take();
 }
 
-/// A path below the stage directory travels without it, so that all of them fit one message:
-/// what is left of each came out of the 32 KiB of specs.
+/// A path below the stage directory is encoded without it, so that all paths fit into one
+/// message: the rest of each came out of the 32 KiB of specs.
 std::string_view below(std::string_view path, std::string_view directory) {
     const bool is_below = !directory.empty() && path.size() > directory.size() + 1 &&
                           path.starts_with(directory) && path[directory.size()] == '/' &&
@@ -206,7 +206,7 @@ Error malformed(std::string_view what) {
     return {Blame::internal, "a malformed " + std::string{what} + " message"};
 }
 
-/// Reads version and type, which every message begins with.
+/// Reads version and type, the start of every message.
 Result<Type> take_head(ByteReader& reader, std::string_view what) {
     const std::uint8_t version = reader.u8();
     const std::uint8_t type = reader.u8();
@@ -215,8 +215,8 @@ Result<Type> take_head(ByteReader& reader, std::string_view what) {
     }
     if (version != kControlVersion) {
         return Error{Blame::node,
-                     "the other side speaks version " + std::to_string(version) +
-                         " of the control messages, we speak " +
+                     "the other side has version " + std::to_string(version) +
+                         " of the control messages, this one " +
                          std::to_string(kControlVersion)}
             .remedy(
                 "install the same stagecast for plugin and daemon, then restart stagecastd");

@@ -1,37 +1,32 @@
-// What do the plugin and its node's daemon say to each other?
+// The messages between the plugin or the command `stagecast` and the node's daemon.
 //
-// Over /run/stagecast/stagecastd.sock (a stream): frames of a 32-bit length and so many bytes,
-// at most kMaxMessageBytes; a message is version, type, body, in network byte order
-// (base/codec.h). One request a connection, one answer:
+// They travel over /run/stagecast/stagecastd.sock (a stream) in frames of a 32-bit length and
+// at most kMaxMessageBytes bytes; a message is version, type, body, in network byte order
+// (base/codec.h). A connection carries one request and one answer:
 //
 //     STAGE  -> VERDICT, when the group has decided (or Refused at once)
-//     QUERY  -> VERDICT, when it is decided; State::unknown if nobody announced that stage here
-//     END    -> ACK, at once; the clean-up goes on behind it
-//     PING   -> PONG
-//     PUSH   -> REPORT, when the push has ended; who hangs up before ends it
-//     STATUS -> REPORT, at once
+//     QUERY  -> VERDICT, when it is decided; State::unknown if that stage was not announced
+//     here END    -> ACK, at once; the clean-up goes on behind it PING   -> PONG PUSH   ->
+//     REPORT, when the push has ended; closing the connection ends it STATUS -> REPORT, at once
 //
-// A REPORT is JSON, for the command `stagecast`. The daemon takes PING and STATUS from anybody
-// (STATUS tells a user of the own jobs only), the rest from root alone (SO_PEERCRED). Root it
-// is, but what it passes on (specs, work_dir, node_list) came from the environment of a prolog,
-// which is the user's to forge: decode_request() bounds every field, and parse_serialized() of
+// A REPORT is JSON, for the command `stagecast`. The daemon accepts PING and STATUS of any user
+// (STATUS reports only a user's own jobs), the rest of root only (SO_PEERCRED). Although root
+// sends it, the content (specs, work_dir, node_list) is from the environment of a prolog, which
+// the user can forge: decode_request() bounds every field, and parse_serialized() of
 // stage_spec.h checks the specs again. Names may hold any byte but NUL: print them through
 // printable().
 //
-// What the daemon owes the plugin:
-// * A PING, a QUERY of what is decided and an END are answered within seconds, whatever goes
-// on: the
-//   plugin takes silence for a stopped daemon.
+// The daemon's obligations to the plugin:
+// * It answers a PING, a QUERY of a decided stage and an END within seconds: the plugin takes
+//   silence for a stopped daemon.
 // * A STAGE whose specs do not parse (or are empty: too long to send), or whose node list or
-// node
-//   name is empty, is a failed stage with a sentence, and remembered for QUERY like any other.
-// * A connection that closes before its verdict: the prolog or the step was killed.
-// * END may never come, for a job or for a step: slurmstepd and prologs can be killed, too.
-// * A node whose plugin cannot be loaded (`optional` in plugstack.conf: Slurm goes on without
-// it)
-//   never sends its STAGE. Bound that wait, and let the group's verdict fail naming the node
-//   and its plugin: every other node's plugin, the batch host's first of all, learns it by its
-//   VERDICT and fails the job's tasks.
+//   node name is empty, is a failed stage with a sentence, and remembered for QUERY.
+// * A connection that closes before its verdict means that the prolog or the step was killed.
+// * END may never arrive, for a job or for a step: slurmstepd and prologs can be killed, too.
+// * A node whose plugin cannot be loaded (`optional` in plugstack.conf: Slurm continues without
+//   it) never sends its STAGE. The daemon bounds that wait, and the group's verdict fails,
+//   naming the node and its plugin: every other node's plugin, first of all the batch host's,
+//   learns it by its VERDICT and fails the job's tasks.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -47,7 +42,8 @@ namespace stage {
 
 inline constexpr std::uint8_t kControlVersion = 1;
 inline constexpr const char* kControlSocket = "/run/stagecast/stagecastd.sock";
-/// A whole message, without the frame's length, bytes. Larger than the sum of the limits below.
+/// Limit of a message, without the frame's length, bytes. Larger than the sum of the limits
+/// below.
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;
 inline constexpr std::size_t kMaxAnswerBytes = 4U << 20U;  ///< A report on many nodes.
 inline constexpr std::size_t kMaxReportBytes = kMaxAnswerBytes - 64;
@@ -62,13 +58,13 @@ inline constexpr std::size_t kMaxSpecs = 256;  ///< Specs of one stage; more bel
 /// The step of a stage that belongs to the whole job.
 inline constexpr std::uint32_t kWholeJob = 0xffffffffU;
 
-/// In a QUERY: whichever life of the job was announced here last. slurmstepd does not know the
-/// restart count of a batch step (Slurm 22.05.8, measured: S_SLURM_RESTART_COUNT is 0 and the
-/// environment has none); but no step begins before its own life's prolog has announced it
-/// here.
+/// In a QUERY: the restart of the job that was announced here last. slurmstepd does not know
+/// the restart count of a batch step (Slurm 22.05.8, measured: S_SLURM_RESTART_COUNT is 0 and
+/// the environment has none); but no step begins before the prolog of its own restart has
+/// announced it here.
 inline constexpr std::uint32_t kLatestLife = 0xffffffffU;
 
-/// Which stage. A requeued job repeats its id: `restart` tells the lives apart.
+/// Identifies a stage. A requeued job keeps its id and has another `restart`.
 struct StageKey {
     std::uint32_t job_id = 0;
     std::uint32_t step_id = kWholeJob;
@@ -77,30 +73,32 @@ struct StageKey {
     auto operator<=>(const StageKey&) const = default;
 };
 
-/// "The job is here": the only thing that may start a worker on this node.
+/// Announces a job on this node: only this request can start a worker.
 struct StageRequest {
     StageKey key{};
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
-    std::string node_name{};  ///< This node, as Slurm calls it.
+    std::string node_name{};  ///< Slurm's name of this node.
     std::string node_list{};  ///< The job's (or step's) nodes, "n[0-7,9]".
     std::string work_dir{};   ///< Absolute, or empty. Relative sources lie below it.
     std::string specs{};      ///< stage_spec.h: parse_serialized().
-    /// Of a whole job, said by a step and not by a prolog: whether the nodes are the job's is
-    /// not known.
+    /// A whole job, announced by a step and not by a prolog: it is unknown whether the nodes
+    /// are the job's.
     bool is_late = false;
 
     bool operator==(const StageRequest&) const = default;
 };
 
-/// "What became of it?" With restart == kLatestLife: of the newest life that this node knows.
+/// Asks for a stage's result. With restart == kLatestLife: of the latest restart that this node
+/// knows.
 struct QueryRequest {
     StageKey key{};
 
     bool operator==(const QueryRequest&) const = default;
 };
 
-/// "The job (step_id == kWholeJob: with all its steps) or this step has ended here."
+/// Reports that a job (step_id == kWholeJob: with all its steps) or a step has ended on this
+/// node.
 struct EndRequest {
     std::uint32_t job_id = 0;
     std::uint32_t step_id = kWholeJob;
@@ -108,37 +106,38 @@ struct EndRequest {
     bool operator==(const EndRequest&) const = default;
 };
 
-/// What is to be done to the nodes of a push. Travels by number: append only.
+/// The operation of a push. Encoded by number: append only.
 enum class PushMode : std::uint8_t {
     push = 0,
-    look = 1,     ///< Only say whether it would go well (--dry-run).
-    compare = 2,  ///< Only say who has the content already (--verify).
+    look = 1,     ///< Only the preflight check (--dry-run).
+    compare = 2,  ///< Only list the nodes with the same content (--verify).
 };
 
-/// No job: pushes and their rounds are told apart by step and restart, drawn by whoever begins.
+/// The job id of all pushes: pushes and their rounds are distinguished by step and restart,
+/// which the node that begins draws at random.
 inline constexpr std::uint32_t kPushJob = 0;
 
-/// "Bring this to those nodes", root's own, over the daemons.
+/// Requests a push to nodes over the daemons; only root may.
 struct PushRequest {
     StageKey id{};
     PushMode mode = PushMode::push;
-    std::uint64_t rate = 0;       ///< No faster, bits per second; 0: the site's RateMax.
+    std::uint64_t rate = 0;       ///< Limit, bits per second; 0: the site's RateMax.
     std::uint32_t timeout_s = 0;  ///< 0: none.
     std::string node_list{};      ///< "n[0-7,9]".
-    std::string specs{};          ///< Of one file or tree, with an absolute destination.
+    std::string specs{};          ///< One file or tree, with an absolute destination.
 
     bool operator==(const PushRequest&) const = default;
 };
 
-/// What a STATUS asks for. Travels by number: append only.
+/// The kind of a STATUS. Encoded by number: append only.
 enum class StatusKind : std::uint8_t {
-    running = 0,  ///< Stages and pushes under way.
-    explain = 1,  ///< Where the time of one went, under way or ended.
+    running = 0,  ///< Running stages and pushes.
+    explain = 1,  ///< Where the time of one went, running or ended.
 };
 
 struct StatusRequest {
     StatusKind kind = StatusKind::running;
-    /// Of one job; kWholeJob as job_id: of all. Of a push: its id.
+    /// The job; kWholeJob as job_id: all. For a push its id.
     StageKey key{.job_id = kWholeJob};
 
     bool operator==(const StatusRequest&) const = default;
@@ -151,13 +150,13 @@ struct PingRequest {
 using Request = std::
     variant<StageRequest, QueryRequest, EndRequest, PingRequest, PushRequest, StatusRequest>;
 
-/// The outcome of a stage, the same on every node of it. Travels by number: append only.
+/// The result of a stage, the same on every node of it. Encoded by number: append only.
 enum class VerdictState : std::uint8_t {
     ok = 0,       ///< Everything is where it should be.
     partial = 1,  ///< All but specs marked `optional`: the job runs.
     failed = 2,   ///< The job must not run; `sentence` says why.
-    unknown = 3,  ///< Nobody announced this stage to this daemon.
-    busy = 4,     ///< Not decided within the daemon's patience with this question.
+    unknown = 3,  ///< This stage was not announced to this daemon.
+    busy = 4,     ///< Not decided within the daemon's time limit.
 };
 
 struct Verdict {
@@ -165,12 +164,12 @@ struct Verdict {
     Blame blame = Blame::internal;  ///< Of a failure.
     std::string sentence{};         ///< Empty if ok; no newline, "node n3: /a/b: No space ...".
     std::string stage_dir{};        ///< $STAGECAST_DIR, or a step's; empty if there is none.
-    /// Where the files lie, absolute, in the order of the specs; "" for an optional one that is
-    /// not here. Behind them, each with a slash at its end, the directories of libraries.
+    /// The files' absolute paths in the order of the specs; "" for an optional one that is
+    /// missing. After them, each with a trailing slash, the directories of libraries.
     std::vector<std::string> paths{};
-    /// Directories, at most kMaxDirectories, below which all that was staged here lies: those
-    /// of a list's files, too, which have no path of their own. A task that sees others there
-    /// does not see its files (spank/job/visibility.h).
+    /// Directories, at most kMaxDirectories, that contain all files staged here, including a
+    /// list's files, which have no path above. A task that sees other directories there does
+    /// not see its files (spank/job/visibility.h).
     std::vector<std::string> directories{};
 
     bool operator==(const Verdict&) const = default;
@@ -186,7 +185,7 @@ struct Pong {
     bool operator==(const Pong&) const = default;
 };
 
-/// The request was not taken at all: not root, another version, no sense in it.
+/// The request was refused: not root, another version, or invalid.
 struct Refused {
     Blame blame = Blame::internal;
     std::string sentence{};
@@ -203,17 +202,17 @@ struct Report {
 
 using Answer = std::variant<Verdict, Ack, Pong, Refused, Report>;
 
-/// Whether it may be encoded: each text within its field's limit and all within a message. Ask
-/// before encoding what others made up: a user's environment, a worker's list of paths.
+/// True if it may be encoded: each text within its field's limit and all within a message.
+/// Check before encoding untrusted values: a user's environment, a worker's list of paths.
 [[nodiscard]] bool fits(const StageRequest& request);
 [[nodiscard]] bool fits(const PushRequest& request);
 [[nodiscard]] bool fits(const Verdict& verdict);
 
-/// A key as it stands in every message that names a stage: three u32.
+/// Encodes a key, as in every message that names a stage: three u32.
 void put_key(ByteWriter& writer, const StageKey& key);
 [[nodiscard]] StageKey take_key(ByteReader& reader);
 
-/// A message without its frame. What does not fit is an invariant, but sentences are cut.
+/// Encodes a message without its frame. Requires values that fit(); sentences are truncated.
 [[nodiscard]] std::vector<std::byte> encode(const Request& request);
 [[nodiscard]] std::vector<std::byte> encode(const Answer& answer);
 
@@ -223,7 +222,8 @@ void put_key(ByteWriter& writer, const StageKey& key);
 
 [[nodiscard]] std::string_view to_string(VerdictState state);
 
-/// `text` for a person: controls (C1, too), what is no UTF-8, and backslash as \n, \\ or \x1b.
+/// Escapes `text` for messages: controls (C1, too), invalid UTF-8, and backslash as \n, \\ or
+/// \x1b.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace stage

@@ -10,8 +10,8 @@
 namespace stage {
 namespace {
 
-/// The whole of a file for this process alone, until it is dropped. (A lock of fcntl()'s is a
-/// process's, where flock()'s would be all forked ones' together.)
+/// Locks a file for this process, until the lock is destroyed. (A lock of fcntl() belongs to a
+/// process; one of flock() would be shared by all forked processes.)
 class FileLock {
   public:
     explicit FileLock(const UniqueFd& file) : fd_{file.get()} { set(F_WRLCK); }

@@ -1,8 +1,8 @@
-// How do several processes wait for one answer?
+// Lets several processes wait for one answer of the daemon.
 //
-// slurmstepd makes a request and forks its tasks, and each of them needs the answer. One at a
-// time reads from the connection, and keeps what comes where the others find it: a file in
-// memory. Who is killed meanwhile leaves the rest to the next.
+// slurmstepd sends a request and forks its tasks, and each of them needs the answer. One
+// process at a time reads from the connection and stores the bytes where the others find them,
+// in a memfd. If it is killed another one continues.
 #pragma once
 
 #include "stager/control/client.h"
@@ -13,12 +13,13 @@ namespace stage {
 
 class SharedCall {
   public:
-    /// Fails as Call::begin() does. `patience.answer` counts from now, whoever waits.
+    /// Fails as Call::begin() does. `patience.answer` counts from now, for all waiting
+    /// processes.
     [[nodiscard]] static Result<SharedCall> begin(const std::string& socket_path,
                                                   const Request& request,
                                                   const CallPatience& patience);
 
-    /// Waits for it: here, and in every process forked since, as whatever user.
+    /// Waits for the answer: here, and in every process forked since, under any uid.
     [[nodiscard]] Result<Answer> answer() const;
 
   private:
@@ -28,7 +29,7 @@ class SharedCall {
     [[nodiscard]] std::vector<std::byte> kept() const;
 
     Call call_;
-    UniqueFd kept_;  ///< What has been read of the answer.
+    UniqueFd kept_;  ///< The part of the answer that has been read.
     std::chrono::steady_clock::time_point deadline_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using Units = std::array<const char*, 5>;
 
 std::string scaled_text(std::uint64_t bytes, unsigned step, const Units& units) {
-    const double next = step - 0.05;  // What would be rounded to a whole step.
+    const double next = step - 0.05;  // Would be rounded up to the next unit.
     if (bytes < step) {
         return count_text(bytes, "byte");
     }

@@ -1,4 +1,4 @@
-// How is a number of bytes or of things told to a person?
+// Formats byte counts and numbers of things for messages.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace stage {
 
 /// "512 bytes", "3.1 KB", "40.0 MB", "1.5 GB": units are powers of 1000.
 [[nodiscard]] std::string amount_text(std::uint64_t bytes);
-/// "512 bytes", "1.5 GiB": powers of 1024, for what a disk has room for.
+/// "512 bytes", "1.5 GiB": powers of 1024, for space on disks.
 [[nodiscard]] std::string binary_amount_text(std::uint64_t bytes);
 
 /// "1 node", "3 nodes".

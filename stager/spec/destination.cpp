@@ -15,7 +15,7 @@ std::string in_quotes(std::string_view text) {
     return "'" + printable(text) + "'";
 }
 
-/// The parts between slashes, without empty ones and ".".
+/// Splits a path at slashes, without empty parts and ".".
 std::vector<std::string_view> components(std::string_view path) {
     std::vector<std::string_view> parts;
     while (!path.empty()) {
@@ -46,7 +46,7 @@ bool is_step_directory(std::string_view name) {
                                [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "is a directory's name": the DST says where, the source what it is called.
+/// True if DST names a directory ("dir/"): the file then has the source's name.
 bool names_a_directory(std::string_view destination) {
     return destination.empty() || destination.ends_with('/') || destination == "." ||
            destination.ends_with("/.");
@@ -79,7 +79,7 @@ Result<std::vector<std::string_view>> parts_of(const StageSpec& spec) {
     return parts;
 }
 
-/// A spec and where it writes.
+/// A spec and its destination.
 struct Claim {
     Destination place;
     const StageSpec* spec;
@@ -97,7 +97,7 @@ Error conflict(const Claim& one, const Claim& other, std::string_view how) {
         .remedy("give one of them another destination, as in SRC:DST");
 }
 
-/// ENV.TAR.GZ ends as env.tar.gz does.
+/// Compares suffixes, ignoring case.
 bool ends_as(std::string_view name, std::string_view ending) {
     const auto lower = [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -194,8 +194,7 @@ Status check_distinct(std::span<const StageSpec> specs) {
         const auto below = std::ranges::find_if(
             claims, [&](const Claim& other) { return lies_below(other.place, one->place); });
         if (below != claims.end()) {
-            return conflict(
-                *one, *below, " exclude each other: one lies in what the other writes, ");
+            return conflict(*one, *below, " conflict: one is inside of the other, ");
         }
     }
     return {};

@@ -1,9 +1,8 @@
-// Cuts a list of files (an @LIST, or a variable) into its lines, as editors of all systems
-// write them.
+// Splits a list of files (an @LIST, or a variable) into its lines.
 //
-// As rsync reads --files-from: a line ends at LF or CR LF. A byte order mark is not part of the
-// first line, nor are blanks at a line's ends part of it; but a name that has them is found by
-// `whole`.
+// As in rsync's --files-from a line ends at LF or CR LF. A byte order mark is not part of the
+// first line, nor are blanks at a line's ends part of it; but a name with such blanks is found
+// by `whole`.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ struct ListLine {
     std::string_view whole;  ///< With them.
 };
 
-/// Those with something in them. They look into `text`.
+/// Returns the lines that are not empty, as views into `text`.
 [[nodiscard]] std::vector<ListLine> lines_in(std::string_view text);
 
 }  // namespace stage

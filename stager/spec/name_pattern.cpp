@@ -9,16 +9,16 @@ namespace stage {
 namespace {
 
 constexpr std::string_view kLetters = "jAaun";
-/// Slurm's, for the digits behind a percent sign.
+/// Slurm's limit of digits after a percent sign.
 constexpr std::size_t kMaxPadding = 10;
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// What a percent sign begins.
+/// A pattern that a percent sign begins.
 struct Pattern {
-    std::size_t length = 1;  ///< With the percent sign.
+    std::size_t length = 1;  ///< Including the percent sign.
     std::size_t padding = 0;
     char letter = '\0';  ///< '%' or one of kLetters; none: it is no pattern.
 };
@@ -38,7 +38,7 @@ Pattern pattern_at(std::string_view text) {
     return found;
 }
 
-/// Calls `take` with each pattern and the text of those between them, in order.
+/// Calls `take` with each pattern and each text between patterns, in order.
 template <class Take>
 void each_piece(std::string_view name, const Take& take) {
     while (!name.empty()) {

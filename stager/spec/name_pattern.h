@@ -1,9 +1,9 @@
 // Expands %j, %A, %a, %u and %n in the names of a job's specs.
 //
-// They mean what they mean in sbatch's names of output files: the job's id, its array's, the
-// array task's, the user's name, and the node's number in the job (0 is the first). %% is a
-// percent sign, a number behind the percent pads with zeros (%4a), and any other percent sign
-// is itself. Only nodes know the values, so names travel as they were written.
+// They have the meaning that they have in sbatch's output file names: the job's id, the
+// array's, the array task's, the user's name, and the node's number in the job (0 is the
+// first). %% is a percent sign, a number after the percent sign pads with zeros (%4a), and any
+// other percent sign is literal. Only nodes know the values, so names travel unexpanded.
 #pragma once
 
 #include "stager/spec/stage_spec.h"
@@ -16,32 +16,32 @@
 
 namespace stage {
 
-/// What stands for what, on one node.
+/// The values of the patterns on one node.
 struct NameValues {
     std::uint32_t job_id = 0;
     std::uint32_t array_job_id = 0;  ///< 0: the job is no array's task.
     std::uint32_t array_task_id = 0;
     std::uint32_t node = 0;
-    /// Asked only for a %u. The name of a user, or nothing.
+    /// Returns the user's name, or nothing; called only for a %u.
     std::function<std::optional<std::string>()> user{};
 };
 
-/// Something in it would be expanded.
+/// True if `name` has any pattern.
 [[nodiscard]] bool has_pattern(std::string_view name);
-/// To what only nodes know, so to more than a percent sign.
+/// True if `name` has a pattern other than %%, whose value only nodes know.
 [[nodiscard]] bool has_value_pattern(std::string_view name);
-/// Of one that only an array's tasks know, too.
+/// True if `name` has a pattern for an array's tasks.
 [[nodiscard]] bool has_array_pattern(std::string_view name);
 
-/// Both names with their values. Fails (Blame::user) on an %a where there is no array, and on
-/// what is no spec any more.
+/// Expands both names. Fails (Blame::user) on an %a without an array, and if the result is no
+/// valid spec.
 [[nodiscard]] Result<StageSpec> expanded(StageSpec spec, const NameValues& values);
 
 /// Fails (Blame::user) on a %n in the source, which one node reads for all, and on a variable
-/// in the destination, "$USER" or "${TMPDIR}": nothing expands that.
+/// in the destination, "$USER" or "${TMPDIR}", which is not expanded.
 [[nodiscard]] Status check_patterns(const StageSpec& spec);
 
-/// The variable in `name` that somebody may have meant to be expanded, "$USER"; empty: none.
+/// The variable in `name` that the user may have expected to be expanded, "$USER"; empty: none.
 [[nodiscard]] std::string_view variable_in(std::string_view name);
 
 }  // namespace stage

@@ -46,7 +46,7 @@ void append_escaped(std::string& line, std::string_view text) {
     }
 }
 
-/// Nothing if it holds what append_escaped() would not have written.
+/// Returns nothing for a text that append_escaped() would not write.
 std::optional<std::string> unescaped(std::string_view text) {
     std::string out;
     out.reserve(text.size());
@@ -70,7 +70,7 @@ std::optional<std::string> unescaped(std::string_view text) {
     return out;
 }
 
-/// Cuts off what precedes the next `separator`, or all there is.
+/// Removes and returns the text before the next `separator`, or all of it.
 std::string_view take_until(std::string_view& rest, char separator) {
     const std::size_t end = rest.find(separator);
     const std::string_view taken = rest.substr(0, end);
@@ -110,7 +110,7 @@ Result<StageSpec> parse_one(std::string_view text) {
     const auto source = unescaped(take_until(rest, ','));
     const auto destination = unescaped(rest);
     if (!lettered || !source || !destination) {
-        return forged("a spec that is none of ours");
+        return forged("a malformed spec");
     }
     spec.source = *source;
     spec.destination = *destination;
@@ -167,7 +167,7 @@ void append_wishes(std::string& line, const StageOptions& wishes) {
     }
 }
 
-/// False if `word` is none that append_wishes() writes.
+/// Returns false for a word that append_wishes() does not write.
 bool take_wish(std::string_view word, StageOptions& wishes) {
     if (word == "v") {
         wishes.is_verbose = true;
@@ -207,7 +207,7 @@ bool take_wish(std::string_view word, StageOptions& wishes) {
            wishes.timeout_s > 0 && wishes.timeout_s <= kMaxTimeoutWish;
 }
 
-/// Nothing if `head` is not what append_wishes() writes behind the version.
+/// Returns nothing if `head` is not what append_wishes() writes after the version.
 std::optional<StageOptions> parse_wishes(std::string_view head) {
     StageOptions wishes;
     if (take_until(head, ',') != kVersion) {
@@ -221,11 +221,11 @@ std::optional<StageOptions> parse_wishes(std::string_view head) {
     return wishes;
 }
 
-/// Scripts, wrappers and the environment may each ask for the same file.
+/// Removes duplicates: scripts, wrappers and the environment may each request the same file.
 std::vector<StageSpec> without_equal(std::span<const StageSpec> specs) {
     std::vector<StageSpec> different;
     for (const StageSpec& spec : specs) {
-        // (Where there are too many, it does not matter which.)
+        // (If there are too many specs, order does not matter.)
         const bool is_there = different.size() <= kMaxSpecs &&
                               std::ranges::any_of(different, [&](const StageSpec& other) {
                                   return are_equal(spec, other);
@@ -238,9 +238,9 @@ std::vector<StageSpec> without_equal(std::span<const StageSpec> specs) {
 }
 
 Error too_many(std::size_t count) {
-    return Error{Blame::user, std::to_string(count) + " files to stage are too many"}.remedy(
-        "name at most " + std::to_string(kMaxSpecs) +
-        ", or one list of them with --stage-file=@LIST");
+    return Error{Blame::user, std::to_string(count) + " files to stage exceed the limit"}
+        .remedy("name at most " + std::to_string(kMaxSpecs) +
+                ", or one list of them with --stage-file=@LIST");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// How do a job's specs travel from the submit host to its nodes?
+// Serialises a job's specs for the way from the submit host to its nodes.
 //
-// As one line of printable text in the environment of the job's prolog, so at most 32 KiB (a
-// longer string breaks exec, and a prolog that can't exec drains nodes). That environment is
-// the user's to forge: parse_serialized() believes nothing and holds to all the limits again.
+// They are one line of printable text in the environment of the job's prolog, at most 32 KiB (a
+// longer string breaks exec, and a prolog that can't exec drains nodes). The user can forge
+// that environment, so parse_serialized() checks all limits again.
 //
 //     1[,tSECONDS][,v][,c][,uMASK][,lLINE][,wDIRECTORY][,eDIRECTORIES]
 //     ;FLAGS,SOURCE,DESTINATION;...                      %XX for , ; % space and control
@@ -23,32 +23,32 @@
 
 namespace stage {
 
-/// What a job wants of its staging as a whole.
+/// The options of a staging request as a whole.
 struct StageOptions {
     std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
     bool is_verbose = false;      ///< --stage-verbose
-    bool has_container = false;   ///< A step's, which may be made of what is staged.
-    std::uint16_t umask = kUsualUmask;  ///< Of the submission: what is unpacked gets it.
-    std::uint32_t line = 0;             ///< In a manifest: which line of its list this spec is.
-    std::string work_dir{};             ///< A step's: relative names in its lists lie below it.
-    std::string ld_library_path{};      ///< LD_LIBRARY_PATH at submission, if `libs` wants it.
+    bool has_container = false;   ///< A step's, which may be made of staged files.
+    std::uint16_t umask = kUsualUmask;  ///< At submission; applied to extracted files.
+    std::uint32_t line = 0;             ///< In a manifest: the spec's line in its list.
+    std::string work_dir{};             ///< A step's: relative names in its lists are below it.
+    std::string ld_library_path{};      ///< LD_LIBRARY_PATH at submission, for `libs`.
 
     bool operator==(const StageOptions&) const = default;
 };
 inline constexpr std::uint32_t kMaxTimeoutWish = 24 * 3600;
 inline constexpr std::size_t kMaxLibraryPathBytes = 8192;
 
-/// All specs of a job; of equal ones the first. Fails (Blame::user) with a sentence if there
-/// are too many or they are too long together, or if two have one destination. Requires
-/// absolute sources and at least one.
+/// Serialises all specs of a job; of equal ones the first. Fails (Blame::user) if there are too
+/// many, if they are too long together, or if two have the same destination. Requires absolute
+/// sources and at least one spec.
 [[nodiscard]] Result<std::string> serialize(std::span<const StageSpec> specs,
                                             const StageOptions& wishes = {});
 
-/// What serialize() wrote. Fails (Blame::user: nobody else can have forged it) on anything
-/// else.
+/// Parses the output of serialize(). Fails on anything else (Blame::user: only the user can
+/// have forged it).
 [[nodiscard]] Result<std::vector<StageSpec>> parse_serialized(std::string_view line);
 
-/// The wishes in it; none in what is no such line.
+/// The options in a serialised line; defaults if it is malformed.
 [[nodiscard]] StageOptions wishes_of(std::string_view line);
 
 }  // namespace stage

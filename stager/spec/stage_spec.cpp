@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 
-/// Enough of a user's text to recognise it, bytes.
+/// The part of a user's text that is shown in an error, bytes.
 constexpr std::size_t kQuoteBytes = 160;
 
 /// "`a:b:c:d`, character 6: `reason`"
@@ -27,7 +27,7 @@ Error mistake(std::string_view text, std::size_t at, std::string_view reason) {
     return {Blame::user, std::move(sentence)};
 }
 
-/// A field of a spec, unescaped, and where it began.
+/// A field of a spec, unescaped, and its start.
 struct Field {
     std::string text;
     std::size_t at = 0;
@@ -50,7 +50,7 @@ std::vector<Field> split_fields(std::string_view text) {
     return fields;
 }
 
-/// Any other word before "://" is a file's name, and "//" where it goes.
+/// The known URL schemes; any other word before "://" is part of a file's name.
 bool is_known_scheme(std::string_view scheme) {
     constexpr std::array<std::string_view, 23> kSchemes{
         "abfs", "az",   "cluster", "data",   "dav",  "davs", "docker", "file",
@@ -80,7 +80,7 @@ std::string_view scheme_of(std::string_view text) {
     return well_formed && is_known_scheme(scheme) ? scheme : std::string_view{};
 }
 
-/// As split_fields() takes it for a part of one name.
+/// Escapes a text so that split_fields() makes it one field.
 std::string escaped(std::string_view name) {
     std::string text;
     for (const char c : name) {
@@ -92,7 +92,7 @@ std::string escaped(std::string_view name) {
     return text;
 }
 
-/// Sets what `flag` asks for. Says why not, or nothing.
+/// Sets a flag. Returns why it is invalid, or an empty text.
 std::string_view apply_flag(StageSpec& spec, std::string_view flag) {
     struct Policy {
         std::string_view name;

@@ -1,4 +1,4 @@
-// Tells which rights this process takes from the files that it makes.
+// Reads the umask of this process, and parses written ones.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace stage {
 
-/// What most users have, and a submission that says nothing.
+/// The default of most users, and of a submission without a umask.
 inline constexpr std::uint16_t kUsualUmask = 022;
 
-/// Without setting it for a moment, which other threads would see. Nothing where the kernel
-/// does not tell.
+/// Reads it from /proc, without changing it temporarily for all threads. Returns nothing where
+/// the kernel does not provide it.
 [[nodiscard]] std::optional<std::uint16_t> process_umask();
 
-/// "077", "0077", as umask(1) and Slurm write it; nothing for what is none.
+/// Parses "077", "0077", as umask(1) and Slurm write it; returns nothing for other texts.
 [[nodiscard]] std::optional<std::uint16_t> parse_umask(std::string_view text);
 
 }  // namespace stage

@@ -63,7 +63,7 @@ teardown() { push_ends; }
   lab on n2 bash -c 'printf x | dd of=/var/tmp/images/image bs=1 seek=1000000 conv=notrunc 2>/dev/null'
   lab on n3 rm /var/tmp/images/image
   run -1 push n0 -w 'n[0-3]' --verify image /var/tmp/images/image
-  grep -q 'node n2: what lies there differs' "$WORK/said"
+  grep -q 'node n2: the content there differs' "$WORK/said"
   grep -q 'node n3: /var/tmp/images/image: No such file .*; this node has no copy' "$WORK/said"
   grep -q '2 of 4 nodes have the same' "$WORK/said"
   run -1 push n0 -w n2 --verify image /var/tmp/images/image   # all that were asked have another

@@ -60,7 +60,7 @@ push() {
   push alice n0 --launcher=srun --interface=eth0 -w 'n[0-2]' image /var/tmp/images/
   lab exec scontrol update nodename=n2 state=resume
   [ "$RC" = 1 ]
-  grep -q 'node n2: Slurm says down' "$WORK/said"
+  grep -q 'node n2: Slurm reports down' "$WORK/said"
   has image n0 n1
   wait_for 20 nodes_idle
   lab on n1 rm /var/tmp/images/image
@@ -131,7 +131,7 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   push alice n0 --launcher=ssh --verify -w 'n[0-3]' image /var/tmp/images/
   [ "$RC" = 1 ]
   lab on n1 chmod 755 /var/tmp/images
-  grep -q 'node n1: what lies there differs from the source' "$WORK/said"
+  grep -q 'node n1: the content there differs from the source' "$WORK/said"
   grep -q 'node n2: .*No such file or directory' "$WORK/said"
   grep -q 'node n3: .*Connection refused' "$WORK/said"
   grep -q '1 of 4 nodes have the same' "$WORK/out"

@@ -35,7 +35,7 @@ submit_moving() {
   ask n0 root status > "$WORK/said"
   grep -Eq "^job $JOB: transfer: [0-9.]+ MB of 40.0 MB, .* of 3 nodes done, slowest n[0-2]" "$WORK/said"
   ask n1 root status > "$WORK/said"
-  grep -Eq "^job $JOB: transfer: [1-9][0-9.]* MB of 40.0 MB on this node; node n0 tells of all 3 nodes" "$WORK/said"
+  grep -Eq "^job $JOB: transfer: [1-9][0-9.]* MB of 40.0 MB on this node; node n0 reports all 3 nodes" "$WORK/said"
   [ "$(ask n0 bob status --json | jq '.stages | length')" = 0 ]
   run -2 ask n0 bob status "$JOB"
   wait_job "$JOB" COMPLETED

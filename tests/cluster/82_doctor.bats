@@ -65,7 +65,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [ "$(lab on n1 stat -c %a $cache)" = 755 ]
   lab on n1 chmod 700 $cache
   [[ $(said CacheSize=1M CacheDir=$cache) == "ok     CacheDir: $cache" ]] || false
-  [[ $(said CacheSize=900T CacheDir=$cache) == 'WRONG  CacheDir: '*'has room for '*'lower CacheSize'* ]] || false
+  [[ $(said CacheSize=900T CacheDir=$cache) == 'WRONG  CacheDir: '*'has space for '*'lower CacheSize'* ]] || false
   lab on n1 touch $cache/results
   [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'holds results'*'name an empty directory'* ]] || false
   lab on n1 rm $cache/results

@@ -24,7 +24,7 @@ def _():
             must(got["status"] == 1 and "UNREACH" in got["error"], got)
         must_agree(wire_up(started))
         log = stderr_of(started[1])
-        must(f"uid={BOB} count=1" in log and "a stranger was turned away" in log, log)
+        must(f"uid={BOB} count=1" in log and "a connection of another user" in log, log)
         must(stderr_of(started[0]) == "", "nobody came to the other")
 
 

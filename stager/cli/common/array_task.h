@@ -1,7 +1,6 @@
-// Which job is that task of an array?
+// Finds the job id of an array's task.
 //
-// "27_1" is what squeue shows; the job behind it has an id of its own, by which all else knows
-// it.
+// squeue shows "27_1"; that job has an id of its own, by which everything else knows it.
 #pragma once
 
 #include "transport/base/result.h"
@@ -11,10 +10,10 @@
 
 namespace stage {
 
-/// "27_1".
+/// True for a text like "27_1".
 [[nodiscard]] bool is_array_task(std::string_view text);
 
-/// The job's id, as slurmctld tells it: while it runs, and for MinJobAge after that.
+/// Asks slurmctld for the job's id: possible while it runs, and for MinJobAge after that.
 [[nodiscard]] Result<std::string> job_of_task(const std::string& task);
 
 }  // namespace stage

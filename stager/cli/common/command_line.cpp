@@ -13,7 +13,7 @@
 namespace stage {
 namespace {
 
-/// Letters to insert, to remove or to replace (Levenshtein).
+/// The Levenshtein distance: letters to insert, to remove or to replace.
 std::size_t distance(std::string_view one, std::string_view other) {
     std::vector<std::size_t> row(other.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,7 +29,7 @@ std::size_t distance(std::string_view one, std::string_view other) {
 }
 
 struct GetoptTables {
-    std::string letters = ":";  ///< The ':' tells a missing value apart.
+    std::string letters = ":";  ///< The ':' distinguishes a missing value.
     std::vector<option> names;
 };
 
@@ -60,7 +60,8 @@ Error unknown_option(const std::string& name, std::span<const OptionName> known)
         like.empty() ? "--help lists them" : "do you mean --" + std::string{like} + '?');
 }
 
-/// What getopt_long() stopped at: a letter, or, where that is 0, the long option `word`.
+/// The word at which getopt_long() stopped: a letter, or, where that is 0, the long option
+/// `word`.
 Error wrong_option(int said, const std::string& word, std::span<const OptionName> known) {
     const std::string name = ::optopt != 0 ? "-" + std::string(1, static_cast<char>(::optopt))
                                            : word.substr(0, word.find('='));
@@ -101,7 +102,7 @@ Result<CommandLine> read_command_line(std::span<char* const> words,
     argv.push_back(nullptr);
     const int argc = static_cast<int>(argv.size()) - 1;
     CommandLine line;
-    ::optind = 0;  // glibc: from the beginning, with nothing remembered.
+    ::optind = 0;  // glibc: resets the parser's state.
     ::opterr = 0;
     for (;;) {
         int index = 0;

@@ -15,8 +15,8 @@
 namespace stage {
 
 struct OptionName {
-    const char* name;  ///< Of the long form, without its dashes.
-    char letter;       ///< Of the short form; 0: there is none.
+    const char* name;  ///< The long form, without dashes.
+    char letter;       ///< The short form; 0: none.
     bool has_value;
 };
 
@@ -29,16 +29,16 @@ struct CommandLine {
     std::vector<std::string> operands;
 };
 
-/// An error is wrong use: it names the word, and the known option that is most like it.
+/// An error means wrong usage: it names the word, and the most similar known option.
 [[nodiscard]] Result<CommandLine> read_command_line(std::span<char* const> words,
                                                     std::span<const OptionName> known);
 
-/// The one of `names` that `word` may be a slip of, "" if it is like none of them.
+/// Returns the one of `names` for which `word` may be a typo, or "".
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> names);
 
-/// Writes what is buffered for standard output. False, and a sentence on standard error, if it
-/// can't take all that was printed: a full disk behind a redirection, say.
+/// Flushes standard output. Returns false, with a message on standard error, if not all output
+/// could be written, for instance to a full disk.
 [[nodiscard]] bool finish_output(const char* program);
 
 }  // namespace stage

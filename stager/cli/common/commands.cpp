@@ -37,7 +37,7 @@ std::optional<Pipe> make_pipe() {
     return Pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
-/// One of them, while it runs.
+/// A running command.
 class Child {
   public:
     [[nodiscard]] Status start(const Command& command) {
@@ -66,7 +66,7 @@ class Child {
         return {};
     }
 
-    /// Nobody runs, nothing is left to be heard.
+    /// True if the process has ended and its output is complete.
     [[nodiscard]] bool is_over() const { return pid_ < 0 && !out_ && !err_; }
 
     void add_to(std::vector<pollfd>& polled) const {
@@ -89,7 +89,7 @@ class Child {
             pid_ = -1;
             in_.reset();
             ended_.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-            // A grandchild that keeps the pipes open is nobody to wait for.
+            // Does not wait for a grandchild that keeps the pipes open.
             hear(out_, ended_.out);
             hear(err_, ended_.err);
             out_.reset();
@@ -97,7 +97,7 @@ class Child {
         }
     }
 
-    /// With all that it has started: a launcher's own children are its group.
+    /// Signals the whole process group: a launcher's children are in it.
     void end(int signal) {
         if (pid_ > 0) {
             ended_.was_ended = true;
@@ -122,7 +122,8 @@ class Child {
         ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
         posix_spawnattr_t attributes{};
         ::posix_spawnattr_init(&attributes);
-        // A group of its own: Ctrl-C is ours, and we end them in order.
+        // A process group of its own: Ctrl-C reaches only this command, which then ends the
+        // others in order.
         ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
         sigset_t usual{};
         ::sigemptyset(&usual);
@@ -170,7 +171,7 @@ class Child {
     Ended ended_;
 };
 
-/// When they must end, and how hard they are told to.
+/// Decides when the commands must end, and by which signal.
 class Ending {
   public:
     explicit Ending(const CommandLimits& limits)
@@ -183,7 +184,7 @@ class Ending {
         }
     }
 
-    /// The signal that is due; 0: none.
+    /// Returns the signal that is due; 0: none.
     [[nodiscard]] int due() {
         const bool stops = !told_ && limits_.stops && limits_.stops();
         if (Clock::now() < until_ && !stops) {

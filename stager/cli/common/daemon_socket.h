@@ -1,4 +1,4 @@
-// Where does this node's daemon listen?
+// Finds the control socket of this node's daemon.
 #pragma once
 
 #include "transport/base/result.h"
@@ -7,7 +7,7 @@
 
 namespace stage {
 
-/// By the stagecast.conf at `config`; empty: the default one, which need not be there.
+/// Reads it from the stagecast.conf at `config`; empty: the default file, which may be missing.
 [[nodiscard]] Result<std::string> daemon_socket(const std::string& config);
 
 }  // namespace stage

@@ -21,7 +21,7 @@ std::string joined(const std::vector<std::string>& names) {
     return list;
 }
 
-/// Nobody answers questions, and a node that falls silent is noticed.
+/// No interactive questions, and an unresponsive node is detected.
 std::vector<std::string> ssh_options(unsigned connect_s) {
     return {"-oBatchMode=yes",
             "-oConnectTimeout=" + std::to_string(connect_s),
@@ -46,7 +46,7 @@ Line ssh_line(const Launch& launch, const std::string& node) {
     return line;
 }
 
-/// All nodes at once, whatever its usual fan-out: they are one group.
+/// All nodes at once, regardless of the launcher's default fan-out: they are one group.
 Line pdsh_line(const Launch& launch) {
     return {"env",
             "PDSH_SSH_ARGS_APPEND=" + ssh_options_in_one(launch.connect_s),
@@ -73,7 +73,7 @@ Line clush_line(const Launch& launch) {
             launch.command};
 }
 
-/// The step's tasks say who they are before they become the command.
+/// The step's tasks print their node before they execute the command.
 Line srun_line(const Launch& launch) {
     const std::string count = std::to_string(launch.nodes.size());
     Line line{"srun",

@@ -1,7 +1,8 @@
-// How is a program started on other nodes where no daemon of ours runs?
+// Makes the command lines that start a program on other nodes without daemons, and splits their
+// output by node.
 //
-// By what the site has: ssh (one process a node), pdsh or clush (one for all), srun (one step).
-// Here are only the command lines, and whose words came back; who runs them is elsewhere.
+// The launchers are ssh (one process per node), pdsh or clush (one for all) and srun (one
+// step). Other code runs the command lines.
 #pragma once
 
 #include <optional>
@@ -11,38 +12,38 @@
 
 namespace stage {
 
-/// `none`: our daemons do it.
+/// `none`: the daemons do it.
 enum class Launcher : unsigned char { none, srun, ssh, pdsh, clush };
 
 [[nodiscard]] std::optional<Launcher> read_launcher(std::string_view name);
 [[nodiscard]] std::string_view to_string(Launcher launcher);
 
-/// As one word for a shell, whatever is in it.
+/// Quotes a word for a shell.
 [[nodiscard]] std::string shell_word(std::string_view word);
 
 struct Launch {
     std::vector<std::string> nodes;
-    std::string command;          ///< For the shell there.
-    unsigned connect_s = 5;       ///< How long a node may be silent before it is given up.
-    bool is_without_job = false;  ///< srun: on nodes of whatever job (-Z); root only.
+    std::string command;          ///< For the node's shell.
+    unsigned connect_s = 5;       ///< Time limit for connecting to a node.
+    bool is_without_job = false;  ///< srun -Z: on nodes of any job; root only.
 };
 
-/// What is to be run here: for ssh a command line for each node in their order, else one.
-/// Input goes to every node; not by pdsh, nor by srun.
+/// Returns the command lines to run: for ssh one per node in their order, else one. Every node
+/// gets the input, except with pdsh and srun.
 [[nodiscard]] std::vector<std::vector<std::string>> launch_lines(Launcher launcher,
                                                                  const Launch& launch);
 
-/// A line that came from a node.
+/// A line of a node's output.
 struct SaidLine {
     std::size_t node = 0;  ///< An index into the launch's nodes.
     std::string text;
 };
 
-/// Of pdsh's and clush's output, "n3: text"; lines that are no node's are left out.
+/// Splits pdsh's and clush's output, "n3: text"; lines of no node are left out.
 [[nodiscard]] std::vector<SaidLine> lines_by_node(std::string_view output,
                                                   const std::vector<std::string>& nodes);
 
-/// Without its ends of lines; empty ones are left out.
+/// Splits output into lines; empty ones are left out.
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view output);
 
 }  // namespace stage

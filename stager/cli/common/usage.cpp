@@ -16,28 +16,28 @@ struct CommandUsage {
 constexpr std::array kCommands{
     CommandUsage{
         "push",
-        "stagecast push -w NODES [OPTION...] SRC DST  a file or tree to many nodes\n"
+        "stagecast push -w NODES [OPTION...] SRC DST  copies a file or tree to nodes\n"
         "         -w NODES      n[0-7,9], or @FILE with a name or list a line; --nodes=\n"
-        "         -n --dry-run  only say whether it would go well\n"
-        "         --verify      only say which nodes have the same content\n"
-        "         --resume      go on where an earlier push was broken off\n"
-        "         --rate=RATE   no faster, as 1gbit     --timeout=SECONDS\n"
+        "         -n --dry-run  only check whether it would work\n"
+        "         --verify      only list the nodes with the same content\n"
+        "         --resume      continue an earlier, interrupted push\n"
+        "         --rate=RATE   at most, as 1gbit       --timeout=SECONDS\n"
         "         --json        the result as JSON      -c FILE  another stagecast.conf\n"
         "         --launcher=srun|ssh|pdsh|clush  where no stagecastd runs; needs no root\n"
         "         --interface=NAME  with a launcher: instead of the site's Interface=\n"},
     CommandUsage{"status",
-                 "stagecast status [JOB[.STEP]] [--json] [-c FILE]  what is under way?\n"},
+                 "stagecast status [JOB[.STEP]] [--json] [-c FILE]  what is running?\n"},
     CommandUsage{"explain",
                  "stagecast explain JOB[.STEP] [--json] [-c FILE]  where did the time go?\n"
                  "         JOB may be a task of an array, as 27_1\n"},
     CommandUsage{"cache",
-                 "stagecast cache ls|verify [-c FILE]      what does this node keep? (root)\n"
+                 "stagecast cache ls|verify [-c FILE]      this node's cache (root)\n"
                  "       stagecast cache rm KEY...|--all [-c FILE]  KEY: 8 digits or "
                  "more\n"},
     CommandUsage{"prolog",
                  "stagecast prolog [-c FILE]     in Slurm's Prolog script (StageFrom)\n"},
     CommandUsage{"doctor",
-                 "stagecast doctor [--local] [-c FILE]  what keeps this node from staging?\n"
+                 "stagecast doctor [--local] [-c FILE]  checks this node's setup\n"
                  "         --local       ask only this node, not slurmctld\n"},
     CommandUsage{"--version", "stagecast --version | --help\n"},
 };

@@ -1,6 +1,4 @@
-// How is each command of `stagecast` written?
-//
-// What `--help` prints, of one command or of all.
+// The usage texts that `stagecast --help` prints.
 #pragma once
 
 #include <span>
@@ -10,7 +8,7 @@
 namespace stage {
 
 [[nodiscard]] std::string usage();
-/// Of one command, "push"; empty if there is none of that name.
+/// The text of one command, "push"; empty if there is none of that name.
 [[nodiscard]] std::string usage_of(std::string_view command);
 
 /// Whether --help or -h stands before a "--".

@@ -21,7 +21,7 @@ bool is_there(const std::string& path) {
     return ::lstat(path.c_str(), &status) == 0 || errno != ENOENT;
 }
 
-/// stagecastd makes one directory, not those above it.
+/// stagecastd makes this directory, but not its parents.
 Finding check_absent(const std::string& path) {
     const std::string above =
         (std::filesystem::path{path} / "").lexically_normal().parent_path().parent_path();
@@ -32,7 +32,7 @@ Finding check_absent(const std::string& path) {
                            ", is not there, so there is no node cache; make it as root");
 }
 
-/// What is free there, and what the cache has taken already.
+/// The free space plus what the cache already occupies.
 std::uint64_t room_in(const UniqueFd& directory) {
     struct statvfs about {};
     if (::fstatvfs(directory.get(), &about) != 0) {
@@ -70,9 +70,9 @@ Finding check_cache_dir(const Config& config) {
     const std::uint64_t room = room_in(*directory);
     if (room < config.cache_size) {
         return wrong(kSubject,
-                     path + " has room for " + std::to_string(room) + " bytes, CacheSize is " +
+                     path + " has space for " + std::to_string(room) + " bytes, CacheSize is " +
                          std::to_string(config.cache_size) +
-                         "; lower CacheSize, or free room there");
+                         "; lower CacheSize, or free space there");
     }
     return and_writable(fine(kSubject, path), path);
 }

@@ -1,7 +1,7 @@
-// Can the node cache lie where stagecast.conf says?
+// Checks the directory of the node cache.
 //
-// As stagecastd asks at its start (daemon/cache/cache_directory.h), but that nothing is made or
-// changed; and whether CacheSize would fit.
+// It checks the same as stagecastd at its start (daemon/cache/cache_directory.h), without
+// making or changing anything, and whether CacheSize fits.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"

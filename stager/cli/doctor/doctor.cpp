@@ -24,7 +24,7 @@ void append(std::vector<Finding>& all, std::optional<Finding> one) {
     }
 }
 
-/// Of what only stagecastd needs.
+/// Checks of what only stagecastd needs.
 void examine_node(const Config& config, const std::string& spool, std::vector<Finding>& all) {
     if (::geteuid() == 0) {
         all.push_back(check_stage_root(config));

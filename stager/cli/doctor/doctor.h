@@ -1,4 +1,4 @@
-// Why does staging not work on this node, and what is to be done?
+// Runs the checks of `stagecast doctor`, which find what prevents staging on this node.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -7,17 +7,17 @@
 
 namespace stage {
 
-/// What doctor may ask.
+/// What the checks may contact.
 enum class DoctorReach : unsigned char {
-    cluster,  ///< slurmctld, too.
-    local,    ///< This node alone: no message to slurmctld, so every node may ask every minute.
+    cluster,  ///< Also slurmctld.
+    local,    ///< Only this node, so that all nodes may run it every minute.
 };
 
-/// Looks at everything that can be looked at from this node, in the order in which one depends
-/// on the other. `config`: the path of stagecast.conf. Changes nothing.
+/// Runs all checks that are possible on this node, in the order of their dependencies.
+/// `config`: the path of stagecast.conf. Changes nothing.
 [[nodiscard]] std::vector<Finding> examine(const std::string& config, DoctorReach reach);
 
-/// A line for each, "ok", "warn", "WRONG" or "?" in front.
+/// Prints one line for each, beginning with "ok", "warn", "WRONG" or "?".
 [[nodiscard]] std::string report(const std::vector<Finding>& findings);
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// What does a check of `stagecast doctor` say?
+// The result of one check of `stagecast doctor`.
 //
-// One line: fine with what was found, doubtful or wrong with what to do about it, or not to be
-// told from here. Only what is wrong keeps staging from working.
+// It is one line: fine, doubtful or wrong with a remedy, or unknown from here. Only `wrong`
+// prevents staging.
 #pragma once
 
 #include "transport/base/result.h"

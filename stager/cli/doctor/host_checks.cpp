@@ -8,7 +8,7 @@
 namespace stage {
 namespace {
 
-/// "n0" of "n0.site.org": slurm.conf may have either.
+/// "n0" for "n0.site.org": slurm.conf may have either.
 std::string short_name(const std::string& host) {
     return host.substr(0, host.find('.'));
 }

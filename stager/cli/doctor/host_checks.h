@@ -1,4 +1,4 @@
-// Which node of Slurm's is this host, if any?
+// Checks which Slurm node this host is.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -9,10 +9,10 @@
 
 namespace stage {
 
-/// slurmctld has told of nodes, and none of them is on `host`: jobs are submitted here at most.
+/// True if slurmctld has listed nodes and none of them is on `host`: a submit host.
 [[nodiscard]] bool is_no_node(const std::vector<HostedNode>& nodes, const std::string& host);
 
-/// Its NodeName, the first one of several; empty if none is known.
+/// The NodeName of `host`, the first one of several; empty if there is none.
 [[nodiscard]] std::string node_on(const std::vector<HostedNode>& nodes,
                                   const std::string& host);
 
@@ -20,12 +20,12 @@ namespace stage {
 [[nodiscard]] std::string address_on(const std::vector<HostedNode>& nodes,
                                      const std::string& host);
 
-/// What NodeName= says against what Slurm does; nothing where it says nothing.
+/// Compares NodeName= with Slurm's node; returns nothing if NodeName is not set.
 [[nodiscard]] std::optional<Finding> judge_node_name(const Config& config,
                                                      const std::vector<HostedNode>& nodes,
                                                      const std::string& host);
 
-/// As gethostname() has it.
+/// The result of gethostname().
 [[nodiscard]] std::string own_host();
 
 }  // namespace stage

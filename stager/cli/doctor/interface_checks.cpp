@@ -44,7 +44,7 @@ Finding judge(const std::string& name, const InterfaceSeen* seen, bool is_rail) 
     return fine(subject, "is up and can multicast");
 }
 
-/// Two rails in one subnet: the route back leads over one of them only.
+/// Checks for two rails in one subnet: the return route uses only one of them.
 std::optional<Finding> judge_filter(const RailNames& rails,
                                     const std::vector<InterfaceSeen>& seen) {
     std::vector<InterfaceSeen> used;
@@ -64,7 +64,7 @@ std::optional<Finding> judge_filter(const RailNames& rails,
     return std::nullopt;
 }
 
-/// What is used of entries with rails. `fit`: the names without a complaint.
+/// Reports which entry with rails is used. `fit`: the names without a complaint.
 std::optional<Finding> judge_rails(const std::vector<RailNames>& entries,
                                    const std::vector<std::string>& fit,
                                    const std::vector<InterfaceSeen>& seen) {
@@ -107,7 +107,7 @@ struct Named {
     bool is_rail;  ///< One of several that are used together.
 };
 
-/// As the first entry that names it has it.
+/// The name's use in the first entry that has it.
 std::vector<Named> each_once(const std::vector<RailNames>& entries) {
     std::vector<Named> all;
     for (const RailNames& entry : entries) {
@@ -124,7 +124,7 @@ std::vector<Named> each_once(const std::vector<RailNames>& entries) {
     return once;
 }
 
-/// As transport/udp/rails.h has it: by an alternative name, too.
+/// Matches like transport/udp/rails.h, also alternative names.
 std::string interface_called(const std::string& name) {
     std::array<char, IF_NAMESIZE> real{};
     const unsigned index = ::if_nametoindex(name.c_str());
@@ -141,7 +141,7 @@ std::vector<InterfaceSeen> interfaces_seen() {
     }
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner{list, &::freeifaddrs};
     for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-        // A label, "eth0:1", names an address and no interface.
+        // A label, "eth0:1", is the name of an address, not of an interface.
         std::string name{one->ifa_name};
         name.resize(std::min(name.size(), name.find(':')));
         auto found = std::ranges::find(seen, name, &InterfaceSeen::name);

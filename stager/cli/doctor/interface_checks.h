@@ -1,4 +1,4 @@
-// Can the broadcast use the network interfaces that the site names?
+// Checks the network interfaces that the site names for the broadcast.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -6,24 +6,25 @@
 
 namespace stage {
 
-/// What this node has under a name.
+/// The state of one of this node's interfaces.
 struct InterfaceSeen {
     std::string name;
     bool is_up = true;
     bool has_link = true;
     bool can_multicast = true;
-    bool has_address = true;     ///< Of IPv4.
-    std::uint32_t subnet = 0;    ///< Of the first one.
-    bool filters_paths = false;  ///< rp_filter=1: takes only what its own route leads back to.
+    bool has_address = true;     ///< An IPv4 address.
+    std::uint32_t subnet = 0;    ///< Of the first address.
+    bool filters_paths = false;  ///< rp_filter=1 (strict).
 };
 
 [[nodiscard]] std::vector<InterfaceSeen> interfaces_seen();
 
-/// Each that is named, and of rails which will be used together. Requires an entry.
+/// Checks each named interface, and which rails will be used together. Requires an entry.
 [[nodiscard]] std::vector<Finding> judge_interfaces(const std::vector<RailNames>& entries,
                                                     const std::vector<InterfaceSeen>& seen);
 
-/// The interfaces that the broadcast may use: there, up, with an address, able to multicast.
+/// Checks that the interfaces for the broadcast exist, are up, have an address and can
+/// multicast.
 [[nodiscard]] std::vector<Finding> check_interfaces(const Config& config);
 
 }  // namespace stage

@@ -22,7 +22,7 @@
 namespace stage {
 namespace {
 
-/// In a child, for it can't be undone: its errno, 0 if it worked.
+/// Tries it in a child, since it can't be undone. Returns the child's errno, 0 on success.
 int try_namespaces() {
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -60,7 +60,7 @@ Finding check_munge(const Config& config) {
 Finding check_pmix() {
     const int error = try_namespaces();
     return error == 0
-               ? fine("PMIx", "its hosts can be kept from this node's other users")
+               ? fine("PMIx", "its hosts can be isolated from this node's other users")
                : doubtful(
                      "PMIx",
                      Error::from_errno(Blame::node, "making namespaces", error).sentence() +
@@ -78,7 +78,7 @@ Finding check_daemon(const Config& config) {
     }
     const auto* const pong = std::get_if<Pong>(&*answer);
     if (pong == nullptr) {
-        return wrong("stagecastd", "gave an answer to another question");
+        return wrong("stagecastd", "gave an answer that does not fit the request");
     }
     return pong->version == version() ? fine("stagecastd", "answers, version " + pong->version)
                                       : wrong("stagecastd",
@@ -105,15 +105,15 @@ bool has_listener(std::istream& table, std::uint16_t port) {
     return false;
 }
 
-/// By the kernel's table: a connection that proves nothing would count as a stranger's.
+/// Reads the kernel's table: a connection without a login would count as an unauthorised one.
 Finding check_port(const Config& config) {
     const std::string subject = "TCP port " + std::to_string(config.port);
     std::ifstream of_ipv6{"/proc/self/net/tcp6"};
     std::ifstream of_ipv4{"/proc/self/net/tcp"};
     if (!has_listener(of_ipv6, config.port) && !has_listener(of_ipv4, config.port)) {
-        return wrong(subject, "nobody listens; start stagecastd, and see its log");
+        return wrong(subject, "no process listens; start stagecastd, and see its log");
     }
-    return fine(subject, "somebody listens; between nodes a firewall must let it pass, too");
+    return fine(subject, "a process listens; firewalls between nodes must allow this port");
 }
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// Is this node fit to stage, as far as it can tell alone?
+// Checks the parts of this node that staging needs.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -9,18 +9,18 @@
 
 namespace stage {
 
-/// The directory that jobs' files go to: never made; a file can be made in it.
+/// Checks StageRoot: a file can be made in it. The directory itself is never made.
 [[nodiscard]] Finding check_stage_root(const Config& config);
-/// munged seals and opens again.
+/// Checks that munged encodes and decodes a credential.
 [[nodiscard]] Finding check_munge(const Config& config);
-/// A PMIx host can be kept from this node's other users: namespaces can be made by a process
-/// with no more capabilities than stagecastd's unit has.
+/// Checks that a PMIx host can be isolated from this node's other users: that a process with
+/// the capabilities of stagecastd's unit can make namespaces.
 [[nodiscard]] Finding check_pmix();
-/// stagecastd answers on its socket, and is of our release.
+/// Checks that stagecastd answers on its socket and has this release.
 [[nodiscard]] Finding check_daemon(const Config& config);
-/// Somebody listens at its TCP port.
+/// Checks that a process listens at stagecastd's TCP port.
 [[nodiscard]] Finding check_port(const Config& config);
-/// Whether a table as /proc/net/tcp has a socket that listens at that port.
+/// True if a table in the format of /proc/net/tcp has a socket that listens at that port.
 [[nodiscard]] bool has_listener(std::istream& table, std::uint16_t port);
 
 }  // namespace stage

@@ -15,7 +15,7 @@ bool is_directory(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/// Of `path`, or of what is above it where it will be made.
+/// The file system of `path`, or of its nearest existing parent.
 std::optional<dev_t> device_of(std::filesystem::path path) {
     struct stat status {};
     while (::stat(path.c_str(), &status) != 0) {

@@ -1,4 +1,4 @@
-// Are the places that stagecast.conf names there?
+// Checks the paths that stagecast.conf names.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -8,16 +8,16 @@
 
 namespace stage {
 
-/// What stagecastd starts.
+/// Checks the programs that stagecastd starts.
 [[nodiscard]] Finding check_libexec(const Config& config);
-/// One finding for each of DestRoots that is no directory.
+/// One finding for each entry of DestRoots that is no directory.
 [[nodiscard]] std::vector<Finding> check_dest_roots(const Config& config);
-/// One finding for each of PushRoots that is no directory, or one that another user can have
-/// placed; and one where no node may push there. Only root can tell.
+/// One finding for each entry of PushRoots that is no directory, or that another user could
+/// have placed; and one if no node may push there. Needs root.
 [[nodiscard]] std::vector<Finding> check_push_roots(const Config& config);
-/// The directory of MetricsFile; nothing where there is none.
+/// Checks the directory of MetricsFile; nothing if it is not set.
 [[nodiscard]] std::optional<Finding> check_metrics_file(const Config& config);
-/// StageRoot on the file system of slurmd's spool directory.
+/// Warns if StageRoot is on the file system of slurmd's spool directory.
 [[nodiscard]] std::optional<Finding> check_spool(const Config& config,
                                                  const std::string& spool);
 /// SlurmdSpoolDir with %h and %n filled in.

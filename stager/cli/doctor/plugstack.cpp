@@ -11,7 +11,7 @@
 namespace stage {
 namespace {
 
-/// Includes within includes, as deep as Slurm's own parser would ever be asked to go.
+/// The limit of nested includes.
 constexpr int kDepthMax = 8;
 
 std::vector<std::string> files_of(const std::string& pattern, const std::string& beside) {

@@ -12,7 +12,7 @@ struct StreamClose {
     void operator()(std::FILE* stream) const { ::pclose(stream); }
 };
 
-/// "NodeName=n0": what stands behind `key`, if the word begins with it.
+/// The text after `key` ("NodeName=n0") if the word begins with it.
 void take(const std::string& word, const std::string& key, std::string& value) {
     if (value.empty() && word.starts_with(key)) {
         value = word.substr(key.size());

@@ -1,6 +1,6 @@
-// What does scontrol say?
+// Runs scontrol and splits its output.
 //
-// For as long as it takes; what it prints is split here, and judged by the checks.
+// A call takes as long as scontrol does. The checks interpret the values.
 #pragma once
 
 #include <map>
@@ -9,14 +9,14 @@
 
 namespace stage {
 
-/// `scontrol --oneliner show WHAT`; empty if slurmctld does not answer.
+/// Runs `scontrol --oneliner show WHAT`; empty if slurmctld does not answer.
 [[nodiscard]] std::string scontrol_show(const std::string& what);
 
 using SlurmSettings = std::map<std::string, std::string>;
 
-/// Of `scontrol show config`: "PrologFlags             = Alloc,DeferBatch".
+/// Parses `scontrol show config`: "PrologFlags             = Alloc,DeferBatch".
 [[nodiscard]] SlurmSettings settings_of(const std::string& printed);
-/// Empty if there is none, or "(null)".
+/// The setting's value; empty if it is missing or "(null)".
 [[nodiscard]] std::string setting(const SlurmSettings& settings, const std::string& name);
 
 struct HostedNode {
@@ -25,7 +25,7 @@ struct HostedNode {
     std::string address;  ///< NodeAddr.
 };
 
-/// Of `scontrol --oneliner show node`.
+/// Parses `scontrol --oneliner show node`.
 [[nodiscard]] std::vector<HostedNode> nodes_of(const std::string& printed);
 
 }  // namespace stage

@@ -46,8 +46,8 @@ std::optional<long> seconds_of(const std::string& text) {
 
 Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
     constexpr long kUnlimited = 65533;
-    // Since 25.05 prologs and epilogs have a limit each; where the two differ, the old key is
-    // not printed.
+    // Since 25.05 prologs and epilogs have separate limits; where the two differ, the old key
+    // is not printed.
     const bool is_own_key = !setting(settings, "PrologTimeout").empty();
     const std::string key = is_own_key ? "PrologTimeout" : "PrologEpilogTimeout";
     const auto limit = seconds_of(setting(settings, key));
@@ -57,7 +57,7 @@ Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
         return fine("time limits",
                     "StageTimeout is " + std::to_string(own) + " s, prologs have none");
     }
-    // A daemon that hangs is given up some seconds after StageTimeout.
+    // The prolog gives up on a stuck daemon some seconds after StageTimeout.
     constexpr long kMore = 30;
     if (*limit < own + kMore) {
         return wrong("time limits",
@@ -71,8 +71,8 @@ Finding judge_timeout(const Config& config, const SlurmSettings& settings) {
                     std::to_string(*limit) + " s");
 }
 
-/// Whether a Slurm of this release tells users of prologs that take long. In 22.05 and the
-/// first of 23.02 the timer is there, but never fires.
+/// Whether a Slurm of this release warns users of slow prologs. In 22.05 and the first of 23.02
+/// the timer exists, but never fires.
 bool tells_of_long_prologs(const std::string& release) {
     constexpr std::array kFirst{23L, 2L, 7L};
     std::array<long, 3> numbers{};
@@ -81,19 +81,19 @@ bool tells_of_long_prologs(const std::string& release) {
     for (long& number : numbers) {
         const auto [rest, problem] = std::from_chars(at, end, number);
         if (problem != std::errc{}) {
-            return numbers.front() == 0 || numbers >= kFirst;  // A word: not of those two.
+            return numbers.front() == 0 || numbers >= kFirst;  // A word: neither of those two.
         }
         at = rest == end ? end : rest + 1;
     }
     return numbers >= kFirst;
 }
 
-/// Slurm says "Prolog hung on node ..." to the user of each prolog that takes longer than its
-/// MessageTimeout, less two seconds: harmless, but a line a node.
+/// Slurm reports "Prolog hung on node ..." to the user of each prolog that takes longer than
+/// its MessageTimeout, less two seconds: harmless, but one line per node.
 std::optional<Finding> judge_message_timeout(const Config& config,
                                              const SlurmSettings& settings) {
     constexpr long kLess = 2;
-    // Slurm itself warns of more than 100 s; 60 s are more than most stagings take.
+    // Slurm itself warns of more than 100 s; most stagings take less than 60 s.
     constexpr long kEnough = 60;
     const auto limit = seconds_of(setting(settings, "MessageTimeout"));
     const auto longest =
@@ -106,7 +106,7 @@ std::optional<Finding> judge_message_timeout(const Config& config,
         return fine("notices", said);
     }
     return doubtful("notices",
-                    said + ": of each staging longer than " + std::to_string(*limit - kLess) +
+                    said + ": for each staging longer than " + std::to_string(*limit - kLess) +
                         " s Slurm tells the user \"Prolog hung on node\" once per node, though "
                         "nothing hangs; set MessageTimeout=" +
                         std::to_string(kEnough) + " in slurm.conf");

@@ -1,4 +1,4 @@
-// Is Slurm set up so that files can be staged?
+// Checks whether Slurm's configuration allows staging.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -7,13 +7,13 @@
 
 namespace stage {
 
-/// Where this host's slurm.conf may be, in the order in which Slurm looks. The controller's is
-/// among them: it is also where a Slurm of the site's own build looks by default. The last one
-/// is slurmd's, where it got its configuration from slurmctld (configless).
+/// The possible paths of this host's slurm.conf, in Slurm's order. The controller's is among
+/// them, as it is also the default of a Slurm that the site built. The last one is slurmd's
+/// copy in a configless cluster.
 [[nodiscard]] std::vector<std::string> slurm_confs(const SlurmSettings& settings);
 
-/// By what `scontrol show config` says; a plugstack.conf that it does not name is looked for
-/// beside the first of `slurm_confs` that exists.
+/// Checks the output of `scontrol show config`. A plugstack.conf that it does not name is
+/// searched beside the first of `slurm_confs` that exists.
 [[nodiscard]] std::vector<Finding> judge_slurm(const Config& config,
                                                const SlurmSettings& settings,
                                                const std::vector<std::string>& slurm_confs);

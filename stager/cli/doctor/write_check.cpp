@@ -20,7 +20,8 @@ Error unwritable(const std::string& path) {
                         : "see the kernel's log (dmesg) for errors of its disk");
 }
 
-/// Without a name where the file system can, so that nothing is left if this is killed.
+/// Uses an unnamed file where the file system supports it, so that nothing is left if this
+/// process is killed.
 UniqueFd make_file(const std::string& path) {
     UniqueFd file{::open(path.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
     if (!file && (errno == EOPNOTSUPP || errno == EISDIR)) {

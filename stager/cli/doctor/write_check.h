@@ -1,7 +1,7 @@
-// Tells whether files can be made in one of stagecast's own directories, by making one.
+// Checks that files can be made in one of stagecast's own directories, by making one.
 //
-// A file system that has become read-only after an error of its disk, that is full or has no
-// inodes left looks well to everything but a write.
+// Only a write detects a file system that became read-only after a disk error, is full or has
+// no inodes left.
 #pragma once
 
 #include "stager/cli/doctor/finding.h"
@@ -10,14 +10,14 @@
 
 namespace stage {
 
-/// Makes a file in the directory `path`, writes and syncs it and removes it. `path` is root's;
-/// no other user can write it. Fails with the cause and what to do.
+/// Makes a file in the directory `path`, writes, syncs and removes it. `path` must belong to
+/// root and be writable by root only. Fails with the cause and a remedy.
 [[nodiscard]] Status try_writing(const std::string& path);
 
-/// `found`, or, where that is fine and try_writing(path) fails, why.
+/// Returns `found`, or the error if `found` is fine and try_writing(path) fails.
 [[nodiscard]] Finding and_writable(Finding found, const std::string& path);
 
-/// RunDir, where stagecastd keeps its socket and the jobs' results.
+/// Checks RunDir, where stagecastd keeps its socket and the jobs' results.
 [[nodiscard]] Finding check_run_dir(const std::string& path);
 
 }  // namespace stage

@@ -26,7 +26,7 @@ std::vector<std::string> fit_names(const Nodes& nodes, bool with_own) {
     return names;
 }
 
-/// These words on nodes, by the launcher; what each said.
+/// Runs the command on nodes by the launcher. Returns each node's output.
 Result<std::vector<Heard>> ask(const std::vector<std::string>& names,
                                const std::vector<std::string>& words,
                                Duration longest,
@@ -53,7 +53,7 @@ Result<Heard> ask_here(const std::vector<std::string>& words, Duration longest) 
                  : ended.error();
 }
 
-/// By srun it lies on this node if it is one of them, else on the first.
+/// With srun the source is on this node if it is one of the nodes, else on the first.
 Result<WorkerSeen> look_at_source(const Nodes& nodes,
                                   const PushOptions& options,
                                   const Config& site) {
@@ -89,8 +89,8 @@ void judge(LaunchNode& node,
     }
     node.state = State::failed;
     node.differs = seen.has_value();
-    node.why = seen ? "what lies there differs from the source"
-                    : complaint(heard, "did not say in time what it has there");
+    node.why = seen ? "the content there differs from the source"
+                    : complaint(heard, "did not answer in time what it has there");
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ Result<std::uint64_t> look_at_nodes(Nodes& nodes,
     if (!source) {
         return source.error();
     }
-    if (source->manifest.empty()) {  // Too long to be handed on: nodes see when it comes.
+    if (source->manifest.empty()) {  // Too long to pass on: nodes check at the transfer.
         return compares(options)
                    ? Result<std::uint64_t>{Error{
                          Blame::user, options.source + ": has too many attributes to compare"}}

@@ -1,7 +1,8 @@
-// Would a push go well on the nodes that a launcher reaches, or is the same there already?
+// The preflight check of a push by a launcher: do the nodes have space, or the same content
+// already?
 //
-// Before the first byte: the source is looked at where it lies, then each node looks for place
-// and room for just that, or reads what lies there. As the daemons' pushes have it
+// Before the first byte the source is examined on its node; then each node checks destination
+// and space, or reads the existing content. The daemons' pushes do the same
 // (daemon/push/push_preflight.h).
 #pragma once
 
@@ -9,9 +10,9 @@
 
 namespace stage {
 
-/// Of the nodes that are fit: who could not take it has failed; if contents are compared, who
-/// has the same is done, the others have failed. The source's bytes. Fails where the source
-/// can't be read.
+/// Changes the state of the nodes that are fit: a node that cannot accept the files has failed.
+/// In a comparison a node with the same content is done, the others have failed. Returns the
+/// source's bytes. Fails if the source can't be read.
 [[nodiscard]] Result<std::uint64_t> look_at_nodes(std::vector<LaunchNode>& nodes,
                                                   const PushOptions& options,
                                                   const Config& site);

@@ -42,23 +42,23 @@ void resolve(Nodes& nodes) {
     }
 }
 
-/// What is down would hold the whole step up.
+/// Excludes nodes that are down: one would block the whole step.
 Status ask_slurm(Nodes& nodes, const PushOptions& options, const Config& site) {
-    const auto told = carry_out({Command{.words = {"sinfo",
-                                                   "--noheader",
-                                                   "--Node",
-                                                   "--format=%N %t",
-                                                   "--nodes=" + options.node_list},
-                                         .input = {}}},
-                                {.longest = 4 * site.connect_timeout});
-    if (!told || told->front().code != 0) {
+    const auto states = carry_out({Command{.words = {"sinfo",
+                                                     "--noheader",
+                                                     "--Node",
+                                                     "--format=%N %t",
+                                                     "--nodes=" + options.node_list},
+                                           .input = {}}},
+                                  {.longest = 4 * site.connect_timeout});
+    if (!states || states->front().code != 0) {
         return Error{Blame::node,
-                     "sinfo does not say how the nodes are: " +
-                         (told ? complaint({{}, lines_of(told->front().err)}, "no answer")
-                               : told.error().sentence())};
+                     "sinfo does not report the nodes' states: " +
+                         (states ? complaint({{}, lines_of(states->front().err)}, "no answer")
+                                 : states.error().sentence())};
     }
     std::map<std::string, std::string> states;
-    for (const std::string& line : lines_of(told->front().out)) {
+    for (const std::string& line : lines_of(states->front().out)) {
         const std::size_t blank = std::min(line.find(' '), line.size() - 1);
         states[line.substr(0, blank)] = line.substr(blank + 1);
     }
@@ -68,13 +68,13 @@ Status ask_slurm(Nodes& nodes, const PushOptions& options, const Config& site) {
                               !state.starts_with("down") && !state.starts_with("unk");
         if (!is_there) {
             node.state = State::failed;
-            node.why = state.empty() ? "Slurm knows no such node" : "Slurm says " + state;
+            node.why = state.empty() ? "Slurm knows no such node" : "Slurm reports " + state;
         }
     }
     return {};
 }
 
-/// So that a place in the list is a rank.
+/// Sorts the nodes, so that the index in the list is a rank.
 void order_by_task(Nodes& nodes, const std::string& output) {
     const std::vector<std::string> order = nodes_by_task(output);
     std::ranges::stable_sort(nodes, {}, [&](const LaunchNode& node) {
@@ -90,7 +90,7 @@ void judge(LaunchNode& node, const Heard& heard, const std::string& otherwise) {
     node.why = is_fit ? "" : complaint(heard, otherwise);
 }
 
-/// Those that wait.
+/// The nodes in the state `waiting`.
 Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
     std::vector<std::string> names;
     for (const LaunchNode& node : nodes) {
@@ -117,7 +117,7 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
     const std::string silent =
         first.code == kNotStarted
             ? first.err
-            : "does not answer to " + launcher + "; can it be reached by that from here?";
+            : "does not answer " + launcher + "; can it be reached by that from here?";
     const std::vector<Heard> heard = heard_by_node(options.launcher, *ended, names);
     for (LaunchNode& node : nodes) {
         if (node.state == State::waiting) {
@@ -135,7 +135,7 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
 
 Result<std::vector<Ended>> carry_out(const std::vector<Command>& commands,
                                      CommandLimits limits) {
-    limits.stops = was_told_to_end;
+    limits.stops = was_states_to_end;
     return run_commands(commands, limits);
 }
 

@@ -1,8 +1,8 @@
-// Which of the nodes can a launcher reach, and have they what a push needs?
+// Finds out which nodes a launcher can reach, and whether they can take part in a push.
 //
-// Names become addresses (Slurm's are Slurm's to know: srun), then each node is tried by the
-// launcher itself: a shell there looks for the worker and at the destination. Who is down, does
-// not answer in time or complains is named and out.
+// Names are resolved to addresses (except with srun, where Slurm resolves them), then the
+// launcher runs a shell on each node, which checks the worker and the destination. A node that
+// is down, times out or reports an error is named and excluded.
 #pragma once
 
 #include "stager/cli/common/commands.h"
@@ -25,20 +25,20 @@ struct LaunchNode {
     bool is_own = false;                              ///< This host; not with srun.
     State state = State::waiting;
     std::string why = {};  ///< Why it failed.
-    bool differs = false;  ///< It was compared: what lies there is other content.
+    bool differs = false;  ///< The comparison found other content.
 };
 
-/// Runs them all; what tells this command to end ends them.
+/// Runs all commands; a signal that ends this command ends them.
 [[nodiscard]] Result<std::vector<Ended>> carry_out(const std::vector<Command>& commands,
                                                    CommandLimits limits);
 
-/// `command` on these nodes.
+/// The launch of `command` on these nodes.
 [[nodiscard]] Launch launch_of(const Config& site,
                                std::vector<std::string> nodes,
                                std::string command);
 
-/// All that are asked for, fit or failed; with srun in the order of its tasks. Fails if nothing
-/// at all can be done.
+/// Returns all requested nodes, fit or failed; with srun in the order of its tasks. Fails if no
+/// node can be reached at all.
 [[nodiscard]] Result<std::vector<LaunchNode>> survey(const PushOptions& options,
                                                      const Config& site);
 

@@ -13,7 +13,7 @@
 namespace stage {
 namespace {
 
-/// A push ends when it is done; a bound of a day keeps nobody's worker for ever.
+/// A push ends when it is done; the limit of a day only prevents a worker from running forever.
 constexpr unsigned kLongestSeconds = 86400;
 constexpr const char* kNodeWord = "stagecast-node ";
 constexpr const char* kWorkerName = "stagecast-worker: ";
@@ -28,7 +28,7 @@ std::string timeout_of(const PushOptions& options) {
     return std::to_string(options.timeout_s > 0 ? options.timeout_s : kLongestSeconds);
 }
 
-/// Its line of JSON.
+/// Parses the worker's JSON line.
 nlohmann::json json_in(const Heard& heard) {
     const auto line = std::ranges::find_if(
         heard.out, [](const std::string& one) { return one.starts_with('{'); });
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> count_in(const nlohmann::json& json, const char* na
                : std::nullopt;
 }
 
-/// Text behind "3: ", and the task; srun pads the number.
+/// Splits "3: text" into task and text; srun pads the number.
 struct TaskLine {
     std::size_t task = 0;
     std::string text;

@@ -1,4 +1,4 @@
-// What is a node told that a launcher reaches, and what does it say?
+// Makes the commands for nodes that a launcher reaches, and parses their output.
 #pragma once
 
 #include "stager/cli/common/commands.h"
@@ -13,42 +13,42 @@
 
 namespace stage {
 
-/// For the shell of a node: "stagecast-worker VERSION" and exit code 0 if the worker is there
-/// and may write where the destination is to be, unless it is only compared; else a sentence on
-/// stderr.
+/// The script for a node's shell. It prints "stagecast-worker VERSION" and exits with 0 if the
+/// worker exists and may write at the destination (which a comparison does not need); else it
+/// prints an error to stderr.
 [[nodiscard]] std::string probe_words(const Config& site, const PushOptions& options);
 
-/// The worker's command line to look, alone: at the source, or at the destination for what that
-/// was said to be.
+/// The worker's command line that only examines: the source, or the destination against
+/// `manifest`.
 [[nodiscard]] std::vector<std::string> look_words(const Config& site,
                                                   const PushOptions& options,
                                                   const std::optional<std::string>& manifest);
 
-/// The worker's command line but for its part: which group, source, destination.
+/// The worker's command line without its role: group, source, destination.
 [[nodiscard]] std::vector<std::string> worker_words(const Config& site,
                                                     const PushOptions& options);
 
-/// As one line for a shell.
+/// Joins quoted words into one line for a shell.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& words);
 
-/// srun's tasks say first which node they are on; behind it comes `command`.
+/// Makes srun's tasks print their node before they run `command`.
 [[nodiscard]] std::string saying_node(const std::string& command);
 
-/// What one node said.
+/// The output of one node.
 struct Heard {
     std::vector<std::string> out;
     std::vector<std::string> err;
 };
 
-/// What came back of launch_lines() by node, in the order of `nodes`.
+/// The output of launch_lines() by node, in the order of `nodes`.
 [[nodiscard]] std::vector<Heard> heard_by_node(Launcher launcher,
                                                const std::vector<Ended>& ended,
                                                const std::vector<std::string>& nodes);
 
-/// The nodes as srun ranks them: the order of its tasks. Nodes that said nothing are left out.
+/// The nodes in the order of srun's tasks. Nodes without output are left out.
 [[nodiscard]] std::vector<std::string> nodes_by_task(const std::string& output);
 
-/// A worker's line of JSON, of what counts here.
+/// The relevant part of a worker's JSON line.
 struct WorkerDid {
     std::uint64_t bytes = 0;
     bool has_it = false;
@@ -57,7 +57,7 @@ struct WorkerDid {
 };
 [[nodiscard]] std::optional<WorkerDid> worker_did(const Heard& heard);
 
-/// What a worker that looked has seen.
+/// The result of a worker that only examined.
 struct WorkerSeen {
     std::uint64_t bytes = 0;
     std::string digest;
@@ -65,10 +65,10 @@ struct WorkerSeen {
 };
 [[nodiscard]] std::optional<WorkerSeen> worker_seen(const Heard& heard);
 
-/// Where in `names` this host is; their number if it is none of them.
+/// The index of this host in `names`; their number if it is none of them.
 [[nodiscard]] std::size_t own_place(const std::vector<std::string>& names);
 
-/// The last of its complaints without the program's name; `otherwise` if it made none.
+/// The last line on stderr without the program's name; `otherwise` if there is none.
 [[nodiscard]] std::string complaint(const Heard& heard, const std::string& otherwise);
 
 }  // namespace stage

@@ -23,9 +23,9 @@ namespace {
 
 using State = LaunchNode::State;
 
-/// As many as the daemons' push makes.
+/// The same number as in a daemons' push.
 constexpr unsigned kMaxRounds = 8;
-/// For the other members' words, once the source's process has ended.
+/// Time for the other members' output after the source's process has ended.
 constexpr Duration kAfterSource = std::chrono::seconds{15};
 
 /// The address from which packets to `ip` leave this host.
@@ -80,7 +80,7 @@ class LaunchedPush {
     Config site_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::vector<LaunchNode> nodes_;
-    std::vector<LaunchNode*> members_;  ///< Of the round, by rank; null: the source alone.
+    std::vector<LaunchNode*> members_;  ///< The round's, by rank; null: only a source.
     std::string why_;
     std::uint64_t bytes_ = 0;
     unsigned rounds_ = 0;
@@ -116,7 +116,7 @@ void LaunchedPush::run() {
     }
     nodes_ = *std::move(surveyed);
     const auto bytes = look_at_nodes(nodes_, options_, site_);
-    if (!bytes || was_told_to_end()) {
+    if (!bytes || has_end_signal()) {
         why_ = bytes ? "broken off" : bytes.error().sentence();
         give_up(why_);
         return;
@@ -134,12 +134,12 @@ void LaunchedPush::run() {
     give_up("too many rounds have failed");
 }
 
-/// Empty if nothing could be run.
+/// Empty if no command could be run.
 std::vector<Ended> LaunchedPush::carry_out_round(const std::vector<Command>& commands) {
     auto ended = carry_out(commands,
                            {.longest = std::chrono::hours{25},
                             .after_first = is_srun() ? Duration{} : kAfterSource});
-    if (!ended || was_told_to_end()) {
+    if (!ended || has_end_signal()) {
         why_ = ended ? "broken off" : ended.error().sentence();
         is_over_ = true;
         return {};
@@ -158,7 +158,7 @@ void LaunchedPush::begin_round() {
     }
 }
 
-/// The key, and who is who by rank; the source, rank 0, is this host.
+/// Makes the order: the key and the addresses by rank; the source, rank 0, is this host.
 std::optional<std::string> LaunchedPush::order_of_round() {
     std::string text = to_hex(draw_card_key()) + '\n';
     const auto other = std::ranges::find_if(
@@ -166,7 +166,7 @@ std::optional<std::string> LaunchedPush::order_of_round() {
     const auto own =
         other != members_.end() ? address_towards(*(*other)->address) : parse_ip("127.0.0.1");
     if (!own) {
-        give_up("this host has no way to " + (*other)->name);
+        give_up("this host has no route to " + (*other)->name);
         return std::nullopt;
     }
     text += to_string(*own) + '\n';
@@ -214,7 +214,7 @@ std::vector<Heard> LaunchedPush::round_by_addresses() {
     return heard;
 }
 
-/// The source here, the others there. `handed`: how the order comes to them.
+/// The commands for the source (here) and the receivers. `handed`: how they get the order.
 std::vector<Command> LaunchedPush::commands_of_round(const std::string& order,
                                                      const std::string& handed,
                                                      std::vector<std::string> names) const {
@@ -237,8 +237,8 @@ std::vector<Command> LaunchedPush::commands_of_round(const std::string& order,
     return commands;
 }
 
-/// The source is this node if it is one of them, else the first. It stays the source though it
-/// holds the file after a round that failed for others: the next may be the one that can't.
+/// The source is this node if it is one of the nodes, else the first. It remains the source in
+/// later rounds, though it then holds the file itself: another member may be unable to read it.
 std::vector<Heard> LaunchedPush::round_by_srun() {
     LaunchNode* const source_before = members_.empty() ? nullptr : members_[source_];
     members_.clear();
@@ -269,21 +269,21 @@ std::vector<Heard> LaunchedPush::round_by_srun() {
                          : heard_by_node(options_.launcher, ended, names);
 }
 
-/// Who failed is out. Where that was the source, or nobody knows, all are.
+/// Excludes the failed members; all of them if the source failed or no culprit is known.
 void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
     std::optional<WorkerDid> failure;
     std::vector<std::pair<std::size_t, std::string>> failed;  // By rank, and why.
     for (std::size_t rank = 0; rank < heard.size(); ++rank) {
-        const auto told = worker_did(heard[rank]);
-        bytes_ = std::max(bytes_, told ? told->bytes : 0);
-        if (told && told->has_it && members_[rank] != nullptr) {
+        const auto did = worker_did(heard[rank]);
+        bytes_ = std::max(bytes_, did ? did->bytes : 0);
+        if (did && did->has_it && members_[rank] != nullptr) {
             members_[rank]->state = State::done;
         }
-        if (told && told->culprit && !failure) {
-            failure = told;
+        if (did && did->culprit && !failure) {
+            failure = did;
         }
-        if (told && told->culprit == rank) {
-            failed.emplace_back(rank, told->why);  // It knows best.
+        if (did && did->culprit == rank) {
+            failed.emplace_back(rank, did->why);  // The member's own report has precedence.
         }
     }
     if (nodes_in(State::fit).empty()) {
@@ -304,7 +304,7 @@ void LaunchedPush::judge_round(const std::vector<Heard>& heard) {
     }
 }
 
-/// False if it is no longer one of those who wait for the file, or gives it.
+/// Returns false if the member is no longer waiting for the file and not its source.
 bool LaunchedPush::put_out(std::size_t rank, const std::string& why) {
     LaunchNode* node = rank < members_.size() ? members_[rank] : nullptr;
     if (node == nullptr || node->state != State::fit || rank == source_) {
@@ -315,7 +315,7 @@ bool LaunchedPush::put_out(std::size_t rank, const std::string& why) {
     return true;
 }
 
-/// The members did not even meet: who says other than the source is not one of those that
+/// The wire-up failed: a member with an error other than the source's is not one of those that
 /// waited.
 void LaunchedPush::put_out_silent(const std::vector<Heard>& heard) {
     const std::string common = complaint(heard[source_], "the source said nothing");

@@ -1,11 +1,10 @@
-// How does a push go where no daemons run?
+// Runs a push where no daemons run, by a launcher.
 //
-// The same worker, the engine alone, on every node, started by whatever the site starts
-// programs with (launcher.h), as whoever calls: ssh, pdsh and clush hand each member the key
-// and the addresses, srun hosts PMIx. First each node is tried: who does not answer, has no
-// worker or no place for the file is named and not waited for. The others are one group; where
-// a member fails after all it is named, too, and the rest begin another round, as daemons do
-// it.
+// The launcher (launcher.h) starts the same worker, the engine alone, on every node as the
+// calling user: ssh, pdsh and clush pass each member the key and the addresses, srun hosts
+// PMIx. First each node is tried: a node that does not answer, has no worker or no directory
+// for the file is reported and excluded. The others form one group. If a member fails later it
+// is reported, too, and the rest begin another round, as the daemons do.
 #pragma once
 
 #include "stager/cli/push/push_options.h"
@@ -14,7 +13,8 @@
 
 namespace stage {
 
-/// Blocks until it is over, or the command is told to end. What push_report.h tells.
+/// Blocks until the push has ended or the command got a signal to end. Returns the report for
+/// push_report.h.
 [[nodiscard]] nlohmann::json push_by_launcher(const PushOptions& options);
 
 }  // namespace stage

@@ -30,7 +30,7 @@ Error misuse(const std::string& what) {
     return Error{Blame::user, what}.remedy("stagecast --help tells more");
 }
 
-/// One name or list a line, blanks and # comments allowed.
+/// Reads one name or list per line; blanks and # comments are allowed.
 Result<std::string> read_node_file(const std::string& path) {
     std::ifstream file{path};
     if (!file) {
@@ -52,7 +52,7 @@ Result<std::string> node_list_of(const std::string& value) {
                                   : Result<std::string>{value};
 }
 
-/// Options that say in which way it works; false if it is none of them.
+/// Parses the options for the mode of operation; false for any other option.
 bool take_mode(PushOptions& options, const std::string& name) {
     if (name == "dry-run") {
         options.mode = PushMode::look;

@@ -14,10 +14,10 @@ namespace {
 
 constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{1},
                                      .answer = std::chrono::seconds{1}};
-/// Between two lines where there is no terminal.
+/// Interval of lines without a terminal.
 constexpr std::chrono::seconds kLineEvery{10};
 
-/// How far the whole group is: only the stage's first node knows.
+/// The progress of the whole group, which only the stage's first node knows.
 std::string group_part(const nlohmann::json& round, std::uint64_t least, std::uint64_t total) {
     const double rate = round.value("bytes_per_second", 0.0);
     std::string text;
@@ -32,7 +32,7 @@ std::string group_part(const nlohmann::json& round, std::uint64_t least, std::ui
 }
 
 std::string own_part(const nlohmann::json& round) {
-    return " on this node; node " + round.value("root", "?") + " tells of all " +
+    return " on this node; node " + round.value("root", "?") + " reports all " +
            count_text(round.value("nodes", 0U), "node");
 }
 
@@ -70,10 +70,10 @@ void PushProgress::show() {
     const auto answer = ask_daemon(
         socket_, StatusRequest{.kind = StatusKind::running, .key = id_}, kShortTimeout);
     const auto* report = answer ? std::get_if<Report>(&*answer) : nullptr;
-    const auto told = report != nullptr ? nlohmann::json::parse(report->json, nullptr, false)
-                                        : nlohmann::json();
+    const auto status = report != nullptr ? nlohmann::json::parse(report->json, nullptr, false)
+                                          : nlohmann::json();
     const auto pushes =
-        told.is_object() ? told.value("pushes", nlohmann::json::array()) : nlohmann::json();
+        status.is_object() ? status.value("pushes", nlohmann::json::array()) : nlohmann::json();
     if (!pushes.is_array() || pushes.empty()) {
         return;
     }

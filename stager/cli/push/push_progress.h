@@ -1,4 +1,5 @@
-// How far is the push? On a terminal a line that is redrawn, elsewhere a line now and then.
+// Shows the progress of a push: on a terminal a line that is redrawn, elsewhere a line at
+// intervals.
 #pragma once
 
 #include "stager/control/message.h"
@@ -10,17 +11,17 @@
 
 namespace stage {
 
-/// "sending: 12.0 of 80.0 MB, 3.1 MB/s, 22 s to go, 3 of 14 nodes done, slowest n7", of what
-/// the daemon reports.
+/// Formats the daemon's report: "sending: 12.0 of 80.0 MB, 3.1 MB/s, 22 s to go, 3 of 14 nodes
+/// done, slowest n7".
 [[nodiscard]] std::string progress_line(const nlohmann::json& push);
 
 class PushProgress {
   public:
-    /// Asks the daemon at `socket` about the push `id`. Says nothing if `is_quiet`.
+    /// Asks the daemon at `socket` about the push `id`. Shows nothing if `is_quiet`.
     PushProgress(std::string socket, const StageKey& id, bool is_quiet);
 
     void show();
-    /// Nothing of it stays on the terminal.
+    /// Erases the line on the terminal.
     void clear();
 
   private:

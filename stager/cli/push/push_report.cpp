@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNothingDone = 2;
 
-// The only thing that a signal handler may touch.
+// Set by the signal handler.
 volatile std::sig_atomic_t interrupted = 0;  // NOLINT(*-avoid-non-const-global-variables)
 
 void on_signal(int /*number*/) {
@@ -41,7 +41,7 @@ std::string summary_of(const PushOptions& options, const nlohmann::json& report)
            tenths(report.value("seconds", 0.0)) + " s)";
 }
 
-/// That every node has other content is known as well as that one has.
+/// A comparison has succeeded also if every node has other content.
 int exit_code_of(const nlohmann::json& report) {
     const int done = report.value("done", 0);
     if (done > 0) {
@@ -69,7 +69,7 @@ void catch_end_signals() {
     }
 }
 
-bool was_told_to_end() {
+bool has_end_signal() {
     return interrupted != 0;
 }
 

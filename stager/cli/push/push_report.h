@@ -1,7 +1,7 @@
-// How is told what a push came to?
+// Prints the result of a push.
 //
-// The daemon reports as JSON, and so does a push that a launcher carries: nodes, done, bytes,
-// seconds, rounds, why (nothing at all could be done), failed: each with node and why.
+// The daemon reports as JSON, and so does a push by a launcher: nodes, done, bytes, seconds,
+// rounds, why (if nothing at all could be done), failed: each with node and why.
 #pragma once
 
 #include "stager/cli/push/push_options.h"
@@ -11,14 +11,14 @@
 
 namespace stage {
 
-/// On stderr; returns `code`.
+/// Prints an error to stderr and returns `code`.
 int fail_push(int code, const std::string& sentence);
 
-/// To the user, as they wanted it. The exit code: 0 all nodes, 1 some, 2 none.
+/// Prints the report as text or JSON. Returns the exit code: 0 all nodes, 1 some, 2 none.
 [[nodiscard]] int tell_push(const PushOptions& options, const nlohmann::json& report);
 
-/// From now on the signals that end a command are only noted.
+/// From now on signals that end a command are only recorded.
 void catch_end_signals();
-[[nodiscard]] bool was_told_to_end();
+[[nodiscard]] bool has_end_signal();
 
 }  // namespace stage

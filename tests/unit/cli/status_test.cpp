@@ -15,7 +15,7 @@ TEST_CASE("status tells of all nodes where they are known, else of this one") {
                          {"bytes_here", 12'000'000}};
     const auto told = [&] { return status_text({{"stages", nlohmann::json::array({stage})}}); };
     CHECK(told() ==
-          "job 42: transfer: 12.0 MB of 40.0 MB on this node; node n0 tells of all 3 nodes\n");
+          "job 42: transfer: 12.0 MB of 40.0 MB on this node; node n0 reports all 3 nodes\n");
     stage["done"] = 1;
     stage["bytes_least"] = 8'000'000;
     stage["slowest"] = "n2";

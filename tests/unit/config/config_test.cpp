@@ -65,7 +65,7 @@ TEST_CASE("CacheDir and StageRoot lie beside each other, where there is a cache"
     const std::string cache = "CacheSize=1G\nCacheDir=/local/stages/cache\n";
     CHECK(sentence("StageRoot=/local/stages\n" + cache) ==
           "stagecast.conf, line 3: CacheDir=/local/stages/cache and StageRoot=/local/stages "
-          "lie in one another; name directories beside each other");
+          "contain one another; name separate directories");
     CHECK_THAT(sentence(cache + "StageRoot=/local/stages/cache/below"),
                Catch::StartsWith("stagecast.conf, line 3: CacheDir="));
     CHECK_THAT(sentence("CacheSize=1G\nStageRoot=/var/cache\n"),
@@ -130,7 +130,7 @@ TEST_CASE("a slip names file, line, key and what is allowed") {
           "stagecast.conf, line 1: no key is called StageTimout; is StageTimeout meant?");
     CHECK_THAT(sentence("Whatever=5"), Catch::Contains("the keys are Enabled, NodeName"));
     CHECK(sentence("Port=1\nport=2") ==
-          "stagecast.conf, line 2: Port stands in line 1 already; keep one of the two");
+          "stagecast.conf, line 2: Port is already set in line 1; keep one of the two");
     CHECK(sentence("Enabled") == "stagecast.conf, line 1: Enabled: a line is Key=Value");
     CHECK_THAT(sentence(std::string{"Port=1\0", 7}), Catch::Contains("zero byte"));
     CHECK_THAT(sentence("SlurmUser=nobody-has-this-name"), Catch::Contains("a user of this"));

@@ -24,10 +24,10 @@ TEST_CASE("no common version names the oldest and the newest") {
     const Result<std::uint8_t> version = common_version(cards);
     REQUIRE_FALSE(version);
     CHECK(version.error().blame() == Blame::node);
-    CHECK(
-        version.error().sentence() ==
-        "no packet version is known to all: rank 0 (n0, 10.0.0.1) speaks up to 1, rank 2 (n2, "
-        "10.0.0.3) from 2; install the same release of stagecast on both nodes");
+    CHECK(version.error().sentence() ==
+          "no packet version is supported by all members: rank 0 (n0, 10.0.0.1) speaks up to "
+          "1, rank 2 (n2, "
+          "10.0.0.3) from 2; install the same release of stagecast on both nodes");
     CHECK_FALSE(agree(cards, std::nullopt));
 }
 

@@ -12,10 +12,11 @@ namespace {
 constexpr Patience kEndless{.longest = std::chrono::hours{1}};
 
 TEST_CASE("a call's answer or error comes back") {
-    const auto answer = call_aside<int>(kEndless, "asking", [] { return Result<int>{42}; });
+    const auto answer =
+        call_with_timeout<int>(kEndless, "asking", [] { return Result<int>{42}; });
     REQUIRE(answer);
     CHECK(*answer == 42);
-    const auto error = call_aside<int>(kEndless, "asking", [] {
+    const auto error = call_with_timeout<int>(kEndless, "asking", [] {
         return Result<int>{Error{Blame::user, "no"}};
     });
     REQUIRE_FALSE(error);
@@ -36,7 +37,7 @@ struct Hanging {
 TEST_CASE("a call that hangs is left behind") {
     const Hanging call;
     const auto answer =
-        call_aside<int>({.longest = std::chrono::milliseconds{1500}}, "asking", call);
+        call_with_timeout<int>({.longest = std::chrono::milliseconds{1500}}, "asking", call);
     REQUIRE_FALSE(answer);
     CHECK(answer.error().cause() == ETIMEDOUT);
     CHECK(answer.error().sentence() == "asking: no answer within 1.5 s");
@@ -47,7 +48,7 @@ TEST_CASE("a call that hangs is interrupted") {
     const Hanging call;
     const UniqueFd event = make_event();
     set_event(event);
-    const auto answer = call_aside<int>(
+    const auto answer = call_with_timeout<int>(
         {.longest = std::chrono::hours{1}, .interrupt_fd = event.get()}, "asking", call);
     REQUIRE_FALSE(answer);
     CHECK(answer.error().cause() == ECANCELED);

@@ -91,7 +91,7 @@ TEST_CASE("the user's bytes pass both ways, and so does their end") {
     CHECK(read_some(worker.get()) == "last");
     world.until_readable(worker.get());
     CHECK(read_some(worker.get()).empty());
-    CHECK(world.gate->strangers() == 0);
+    CHECK(world.gate->refused() == 0);
 }
 
 TEST_CASE("more than the gate holds passes whole") {
@@ -130,10 +130,11 @@ TEST_CASE("strangers are closed, counted and seldom logged") {
         world.until_readable(stranger.get());
         CHECK(read_some(stranger.get()).empty());
     }
-    CHECK(world.gate->strangers() == 20);
+    CHECK(world.gate->refused() == 20);
     REQUIRE(world.lines.size() == 2);
     CHECK(world.lines[0] ==
-          "a stranger was turned away from this node's PMIx listener; ask that user why uid=" +
+          "a connection of another user to this node's PMIx listener was refused; ask that "
+          "user why uid=" +
               std::to_string(::geteuid()) + " count=1");
     CHECK_FALSE(accept_tcp(world.server));
 }
@@ -152,7 +153,7 @@ TEST_CASE("a user has a bounded number of connections") {
     const UniqueFd fifth = world.visit();
     world.until_readable(fifth.get());
     CHECK(read_some(fifth.get()).empty());
-    CHECK(world.gate->strangers() == 1);
+    CHECK(world.gate->refused() == 1);
 }
 
 TEST_CASE("the kernel says whose a connection is") {

@@ -94,9 +94,9 @@ TEST_CASE("who does not come is named, on every member") {
     const auto cards = first.get();
     REQUIRE_FALSE(cards);
     CHECK(cards.error().cause() == ETIMEDOUT);
-    CHECK_THAT(
-        cards.error().sentence(),
-        Catch::StartsWith("rank 2 (127.0.0.1), rank 3 (127.0.0.1) did not come within 1.8 s"));
+    CHECK_THAT(cards.error().sentence(),
+               Catch::StartsWith(
+                   "rank 2 (127.0.0.1), rank 3 (127.0.0.1) did not connect within 1.8 s"));
     const auto others = second.get();
     REQUIRE_FALSE(others);
     CHECK_THAT(others.error().sentence(), Catch::Contains("rank 3 (127.0.0.1) did not come"));
@@ -119,7 +119,7 @@ TEST_CASE("another key is found out at once") {
     REQUIRE_FALSE(second);
     CHECK_THAT(second.error().sentence(), Catch::Contains("it has another key; give every"));
     CHECK_THAT(first.get().error().sentence(),
-               Catch::Contains("127.0.0.1 came with another key"));
+               Catch::Contains("127.0.0.1 connected with another key"));
 }
 
 TEST_CASE("another host file is found out at once") {
@@ -159,7 +159,8 @@ TEST_CASE("a rank that is there already is turned away") {
     const auto one = second.get();
     const auto two = twin.get();
     CHECK(one.ok() != two.ok());
-    CHECK_THAT((one ? two : one).error().sentence(), Catch::Contains("rank 1 is here already"));
+    CHECK_THAT((one ? two : one).error().sentence(),
+               Catch::Contains("rank 1 is connected already"));
     CHECK(third.get());
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("what only this node knows is told from this node, with its name") {
     }
     SECTION("a daemon that answers another question") {
         daemon.answer = Answer{Ack{}};
-        part = "another question";
+        part = "answer does not fit the request";
     }
     StepSide side{kArguments, daemon.ask(), daemon.begin()};
     side.on_option();

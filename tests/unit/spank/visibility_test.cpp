@@ -88,13 +88,13 @@ TEST_CASE("outside and inside are told apart by their root directories, links an
         // Root in a user namespace of our own, where another directory lies over the staged
         // one.
         Visibility visibility;
-        visibility.is_outside({});
+        visibility.capture_outside({});
         if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
             ::mount(other.c_str(), there.c_str(), nullptr, MS_BIND, nullptr) != 0) {
             ::_exit(0);  // Not everybody may.
         }
         ::_exit([&] {
-            static_cast<void>(visibility.is_inside());
+            static_cast<void>(visibility.capture_inside());
             Verdict verdict;
             verdict.directories = {named};
             visibility.remember(verdict);
@@ -102,8 +102,8 @@ TEST_CASE("outside and inside are told apart by their root directories, links an
                 return 1;
             }
             Visibility both;
-            both.is_outside({});
-            static_cast<void>(both.is_inside());
+            both.capture_outside({});
+            static_cast<void>(both.capture_inside());
             both.remember(verdict);
             return both.objection() ? 2 : 0;
         }());
@@ -146,15 +146,15 @@ TEST_CASE("the last look counts, but one from within a container that was entere
               Verdict verdict;
               verdict.directories = {there};
               Visibility visibility;
-              visibility.is_outside({});
+              visibility.capture_outside({});
               visibility.remember(verdict);
-              if (!visibility.is_inside() || visibility.objection()) {
+              if (!visibility.capture_inside() || visibility.objection()) {
                   return 1;
               }
               if (!hide(other, there, is_container ? CLONE_NEWUSER : 0)) {
                   return 0;
               }
-              const bool counts = visibility.is_inside();
+              const bool counts = visibility.capture_inside();
               return counts != is_container && visibility.objection().has_value() == counts ? 0
                                                                                             : 2;
           }) == 0);
@@ -181,9 +181,9 @@ TEST_CASE("outside is where the daemon listens, though all of Slurm's processes 
               Verdict verdict;
               verdict.directories = {there};
               Visibility visibility;
-              visibility.is_outside(root_of_listener(path));
+              visibility.capture_outside(root_of_listener(path));
               visibility.remember(verdict);
-              static_cast<void>(visibility.is_inside());
+              static_cast<void>(visibility.capture_inside());
               return visibility.objection() ? 0 : 1;
           }) == 0);
     CHECK_FALSE(root_of_listener(scratch.path() + "/nothing"));
