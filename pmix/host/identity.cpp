@@ -67,8 +67,8 @@ class IdMapper {
         if (mapper.pid_ == 0) {
             mapper.go_.reset();
             char letter = 0;
-            const bool is_told = ::read(waits.get(), &letter, 1) == 1;
-            ::_exit(is_told ? write_maps(parent, inner_root) : 0);
+            const bool is_started = ::read(waits.get(), &letter, 1) == 1;
+            ::_exit(is_started ? write_maps(parent, inner_root) : 0);
         }
         return mapper.pid_ > 0 ? Result<IdMapper>{std::move(mapper)}
                                : Result<IdMapper>{node_errno("forking")};
@@ -82,12 +82,13 @@ class IdMapper {
 
     /// Informs the child that this process has entered its namespace.
     Status map() {
-        const bool is_told = ::write(go_.get(), "x", 1) == 1;
+        const bool is_started = ::write(go_.get(), "x", 1) == 1;
         const int error = end();
-        return is_told && error == 0 ? Status{}
-                                     : Status{Error::from_errno(Blame::node,
-                                                                "mapping ids for the PMIx host",
-                                                                is_told ? error : EPIPE)};
+        return is_started && error == 0
+                   ? Status{}
+                   : Status{Error::from_errno(Blame::node,
+                                              "mapping ids for the PMIx host",
+                                              is_started ? error : EPIPE)};
     }
 
   private:

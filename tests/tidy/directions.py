@@ -1,4 +1,4 @@
-"""Who may include whom?
+"""Checks which folder may include headers of which other folder.
 
 The arrows of docs/ARCHITECTURE.md as a table, and which folders know which library.
 """
@@ -177,33 +177,33 @@ def find_wrong_includes(tree):
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {wrong}"
 
 
-def planted(path, include, *others):
+def example(path, include, *others):
     return {path: f"#include {include}\n", **{other: "" for other in others}}
 
 
 WRONG = [
-    planted("transport/udp/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
-    planted("transport/base/a.h", '"transport/wire/b.h"', "transport/wire/b.h"),
-    planted("transport/core/a.cpp", '"transport/udp/b.h"', "transport/udp/b.h"),
-    planted("transport/core/rate/a.cpp", '"tests/sim/b.h"', "tests/sim/b.h"),
-    planted("spank/a.cpp", '"stager/config/b.h"', "stager/config/b.h"),
-    planted("stager/daemon/a.cpp", '"stager/worker/b.h"', "stager/worker/b.h"),
-    planted("pmix/a.cpp", '"stager/control/b.h"', "stager/control/b.h"),
-    planted("stager/attic/a.cpp", '"transport/base/b.h"', "transport/base/b.h"),
-    planted("transport/core/a.cpp", '"b.h"', "transport/core/b.h"),
-    planted("stager/worker/a.cpp", "<pmix.h>"),
-    planted("stager/daemon/a.cpp", "<slurm/slurm.h>"),
-    planted("transport/udp/a.cpp", "<infiniband/verbs.h>"),
-    planted("transport/core/a.cpp", "<sys/socket.h>"),
-    planted("spank/a.cpp", "<boost/filesystem.hpp>"),
+    example("transport/udp/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
+    example("transport/base/a.h", '"transport/wire/b.h"', "transport/wire/b.h"),
+    example("transport/core/a.cpp", '"transport/udp/b.h"', "transport/udp/b.h"),
+    example("transport/core/rate/a.cpp", '"tests/sim/b.h"', "tests/sim/b.h"),
+    example("spank/a.cpp", '"stager/config/b.h"', "stager/config/b.h"),
+    example("stager/daemon/a.cpp", '"stager/worker/b.h"', "stager/worker/b.h"),
+    example("pmix/a.cpp", '"stager/control/b.h"', "stager/control/b.h"),
+    example("stager/attic/a.cpp", '"transport/base/b.h"', "transport/base/b.h"),
+    example("transport/core/a.cpp", '"b.h"', "transport/core/b.h"),
+    example("stager/worker/a.cpp", "<pmix.h>"),
+    example("stager/daemon/a.cpp", "<slurm/slurm.h>"),
+    example("transport/udp/a.cpp", "<infiniband/verbs.h>"),
+    example("transport/core/a.cpp", "<sys/socket.h>"),
+    example("spank/a.cpp", "<boost/filesystem.hpp>"),
 ]
 RIGHT = [
-    planted("transport/udp/a.cpp", '"transport/run/driver.h"', "transport/run/driver.h"),
-    planted("transport/run/a.cpp", '"transport/core/source/b.h"', "transport/core/source/b.h"),
-    planted("spank/a.cpp", '"transport/base/b.h"', "transport/base/b.h"),
-    planted("stager/daemon/a.cpp", '"stager/messages/worker_setup.h"', "stager/messages/worker_setup.h"),
-    planted("tests/sim/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
-    planted("stager/slurm/slurm_query.cpp", "<slurm/slurm.h>"),
-    planted("spank/a.cpp", "<slurm/spank.h>"),
-    planted("pmix/host/a.cpp", "<pmix_server.h>"),
+    example("transport/udp/a.cpp", '"transport/run/driver.h"', "transport/run/driver.h"),
+    example("transport/run/a.cpp", '"transport/core/source/b.h"', "transport/core/source/b.h"),
+    example("spank/a.cpp", '"transport/base/b.h"', "transport/base/b.h"),
+    example("stager/daemon/a.cpp", '"stager/messages/worker_setup.h"', "stager/messages/worker_setup.h"),
+    example("tests/sim/a.cpp", '"transport/core/b.h"', "transport/core/b.h"),
+    example("stager/slurm/slurm_query.cpp", "<slurm/slurm.h>"),
+    example("spank/a.cpp", "<slurm/spank.h>"),
+    example("pmix/host/a.cpp", "<pmix_server.h>"),
 ]

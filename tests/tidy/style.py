@@ -1,7 +1,7 @@
-"""Is the text in the style of the house?  What a formatter can't say, as small rules.
+"""The style rules that a formatter can't check.
 
-Each rule yields "path:line: what is wrong, what to write instead". Beside it stand small trees
-in which it must find something: a rule that can't fail is no rule.
+Each rule yields "path:line: what is wrong, what to write instead". rules() has small example
+trees in which each rule must find something, so that no rule can pass without checking.
 """
 
 import re
@@ -77,7 +77,7 @@ unfinished = banned(
 
 
 def one_machine(tree):
-    """Where this very checkout lies is nobody else's business."""
+    """Finds the path of this checkout, which no other machine has."""
     here = re.compile(re.escape(tree.root) + r"(?![\w.-])")
     for path, text in all_texts(tree):
         for number in lines_where(here, text):
@@ -132,7 +132,7 @@ def silent_headers(tree):
             if len(re.findall(r"^#pragma once$", text, re.MULTILINE)) != 1:
                 yield f"{path}:1: a header says #pragma once, once"
             if not text.startswith("//"):
-                yield f"{path}:1: a header opens with the question that it answers"
+                yield f"{path}:1: a header opens with a comment that says what it is for"
 
 
 def own_header_later(tree):
@@ -179,12 +179,12 @@ def rules():
          [{core: "if (a) {\n} else if (b(c)) {\n} else {\n}\ndo {\n} while (x);"},
           {core: "#if A\n#else\n#endif\nif constexpr (a) {\n}\nfor (auto& x : y(z)) {\n}"},
           {core: 'say("if (a) b;");\nif (a) [[likely]] {\n}\nwhile (a) {\n}'}]),
-        ("headers open with their question, once", silent_headers,
-         [{"pmix/a.h": "// Why?\n"}, {"pmix/a.h": "#pragma once\n"}],
-         [{"pmix/a.h": "// Why?\n#pragma once\n"}]),
+        ("headers open with what they are for, once", silent_headers,
+         [{"pmix/a.h": "// Does a.\n"}, {"pmix/a.h": "#pragma once\n"}],
+         [{"pmix/a.h": "// Does a.\n#pragma once\n"}]),
         ("a file includes its own header first", own_header_later,
          [{"pmix/a.h": "", "pmix/a.cpp": '#include <map>\n#include "pmix/a.h"\n'},
           {"pmix/a.h": "", "pmix/a.cpp": ""}],
-         [{"pmix/a.h": "", "pmix/a.cpp": '// Why?\n#include "pmix/a.h"\n#include <map>\n'},
+         [{"pmix/a.h": "", "pmix/a.cpp": '// Does a.\n#include "pmix/a.h"\n#include <map>\n'},
           {"pmix/a.cpp": "#include <map>\n"}]),
     ]

@@ -1,4 +1,4 @@
-"""What does a rule look at?  Texts by path, or the code in them: no comments, no strings."""
+"""The texts that the rules read, by path; or only their code, without comments and strings."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 
 
 class Tree:
-    """Path -> text. A planted tree is a dict; the real one is read from disk, at `root`."""
+    """Path -> text. An example tree is a dict; the real one is read from disk, at `root`."""
 
     def __init__(self, texts, root="/some/checkout"):
         self.texts = texts

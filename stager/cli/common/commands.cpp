@@ -186,19 +186,19 @@ class Ending {
 
     /// Returns the signal that is due; 0: none.
     [[nodiscard]] int due() {
-        const bool stops = !told_ && limits_.stops && limits_.stops();
+        const bool stops = !is_terminated_ && limits_.stops && limits_.stops();
         if (Clock::now() < until_ && !stops) {
             return 0;
         }
         until_ = Clock::now() + kGrace;
-        return std::exchange(told_, true) ? SIGKILL : SIGTERM;
+        return std::exchange(is_terminated_, true) ? SIGKILL : SIGTERM;
     }
 
   private:
     const CommandLimits& limits_;
     Clock::time_point until_;
     bool has_first_ = false;
-    bool told_ = false;
+    bool is_terminated_ = false;
 };
 
 }  // namespace

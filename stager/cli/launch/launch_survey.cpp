@@ -44,21 +44,21 @@ void resolve(Nodes& nodes) {
 
 /// Excludes nodes that are down: one would block the whole step.
 Status ask_slurm(Nodes& nodes, const PushOptions& options, const Config& site) {
-    const auto states = carry_out({Command{.words = {"sinfo",
+    const auto listed = carry_out({Command{.words = {"sinfo",
                                                      "--noheader",
                                                      "--Node",
                                                      "--format=%N %t",
                                                      "--nodes=" + options.node_list},
                                            .input = {}}},
                                   {.longest = 4 * site.connect_timeout});
-    if (!states || states->front().code != 0) {
+    if (!listed || listed->front().code != 0) {
         return Error{Blame::node,
                      "sinfo does not report the nodes' states: " +
-                         (states ? complaint({{}, lines_of(states->front().err)}, "no answer")
-                                 : states.error().sentence())};
+                         (listed ? complaint({{}, lines_of(listed->front().err)}, "no answer")
+                                 : listed.error().sentence())};
     }
     std::map<std::string, std::string> states;
-    for (const std::string& line : lines_of(states->front().out)) {
+    for (const std::string& line : lines_of(listed->front().out)) {
         const std::size_t blank = std::min(line.find(' '), line.size() - 1);
         states[line.substr(0, blank)] = line.substr(blank + 1);
     }
@@ -135,7 +135,7 @@ Status try_nodes(Nodes& nodes, const PushOptions& options, const Config& site) {
 
 Result<std::vector<Ended>> carry_out(const std::vector<Command>& commands,
                                      CommandLimits limits) {
-    limits.stops = was_states_to_end;
+    limits.stops = has_end_signal;
     return run_commands(commands, limits);
 }
 
