@@ -121,7 +121,7 @@ LDFLAGS  += -pthread -Wl,--as-needed
 LIBS     := -lboost_filesystem -lboost_program_options -lmunge -lcrypto -lxxhash -lisal \
   -larchive -lz -llz4 -lzstd $(if $(wildcard /usr/include/intel-ipsec-mb.h),-lIPSec_MB)
 
-# The plugin is a guest in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
+# The plugin runs in slurmd, srun and slurmstepd. Its C++ runtime is linked in and hidden:
 # so it brings no library into its host, rests on no version of one that the host happens to
 # have, and its symbols can't meet those of another plugin. Everything is hidden by default: a
 # hook asks for visibility("default") and is named in exports.lds.
@@ -157,7 +157,7 @@ daemon    := $(call rooms,$(addprefix stager/,daemon slurm spawn link)) $(shared
 worker    := $(call rooms,stager/worker) $(shared) pmix pmix/static $(transport)
 host      := $(call rooms,pmix transport/base transport/os)
 command   := $(call rooms,stager/cli) $(daemon)
-everyone  := $(sort $(plugin) $(daemon) $(worker) $(host) $(command))
+all_parts := $(sort $(plugin) $(daemon) $(worker) $(host) $(command))
 
 found    = $(filter-out $(absent) $(absent:%=%/%),$(wildcard $(addsuffix /*.cpp,$1)))
 library  = $(filter-out %/main.cpp,$(call found,$1))
@@ -200,8 +200,8 @@ $(COMMAND): $(call objects,obj,stager/cli/main.cpp)   $(call archives,obj,$(comm
 $(HOST):   $(call objects,obj,pmix/host/main.cpp)     $(call archives,obj,$(host))
 $(PROBE):  $(call objects,obj,tests/pmix/probe.cpp)   $(call archives,obj,$(host))
 $(FAULTY): $(call objects,obj,$(call found,tests/net)) $(call archives,obj,$(worker))
-$(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(everyone))
-$(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(everyone))
+$(UNIT):   $(call objects,obj,$(unit_tests))          $(call archives,obj,$(all_parts))
+$(SIM):    $(call objects,obj,$(sim_tests))           $(call archives,obj,$(all_parts))
 $(SCALE):  $(call objects,obj,$(sim_scale))           $(call archives,obj,$(transport))
 
 $(DAEMON) $(UNIT) $(SIM): LIBS += $(SLURM_LIB)
@@ -223,7 +223,7 @@ define archive_rule
 $(call archive,$1,$2): $(call objects,$1,$(call library,$2)) $2/.
 	@rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
-$(foreach folder,$(everyone),$(eval $(call archive_rule,obj,$(folder))))
+$(foreach folder,$(all_parts),$(eval $(call archive_rule,obj,$(folder))))
 $(foreach folder,$(plugin),$(eval $(call archive_rule,pic,$(folder))))
 
 # Nothing in an object tells where the clone lies: the same sources make the same programs. (Not

@@ -52,8 +52,8 @@ def turns(logs, job):
     for path in glob.glob(f"{logs}/stagecastd-*.log"):
         for line in open(path, errors="replace"):
             if f"stage finished job={job} " in line and "outcome=ok" in line:
-                told = {name: int(value) / 1000 for name, value in re.findall(r"\b(\w+)_ms=(-?\d+)", line)}
-                return told["total"], told["transfer"] + told["verify"]
+                phases = {name: int(value) / 1000 for name, value in re.findall(r"\b(\w+)_ms=(-?\d+)", line)}
+                return phases["total"], phases["transfer"] + phases["verify"]
     sys.exit(f"extract: no daemon tells of job {job}")
 
 

@@ -41,7 +41,7 @@ hosts_up() {
 }
 
 # Each gets every other's hardware address for good: what they learn by themselves shares one table of 1024 entries in
-# the kernel, whatever the namespace, and where 33 hosts talk to each other some go deaf.
+# the kernel, whatever the namespace, and where 33 hosts talk to each other some stop receiving.
 hosts_acquaint() {
   local pid address link
   while read -r pid && read -r address <&3; do

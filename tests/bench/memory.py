@@ -12,7 +12,7 @@ import time
 
 HEAD = """# What a member holds for itself
 
-{date}, {cores} cores, the engine alone, no rate told, default protection, the largest of {reps} runs. `tests/bench/memory` measures it again.
+{date}, {cores} cores, the engine alone, no configured rate, default protection, the largest of {reps} runs. `tests/bench/memory` measures it again.
 The file's own pages are not in it. MiB (2^20 bytes):
 
 | receivers | file | loss | receiver: own + sockets | source: own + sockets | seconds |
@@ -23,7 +23,7 @@ def parts(line):
     return line["memory_own"] / 2**20, line["memory_sockets"] / 2**20
 
 
-def told(lines):
+def cell_of(lines):
     own, sockets = max((parts(line) for line in lines), key=sum)
     return f"{own:.1f} + {sockets:.1f} = {own + sockets:.1f}"
 
@@ -40,8 +40,8 @@ def main():
         runs.append(hosts.run(f"{hosts.work}/source", "--timeout=900"))
     receivers, size, loss = os.environ["CELL"].split(":")
     took = " ".join(f"{workers.seconds(said):.1f}" for said in runs)
-    print(f"| {receivers} | {size} | {loss} | {told([line for said in runs for line in said[1:]])} "
-          f"| {told([said[0] for said in runs])} | {took} |", flush=True)
+    print(f"| {receivers} | {size} | {loss} | {cell_of([line for said in runs for line in said[1:]])} "
+          f"| {cell_of([said[0] for said in runs])} | {took} |", flush=True)
 
 
 main()

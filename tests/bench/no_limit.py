@@ -53,8 +53,8 @@ def main():
             runs[kind].append(measure(kind))
     cores = os.cpu_count()
     bare = statistics.median(run["gbps"] for run in runs["cp"])
-    told = f"told {os.environ['RATE']}" if os.environ["RATE"] else "told nothing"
-    print(f"# Without a limit: {NODES} receivers, {os.environ['SIZE']}, MTU {os.environ['MTU']}, {told}\n\n"
+    rate = f"configured rate {os.environ['RATE']}" if os.environ["RATE"] else "no configured rate"
+    print(f"# Without a limit: {NODES} receivers, {os.environ['SIZE']}, MTU {os.environ['MTU']}, {rate}\n\n"
           f"{time.strftime('%Y-%m-%d')}, {cores} cores, medians of {os.environ['REPS']}; all on one "
           f"machine, files in memory. `tests/bench/no-limit` measures it again.\n\n"
           "| | sum, Gbit/s | of cp | CPU, s | alone, Gbit/s | packets lost | each |\n"

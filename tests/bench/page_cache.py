@@ -50,11 +50,11 @@ def share_in_memory(path):
     pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
     with open(path, "r+b") as file, mmap.mmap(file.fileno(), size) as whole:
         place = ctypes.c_char.from_buffer(whole)
-        told = (ctypes.c_ubyte * pages)()
-        if LIBC.mincore(ctypes.byref(place), ctypes.c_size_t(size), told) != 0:
+        resident = (ctypes.c_ubyte * pages)()
+        if LIBC.mincore(ctypes.byref(place), ctypes.c_size_t(size), resident) != 0:
             sys.exit("page-cache: mincore")
         del place
-    return sum(one & 1 for one in told) / pages
+    return sum(one & 1 for one in resident) / pages
 
 
 def forget(path):

@@ -12,7 +12,7 @@ def read_times(directory):
     return {name: float(moment) for name, moment in map(str.split, open(os.path.join(directory, "times")))}
 
 
-def told_by_daemon(logs, job):
+def reported_by_daemon(logs, job):
     """What the first node's daemon says of a good stage: seconds from the wired-up group to the group's
     verdict, and when that was; or two None.
 
@@ -45,14 +45,14 @@ def busy(before, after):
 def cell(values, wire):
     values = [value for value in values if value is not None]
     if not values:
-        return "not told |"
+        return "not configured |"
     middle = statistics.median(values)
     return f"{middle:.2f} s ({min(values):.2f}-{max(values):.2f}) | **{middle / wire:.3f}**"
 
 
 def main():
     arguments = argparse.ArgumentParser()
-    for name in ("work", "logs", "told", "loss", "rate-text"):
+    for name in ("work", "logs", "configured", "loss", "rate-text"):
         arguments.add_argument("--" + name, required=True)
     for name in ("bytes", "nodes", "rate"):
         arguments.add_argument("--" + name, type=int, required=True)
@@ -62,7 +62,7 @@ def main():
     for one in sorted(glob.glob(os.path.join(given.work, "[0-9]*"))):
         staged = read_times(os.path.join(one, "staged"))
         job = open(os.path.join(one, "staged", "job")).read().strip()
-        seconds, moment = told_by_daemon(given.logs, job)
+        seconds, moment = reported_by_daemon(given.logs, job)
         transfer.append(seconds)
         verified.append(moment and moment - staged["submit"])
         whole.append(staged["script"] - staged["submit"])
@@ -76,8 +76,8 @@ def main():
     print(f"""# The main job beside sbcast
 
 {given.nodes} emulated nodes, {given.rate_text} links (both directions), loss {given.loss}, a file of {given.bytes} bytes, medians of {len(whole)}
-repetitions (smallest and largest in brackets), both in one run. Wire time is {wire:.3f} s. stagecast was told
-RateMax={given.told} with RateSearch=no and ran with its default protection.
+repetitions (smallest and largest in brackets), both in one run. Wire time is {wire:.3f} s. stagecast had
+RateMax={given.configured} with RateSearch=no and ran with its default protection.
 
 | what | time | over wire time |
 |---|---|---|

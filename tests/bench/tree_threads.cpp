@@ -1,4 +1,4 @@
-// How long does TreeWriter take for 100,000 files of 4 KB, by so many threads?
+// Measures how long TreeWriter takes for 100,000 files of 4 KB by a number of threads.
 #include "stager/files/tree/tree_writer.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 A group's time is from the moment the last member was wired up to the moment the last receiver held
 all of it, as the workers say; CPU is what all processes of the group used. The ratio is of pairs,
 so that other work on the machine weighs on both. cp(1) tells what of it is the file system's,
-trees_floor.c what of that nobody can spare: the least that a tree can take beside a file is said,
+trees_floor.c measures what of that is unavoidable: the least that a tree can take beside a file,
 the file's CPU time with its writing exchanged for the tree's.
 """
 
@@ -60,7 +60,7 @@ def copies(kind):
 
 
 def calls(kind):
-    """What nobody can do without: the receivers' calls to the kernel, and nothing else."""
+    """The unavoidable part: the receivers' calls to the kernel, and nothing else."""
     return at_once(os.environ["FLOOR"], kind, "COPY", str(FILES), str(BYTES))
 
 

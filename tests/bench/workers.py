@@ -38,7 +38,7 @@ class Hosts:
                 f"--rank={rank}", f"--key-file={self.work}/key", part, "--interface=eth0", *options]
 
     def run(self, source, *options, before=None):
-        """What each member said, the source's first; whoever failed ends the program. `before`: in each of them."""
+        """What each member said, the source's first; a failed member ends the program. `before`: in each of them."""
         members = [subprocess.Popen(self.command(rank, source, *options), stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, text=True, preexec_fn=before) for rank in range(self.receivers + 1)]
         said = []

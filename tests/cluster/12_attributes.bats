@@ -48,7 +48,7 @@ stage() {
   [ "$(sort -u "$WORK/out")" = '644 alice' ]
 }
 
-@test "attributes of what nobody may write are kept, as a file, in a tree and unpacked" {
+@test "attributes of read-only files are kept, as a file, in a tree and unpacked" {
   mkdir "$WORK/only"
   input only/file 1000 444
   python3 -c 'import os, sys

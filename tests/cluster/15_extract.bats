@@ -79,7 +79,7 @@ nothing_there() {
   [ "$(sort "$WORK/out" | uniq -c | tr -s ' ' | paste -sd,)" = ' 3 env, 3 it runs' ] || { cat "$WORK/out"; false; }
 }
 
-@test "hostile archives: a sentence with archive and member, and nothing anywhere" {
+@test "hostile archives: an error with archive and member, and nothing anywhere" {
   as_alice python3 /srv/archives.py "$T"
   place /tmp/d
   place /tmp/outside
@@ -108,7 +108,7 @@ END
   done
 }
 
-@test "cut off, damaged, no archive at all: one sentence, nothing stays" {
+@test "truncated, damaged, no archive at all: one error, nothing stays" {
   tree
   pack env.tar.gz tar -czf env.tar.gz -C env .
   pack env.zip bash -c 'cd env && zip -qry ../env.zip .'

@@ -63,7 +63,7 @@ nothing_there() {
   [ "$(grep -c 'sum 6' "$OUT")" = 7 ] || { cat "$OUT"; false; }
 }
 
-@test "a library that is missing, a script, a list: a sentence" {
+@test "a library that is missing, a script, a list: an error" {
   program
   srun_fails --stage-file=app/bin/prog::libs
   sentence "$OUT" n0 "$T/app/bin/prog" 'the library libthree.so, which it needs, is not found'
@@ -145,7 +145,7 @@ who() {
   grep -q "node n1: .*solver: the program needs $T/sw/prefix/${loader##*/} at this very path" "$OUT" || { cat "$OUT"; false; }
 }
 
-@test "a library that is needed by its path: on every node, or a sentence" {
+@test "a library that is needed by its path: on every node, or an error" {
   mkdir "$WORK/sw"
   echo 'int who(void) { return 0; }' | gcc -shared -fPIC -xc - -o "$WORK/sw/libwho.so"
   cp "$WORK/sw/libwho.so" /tmp/libwho.$$.so

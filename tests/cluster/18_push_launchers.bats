@@ -1,4 +1,4 @@
-# Where no daemon runs: does `stagecast push --launcher=` bring a file to whoever can be reached, and name the others?
+# Tests that without daemons `stagecast push --launcher=` brings a file to the nodes that can be reached, and names the others.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster
@@ -83,7 +83,7 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   jq -r '.failed[] | select(.node == "n1").why' "$WORK/out" | grep -q 'No space left on device'
   [ "$(jq .done "$WORK/out")" = 1 ]
   [ "$(jq .bytes "$WORK/out")" = 5000000 ]
-  [ "$(jq .rounds "$WORK/out")" = 1 ]   # Nobody has waited for a byte to hear it.
+  [ "$(jq .rounds "$WORK/out")" = 1 ]   # No node waited for data before the failure was known.
   has image n0
   push alice n0 --launcher=ssh -w 'n[0-1]' --dry-run image /var/tmp/images/image
   [ "$RC" = 1 ]
@@ -113,7 +113,7 @@ running() { [ "$(job_field "$1" JobState)" = RUNNING ]; }
   wait_for 20 nodes_idle
 }
 
-@test "verified: the same, another, none, nobody there" {
+@test "verified: the same, another, none, no node there" {
   local launcher
   input image 3000000
   chmod 644 "$WORK/image"

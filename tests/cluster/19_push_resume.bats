@@ -1,4 +1,4 @@
-# Does `stagecast push --resume` go on where a push was broken off, and believe nothing that is there?
+# Tests that `stagecast push --resume` continues an interrupted push and verifies everything that is there.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster
@@ -21,7 +21,7 @@ old_input() {
   wait_for 10 is_old "$1"
 }
 
-# came_to NODE BYTES: so many have their place in its partial, by what its note says of them.
+# came_to NODE BYTES: waits until its partial file has BYTES, by its checkpoint.
 came_to() {
   lab on "$1" bash -c 'test -e "$0" && n=$(tail -c +'$((BYTES + 57))' "$0" | xxd -p -c 16 | grep -vc "^0*$") && [ "$((n * 1048576))" -ge "$1" ]' "$PART" "$2"
 }
@@ -45,7 +45,7 @@ interrupt() {
 }
 source_worker() { lab on n0 pkill "-$1" -u root -x stagecast-worke; }
 kill_worker() { lab on "$1" pkill -KILL -u root -x stagecast-worke; }
-nobody_works() {
+no_worker_runs() {
   local node
   for node in "${NODES[@]}"; do ! lab on "$node" pgrep -u root -x stagecast-worke > /dev/null || return 1; done
 }
@@ -56,7 +56,7 @@ left_n0() { [ "$(log_since stagecastd-n0 | grep -c 'worker left ')" -ge "$1" ]; 
 # resumed [NODES]: the push again, to its end; SENT is what the source sent.
 resumed() {
   local before
-  wait_for 20 nobody_works
+  wait_for 20 no_worker_runs
   before=$(log_since stagecastd-n0 | grep -c 'worker left ' || true)
   push n0 -w "${1:-n[0-3]}" --resume image /var/tmp/images/ || { cat "$WORK/said"; return 1; }
   wait_for 10 left_n0 "$((before + 1))"
@@ -68,7 +68,7 @@ WHOLE=$((BYTES / 1444))
 @test "broken off at half, pushed again: the rest is sent, and nothing is left beside it" {
   old_input image "$BYTES"
   push_until 30000000 interrupt
-  wait_for 20 nobody_works
+  wait_for 20 no_worker_runs
   [ "$(lab on n1 ls -A /var/tmp/images)" = .image.stagecast.part ]
   [ "$(lab on n1 stat -c %a:%U "$PART")" = 600:root ]
   resumed
@@ -119,7 +119,7 @@ WHOLE=$((BYTES / 1444))
 @test "a byte of one node's part is spoilt: it is noticed, and only what follows is sent" {
   old_input image "$BYTES"
   push_until 40000000 interrupt
-  wait_for 20 nobody_works
+  wait_for 20 no_worker_runs
   lab on n3 bash -c 'printf x | dd of="$0" bs=1 seek=25000000 conv=notrunc 2>/dev/null' "$PART"
   resumed
   has image n0 n1 n2 n3
@@ -130,7 +130,7 @@ WHOLE=$((BYTES / 1444))
 @test "without --resume nothing stays, and what an earlier one left goes" {
   old_input image "$BYTES"
   push_until 20000000 interrupt
-  wait_for 20 nobody_works
+  wait_for 20 no_worker_runs
   lab on n1 test -e "$PART"
   push n0 -w 'n[0-3]' image /var/tmp/images/
   has image n0 n1 n2 n3

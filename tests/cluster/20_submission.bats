@@ -1,4 +1,4 @@
-# What can be known to fail at submission: is it refused there, with a sentence, and nothing submitted?
+# Tests that what is known to fail at submission is refused there, with an error, and nothing is submitted.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

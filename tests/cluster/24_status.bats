@@ -1,4 +1,4 @@
-# What do status and explain tell, and whom?
+# Tests what status and explain report, and to which users.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster
@@ -24,7 +24,7 @@ submit_moving() {
   wait_for 30 moving
 }
 
-@test "a running stage is seen by its owner and by root, and by nobody else" {
+@test "a running stage is seen by its owner and by root, and by no other user" {
   submit_moving
   ask n0 alice status "$JOB" --json > "$WORK/said"
   [ "$(jq -r '.stages[0].job' "$WORK/said")" = "$JOB" ]
@@ -99,7 +99,7 @@ submit_moving() {
   grep -qx 'nothing is under way on this node' "$WORK/err"
 }
 
-@test "any node of the job answers for all of them, and only to whom the first one would" {
+@test "any node of the job answers for all of them, and only to users that the first one would answer" {
   submit_moving
   ask n2 alice status "$JOB" --json > "$WORK/said"
   [ "$(jq -r '.stages[0].root' "$WORK/said")" = n0 ]

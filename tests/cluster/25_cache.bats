@@ -1,4 +1,4 @@
-# Does the node cache spare the second job its bytes, and believe nobody?
+# Tests that the node cache saves the second job its transfer, and verifies everything.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -33,7 +33,7 @@ asked() { [ "$(daemon_logs | grep -c 'asks who reads a file')" = "$1" ]; }
 kill_daemon() { lab on "$1" bash -c 'kill -KILL "$(cat /run/lab/stagecastd.pid)"'; }
 
 # keeper_of NAME SIZE: sets KEEPER to the node that keeps its lease, and OTHERS to those that don't.
-# Nobody has the file then, and the keeper knows nothing of it.
+# No node has the file then, and the lease server knows nothing of it.
 keeper_of() {
   local node
   log_mark

@@ -1,4 +1,4 @@
-# Does a job whose stage was broken off go on from what had come, and believe nothing that is there?
+# Tests that a requeued job resumes an interrupted stage and verifies everything that is there.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster
@@ -89,7 +89,7 @@ sent_percent() { [ "$SENT" -gt "$((WHOLE * $1 / 100))" ] && [ "$SENT" -lt "$((WH
   sent_percent 10 65
 }
 
-@test "a daemon is killed, and what came to its node is lost: all is sent, to all" {
+@test "a daemon is killed, and the data of its node is lost: all is sent, to all" {
   old_input data "$BYTES"
   job_until 40000000 lab on n3 bash -c 'kill -KILL "$(cat /run/lab/stagecastd.pid)"'
   wait_for 60 job_ended "$JOB"
@@ -165,7 +165,7 @@ both_parts() { [ "$(parts "$1" | wc -l)" = 2 ]; }
 }
 has_part() { [ -n "$(parts "$1")" ]; }
 
-@test "one node reads slowly what it has: nobody waits longer than for so long, and the rest is sent" {
+@test "one node reads slowly what it has: the others wait for a limited time, and the rest is sent" {
   old_input data "$BYTES"
   job_until 48000000 kill_worker n2
   wait_job "$JOB" FAILED

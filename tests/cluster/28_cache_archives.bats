@@ -1,4 +1,4 @@
-# Is an archive that was unpacked before unpacked again without being read or sent, and is nobody believed?
+# Tests that an archive is extracted again without being read or sent, and that everything is verified.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

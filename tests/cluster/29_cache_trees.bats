@@ -1,4 +1,4 @@
-# Is a directory that was staged before made again without being read or sent, and is nobody believed?
+# Tests that a directory is made again without being read or sent, and that everything is verified.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -75,7 +75,7 @@ receiving() { lab on n1 bash -c 'ls /var/spool/stagecast/*/.data.stagecast.*'; }
   show n0 "$T/deep/data"
 }
 
-@test "late, and nobody made it" {
+@test "late, and no job made it" {
   sbatch_fails --stage-file=never::late
   sentence "$OUT" n0 "$T/never" 'No such file or directory; check the path'
   grep -q "; the job's first node, this one, must see it when the job starts" "$OUT"

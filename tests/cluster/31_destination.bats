@@ -136,7 +136,7 @@ no_job_directory() {
   lab on n2 test ! -e /tmp/d/data
 }
 
-@test "several jobs have one temporary file: whoever ends first, it goes with the last" {
+@test "several jobs have one temporary file: it is removed with the last of them" {
   input data 1000
   place /tmp/d
   local first second flag

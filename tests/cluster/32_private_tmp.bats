@@ -1,4 +1,4 @@
-# Each job has a /tmp of its own (job_container/tmpfs): does it see what was staged, or is it told?
+# With a /tmp for each job (job_container/tmpfs): a job sees its staged files, or gets an error.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -101,7 +101,7 @@ begin() {
   node_sentence "$OUT" n3 ''
 }
 
-@test "stagecast's UDP ports are dropped: who is behind them is named, nobody else, before StageTimeout" {
+@test "stagecast's UDP ports are dropped: the nodes behind them are named, no others, before StageTimeout" {
   input data 100000
   unreachable n3 udp
   CODE=75 sbatch_fails --stage-file=data
@@ -190,7 +190,7 @@ begin() {
 }
 no_worker() { ! lab on "$1" pgrep -u alice -x stagecast-worke; }
 
-@test "SIGTERM ends stagecastd cleanly: the running stage fails with a sentence" {
+@test "SIGTERM ends stagecastd cleanly: the running stage fails with an error message" {
   begin
   lab stop n2 stagecastd
   wait_job "$JOB" FAILED

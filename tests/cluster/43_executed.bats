@@ -1,4 +1,4 @@
-# A program is executed the moment its job or step is told that it is there: does it run on every node?
+# Tests that a program can be executed on every node the moment its job or step starts.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

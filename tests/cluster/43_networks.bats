@@ -62,7 +62,7 @@ jobs_pass() {
   let_go
 }
 
-@test "a user who tries to take all of DataPortRange stops nobody's job" {
+@test "a user who tries to take all of DataPortRange stops no job" {
   input data 1000
   hold n1 bob 6830-6893
   jobs_pass 8
@@ -102,7 +102,7 @@ jobs_pass() {
   staged_everywhere "$OUT" data
 }
 
-@test "a node that is heard by nobody is named soon, and nobody else is" {
+@test "a node whose packets reach no other node is named soon, and no other is" {
   input data 300000
   lab on n2 iptables -w -A OUTPUT -o eth0 -p udp -j DROP
   CODE=75 sbatch_fails --stage-file=data
@@ -110,7 +110,7 @@ jobs_pass() {
   [ "$(grep -c 'more node' "$OUT")" = 0 ] || { cat "$OUT"; false; }
 }
 
-@test "a source that hears nobody is named" {
+@test "a source that receives no packets is named" {
   input data 300000
   lab on n0 iptables -w -A INPUT -i eth0 -p udp -j DROP
   CODE=75 sbatch_fails --stage-file=data

@@ -1,4 +1,4 @@
-# Does root ever open a path of the user's, or follow a link that the user planted?
+# Tests that root never opens a user's path, and never follows a symbolic link that a user made.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster
@@ -72,14 +72,14 @@ unsquash() {
   lab on n1 rmdir /run/lab/outside
 }
 
-@test "nothing at StageRoot can be planted by a user" {
+@test "a user can place nothing at StageRoot" {
   local node
   for node in "${NODES[@]}"; do
     run ! lab on "$node" -u alice ln -s /etc /var/spool/stagecast/99999
   done
 }
 
-@test "what the user plants in the job's own directory harms nobody at clean-up" {
+@test "what the user places in the job's own directory harms no other user at clean-up" {
   input data 1000
   lab on n1 bash -c 'mkdir /run/lab/victim; echo precious > /run/lab/victim/file; chmod -R 777 /run/lab/victim'
   script 'srun bash -c "cd \$STAGECAST_DIR; ln -s /run/lab/victim v; mkdir -p a/b/c; chmod 000 a/b; ln -s / root; mkfifo f; \

@@ -52,7 +52,7 @@ swapping() {
   wait_job "$JOB" COMPLETED
   wait_for 15 no_job_directory
   unharmed
-  lab on n0 test ! -e /var/spool/scratch/bobs/data   # where nobody attacked it is gone
+  lab on n0 test ! -e /var/spool/scratch/bobs/data   # without an attack it is gone
   lab on n0 test ! -e /var/spool/scratch/bobs/tree
 }
 no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
@@ -105,7 +105,7 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
     ln -s /var/tmp/precious/data ".data.stagecast.$job.$rank"; done; done' "$next"
   as_alice srun -N2 --stage-file=data:/var/spool/scratch/bobs/data /srv/rank.sh > "$WORK/said" 2>&1 || true
   unharmed
-  # Either it went past them, or it failed with a sentence.
+  # Either it went past them, or it failed with an error message.
   staged_everywhere "$WORK/said" data > /dev/null || node_sentence "$WORK/said" n1 /var/spool/scratch/bobs
 }
 
@@ -131,11 +131,11 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   lab exec -u bob -d /tmp timeout -k 5 "$PATIENCE" srun -N2 --stage-file=/etc/services \
     bash -c 'cmp $STAGECAST_DIR/services /etc/services && echo same' > "$WORK/out"
   [ "$(grep -cx same "$WORK/out")" = 2 ]
-  wait_for 10 mount_is_told
+  wait_for 10 mount_is_reported
   wait_for 10 lab on n1 test ! -e /var/tmp/data   # What lies elsewhere does not wait for that.
   lab on n1 bash -c "pkill -KILL -x bindfs; umount -l /var/spool/stagecast/$JOB; rmdir /tmp/below"
   lab stop n1 stagecastd
   lab start n1 stagecastd
   wait_for 30 no_job_directory
 }
-mount_is_told() { grep -q "can't be removed.*job=$JOB.*is a mount point; unmount it" "$CLUSTER_DIR/log/stagecastd-n1.log"; }
+mount_is_reported() { grep -q "can't be removed.*job=$JOB.*is a mount point; unmount it" "$CLUSTER_DIR/log/stagecastd-n1.log"; }

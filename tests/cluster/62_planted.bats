@@ -83,7 +83,7 @@ runs_everywhere() { [ "$(grep -cx ALICES "$1")" = 2 ] || { cat "$1"; return 1; }
   refused /tmp/app
 }
 
-@test "one's own file that everybody may write, or that has a second name" {
+@test "one's own world-writable file, or one with a second name" {
   app
   lab on n1 -u alice bash -c 'cp /srv/app /tmp/app; chmod 757 /tmp/app'
   srun_fails --stage-file=app:/tmp/app
@@ -111,7 +111,7 @@ runs_everywhere() { [ "$(grep -cx ALICES "$1")" = 2 ] || { cat "$1"; return 1; }
   [ "$(lab on n1 cat /tmp/tree/file)" = BOBS ]
 }
 
-@test "another user's directory on the way, and one's own that everybody may write" {
+@test "another user's directory on the way, and one's own world-writable directory" {
   app
   local node
   for node in "${NODES[@]}"; do lab on "$node" -u alice mkdir -m 777 /tmp/alices; done

@@ -49,7 +49,7 @@ flood() {
   run ! ask n0 bob status
 }
 
-# hanging COUNT: so many steps of alice's on n0 whose source never answers.
+# hanging COUNT: COUNT steps of alice's on n0 whose source never answers.
 hanging() {
   command -v bindfs > /dev/null || skip 'no bindfs here'
   lab on n0 -u alice bash -c 'mkdir -p /tmp/real /tmp/fuse; for i in {1..'"$1"'}; do echo $i > /tmp/real/f$i; done

@@ -35,17 +35,17 @@ unharmed() {
   [ "$(lab on n1 cat /var/tmp/private/thesis /var/tmp/private/tree/x)" = $'thesis\nx' ] || { lab on n1 ls -laR /var/tmp/private; return 1; }
 }
 
-# The list of what goes with a stage was once a file in the job's directory, followed as whoever owned it.
+# A cleanup list that lies in the job's directory, where a user can replace it, must not be followed.
 plants_a_list() {
   victim "$1"
   script 'printf "/var/tmp/private/thesis\0/var/tmp/private/tree/\0" > /var/spool/scratch/project/shared || exit 1
     mkdir -p "$STAGECAST_DIR/.stagecast"
     rm -f "$STAGECAST_DIR/.stagecast/remove"
     ln /var/spool/scratch/project/shared "$STAGECAST_DIR/.stagecast/remove" || exit 1
-    touch planted; while [ ! -e go ]; do sleep 0.2; done'
+    touch placed; while [ ! -e go ]; do sleep 0.2; done'
   submit -w n1 --stage-file=/etc/services:/var/tmp/alice.y:temp job.sh
   local first=$JOB
-  wait_for 30 test -e "$WORK/planted"
+  wait_for 30 test -e "$WORK/placed"
   # A second stage of hers, which has no directory on n1 while its first node is silent.
   lab on n0 pkill -STOP -x stagecastd
   script true
@@ -61,12 +61,12 @@ plants_a_list() {
   unharmed
 }
 
-@test "a list that is a link to another user's file is followed by nobody" {
+@test "a list that is a link to another user's file is not followed" {
   input data 1000
   plants_a_list bob
 }
 
-@test "a list that is a link to root's file is followed by nobody" {
+@test "a list that is a link to root's file is not followed" {
   input data 1000
   plants_a_list root
 }

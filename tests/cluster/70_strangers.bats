@@ -57,7 +57,7 @@ log_has() { daemon_logs | grep -Eqi "$1"; }
   lab on n3 -u bob timeout 20 /srv/listen.py "$GROUP" "$GROUP_PORT" 10.77.1 /tmp/heard > "$WORK/heard3" 2>&1 3>&- < /dev/null &
   unharmed
   grep -q 'Address already in use' "$WORK/heard1" || { cat "$WORK/heard1"; false; }
-  # Who hears nothing recovers nothing: without many packets this shows nothing.
+  # A host that receives no packets recovers nothing, so the test needs many packets.
   [ "$(lab on n3 stat -c %s /tmp/heard)" -gt 1000000 ]
   run ! lab on n3 grep -aq SECRET-OF-THE-FILE /tmp/heard
   lab on n1 rm -f /tmp/heard

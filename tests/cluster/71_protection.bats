@@ -30,12 +30,12 @@ heard() {
 }
 whole_file_passed() { [ "$(stat -c %s "$WORK/pcap")" -gt 3000000 ]; }
 
-@test "the default: nobody else can read" {
+@test "the default: no other host can read" {
   heard default
   run ! grep -aq SECRET-OF-THE-FILE "$WORK/pcap"
 }
 
-@test "encrypt: nobody else can read" {
+@test "encrypt: no other host can read" {
   heard encrypt
   run ! grep -aq SECRET-OF-THE-FILE "$WORK/pcap"
 }

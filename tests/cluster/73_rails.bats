@@ -35,7 +35,7 @@ stage_data() {
   lab on n2 ip link set eth1 down
   stage_data
   [ "$FIRST" -gt 19000000 ]
-  [ "$FIRST" -lt 27000000 ]   # all by multicast: nobody listens on a rail that the source does not use
+  [ "$FIRST" -lt 27000000 ]   # all by multicast: no receiver listens on a rail that the source does not use
   [ "$SECOND" -lt 1000000 ]
   run -1 lab on n2 /srv/stagecast/bin/stagecast doctor
   [[ $output == *'WRONG  interface eth1: is down'* ]] || false

@@ -83,7 +83,7 @@ connects() { grep -v '"/var/spool/slurmd/' | awk '$2 ~ /^connect/ { n += $1 } EN
   run ! grep -i stagecast "$WORK/env"
 }
 
-@test "Enabled=no: a job that asks for staging fails with a sentence, others run" {
+@test "Enabled=no: a job that asks for staging fails with an error, others run" {
   input data 1000
   local node
   for node in n0 n1; do

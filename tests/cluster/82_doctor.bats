@@ -77,7 +77,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   lab on n1 rmdir $cache
 }
 
-@test "places and names that are not there, and a Prolog that nobody set" {
+@test "places and names that are not there, and a missing Prolog" {
   lab on n1 bash -c 'cp /etc/stagecast/stagecast.conf /run/lab/conf; sed -i "/^LibexecDir=\|^DestRoots=/d" /etc/stagecast/stagecast.conf
     printf "%s\n" LibexecDir=/no/libexec DestRoots=/tmp,/no/scratch MetricsFile=/no/metrics/x.prom NodeName=n0 StageFrom=prolog-script \
       >> /etc/stagecast/stagecast.conf'
@@ -174,7 +174,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   grep -q '^usage: stagecastd ' "$WORK/said"
 }
 
-@test "who is not root is told so, whether there is a cache or not" {
+@test "a user that is not root is informed, whether there is a cache or not" {
   run -77 lab on n1 -u alice /srv/stagecast/bin/stagecast cache ls
   [[ $output == *'only root'* ]]
   run -2 lab on n1 /srv/stagecast/bin/stagecast cache ls

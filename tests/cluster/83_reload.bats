@@ -32,7 +32,7 @@ said() { log_since "stagecastd-$1" | grep -Eq "$2"; }
   local pid
   pid=$(lab on n0 cat /run/lab/stagecastd.pid)
   append n0 MaxBytes=50000
-  as_alice srun -N2 --stage-file=data true   # nobody has told the daemon yet
+  as_alice srun -N2 --stage-file=data true   # the daemon has not reloaded yet
   hang_up n0
   wait_for 10 said n0 'configuration was read again changed=MaxBytes$'
   sbatch_fails --stage-file=data
@@ -95,7 +95,7 @@ queued() { [ "$(lab on n0 /srv/stagecast/bin/stagecast status --json | jq '[.sta
   as_alice srun -N2 --stage-file=data true
 }
 
-@test "in the middle of a stage it harms nobody" {
+@test "in the middle of a stage it harms no job" {
   local node
   for node in "${NODES[@]}"; do
     append "$node" RateMax=40mbit

@@ -1,4 +1,4 @@
-# Does monitoring see what happens, and can nobody lead the daemon astray by the file?
+# Tests the metrics, and that no user can mislead the daemon by their file.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

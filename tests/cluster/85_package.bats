@@ -119,7 +119,7 @@ rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
   local directory
   for directory in /etc/stagecast /etc/slurm/plugstack.conf.d /usr/libexec/stagecast /usr/lib/slurm /usr/share/doc/stagecast \
     /usr/share/doc/stagecast/docs/decisions /usr/share/doc/stagecast/examples; do
-    grep -qx "$directory" "$WORK/rpm" || { echo "nobody owns $directory"; false; }
+    grep -qx "$directory" "$WORK/rpm" || { echo "no package owns $directory"; false; }
   done
   mkdir "$WORK/root"
   rpm2cpio "$rpm" | (cd "$WORK/root" && cpio -idm --quiet)

@@ -173,7 +173,7 @@ drained_for() { [[ $(state_of_n1) == "drained $1"* ]]; }
   local place=/var/tmp/scratch
   lab on n1 install -d -m 1777 "$place"
   lab on n1 bash -c 'cd "$0" && mkdir -p "an old one/sub" lost+found && touch "an old one/sub/x" .hidden && ln -s /etc link' "$place"
-  # Nobody waits for a month here: whatever is there counts as old.
+  # Instead of waiting for a month, everything there counts as old.
   sed -e "s,^place=.*,place=$place," -e 's/-ctime +30/-ctime -1/' "$EXAMPLES/epilog.sh" > "$WORK/epilog.sh"
   script 'touch here; while [ -e here ]; do sleep 0.1; done'
   submit -w n1 -N1 job.sh

@@ -1,4 +1,4 @@
-# Does the worker, unchanged, wire up under whoever launched it: srun --mpi=pmix, mpirun?
+# Tests that the unchanged worker wires up under other launchers: srun --mpi=pmix, mpirun.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,6 +1,6 @@
 # kill -9 of a daemon, a worker or slurmd at any moment: no stray file, no wrong byte, and is the next job fine?
 #
-# Rounds are drawn from a seed: who is killed, on which node, when, and how long it stays away. The same
+# Rounds are drawn from a seed: which process is killed, on which node, when, and for how long. The same
 # seed draws the same rounds; what runs at that moment is the machine's to say.
 #   STAGECAST_KILL_ROUNDS=200 STAGECAST_KILL_SEED=7 tests/cluster/run tests/cluster/95_kills.bats
 

@@ -22,7 +22,7 @@ demo_up() {
   case $RATE in
     none | 0) ;;
     # The links carry repairs and Slurm's own packets too: a fiftieth is left to them.
-    *) options+=(--rate "$RATE" --stagecast "RateMax=$(rate_told)" --stagecast RateSearch=no) ;;
+    *) options+=(--rate "$RATE" --stagecast "RateMax=$(rate_configured)" --stagecast RateSearch=no) ;;
   esac
   [ "$LOSS" = 0 ] || options+=(--loss "$LOSS")
   lab up "$NODES" "${options[@]}" "${@:2}"
@@ -30,9 +30,9 @@ demo_up() {
   HOME_DIR=$LAB_DIR/home/alice
 }
 
-# RATE in bits per second, then what stagecast is told of it.
+# RATE in bits per second, then the rate that stagecast is configured with.
 rate_bits() { echo "$RATE" | sed -E 's/gbit$/000mbit/; s/mbit$/000kbit/; s/kbit$/000/'; }
-rate_told() { echo "$(($(rate_bits) * 98 / 100000))kbit"; }
+rate_configured() { echo "$(($(rate_bits) * 98 / 100000))kbit"; }
 
 demo_input() {
   head -c "$1" /dev/urandom > "$HOME_DIR/data"

@@ -74,9 +74,9 @@ def main():
     spoken = {}
     for moment, node, sentence, _ in lines:
         spoken.setdefault(sentence, []).append((moment, node))
-    for sentence, told in spoken.items():
-        moments = [moment for moment, _ in told]
-        who = told[0][1] if len(told) == 1 else f"{len(set(n for _, n in told))} nodes, to {max(moments) - start:.3f}"
+    for sentence, heard in spoken.items():
+        moments = [moment for moment, _ in heard]
+        who = heard[0][1] if len(heard) == 1 else f"{len(set(n for _, n in heard))} nodes, to {max(moments) - start:.3f}"
         events.append((min(moments), f"stagecastd: {sentence} ({who})"))
     for name, words in (("script", "the batch script starts"), ("sbcast", "sbcast is called"),
                         ("copied", "sbcast returns"), ("end", "the script ends")):

@@ -3,7 +3,7 @@
 // The input is two lists of one user, a piece for the list of a stage that has ended, another
 // for that of a stage at work, and then the name of a list. They are followed in a small world
 // of their own (a root directory of one thread's, where that is allowed) and as nobody: each
-// path that is told lies below /inside then, from where a link leads to /outside.
+// path that is reported lies below /inside then, from where a link leads to /outside.
 #include "stager/removal/cleanup_entry.h"
 #include "stager/removal/removal.h"
 #include "stager/spawn/cleanup_lists.h"

@@ -1,7 +1,7 @@
-// What does whoever drives a protocol core hold it to?
+// Drives a protocol core with fuzz input and checks its contract.
 //
 // The contract of core/base/contract.h, by a driver whose network, disk and clock are the
-// input's: packets that nobody sane would send, time that jumps, a disk that fails or never
+// input's: packets that no member would send, time that jumps, a disk that fails or never
 // answers. What comes by a session's keys is not the core's affair: every packet has a member's
 // rank and a header that can be read.
 #pragma once
@@ -102,7 +102,7 @@ class DrivenCore {
                 }
                 return;
             default:
-                what == 255 ? core_->on_abort(now_, Error{Blame::user, "it was told so"})
+                what == 255 ? core_->on_abort(now_, Error{Blame::user, "aborted by the driver"})
                             : core_->on_all_listen(now_);
         }
     }
@@ -277,7 +277,7 @@ class DrivenCore {
                 return;
             case Kind::finish:
                 invariant(!std::exchange(is_finishing_, true), "finish is asked once");
-                invariant(is_whole(), "nobody finishes what has not come");
+                invariant(is_whole(), "only a complete block is finished");
                 break;
             case Kind::verify:
             case Kind::store:
@@ -314,7 +314,7 @@ class DrivenCore {
             become_resident(symbols[lost].block.value());
         }
         invariant(operation.code->lost.size() == operation.code->with.size(),
-                  "so many are made good as parities are here");
+                  "as many chunks are restored as parities are here");
     }
 
     void check_send(const core::Send& send) {
@@ -323,7 +323,7 @@ class DrivenCore {
         last_sent_ = send.packet_number + send.count - 1;
         invariant(send.to.to_group ||
                       (send.to.peer.value() < kDrivenMembers && send.to.peer != config_.own),
-                  "a packet goes to somebody");
+                  "a packet has a target");
         if (send.type == wire::PacketType::data) {
             invariant(resident_.contains(send.block.value()), "what is sent is resident");
             invariant(send.first.value() + send.count <= kBlockBytes / chunk_bytes() + 1U,
@@ -340,7 +340,7 @@ class DrivenCore {
         invariant(now.phase != core::Phase::failed || now.why, "who failed says why");
         const bool holds =
             now.phase == core::Phase::holding || now.phase == core::Phase::released;
-        invariant(!holds || is_finished_, "who holds the object has finished it");
+        invariant(!holds || is_finished_, "a member that holds the object has finished it");
     }
 
     /// Of a receiver: every block that was offered. The source reads its own.

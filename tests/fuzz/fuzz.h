@@ -1,9 +1,9 @@
 // What is a fuzz target?
 //
-// One file of this folder with two functions: fuzz_one() takes what a stranger might have sent
-// to one parser and holds that parser to its word by invariant(); fuzz_seeds() gives a few good
-// inputs to begin from. libfuzzer.cpp makes a fuzzer of it, replay.cpp a test of the inputs in
-// corpus/TARGET: the seeds, and what once made trouble, named after it.
+// One file of this folder with two functions: fuzz_one() takes what an untrusted peer might
+// send to one parser and holds that parser to its word by invariant(); fuzz_seeds() gives a few
+// good inputs to begin from. libfuzzer.cpp makes a fuzzer of it, replay.cpp a test of the
+// inputs in corpus/TARGET: the seeds, and what once made trouble, named after it.
 #pragma once
 
 #include "transport/base/codec.h"

@@ -1,7 +1,7 @@
-// Is what came back from a launcher sorted to its nodes, and to no others?
+// Checks that a launcher's output is assigned to its nodes only.
 //
 // The first byte chooses the launcher, a piece is its output, the rest what it complained of.
-// Whoever has an account on a node can write both.
+// Any user of a node can write both.
 #include "stager/cli/launch/launch_words.h"
 #include "tests/fuzz/fuzz.h"
 

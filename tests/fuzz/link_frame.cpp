@@ -65,7 +65,7 @@ bool fuzz_one(Bytes input) {
     }
     const Bytes noise = reader.raw(reader.left());
     check_length(noise.first(std::min(noise.size(), kFrameHeader)));
-    invariant(!opener_after(frames).open(noise), "nobody can invent a frame");
+    invariant(!opener_after(frames).open(noise), "a forged frame is refused");
     return !frames.empty();
 }
 

@@ -12,7 +12,7 @@
 namespace stage {
 namespace {
 
-constexpr uid_t kStranger = 1000;
+constexpr uid_t kOtherUser = 1000;
 
 Handshake::Start start_of(LinkRole role) {
     const bool connects = role == LinkRole::connector;
@@ -68,7 +68,7 @@ class Attack {
     void on_open(ByteReader& reader) {
         OpenedCredential opened;
         opened.state = static_cast<CredentialState>(reader.u8() % 4);
-        opened.uid = reader.u8() % 2 == 0 ? 0 : kStranger;
+        opened.uid = reader.u8() % 2 == 0 ? 0 : kOtherUser;
         opened.encoded_at = static_cast<std::int64_t>(reader.u64());
         opened.decoded_at = static_cast<std::int64_t>(reader.u64());
         opened.payload = message(reader);

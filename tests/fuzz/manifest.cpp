@@ -51,7 +51,8 @@ void check(const Manifest& manifest) {
     invariant(own >= 1 && own <= all, "a manifest has blocks, and is part of the object");
     invariant(!find_block(manifest, BlockIndex{0}), "a manifest's block is no file's");
     invariant(!find_block(manifest, BlockIndex{own - 1}), "a manifest's block is no file's");
-    invariant(!find_block(manifest, BlockIndex{all}), "what is beyond the end is nobody's");
+    invariant(!find_block(manifest, BlockIndex{all}),
+              "blocks beyond the end belong to no file");
     for (std::size_t index = 0; index < manifest.entries.size(); ++index) {
         check_entry(manifest, index);
     }

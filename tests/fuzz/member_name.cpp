@@ -1,6 +1,6 @@
 // Does a name out of an archive, if it is taken, lead to a place below the top?
 //
-// Whoever made the archive wrote it.
+// It is written by the archive's author.
 #include "stager/files/manifest/member_name.h"
 
 #include "stager/files/manifest/manifest.h"

@@ -1,4 +1,4 @@
-// Does a note of what came before say something of each block of its file, and of no other?
+// Checks that a checkpoint covers each block of its file and no other.
 #include "stager/content/part_note.h"
 #include "tests/fuzz/fuzz.h"
 

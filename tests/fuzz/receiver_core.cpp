@@ -9,7 +9,7 @@ namespace stage {
 namespace {
 
 constexpr std::uint16_t kOwn = 2;
-constexpr std::uint8_t kRateTold = 2;
+constexpr std::uint8_t kRateConfigured = 2;
 
 using wire::PacketType;
 
@@ -27,7 +27,7 @@ std::vector<std::byte> released() {
 
 std::vector<std::byte> small_object() {
     const wire::Descriptor block{.length = 1300, .wire_length = 1300, .leaf = {}};
-    return CoreEvents{0, kRateTold, kOwn}
+    return CoreEvents{0, kRateConfigured, kOwn}
         .packet(PacketType::offer, 0, true, offer_of(1, 1300))
         .packet(PacketType::describe,
                 0,
@@ -45,7 +45,7 @@ std::vector<std::byte> small_object() {
         .bytes();
 }
 
-/// The first block is told to travel short, a chunk is lost and comes from a peer.
+/// The first block is announced as compressed, a chunk is lost and repaired by a peer.
 std::vector<std::byte> repaired() {
     const wire::Descriptor first{.length = kBlockBytes,
                                  .wire_length = 700,

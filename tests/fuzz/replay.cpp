@@ -45,10 +45,10 @@ End replay(const std::string& path) {
     }
     int status = 0;
     invariant(::waitpid(child, &status, 0) == child, "a child is waited for");
-    const int told = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    const bool is_told =
-        told == static_cast<int>(End::accepted) || told == static_cast<int>(End::refused);
-    return is_told ? static_cast<End>(told) : End::failed;
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    const bool is_known =
+        code == static_cast<int>(End::accepted) || code == static_cast<int>(End::refused);
+    return is_known ? static_cast<End>(code) : End::failed;
 }
 
 void say(const std::string& line) {

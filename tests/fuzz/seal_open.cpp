@@ -1,8 +1,8 @@
 // Does a member open what its peer has sealed, once, and nothing else?
 //
 // The input is a protection, then steps: the peer seals a packet (any type, number and body),
-// or a stranger sends bytes. The member must open the first, unless it is old, in a copy that
-// is not altered; somebody with another key must open none.
+// or an unauthorised peer sends bytes. The member must open the first, unless it is old, in a
+// copy that is not altered; a member with another key must open none.
 #include "tests/fuzz/fuzz.h"
 #include "transport/seal/session_seal.h"
 
@@ -34,7 +34,7 @@ class World {
         : protection_{protection},
           member_{seal_of(protection, kMember, 1)},
           peer_{seal_of(protection, kPeer, 1)},
-          stranger_{seal_of(protection, kMember, 2)} {}
+          other_session_{seal_of(protection, kMember, 2)} {}
 
     /// The peer sends; true if the member took it.
     bool on_packet(ByteReader& reader) {
@@ -43,7 +43,7 @@ class World {
         const auto body = owned(piece_of(reader));
         const auto packet = sealed(header, body);
         check_altered(packet, flip);
-        check_stranger(packet);
+        check_other_session(packet);
         const bool fresh = !any_ || header.packet_number > largest_;
         auto copy = packet;
         const auto opened = open(copy);
@@ -64,7 +64,7 @@ class World {
     void on_noise(ByteReader& reader) {
         auto packet = owned(piece_of(reader));
         const bool opened = open(packet).has_value();
-        invariant(!opened || protection_ == Protection::none, "nobody can invent a packet");
+        invariant(!opened || protection_ == Protection::none, "a forged packet is refused");
     }
 
   private:
@@ -108,8 +108,8 @@ class World {
         invariant(!open(packet), "an altered packet is refused");
     }
 
-    void check_stranger(std::vector<std::byte> packet) {
-        invariant(!stranger_.open(packet) || protection_ == Protection::none,
+    void check_other_session(std::vector<std::byte> packet) {
+        invariant(!other_session_.open(packet) || protection_ == Protection::none,
                   "nothing is opened with another key");
     }
 
@@ -120,7 +120,7 @@ class World {
     Protection protection_;
     SessionSeal member_;
     SessionSeal peer_;
-    SessionSeal stranger_;
+    SessionSeal other_session_;
     bool any_ = false;
     std::uint64_t largest_ = 0;
 };

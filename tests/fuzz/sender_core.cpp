@@ -8,7 +8,7 @@
 namespace stage {
 namespace {
 
-constexpr std::uint8_t kRateTold = 2;
+constexpr std::uint8_t kRateConfigured = 2;
 
 using wire::PacketType;
 
@@ -29,7 +29,7 @@ void all_done(CoreEvents& events) {
 }
 
 std::vector<std::byte> sent(std::uint8_t blocks) {
-    CoreEvents events{blocks, kRateTold, 0};
+    CoreEvents events{blocks, kRateConfigured, 0};
     events.due(2);
     all_ready(events);
     events.done().done().done().due(20);
@@ -59,9 +59,9 @@ std::vector<std::byte> left() {
     return events.packet(PacketType::leave, 3, false, wire::write(leaves)).due(9).bytes();
 }
 
-/// Somebody says that all are done, the source included, which has read nothing yet.
+/// A member reports that all are done, the source included, which has read nothing yet.
 std::vector<std::byte> done_for_source() {
-    CoreEvents events{0, kRateTold, 0};
+    CoreEvents events{0, kRateConfigured, 0};
     all_ready(events);
     const wire::Done all{{{Rank{0}, Rank{kDrivenMembers - 1}}}};
     return events.packet(PacketType::done, 1, false, wire::write(all))

@@ -29,7 +29,7 @@ bool check_answer(Bytes input) {
     }
     invariant(again.error().sentence() == answer.error().sentence() &&
                   again.error().blame() == answer.error().blame(),
-              "a failure arrives as it was told");
+              "a failure arrives unchanged");
     return false;
 }
 

@@ -1,7 +1,7 @@
 // Where can a target remove and make files without harm?
 //
 // In a directory that is made anew for each input and that a thread of its own takes for the
-// root of all, as nobody. Only root can have that: elsewhere is_possible() says so.
+// root of all, as the user nobody. Only root can have that: elsewhere is_possible() says so.
 #pragma once
 
 #include "transport/base/invariant.h"

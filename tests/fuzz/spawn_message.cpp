@@ -12,7 +12,7 @@ namespace {
 
 void check_user(const UserIdentity& user) {
     invariant(user.uid != static_cast<uid_t>(-1) && user.gid != static_cast<gid_t>(-1),
-              "a user is somebody");
+              "a user is never root");
 }
 
 void check(const ProgramRequest& program) {
@@ -60,7 +60,7 @@ bool check_request(Bytes input) {
 
 bool check_event(Bytes input) {
     return is_exact(input, decode_event, [](const SpawnEvent& event) {
-        invariant(!event.status_text().empty(), "an end can be told");
+        invariant(!event.status_text().empty(), "an exit status has a text");
         return encode_event(event);
     });
 }

@@ -161,7 +161,7 @@ class StageGroup {
         asked_for_.insert(one.to);
     }
     void obey(const group::Send& one) {
-        invariant(one.to.index() < kNodes && one.to != self_, "a word goes to somebody");
+        invariant(one.to.index() < kNodes && one.to != self_, "a message has a target");
         const auto bytes = encode(one.message);
         const auto again = decode_tree_message(bytes);
         invariant(again && *again == one.message, "what is said can be heard");

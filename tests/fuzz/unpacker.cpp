@@ -1,7 +1,7 @@
 // Does an archive unpack to a directory, and to nothing outside it?
 //
-// The input is the archive, of any format. It is unpacked as nobody in a small world, beside a
-// directory that the same user might write to.
+// The input is the archive, of any format. It is unpacked as the user nobody in a small world,
+// beside a directory that the same user might write to.
 #include "stager/files/archive/unpacker.h"
 
 #include "tests/fuzz/fuzz.h"

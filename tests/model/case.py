@@ -1,4 +1,4 @@
-"""What is one drawn run? Plain values: they can be copied, made smaller, played, judged and told.
+"""One drawn run as plain values, which can be copied, made smaller, run, judged and printed.
 
 A source, and what stands at a destination before, are shell lines: what makes them is what is
 printed when a run fails.

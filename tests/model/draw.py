@@ -10,7 +10,7 @@ from sources import ODD, draw_source
 # Of a node: its daemon is killed or stopped for some seconds, its workers are killed.
 DISTURBANCES = ["removed", "changed", "cancel", "cancel", "requeue", "daemon-killed", "daemon-paused", "worker-killed"]
 PRIORS = ["same", "older", "newer", "link", "dangling", "directory", "file"]
-STICKY_PRIORS = ["others", "open", "two-names"]  # what counts in a directory that everybody may write, and what doesn't
+STICKY_PRIORS = ["others", "open", "two-names"]  # what counts in a world-writable directory, and what doesn't
 ODD_DST = [name for name in ODD if "$" not in name]  # a variable's name is refused there
 ILLEGAL = [("", ["nosuch"]), ("", ["keep", "overwrite"]), ("", ["extract", "libs"]), ("", ["Temp"]), ("../x", []), ("/tmp/../etc/x", []),
            ("a/../../b", []), (".stagecast/x", []), ("step.0", [])]

@@ -160,7 +160,7 @@ def check_afterwards(case, tag, specs, seen, verdict):
 
 
 def check_names(case, seen, verdict):
-    """Only what was asked for, or was there, has a name of the run's in the directories for everybody."""
+    """Only what was asked for, or was there, has a name of the run's in the world-writable directories."""
     expected = {f"/{top}/{case.mark()}{name}" for top, names in (("tmp", ("own", "root")), ("var/tmp", ("small",))) for name in names}
     expected.add(f"/tmp/{case.mark()}own/sub")
     absolute = [case.where(spec) for spec in case.specs + case.own if spec.is_absolute()]

@@ -1,4 +1,4 @@
-"""What do the guides promise of a request?  The model: one function a sentence of theirs.
+"""The model: what the guides promise for a request, one function per sentence of theirs.
 
 Of one spec on one node: `placed`, `left` as it was, `either`, `fail`, `forbidden` (fails, and
 `optional` doesn't help) or `any` (the guides don't say). Of a request: `ok`, `partial`, `fail`,
@@ -10,9 +10,9 @@ MIB = 1 << 20
 
 def of_existing(flag, is_directory, prior):
     """stagecast-spank(7), FLAGS; the users' guide, "Where it goes"."""
-    if prior == "others":  # another user's, in a directory that everybody may write
+    if prior == "others":  # another user's, in a world-writable directory
         return "fail"
-    if prior == "open":  # everybody may write it
+    if prior == "open":  # world-writable
         return "placed" if flag == "overwrite" else "fail"
     if prior == "two-names":
         return "any" if is_directory and flag else "placed" if flag == "overwrite" else "fail"

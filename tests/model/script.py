@@ -1,4 +1,4 @@
-"""How is a case made and submitted?  Bash, for the login host and the nodes; what is run is what is told."""
+"""Makes and submits a case: the Bash scripts for the login host and the nodes, run exactly as they are printed."""
 
 from case import NODES
 from sources import PRELUDE, safe
@@ -139,7 +139,7 @@ def of_change(case):
     return ""
 
 
-def told(case, up):
+def as_text(case, up):
     """The case as commands for a person, on a cluster that was brought up by `up`."""
     base, at = case.base(), "$L exec"
     as_user = f"{at} -u {case.user}"

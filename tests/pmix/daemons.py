@@ -106,7 +106,7 @@ class Host:
         return got[1]
 
     def ready(self):
-        """Whether it has closed itself off from strangers."""
+        """Whether a gate protects it from other users."""
         return self.expect(READY)[0] == 1
 
     def read_environment(self):

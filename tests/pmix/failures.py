@@ -1,4 +1,4 @@
-"""Members die, hosts die, nobody answers: who waits learns it, in time."""
+"""Members fail, hosts crash, or no host answers: the waiting members get an error in time."""
 
 import os
 import subprocess
@@ -14,24 +14,24 @@ def _():
         workers = [worker(host, "--wait-ms=60000") for host in started]
         job = Job(started, workers)
         victim = workers[1]
-        told = []
+        failed_at = []
 
         def watch(rank, message):
             if message[0] == FENCE_UP and rank == 1:
                 job.parts.clear()
                 victim.kill()
                 victim.wait()
-                told.append(time.monotonic())
+                failed_at.append(time.monotonic())
                 job.abort()
 
         job.serve(watch)
         got = [outcome(workers[0]), outcome(workers[2])]
-        must(told, "the victim never came to the fence")
+        must(failed_at, "the victim never came to the fence")
         for one in got:
             must("another member of the job is lost" in one.get("error", ""), got)
 
 
-@suite.test("who comes to the fence after that is told at once too")
+@suite.test("a member that enters the fence after that gets the error at once, too")
 def _():
     with hosts(2) as started:
         for host in started:
@@ -41,7 +41,7 @@ def _():
         must(got["status"] == 1 and "another member of the job is lost" in got["error"], got)
 
 
-@suite.test("a fence that nobody answers ends by the worker's own patience")
+@suite.test("an unanswered fence ends by the worker's own time-out")
 def _():
     with hosts(2) as started:
         lonely = worker(started[0], "--wait-ms=1500")
@@ -50,7 +50,7 @@ def _():
              "in PMIx_Fence", got)
 
 
-@suite.test("a host that dies in the fence ends its worker with a sentence")
+@suite.test("a host that crashes in the fence ends its worker with an error message")
 def _():
     with hosts(2) as started:
         orphan = worker(started[0], "--wait-ms=5000")
@@ -105,7 +105,7 @@ def _():
         os.rename("/run/munge/away", "/run/munge/munge.socket.2")
 
 
-@suite.test("messages that make no sense end the host with a sentence")
+@suite.test("malformed messages end the host with an error message")
 def _():
     for message in (b"\x01\x01", b"\x02\x05", b"\x01\x63", b"x" * 300):
         with Host(HOST, psec="native") as host:

@@ -1,4 +1,4 @@
-"""The same program where somebody else hosts PMIx, or nobody."""
+"""The same program where another launcher hosts PMIx, or none does."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def _():
     must(len(draws) == 2, "both draw the same group", draws)
 
 
-@suite.test("no launcher: a sentence and no wait")
+@suite.test("no launcher: an error message and no wait")
 def _():
     done = run_as(ALICE, [PROBE, "--wait-ms=5000"])
     must(done.returncode == 1 and "error" in done.stdout, done)

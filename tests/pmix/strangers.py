@@ -25,7 +25,7 @@ def _():
         must_agree(wire_up(started))
         log = stderr_of(started[1])
         must(f"uid={BOB} count=1" in log and "a connection of another user" in log, log)
-        must(stderr_of(started[0]) == "", "nobody came to the other")
+        must(stderr_of(started[0]) == "", "no connection reached the other")
 
 
 @suite.test("silent connections of another user change nothing, however many")
@@ -36,19 +36,19 @@ def _():
                   "        for _ in range(200)]\n"
                   "print('there', flush=True)\n"
                   "time.sleep(30)\n")
-        stranger = start_worker(["/usr/bin/python3", "-c", script, str(started[0].port)],
+        other = start_worker(["/usr/bin/python3", "-c", script, str(started[0].port)],
                                 {"PATH": "/usr/bin:/bin"}, BOB, BOB)
         try:
-            must(stranger.stdout.readline() == "there\n", "the stranger could not even connect")
+            must(other.stdout.readline() == "there\n", "the other user could not connect")
             must_agree(wire_up(started))
         finally:
-            stranger.kill()
-            ended(stranger, 5)
+            other.kill()
+            ended(other, 5)
         log = stderr_of(started[0])
         must(f"uid={BOB} count=100" in log and "count=2\n" not in log, log)
 
 
-@suite.test("root and a spare's visitors are strangers too")
+@suite.test("root, and connections to a spare, are refused as well")
 def _():
     with hosts(1) as (host,), Host(HOST) as spare:
         with socket.create_connection(("127.0.0.1", host.port)) as visitor:
@@ -71,7 +71,7 @@ def _():
              listeners(host.process.pid))
 
 
-@suite.test("a spare is nobody on the node, and its threads keep no right in a job")
+@suite.test("a spare runs as nobody on the node, and its threads keep no right in a job")
 def _():
     with Host(HOST) as spare:
         must(spare.ready(), "it has no gate")
@@ -95,8 +95,8 @@ def _():
 def _():
     with hosts(2, "--no-gate") as started:
         for _ in range(6):
-            stranger = worker(started[0], "--wait-ms=1500", uid=BOB)
-            must(outcome(stranger)["status"] != 0, "bob is in")
+            other = worker(started[0], "--wait-ms=1500", uid=BOB)
+            must(outcome(other)["status"] != 0, "bob is in")
         got = started[0].receive(10)
         reported = sentence(got) or f"it died: {started[0].process.poll()}"
         must((got and got[0] == FAILED) or started[0].process.poll() is not None,

@@ -25,7 +25,7 @@ def _():
         return f"wire-up {max(one['open_ms'] + one['collect_ms'] for one in got):.0f} ms"
 
 
-@suite.test("the host finalizes, and exits when it is told")
+@suite.test("the host finalizes, and exits on DONE")
 def _():
     with hosts(2) as started:
         must_agree(wire_up(started))

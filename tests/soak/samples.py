@@ -11,7 +11,7 @@ echo "$pid $(ls /proc/$pid/fd | wc -l) $(stat -c %s /var/log/stagecastd-$(hostna
 
 
 def take(lab, nodes, jobs):
-    """[{what: value}] of each node, after so many jobs."""
+    """[{what: value}] of each node, after a number of jobs."""
     found = []
     for node in nodes:
         _, said = lab.shell(node, LOOK)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What happens on an emulated host?  What the bench asks for, a line of JSON each, answered by one.
 
-One agent runs per host, so that a program starts at once when it is told to, its CPU time is what the
+One agent runs per host, so that a program starts at once on a command, its CPU time is what the
 kernel accounts to it and its children alone, and every time is one machine's CLOCK_REALTIME.
 """
 
@@ -141,8 +141,8 @@ def parents():
 
 def sweep(_request):
     """Ends whatever came from us, however often it forked: a launcher's orphans would spoil the next tool's time."""
-    ours, told = {os.getpid()}, parents()
-    while more := {process for process, parent in told.items() if parent in ours} - ours:
+    ours, parent_of = {os.getpid()}, parents()
+    while more := {process for process, parent in parent_of.items() if parent in ours} - ours:
         ours |= more
     ours.remove(os.getpid())
     for process in ours:
@@ -185,7 +185,7 @@ def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for line in sys.stdin:
         threading.Thread(target=answer, args=(json.loads(line),), daemon=True).start()
-    sweep({})  # nobody asks any more
+    sweep({})  # no command follows
 
 
 if __name__ == "__main__":

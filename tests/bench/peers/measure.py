@@ -29,7 +29,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Cores:
-    """How busy the machine's cores were between two moments, whoever kept them so."""
+    """How busy the machine's cores were between two moments, by any process."""
 
     def __init__(self):
         self.samples = []  # (moment, busy seconds of all cores)
@@ -52,7 +52,7 @@ class Cores:
 
 
 def settle(cores):
-    """Waits until nobody else needs the machine, QUIET_S at most; returns the begin of the last half second."""
+    """Waits until the machine is idle, QUIET_S at most; returns the begin of the last half second."""
     until = time.monotonic() + float(os.environ.get("QUIET_S", "5"))
     while True:
         begin = time.time()

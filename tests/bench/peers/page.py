@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How is what was measured told to a reader?  RESULTS in, a page of Markdown and a plot out.
+"""Makes a page of Markdown and a plot of RESULTS.
 
   tests/bench/peers/page.py RESULTS PAGE.md PLOT.svg
 """
@@ -65,10 +65,10 @@ def title(cell):
 
 def versions():
     try:
-        told = subprocess.check_output(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *PACKAGES], text=True)
+        versions = subprocess.check_output(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *PACKAGES], text=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown versions"
-    return ", ".join(line for line in told.splitlines() if not line.endswith(" "))  # (known, but not installed)
+    return ", ".join(line for line in versions.splitlines() if not line.endswith(" "))  # (known, but not installed)
 
 
 def machine():

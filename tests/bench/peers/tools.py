@@ -1,8 +1,8 @@
-"""How is each tool started, and when did it begin and end?  One class a tool, each told what its manual allows.
+"""Starts each tool and reads when it began and ended: one class per tool, configured as its manual recommends.
 
 run(group) leaves the file as /tmp/received on every receiver and returns a Run. `began` is the moment at which
-the last member was ready (peers: at which the sender was told to start); `held` is when the last receiver held
-the file, or None if its inode tells (the last write or the rename). Nobody's digest is on the clock but
+the last member was ready (peers: at which the sender got its command to start); `held` is when the last receiver held
+the file, or None if its inode tells (the last write or the rename). No digest is included in the time but
 stagecast's, which checks before it renames.
 """
 
@@ -24,8 +24,8 @@ class Run:
     note: str = ""
 
 
-def told(cell, share=1.0):
-    """The link's rate as a peer is told it, in bits per second; without a limit, 10 Gbit/s."""
+def rate_of(cell, share=1.0):
+    """The rate that a peer is configured with, in bits per second; without a limit, 10 Gbit/s."""
     return int((cell.rate_bits or 10**10) * share)
 
 
@@ -50,7 +50,7 @@ class Stagecast:
         limit = group.cell.limit_seconds
         words = [WORKER, f"--hosts={SHARED}/hosts", f"--key-file={SHARED}/key", "--interface=eth0", f"--timeout={limit:.0f}"]
         if self.share:
-            words.append(f"--rate={told(group.cell, self.share)}bit")
+            words.append(f"--rate={rate_of(group.cell, self.share)}bit")
         tasks = [host.start([*words, f"--rank={host.rank}", f"--dest={DEST}"], "/tmp/log") for host in group.receivers]
         tasks.append(group.source.start([*words, "--rank=0", f"--source={SOURCE}"], "/tmp/log"))
         return read_stagecast(succeeded(everywhere(tasks, limit + 10), self.name))
@@ -68,7 +68,7 @@ def read_stagecast(results):
 
 class Uftp:
     """Registration ends when all listed clients are there; the round trip starts at 10 ms, not at half a second. Its rate
-    leaves out 40 bytes of headers a packet: told 99 %, it fills the link's queue, and no answer to DONE comes in time."""
+    leaves out 40 bytes of headers a packet: configured with 99 %, it fills the link's queue, and no answer to DONE comes in time."""
 
     def __init__(self, name="uftp", share=0.96, tfmcc=False):
         self.name, self.share, self.tfmcc = name, share, tfmcc
@@ -82,8 +82,8 @@ class Uftp:
         daemons = [host.start(["uftpd", "-d", "-q", "-D", "/tmp", "-I", "eth0", "-B", BUFFER, "-c", 20 << 20], "/tmp/log")
                    for host in group.receivers]
         all_seen([host.wait_for(":0414 ", "/proc/net/udp") for host in group.receivers], "uftpd listens")
-        kbps = told(group.cell, self.share) // 1000
-        rate = ["-C", f"tfmcc:max={told(group.cell) // 1000}"] if self.tfmcc else ["-R", kbps]
+        kbps = rate_of(group.cell, self.share) // 1000
+        rate = ["-C", f"tfmcc:max={rate_of(group.cell) // 1000}"] if self.tfmcc else ["-R", kbps]
         sender = group.source.start(["uftp", "-I", "eth0", "-B", BUFFER, "-b", 1400, "-r", "0.01:0.01:1", *rate, "-H", clients,
                                      "-D", "received", SOURCE], "/tmp/log")
         try:
@@ -111,7 +111,7 @@ class Udpcast:
         # The wait after the end guards the last acknowledgement; it is not on the clock.
         tasks = [host.start(["udp-receiver", *common, DEST, "--nokbd", "--exit-wait", 200], "/tmp/log") for host in group.receivers]
         all_seen([host.wait_for(":2328 ", "/proc/net/udp") for host in group.receivers], "udp-receiver listens")
-        words = ["udp-sender", *common, SOURCE, "--full-duplex", "--max-bitrate", told(group.cell, self.share)]
+        words = ["udp-sender", *common, SOURCE, "--full-duplex", "--max-bitrate", rate_of(group.cell, self.share)]
         words += ["--fec", self.fec] if self.fec else []
         words += ["--rexmit-hello-interval", 200] if group.cell.loss_share else []  # or who misses the first never connects
         sender = group.source.start(words, "/tmp/log")
@@ -200,7 +200,7 @@ MPICH = ["mpiexec.hydra", "-np", "{ranks}", "-ppn", "1", "-hosts", "{hosts}", "-
 
 TOOLS = [
     Stagecast(),
-    Stagecast("stagecast, told the rate", share=0.99),
+    Stagecast("stagecast, configured rate", share=0.99),
     Uftp(),
     Uftp("uftp, TFMCC", tfmcc=True),
     Udpcast(),

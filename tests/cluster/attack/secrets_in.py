@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Did anything that a daemon told its worker cross a link? secrets_in.py STRACE CAPTURE...
+"""Finds secrets that a daemon sent its worker in packets of a link. secrets_in.py STRACE CAPTURE...
 
 STRACE is of stagecastd's writes (strace -f -yy -xx). What goes to unix sockets of long messages holds
 the group's key; every 8 bytes of it that look random must be in no capture. Exits 1 if some are, 2 if

@@ -53,7 +53,7 @@ END
   chmod 755 "$CLUSTER_DIR/srv/look.sh"
 }
 
-# tree BYTES: an environment of small files, with a long one of so many bytes.
+# tree BYTES: an environment of small files, with a long one of BYTES.
 tree() {
   local top=$WORK/env i
   mkdir -p "$top/bin" "$top/lib/site"

@@ -81,7 +81,7 @@ sentence() {
   }
 }
 
-# A sentence without a file: the node itself is to blame. node_sentence TEXTFILE NODE CAUSE
+# An error without a file: the node itself is to blame. node_sentence TEXTFILE NODE CAUSE
 node_sentence() {
   grep -Eq "stagecast: node $2: .*$3" "$1" || { echo "no sentence 'stagecast: node $2: ...$3' in:"; cat "$1"; return 1; }
 }

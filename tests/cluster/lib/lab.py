@@ -8,7 +8,7 @@ LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab")
 
 class Lab:
     def __init__(self, name, nodes, options, seconds=150):
-        """Brings up what BUILD names, or build/; it ends with this process. A command may take so many seconds."""
+        """Brings up what BUILD names, or build/; it ends with this process. A command has a time limit in seconds."""
         if os.geteuid() != 0:
             raise SystemExit("an emulated cluster needs root")
         if os.environ.get("BUILD"):

@@ -1,6 +1,6 @@
 # How do tests come to nodes that ssh reaches?
 #
-# A real sshd on each node that takes alice's key only; her own ssh asks nobody anything. All of it in the cluster's own
+# A real sshd on each node that takes alice's key only; her own ssh asks no questions. All of it in the cluster's own
 # files: neither the machine's keys nor its sshd are touched.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # ALICE, CLUSTER_DIR: see cluster.bash

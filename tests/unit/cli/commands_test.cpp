@@ -46,7 +46,7 @@ TEST_CASE("a program that is not there is no reason to stop the others") {
     CHECK(ended[1].out == "here\n");
 }
 
-TEST_CASE("who is over its time is ended, and so are all when they are told to stop") {
+TEST_CASE("a command is killed at its time limit, and all of them on a stop") {
     const auto late = run({shell("exec sleep 600"), shell("echo quick")}, {.longest = 1ms});
     CHECK(late[0].was_ended);
     CHECK(late[0].code == 128 + 15);

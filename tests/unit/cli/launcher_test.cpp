@@ -59,7 +59,7 @@ TEST_CASE("srun starts one task a node, without a job only where that is wanted"
     CHECK_THAT(line, VectorContains(std::string{"--no-allocate"}));
 }
 
-TEST_CASE("lines belong to the node before the colon, others to nobody") {
+TEST_CASE("lines belong to the node before the colon, others to no node") {
     const auto said =
         lines_by_node("n3: one: two\nn1: x\npdsh@login: n1: gone\nn1\n\nn99: y", kNodes);
     REQUIRE(said.size() == 2);
@@ -84,11 +84,11 @@ TEST_CASE("srun's tasks say which node they are") {
 
 TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
     const Heard good{.out = {"noise", R"({"rank":2,"bytes":10,"digest":"ab"})"}, .err = {}};
-    const auto told = worker_did(good);
-    REQUIRE(told);
-    CHECK(told->has_it);
-    CHECK(told->bytes == 10);
-    CHECK_FALSE(told->culprit);
+    const auto did = worker_did(good);
+    REQUIRE(did);
+    CHECK(did->has_it);
+    CHECK(did->bytes == 10);
+    CHECK_FALSE(did->culprit);
     const Heard bad{.out = {R"({"digest":"","culprit":3,"why":"full"})"}, .err = {}};
     CHECK_FALSE(worker_did(bad)->has_it);
     CHECK(worker_did(bad)->culprit == 3);
@@ -105,7 +105,7 @@ TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
     CHECK_FALSE(worker_did({.out = {R"({"digest":7,"culprit":"x"})"}, .err = {}})->has_it);
 }
 
-TEST_CASE("what a node is told stands on one line, the destination as one word") {
+TEST_CASE("a node's command is one line, the destination as one word") {
     PushOptions options;
     options.destination = "/it's here/";
     const std::string probe = probe_words(default_config(), options);

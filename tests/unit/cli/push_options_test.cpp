@@ -20,7 +20,7 @@ Result<PushOptions> parsed(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("a push is told its nodes, one source and one absolute destination") {
+TEST_CASE("a push needs nodes, one source and one absolute destination") {
     const auto options = parsed({"-w", "n[0-3]", "--rate=1gbit", "--timeout=60", "a b", "/i/"});
     REQUIRE(options);
     CHECK(options->node_list == "n[0-3]");
@@ -45,17 +45,18 @@ TEST_CASE("a push may be carried by a launcher") {
     CHECK(options->mode == PushMode::push);
 }
 
-TEST_CASE("a push goes on where it was broken off, if it is told to") {
-    for (const bool is_told : {false, true}) {
-        const auto options = parsed({is_told ? "--resume" : "--json", "-w", "n1", "a", "/b"});
+TEST_CASE("--resume continues an interrupted push") {
+    for (const bool is_resumed : {false, true}) {
+        const auto options =
+            parsed({is_resumed ? "--resume" : "--json", "-w", "n1", "a", "/b"});
         REQUIRE(options);
         const auto specs = specs_of(*options);
         REQUIRE(specs);
-        CHECK(parse_serialized(*specs)->front().is_resumable == is_told);
+        CHECK(parse_serialized(*specs)->front().is_resumable == is_resumed);
     }
 }
 
-TEST_CASE("wrong use of push is told") {
+TEST_CASE("wrong usage of push is reported") {
     CHECK_FALSE(parsed({"a", "/b"}));
     CHECK_FALSE(parsed({"-w", "n1", "a", "b"}));
     CHECK_FALSE(parsed({"-w", "n1", "a"}));

@@ -112,7 +112,7 @@ TEST_CASE("StageFrom=prolog-script is nothing without a Prolog") {
     CHECK(health_of(judge_slurm(config, settings, {}), "StageFrom") == Health::fine);
 }
 
-TEST_CASE("a host is one of Slurm's nodes, or it is not, or nobody tells") {
+TEST_CASE("a host is one of Slurm's nodes, or it is not, or it is unknown") {
     const auto nodes = nodes_of(
         "NodeName=n0 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=alpha Version=22\n"
         "NodeName=n1 NodeAddr=10.0.0.2 NodeHostName=beta.site.org \n");

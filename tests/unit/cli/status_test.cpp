@@ -6,26 +6,26 @@
 
 using namespace stage;
 
-TEST_CASE("status tells of all nodes where they are known, else of this one") {
+TEST_CASE("status reports all nodes where they are known, else this one") {
     nlohmann::json stage{{"job", 42},
                          {"phase", "transfer"},
                          {"nodes", 3},
                          {"root", "n0"},
                          {"bytes_total", 40'000'000},
                          {"bytes_here", 12'000'000}};
-    const auto told = [&] { return status_text({{"stages", nlohmann::json::array({stage})}}); };
-    CHECK(told() ==
+    const auto text = [&] { return status_text({{"stages", nlohmann::json::array({stage})}}); };
+    CHECK(text() ==
           "job 42: transfer: 12.0 MB of 40.0 MB on this node; node n0 reports all 3 nodes\n");
     stage["done"] = 1;
     stage["bytes_least"] = 8'000'000;
     stage["slowest"] = "n2";
     stage["bytes_per_second"] = 4e6;
-    CHECK(told() ==
+    CHECK(text() ==
           "job 42: transfer: 8.0 MB of 40.0 MB, 4.0 MB/s, 8 s to go, 1 of 3 nodes done, "
           "slowest n2\n");
     stage["bytes_total"] = 0;
     stage["nodes"] = 1;
-    CHECK(told() == "job 42: transfer: 1 node\n");
+    CHECK(text() == "job 42: transfer: 1 node\n");
     CHECK(status_text({{"stages", nlohmann::json::array()}}).empty());
 }
 
@@ -36,18 +36,18 @@ TEST_CASE("explain tells how much was there already") {
                          {"bytes", 40'000},
                          {"bytes_here", 40'000},
                          {"is_root", true}};
-    const auto told = [&] { return explain_text({{"ended", nlohmann::json::array({stage})}}); };
-    CHECK(told().find("job 42: ok, 40.0 KB to 1 node\n") == 0);
-    CHECK(told().find("from the node cache, or there already: all of it\n") !=
+    const auto text = [&] { return explain_text({{"ended", nlohmann::json::array({stage})}}); };
+    CHECK(text().find("job 42: ok, 40.0 KB to 1 node\n") == 0);
+    CHECK(text().find("from the node cache, or there already: all of it\n") !=
           std::string::npos);
     stage["nodes"] = 3;
-    CHECK(told().find("there already: 40.0 KB of 120.0 KB on all nodes\n") !=
+    CHECK(text().find("there already: 40.0 KB of 120.0 KB on all nodes\n") !=
           std::string::npos);
     stage["bytes_here"] = 0;
-    CHECK(told().find("there already") == std::string::npos);
+    CHECK(text().find("there already") == std::string::npos);
 }
 
-TEST_CASE("explain names whom multicast did not reach") {
+TEST_CASE("explain names the nodes that multicast did not reach") {
     const nlohmann::json stage{{"job", 42},
                                {"outcome", "ok"},
                                {"is_root", true},
@@ -57,7 +57,7 @@ TEST_CASE("explain names whom multicast did not reach") {
     CHECK(text.find("not reached by multicast: ?; it fetched") != std::string::npos);
 }
 
-TEST_CASE("explain names who left the multicast group, and nobody else") {
+TEST_CASE("explain names the nodes that left the multicast group, and no others") {
     nlohmann::json stage{{"job", 42},
                          {"outcome", "ok"},
                          {"nodes", 3},

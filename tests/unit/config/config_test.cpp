@@ -246,7 +246,7 @@ TEST_CASE("what is printed parses to the same decisions") {
     }
 }
 
-TEST_CASE("every key has a name of its own, a sentence and an allowed default") {
+TEST_CASE("every key has a unique name, a help text and an allowed default") {
     for (const ConfigKey& key : config_keys()) {
         CAPTURE(key.name);
         CHECK(find_key(key.name) == &key);
@@ -258,7 +258,7 @@ TEST_CASE("every key has a name of its own, a sentence and an allowed default") 
     }
 }
 
-TEST_CASE("a file is loaded only if nobody but root could have written it") {
+TEST_CASE("a file is loaded only if no user but root could have written it") {
     const TemporaryFile file{"Port=7777\n"};
     const auto config = load_config(file.path());
     REQUIRE(config);

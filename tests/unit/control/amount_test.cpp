@@ -17,7 +17,7 @@ TEST_CASE("an amount has the unit that fits it") {
     CHECK(amount_text(18'000'000'000'000'000'000U) == "18000.0 PB");
 }
 
-TEST_CASE("what a disk has room for is told in powers of 1024") {
+TEST_CASE("space on a disk is printed in powers of 1024") {
     CHECK(binary_amount_text(0) == "0 bytes");
     CHECK(binary_amount_text(1023) == "1023 bytes");
     CHECK(binary_amount_text(1536) == "1.5 KiB");

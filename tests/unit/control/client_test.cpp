@@ -42,7 +42,8 @@ TEST_CASE("a daemon that is not there is named with its socket") {
 }
 
 TEST_CASE("a daemon that takes the request and is silent costs a bounded time") {
-    const FalseDaemon listener;  // the kernel accepts, nobody answers: as when it is stopped
+    const FalseDaemon
+        listener;  // the kernel accepts, no process answers: as when it is stopped
     CHECK_THAT(failure(ask_daemon(listener.path(), PingRequest{}, kShort)),
                Catch::Contains("timed out"));
 }
@@ -65,7 +66,7 @@ TEST_CASE("a daemon that ends before it has taken a request leaves it to the nex
     std::optional<Result<Answer>> answer;
     std::jthread asking{[&] { answer = ask_daemon(path, PingRequest{}, kThrough); }};
     SECTION("it never took the connection") {
-        old.await_guest();
+        old.await_client();
     }
     SECTION("it took the connection and read nothing") {
         old.take_and_close();
@@ -82,7 +83,7 @@ TEST_CASE("who does not wait for a daemon hears of one that took nothing at once
     FalseDaemon old;
     std::optional<Result<Answer>> answer;
     std::jthread asking{[&] { answer = ask_daemon(old.path(), PingRequest{}, kLong); }};
-    old.await_guest();
+    old.await_client();
     old.stop();
     asking.join();
     // Before or after it has said what it wants.

@@ -37,12 +37,12 @@ class FalseDaemon {
         static_cast<void>(::unlink(path_.c_str()));
         stop();
     }
-    /// Somebody has connected, and is not taken.
-    void await_guest() const {
+    /// A client has connected and is not accepted.
+    void await_client() const {
         pollfd one{.fd = fd_.get(), .events = POLLIN, .revents = 0};
         REQUIRE(::poll(&one, 1, -1) == 1);
     }
-    /// Takes somebody whose request is here, and reads nothing of it.
+    /// Accepts a client that has sent its request, and reads none of it.
     void take_and_close() const {
         const UniqueFd peer{::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
         pollfd one{.fd = peer.get(), .events = POLLIN, .revents = 0};

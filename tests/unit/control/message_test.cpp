@@ -91,7 +91,7 @@ TEST_CASE("garbage is refused or is a message") {
     }
 }
 
-TEST_CASE("another version is told apart from garbage") {
+TEST_CASE("another version is distinguished from garbage") {
     auto bytes = encode(Request{PingRequest{}});
     bytes[0] = std::byte{9};
     const auto back = decode_request(bytes);
@@ -141,7 +141,7 @@ TEST_CASE("a verdict with all paths of a stage fits a message") {
     CHECK_FALSE(fits(verdict));
 }
 
-TEST_CASE("a sentence is cut rather than lost") {
+TEST_CASE("a long sentence is truncated") {
     const Refused refused{.blame = Blame::user, .sentence = std::string(10'000, 'x')};
     CHECK(std::get<Refused>(*decode_answer(encode(refused))).sentence.size() ==
           kMaxSentenceBytes);

@@ -53,7 +53,7 @@ TEST_CASE("what becomes no destination is refused") {
     CHECK_THAT(destination("a/%u/b", bad), Catch::Contains("goes up by '..'"));
 }
 
-TEST_CASE("a variable in a destination, and %n in a source, are nobody's to expand") {
+TEST_CASE("a variable in a destination, and %n in a source, are refused") {
     const auto objection = [](const StageSpec& spec) {
         const Status sound = check_patterns(spec);
         return sound ? std::string{} : sound.error().sentence();

@@ -75,7 +75,7 @@ TEST_CASE("whatever is in the environment, a list is ours or refused") {
     }
 }
 
-TEST_CASE("known forgeries are refused with a sentence") {
+TEST_CASE("known forgeries are refused with an error message") {
     for (const char* const forged :
          {"",           "none",        "given",      "1",         "1;",
           "2;-,/a,",    "1;-,a,",      "1;-,,",      "1;x,/a,",   "1;-z,/a,",

@@ -23,7 +23,7 @@ TEST_CASE("a call's answer or error comes back") {
     CHECK(error.error().sentence() == "no");
 }
 
-/// Hangs until told, as a library does on a stuck server.
+/// Blocks until released, as a library does on a stuck server.
 struct Hanging {
     std::shared_ptr<UniqueFd> release = std::make_shared<UniqueFd>(make_event());
 

@@ -55,14 +55,14 @@ TEST_CASE("a table of another time or group is not taken") {
     CHECK_FALSE(collect(carrier, 3));
 }
 
-TEST_CASE("a carrier's failure is told") {
+TEST_CASE("a carrier's failure is reported") {
     Carrier carrier{Error{Blame::node, "n2: no answer"}};
     const Result<CardTable> cards = collect(carrier, 3);
     REQUIRE_FALSE(cards);
     CHECK(cards.error().sentence() == "waiting for the table of cards: n2: no answer");
 }
 
-TEST_CASE("a card that nobody would accept is not published") {
+TEST_CASE("a card that no member would accept is not published") {
     Carrier carrier{encode_cards(cards_of(3))};
     GivenDirectory directory{carrier, 3};
     Card card = card_of(1);

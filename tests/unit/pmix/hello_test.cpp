@@ -57,7 +57,7 @@ TEST_CASE("a refusal brings rank 0's own words") {
     CHECK(answer.error().cause() == 0);
 }
 
-TEST_CASE("another key, nonce or host file is told apart") {
+TEST_CASE("another key, nonce or host file is distinguished") {
     const HelloKey key{secret(), hosts_of(3)};
     const HelloKey other{as_bytes("something else"), hosts_of(3)};
     const HelloKey none{{}, hosts_of(3)};

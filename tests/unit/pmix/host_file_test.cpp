@@ -24,7 +24,7 @@ TEST_CASE("what is no host file is refused by line") {
     CHECK_FALSE(parse_host_file("n0\rn1\n", "f"));
     CHECK_FALSE(parse_host_file(std::string_view{"10.0.0.1\0x", 10}, "f"));
     CHECK_FALSE(parse_host_file("", "f"));
-    CHECK_FALSE(parse_host_file("# nobody\n\n", "f"));
+    CHECK_FALSE(parse_host_file("# empty\n\n", "f"));
     std::string many;
     for (std::size_t i = 0; i <= kMaxCards; ++i) {
         many += "a\n";

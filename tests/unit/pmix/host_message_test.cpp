@@ -103,7 +103,7 @@ TEST_CASE("a job that makes no sense is refused") {
     SECTION("root's") {
         job.uid = 0;
     }
-    SECTION("a rank that is nobody's") {
+    SECTION("a rank that no member has") {
         job.rank = Rank{3};
     }
     SECTION("no node") {
@@ -176,7 +176,7 @@ TEST_CASE("a message crosses the socket, however long") {
     CHECK(*decode_from_host(got->message) == FromHost{finalized});
 }
 
-TEST_CASE("an empty socket, a full one and a closed one are told apart") {
+TEST_CASE("an empty socket, a full one and a closed one are distinguished") {
     Pair pair;
     CHECK(receive_from_host(pair.daemon.get())->kind == HostReceived::Kind::nothing_yet);
     CHECK(receive_to_host(pair.host.get())->kind == HostReceived::Kind::nothing_yet);

@@ -118,17 +118,17 @@ TEST_CASE("more than the gate holds passes whole") {
     CHECK(*got == table);
 }
 
-TEST_CASE("strangers are closed, counted and seldom logged") {
+TEST_CASE("connections of other users are closed, counted and seldom logged") {
     World world;
-    SECTION("before there is a job everybody is one") {
+    SECTION("before there is a job every user is refused") {
     }
     SECTION("another user's job") {
         world.gate->lead_to(port_of(world.server), ::geteuid() + 1);
     }
     for (int i = 0; i < 20; ++i) {
-        const UniqueFd stranger = world.visit();
-        world.until_readable(stranger.get());
-        CHECK(read_some(stranger.get()).empty());
+        const UniqueFd other = world.visit();
+        world.until_readable(other.get());
+        CHECK(read_some(other.get()).empty());
     }
     CHECK(world.gate->refused() == 20);
     REQUIRE(world.lines.size() == 2);

@@ -78,7 +78,7 @@ TEST_CASE("a job that can't be taken is the host's end") {
         world.adopt();
         world.hear(job_of(2, "k"));
     }
-    SECTION("the library registered what nobody gave") {
+    SECTION("the library registered a job that was not given") {
         world.ask(Registered{});
     }
     REQUIRE(world.failure() != nullptr);

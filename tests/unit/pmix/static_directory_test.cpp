@@ -63,7 +63,7 @@ struct World {
     std::string secret = "a key of thirty-two bytes, or so";
 };
 
-TEST_CASE("all members get the same table, whoever starts first") {
+TEST_CASE("all members get the same table, whichever starts first") {
     World world{5};
     SECTION("with a key") {
     }
@@ -81,7 +81,7 @@ TEST_CASE("all members get the same table, whoever starts first") {
     }
 }
 
-TEST_CASE("a group of one needs nobody") {
+TEST_CASE("a group of one needs no connection") {
     const Result<CardTable> cards = World{1}.start(0).get();
     REQUIRE(cards);
     CHECK(*cards == cards_of(1));
@@ -99,7 +99,8 @@ TEST_CASE("who does not come is named, on every member") {
                    "rank 2 (127.0.0.1), rank 3 (127.0.0.1) did not connect within 1.8 s"));
     const auto others = second.get();
     REQUIRE_FALSE(others);
-    CHECK_THAT(others.error().sentence(), Catch::Contains("rank 3 (127.0.0.1) did not come"));
+    CHECK_THAT(others.error().sentence(),
+               Catch::Contains("rank 3 (127.0.0.1) did not connect"));
 }
 
 TEST_CASE("rank 0 that never starts is named") {
@@ -190,15 +191,15 @@ UniqueFd visit(std::uint16_t port) {
     }
 }
 
-TEST_CASE("silent and noisy strangers do not keep the members apart") {
+TEST_CASE("silent and noisy unauthorised peers do not delay the members") {
     const World world{2};
     auto first = world.start(0);
-    std::vector<UniqueFd> strangers;
+    std::vector<UniqueFd> others;
     for (int i = 0; i < 20; ++i) {
-        strangers.push_back(visit(world.port));
+        others.push_back(visit(world.port));
         const std::string noise(static_cast<std::size_t>(i) * 40U, 'G');
         [[maybe_unused]] const auto sent =
-            ::send(strangers.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
+            ::send(others.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
     }
     auto second = world.start(1);
     CHECK(second.get());
@@ -209,11 +210,11 @@ TEST_CASE("a recorded hello is worth nothing") {
     const World world{3};
     auto first = world.start(0, milliseconds{1500});
     const HelloKey key{as_bytes(world.secret), world.hosts};
-    MessageStream stranger{visit(world.port), kMaxHelloBytes};
+    MessageStream other{visit(world.port), kMaxHelloBytes};
     HelloNonce old;
     old.fill(std::byte{3});
-    stranger.say(encode_hello_card(key, old, card_of(1)));
-    REQUIRE(stranger.write());
+    other.say(encode_hello_card(key, old, card_of(1)));
+    REQUIRE(other.write());
     const auto cards = first.get();
     REQUIRE_FALSE(cards);
     CHECK_THAT(cards.error().sentence(), Catch::StartsWith("rank 1 (127.0.0.1), rank 2"));

@@ -22,7 +22,7 @@ TEST_CASE("work done apart reports how it went") {
     CHECK(failed.error().sentence() == "no such file");
 }
 
-TEST_CASE("work that crashes, breaks or hangs harms nobody else") {
+TEST_CASE("work that crashes, fails or hangs harms no other process") {
     const Status crashed = run_in_child(
         [] {
             static_cast<void>(std::raise(SIGSEGV));

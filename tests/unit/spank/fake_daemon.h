@@ -9,7 +9,7 @@ namespace stage {
 
 inline constexpr const char* kSpecs = "1;-,/data/a,";
 
-/// A daemon that remembers what it was asked and answers what it was told to.
+/// A daemon that records requests and gives preset answers.
 struct FakeDaemon {
     std::vector<Request> asked;
     int waits = 0;                        ///< For the answer to what was begun.

@@ -24,7 +24,7 @@ FakeHost prolog_host() {
 
 }  // namespace
 
-TEST_CASE("a prolog without specs concerns nobody") {
+TEST_CASE("a prolog without specs is ignored") {
     FakeHost host = prolog_host();
     FakeDaemon daemon;
     const PrologSide side{kArguments, daemon.ask()};

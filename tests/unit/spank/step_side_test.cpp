@@ -9,7 +9,7 @@
 
 using namespace stage;
 
-TEST_CASE("a step without the option asks nobody and starts") {
+TEST_CASE("a step without the option asks no daemon and starts") {
     FakeHost host = step_host();
     const auto before = host.job;
     FakeDaemon daemon;
@@ -86,7 +86,7 @@ TEST_CASE("what leads to libraries comes first in LD_LIBRARY_PATH, once, and is 
     }
 }
 
-TEST_CASE("the group's failure stops every task and is told once per step") {
+TEST_CASE("the group's failure stops every task and is reported once per step") {
     FakeHost host = step_host();
     FakeDaemon daemon;
     daemon.answer = Answer{
@@ -106,7 +106,7 @@ TEST_CASE("the group's failure stops every task and is told once per step") {
     CHECK(host.job[kJobStatus] == "failed");
 }
 
-TEST_CASE("what only this node knows is told from this node, with its name") {
+TEST_CASE("an error that only this node knows is reported with the node's name") {
     FakeHost host = step_host();
     host.items[Item::node_id] = 1;
     FakeDaemon daemon;

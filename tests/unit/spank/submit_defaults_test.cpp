@@ -78,7 +78,7 @@ TEST_CASE("the umask of the submission travels: Slurm's variable, or the process
     }
 }
 
-TEST_CASE("a job may give up sooner than the site, and be told what was staged") {
+TEST_CASE("a job may give up sooner than the site, and get a report") {
     const SubmitWorld world;
     std::ofstream{world.directory + "/stagecast.conf"} << "StageTimeout=100\n";
     FakeHost host = world.host(Context::allocator);

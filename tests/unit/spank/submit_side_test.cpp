@@ -2,7 +2,7 @@
 
 using namespace stage;
 
-TEST_CASE("without the option a client does nothing and asks nobody") {
+TEST_CASE("without the option a client does nothing and asks no daemon") {
     const SubmitWorld world;
     for (const Context context : {Context::local, Context::allocator}) {
         FakeHost host = world.host(context);
@@ -50,7 +50,7 @@ TEST_CASE("what cannot be staged is refused before anything is submitted") {
     CHECK_THAT(refused("a::bogus"), Catch::Contains("character 4"));
     CHECK_THAT(refused("with:colon:x:y"), Catch::Contains("one colon too many"));
     CHECK_THAT(refused(std::string(200'000, 'x')), Catch::Contains("4095"));
-    host.facts->private_tmp = true;  // Lists are read then; nobody writes into this one.
+    host.facts->private_tmp = true;  // Lists are read then; this one stays empty.
     CHECK_THAT(refused("@fifo"), Catch::Contains("not a regular file"));
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("libraries are not looked for with half of a search path") {
     CHECK_THAT(refusal(side, host), Catch::Contains("LD_LIBRARY_PATH has 8193 bytes"));
 }
 
-TEST_CASE("an unreadable source is refused to whoever cannot read it") {
+TEST_CASE("an unreadable source is refused to a user that cannot read it") {
     const SubmitWorld world;
     std::filesystem::permissions(world.directory + "/a", std::filesystem::perms::none);
     FakeHost host = world.host(Context::allocator);
@@ -371,7 +371,7 @@ TEST_CASE("a step over several components cannot stage for itself") {
     CHECK_THAT(second.error().sentence(), Catch::Contains("several components"));
 }
 
-TEST_CASE("a vanished working directory is a sentence") {
+TEST_CASE("a vanished working directory is an error message") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     host.directory.clear();

@@ -1,4 +1,5 @@
-// Are the client's own options told from its program's, and names taken as they are meant?
+// Tests that the client's own options are separated from its program's, and that names are
+// parsed as meant.
 #include "tests/unit/spank/submit_world.h"
 
 using namespace stage;

@@ -71,7 +71,7 @@ TEST_CASE("what a container's plugin hides after the look is no objection") {
     CHECK(side.may_start(host) != is_hidden_before);
 }
 
-TEST_CASE("outside and inside are told apart by their root directories, links and all") {
+TEST_CASE("outside and inside are distinguished by their root directories, links included") {
     const Scratch scratch;
     const std::string there = scratch.directory("stage", 0755);
     const std::string link = there + "-link";
@@ -91,7 +91,7 @@ TEST_CASE("outside and inside are told apart by their root directories, links an
         visibility.capture_outside({});
         if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
             ::mount(other.c_str(), there.c_str(), nullptr, MS_BIND, nullptr) != 0) {
-            ::_exit(0);  // Not everybody may.
+            ::_exit(0);  // Not every user may.
         }
         ::_exit([&] {
             static_cast<void>(visibility.capture_inside());
@@ -112,7 +112,7 @@ TEST_CASE("outside and inside are told apart by their root directories, links an
 
 namespace {
 
-/// In a child: another directory comes to lie over `there`. False: not everybody may.
+/// In a child: another directory comes to lie over `there`. False: not every user may.
 bool hide(const std::string& other, const std::string& there, int also) {
     return ::unshare(CLONE_NEWNS | also) == 0 &&
            ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
