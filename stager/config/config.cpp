@@ -122,7 +122,7 @@ Status check_owner(int fd, const std::string& path) {
     if (!ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return Error{Blame::node,
                      path +
-                         " can be written by other users than root; "
+                         " can be written by others than root; "
                          "chown root:root and chmod 644 it"};
     }
     return {};

@@ -43,7 +43,7 @@ is read when
 .BR stagecastd (8)
 starts and when it gets SIGHUP
 .RB ( "systemctl reload stagecastd" ):
-stagings that begin after that use the new values, except for keys that need a restart, as noted
+stages that begin after that use the new values, except for keys that need a restart, as noted
 below. A file with any error
 changes nothing. The plugin reads it for each job, for
 .BR Enabled ,

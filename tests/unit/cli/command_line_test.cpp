@@ -73,7 +73,7 @@ TEST_CASE("a wrong option is named, with the one that is meant") {
     CHECK(said({"--r=1"}) == "--r is short for several options; --help lists them");
 }
 
-TEST_CASE("one word is like another by what was mistyped") {
+TEST_CASE("the nearest word is the one with the fewest typos") {
     constexpr std::array<std::string_view, 3> kNames{"status", "push", "doctor"};
     CHECK(nearest("statsu", kNames) == "status");
     CHECK(nearest("psh", kNames) == "push");

@@ -55,7 +55,7 @@ TEST_CASE("a command is killed at its time limit, and all of them on a stop") {
     CHECK(stopped[0].was_ended);
 }
 
-TEST_CASE("what a command has started ends with it") {
+TEST_CASE("a command's children end with it") {
     std::array<int, 2> ends{};
     REQUIRE(::pipe(ends.data()) == 0);  // Inherited: open for as long as the child lives.
     const auto ended = run({shell("sleep 600 & exec sleep 600")}, {.longest = 50ms});

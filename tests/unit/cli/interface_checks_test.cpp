@@ -26,7 +26,7 @@ TEST_CASE("each interface is judged once, rails together as well") {
     CHECK(judge_interfaces({{"eth0"}}, two_rails()).size() == 1);
 }
 
-TEST_CASE("a rail without link is named, and what is used instead") {
+TEST_CASE("a rail without link is named, with its replacement") {
     auto seen = two_rails();
     seen[2].has_link = false;
     const auto findings = judge_interfaces({{"hsn0", "hsn1"}, {"hsn0"}}, seen);

@@ -68,7 +68,7 @@ TEST_CASE("lines belong to the node before the colon, others to no node") {
     CHECK(said[1].node == 0);
 }
 
-TEST_CASE("srun's tasks say which node they are") {
+TEST_CASE("srun's tasks print their node") {
     const Ended ended{
         .out = "1: stagecast-node n1\n0: stagecast-node n10\n1: {\"rank\":1}\nx: y\n",
         .err = "0: stagecast-worker: no room\nsrun: error: n10: task 0: Exited\n"};
@@ -82,7 +82,7 @@ TEST_CASE("srun's tasks say which node they are") {
     CHECK(nodes_by_task("00: stagecast-node n1\n") == std::vector<std::string>{"n1"});
 }
 
-TEST_CASE("a worker's line tells whether it has the file, or who is to blame") {
+TEST_CASE("a worker's line has success or the culprit") {
     const Heard good{.out = {"noise", R"({"rank":2,"bytes":10,"digest":"ab"})"}, .err = {}};
     const auto did = worker_did(good);
     REQUIRE(did);
@@ -132,7 +132,7 @@ TEST_CASE("a node's command is one line, the destination as one word") {
     CHECK_THAT(routed, VectorContains(std::string{"--flows=4"}));
 }
 
-TEST_CASE("the site says which interfaces carry the group, unless the command does") {
+TEST_CASE("the group's interface is the site's, unless the command names one") {
     PushOptions options;
     Config site = default_config();
     CHECK_THAT(shell_line(worker_words(site, options)), !Contains("--interface"));

@@ -7,7 +7,7 @@
 
 using namespace stage;
 
-TEST_CASE("who listens is read from the kernel's table") {
+TEST_CASE("a listener is found in the kernel's table") {
     const std::string head =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n";
     const std::string rest = " 00000000:00000000 00:00000000 00000000     0        0 1 1\n";

@@ -74,7 +74,7 @@ TEST_CASE("the prolog's own limit counts, where Slurm has one") {
     CHECK(health_of(judge_slurm(config, settings, {}), "time limits") == Health::wrong);
 }
 
-TEST_CASE("a short MessageTimeout is doubtful where Slurm tells users of long prologs") {
+TEST_CASE("a short MessageTimeout is doubtful where Slurm warns users of long prologs") {
     Config config = default_config();  // StageTimeout=600
     const auto of = [&](const std::string& release, const std::string& timeout) {
         SlurmSettings settings = printed("Alloc", "65534");
@@ -213,7 +213,7 @@ TEST_CASE("the plugin's line is found through includes, and missed where it is n
     CHECK_FALSE(*line);
 }
 
-TEST_CASE("plugstack.conf is where slurm.conf says, else beside slurm.conf") {
+TEST_CASE("plugstack.conf is at PlugStackConfig, else beside slurm.conf") {
     const Scratch place;
     const std::string conf = place.write("slurm.conf", "");
     const std::string beside = place.path() + "/plugstack.conf";

@@ -29,7 +29,7 @@ TEST_CASE("status reports all nodes where they are known, else this one") {
     CHECK(status_text({{"stages", nlohmann::json::array()}}).empty());
 }
 
-TEST_CASE("explain tells how much was there already") {
+TEST_CASE("explain reports how much was there already") {
     nlohmann::json stage{{"job", 42},
                          {"outcome", "ok"},
                          {"nodes", 1},

@@ -52,7 +52,7 @@ class TemporaryFile {
 
 }  // namespace
 
-TEST_CASE("a list of paths has commas, and what else looks like one is refused") {
+TEST_CASE("a list of paths has commas, and other separators are refused") {
     for (const char* const list : {"/tmp;/var/tmp", "/tmp:/var/tmp", "/tmp /var/tmp"}) {
         CHECK(sentence("\nDestRoots=" + std::string{list}) ==
               "stagecast.conf, line 2: DestRoots=" + std::string{list} +
@@ -118,7 +118,7 @@ TEST_CASE("keys are read as slurm.conf's are: case, blanks and comments aside") 
     CHECK(config.log_level == LogLevel::debug);
 }
 
-TEST_CASE("a slip names file, line, key and what is allowed") {
+TEST_CASE("a mistake names file, line, key and the allowed values") {
     CHECK(sentence("\nTreeWidth=0\n") ==
           "stagecast.conf, line 2: TreeWidth=0: allowed: 1 to 256");
     CHECK(sentence("Protection=secret") ==
@@ -224,7 +224,7 @@ TEST_CASE("each rail needs a port, and a neighbouring address of a range") {
                Catch::Contains("no range of 2 addresses"));
 }
 
-TEST_CASE("what is printed parses to the same decisions") {
+TEST_CASE("the printed file parses to the same configuration") {
     const Config config = GENERATE_COPY(
         default_config(),
         good("Enabled=no\nNodeName=n1\nStageRoot=/x\nAllowRamStageRoot=yes\nDestRoots=\n"

@@ -22,7 +22,7 @@ TEST_CASE("PushFrom is split at commas outside of brackets") {
           Entries{"n[0-3,7]", "r[1]n[2]", "10.1.0.7", "10.2.0.0/16", "fd00::/64"});
 }
 
-TEST_CASE("what looks like an address and is none is refused, as what is nothing at all") {
+TEST_CASE("a malformed address is refused, and so is an empty one") {
     for (const char* text : {"10.0.0.300",
                              "10.0.0",
                              "10.0.0.0/33",

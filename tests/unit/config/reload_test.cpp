@@ -24,7 +24,7 @@ TEST_CASE("nothing changed: nothing is said") {
     CHECK(reloaded.at_restart.empty());
 }
 
-TEST_CASE("limits change at once, what the daemon stands on waits for a restart") {
+TEST_CASE("limits change at once, the daemon's foundations at a restart") {
     const Config running = config_of("StageRoot=/local\nPort=7000\nMaxBytes=3G\n");
     const Reloaded reloaded = reload(
         running,
@@ -35,7 +35,7 @@ TEST_CASE("limits change at once, what the daemon stands on waits for a restart"
           config_of("StageRoot=/local\nPort=7000\nMaxBytes=4G\nEnabled=no\n"));
 }
 
-TEST_CASE("the printed file and the manual say which keys wait for a restart") {
+TEST_CASE("the printed file and the manual name the keys that need a restart") {
     std::size_t waiting = 0;
     for (const ConfigKey& key : config_keys()) {
         waiting += key.reread == Reread::at_restart ? 1U : 0U;

@@ -55,7 +55,7 @@ TEST_CASE("seconds keep their decimals") {
     CHECK(write_seconds(1250ms) == "1.25");
 }
 
-TEST_CASE("what is written is read as the same number") {
+TEST_CASE("a written number is read as the same number") {
     const std::uint64_t number =
         GENERATE(0U, 1U, 1000U, 1024U, 125'000'000U, 1ULL << 40U, 123'456'789ULL, 1ULL << 62U);
     CAPTURE(number);

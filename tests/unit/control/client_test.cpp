@@ -79,7 +79,7 @@ TEST_CASE("a daemon that ends before it has taken a request leaves it to the nex
     CHECK(std::get<Pong>(**answer).version == "2");
 }
 
-TEST_CASE("who does not wait for a daemon hears of one that took nothing at once") {
+TEST_CASE("a client that does not wait fails at once if its request was not read") {
     FalseDaemon old;
     std::optional<Result<Answer>> answer;
     std::jthread asking{[&] { answer = ask_daemon(old.path(), PingRequest{}, kLong); }};

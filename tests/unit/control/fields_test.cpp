@@ -13,7 +13,7 @@ enum class Choice : std::uint8_t { one = 0, two = 1 };
 
 }  // namespace
 
-TEST_CASE("what was put is taken, to its limit and not beyond") {
+TEST_CASE("an encoded text is decoded up to its limit") {
     ByteWriter writer;
     put_text(writer, "abc", 3);
     put_cut(writer, "abcdefghij", 9);

@@ -19,7 +19,7 @@ std::vector<std::string> texts(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a line is what stands between line ends of any system, without blanks around") {
+TEST_CASE("a line ends as on any system, and its outer blanks are trimmed") {
     using Lines = std::vector<std::string>;
     CHECK(texts("one\ntwo") == Lines{"1:one", "2:two"});
     CHECK(texts("one\r\ntwo\r\n") == Lines{"1:one", "2:two"});

@@ -99,7 +99,7 @@ TEST_CASE("another version is distinguished from garbage") {
     CHECK_THAT(back.error().sentence(), Catch::Contains("version 9"));
 }
 
-TEST_CASE("what names a path is absolute or refused") {
+TEST_CASE("a path is absolute or refused") {
     auto request = std::get<StageRequest>(requests()[0]);
     request.work_dir = "home";
     CHECK_FALSE(decode_request(encode(request)));
@@ -112,7 +112,7 @@ TEST_CASE("what names a path is absolute or refused") {
     CHECK_FALSE(decode_answer(encode(verdict)));
 }
 
-TEST_CASE("what fits its fields fits a message") {
+TEST_CASE("values within their limits fit a message") {
     const StageRequest largest{.key = kKey,
                                .node_name = std::string(kMaxNameBytes, 'n'),
                                .node_list = std::string(kMaxNodeListBytes, 'n'),

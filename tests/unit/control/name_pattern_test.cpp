@@ -48,7 +48,7 @@ TEST_CASE("without an array, %A is the job's number and %a an error") {
     CHECK_THAT(destination("%u", alone), Catch::Contains("does not know the user's name"));
 }
 
-TEST_CASE("what becomes no destination is refused") {
+TEST_CASE("an impossible destination is refused") {
     const NameValues bad{.user = [] { return std::optional<std::string>{".."}; }};
     CHECK_THAT(destination("a/%u/b", bad), Catch::Contains("goes up by '..'"));
 }

@@ -62,7 +62,7 @@ TEST_CASE("an answer that breaks off is none to anybody") {
     }
 }
 
-TEST_CASE("an answer that came in time is taken by who was suspended meanwhile") {
+TEST_CASE("an answer in time is accepted by a process that was suspended meanwhile") {
     const FalseDaemon listener;
     const auto call = [&] {
         const auto daemon = listener.answering(framed(encode(Answer{Ack{}})));
@@ -73,7 +73,7 @@ TEST_CASE("an answer that came in time is taken by who was suspended meanwhile")
     CHECK(call->answer());
 }
 
-TEST_CASE("who waits for a silent daemon does so until one moment, all together") {
+TEST_CASE("all processes wait for an unresponsive daemon until the same deadline") {
     const FalseDaemon listener;
     const auto call =
         SharedCall::begin(listener.path(), QueryRequest{}, {.connect = 20s, .answer = 30ms});

@@ -63,7 +63,7 @@ TEST_CASE("a list is named with an at sign") {
     CHECK_THAT(refusal("@"), Catch::Contains("name is missing"));
 }
 
-TEST_CASE("a mistake is shown with its place and what to write instead") {
+TEST_CASE("a mistake is reported with its position and a remedy") {
     CHECK_THAT(refusal(""), Catch::Contains("the source is missing"));
     CHECK_THAT(refusal(":x"), Catch::Contains("character 1: the source is missing"));
     CHECK_THAT(refusal("in.dat:x:bogus"), Catch::Contains("character 10: no such flag"));

@@ -89,7 +89,7 @@ TEST_CASE("a changed byte gives a sensible card or none") {
     }
 }
 
-TEST_CASE("what no member may claim is refused on both sides") {
+TEST_CASE("invalid fields are refused on both sides") {
     const std::vector<std::function<void(Card&)>> lies{
         [](Card& card) { card.rank = Rank{65535}; },
         [](Card& card) { card.port = 0; },
@@ -124,7 +124,7 @@ TEST_CASE("a table comes back whole") {
     }
 }
 
-TEST_CASE("who only carries cards makes the same table") {
+TEST_CASE("joining encoded cards makes the same table") {
     std::vector<std::vector<std::byte>> cards;
     for (const Card& card : cards_of(5)) {
         cards.push_back(encode_card(card));

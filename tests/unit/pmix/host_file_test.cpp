@@ -18,7 +18,7 @@ TEST_CASE("a line is a member") {
           Names{"fd00::1", "n1"});
 }
 
-TEST_CASE("what is no host file is refused by line") {
+TEST_CASE("an invalid host file is refused with the line") {
     CHECK(parse_host_file("n0\nn1 slots=4\n", "hosts").error().sentence() ==
           "hosts, line 2: one address a line, nothing else");
     CHECK_FALSE(parse_host_file("n0\rn1\n", "f"));

@@ -156,7 +156,7 @@ TEST_CASE("a user has a bounded number of connections") {
     CHECK(world.gate->refused() == 1);
 }
 
-TEST_CASE("the kernel says whose a connection is") {
+TEST_CASE("the kernel reports a connection's uid") {
     const Result<PeerUid> peers = PeerUid::open();
     REQUIRE(peers);
     const Result<UniqueFd> listener = listen_tcp(loopback(), 0);

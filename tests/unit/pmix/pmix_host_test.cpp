@@ -121,7 +121,7 @@ TEST_CASE("an answer that was not asked for ends the host") {
     CHECK(world.failure() != nullptr);
 }
 
-TEST_CASE("a lost member releases who waits now and who comes later") {
+TEST_CASE("a lost member fails pending and later collectives") {
     World world;
     world.adopt();
     world.ask(FenceAsked{.call = 1, .data = {}});

@@ -87,7 +87,7 @@ TEST_CASE("a group of one needs no connection") {
     CHECK(*cards == cards_of(1));
 }
 
-TEST_CASE("who does not come is named, on every member") {
+TEST_CASE("a missing member is named on every member") {
     const World world{4};
     auto first = world.start(0, milliseconds{2000});
     auto second = world.start(1);

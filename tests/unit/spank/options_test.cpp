@@ -60,7 +60,7 @@ TEST_CASE("plugin and daemon read one line alike") {
     CHECK(site.is_script_first == (known.stage_from == StageFrom::prolog_script));
 }
 
-TEST_CASE("what makes no sense in the configuration leaves the defaults") {
+TEST_CASE("invalid values in the configuration leave the defaults") {
     for (const char* const text : {"",
                                    "StageTimeout",
                                    "StageTimeout=",

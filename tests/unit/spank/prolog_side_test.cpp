@@ -37,7 +37,7 @@ TEST_CASE("a prolog without specs is ignored") {
     CHECK_FALSE(side.is_concerned(host));
 }
 
-TEST_CASE("an epilog concludes what a step has announced") {
+TEST_CASE("an epilog ends a job that a step has announced") {
     const Scratch run;
     FakeHost host = prolog_host();
     host.process.erase(kPrologSpecs);
@@ -52,7 +52,7 @@ TEST_CASE("an epilog concludes what a step has announced") {
     CHECK_FALSE(side.is_concerned(host));
 }
 
-TEST_CASE("a prolog announces the job with what Slurm vouches for") {
+TEST_CASE("a prolog announces the job with Slurm's own values") {
     const FakeHost host = prolog_host();
     FakeDaemon daemon;
     daemon.answer = Answer{good()};
@@ -69,7 +69,7 @@ TEST_CASE("a prolog announces the job with what Slurm vouches for") {
                        .specs = kSpecs});
 }
 
-TEST_CASE("what is forged in a prolog's environment fits a message, or is left out") {
+TEST_CASE("forged values in a prolog's environment fit a message, or are left out") {
     FakeHost host = prolog_host();
     FakeDaemon daemon;
     host.process[kPrologSpecs] = std::string(100'000, 'x');

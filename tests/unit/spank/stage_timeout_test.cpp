@@ -30,7 +30,7 @@ TEST_CASE("a bare number is minutes to Slurm and seconds to stagecast.conf, so i
     }
 }
 
-TEST_CASE("what is no time is refused") {
+TEST_CASE("an invalid time is refused") {
     for (const char* const text : {"",
                                    "soon",
                                    "-1",

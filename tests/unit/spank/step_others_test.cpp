@@ -8,7 +8,7 @@
 
 using namespace stage;
 
-TEST_CASE("of a step from outside of its job the daemon says whether that has files") {
+TEST_CASE("a step from outside of its job asks the daemon whether the job has files") {
     FakeHost host = step_host();
     host.job[kJobSign] = kAsk;
     host.job[kStageDir] = "/stage/6";
@@ -37,7 +37,7 @@ TEST_CASE("of a step from outside of its job the daemon says whether that has fi
     }
 }
 
-TEST_CASE("a step's lists lie where the client says, as Slurm tells a step of no directory") {
+TEST_CASE("a step's lists are below the client's directory, as Slurm gives a step none") {
     FakeHost host = step_host(5);
     host.job[kStepSpecs] = "1,w/home/alice;-l,/home/alice/list,";
     FakeDaemon daemon;
@@ -53,7 +53,7 @@ TEST_CASE("a component of a heterogeneous job is judged by its daemon") {
     host.job["SLURM_JOB_ID_HET_GROUP_0"] = "6";
     FakeDaemon daemon;
     StepSide side{kArguments, daemon.ask(), daemon.begin()};
-    SECTION("given nothing, whatever the shared environment says") {
+    SECTION("without files, regardless of the shared environment") {
         host.job[kJobSign] = kSpecs;
         host.job[kStageDir] = "/stage/6";
         side.on_option();
@@ -61,7 +61,7 @@ TEST_CASE("a component of a heterogeneous job is judged by its daemon") {
         CHECK(side.may_start(host));
         CHECK_FALSE(host.job.contains(kStageDir));
     }
-    SECTION("given files, though the shared environment says nothing") {
+    SECTION("with files, though the shared environment has none") {
         daemon.answer = Answer{Verdict{.state = VerdictState::failed, .sentence = "no"}};
         side.on_step_begins(host);
         CHECK_FALSE(side.may_start(host));

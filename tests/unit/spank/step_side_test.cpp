@@ -70,7 +70,7 @@ TEST_CASE("a name with a line break stays one line") {
     CHECK(host.job[kStageFiles] == "/stage/7/a\\nb\n/stage/7/c\\d");
 }
 
-TEST_CASE("what leads to libraries comes first in LD_LIBRARY_PATH, once, and is no file") {
+TEST_CASE("a library directory comes first in LD_LIBRARY_PATH, once, and is no file") {
     FakeHost host = step_host();
     FakeDaemon daemon;
     Verdict verdict = good();
@@ -167,7 +167,7 @@ TEST_CASE("a task ends with 1 where the user is to blame, else with 75") {
     SECTION("a daemon that cannot decide") {
         daemon.answer = Answer{Verdict{.state = VerdictState::busy, .blame = Blame::user}};
     }
-    SECTION("a daemon that refuses what the user wants") {
+    SECTION("a daemon that refuses a user's request") {
         daemon.answer = Answer{Refused{.blame = Blame::user, .sentence = "no"}};
         expected = 1;
     }
@@ -234,7 +234,7 @@ TEST_CASE("a step's own files are staged for the step, and end with it") {
     CHECK(std::get<EndRequest>(daemon.asked[1]) == EndRequest{.job_id = 7, .step_id = 5});
 }
 
-TEST_CASE("what a container is made of is waited for before there are tasks") {
+TEST_CASE("a container's files are waited for before there are tasks") {
     FakeHost host = step_host(5);
     host.job[kStepSpecs] = "1,c;-,/data/image,";
     FakeDaemon daemon;
@@ -269,7 +269,7 @@ TEST_CASE("a step sees its job's files beside its own") {
     CHECK(side.may_start(host));
 }
 
-TEST_CASE("of a step whose staging fails every task hears, and one says it") {
+TEST_CASE("a step's failed staging stops every task, and is reported once") {
     FakeHost host = step_host(5);
     host.job[kStepSpecs] = kSpecs;
     FakeDaemon daemon;

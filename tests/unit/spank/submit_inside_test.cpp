@@ -3,7 +3,7 @@
 
 using namespace stage;
 
-TEST_CASE("a step with a list says where its relative names lie") {
+TEST_CASE("a step with a list has the directory of relative names") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::local);
     host.process["SLURM_JOB_ID"] = "7";

@@ -35,7 +35,7 @@ TEST_CASE("all occurrences are handed to the prolog, absolute") {
     }
 }
 
-TEST_CASE("what cannot be staged is refused before anything is submitted") {
+TEST_CASE("impossible requests are refused before submission") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();
@@ -166,7 +166,7 @@ TEST_CASE("where jobs have a /tmp of their own, nothing is staged into the node'
     }
 }
 
-TEST_CASE("a site that switched stagecast off says so") {
+TEST_CASE("a job at a site with Enabled=no gets an error") {
     const SubmitWorld world;
     std::ofstream{world.directory + "/stagecast.conf"} << "# off\nEnabled = no\n";
     FakeHost host = world.host(Context::allocator);
@@ -232,11 +232,11 @@ TEST_CASE("-M of our own cluster, or of the job's program, is nothing special") 
         world.scratch.write("job.sh", "#!/bin/sh\nsrun true\n#SBATCH -M far\n");
         host.arguments = {"job.sh"};
     }
-    SECTION("of what is no script") {
+    SECTION("of a file that is no script") {
         world.scratch.write("job.sh", "#SBATCH -M far\n");
         host.arguments = {"job.sh"};
     }
-    SECTION("in the script, where the command line says ours") {
+    SECTION("in the script, with our cluster on the command line") {
         world.scratch.write("job.sh", "#!/bin/sh\n#SBATCH -M far\n");
         host.arguments = {"-M", "lab", "job.sh"};
     }
@@ -283,7 +283,7 @@ TEST_CASE("an inherited option stages nothing again") {
     }
 }
 
-TEST_CASE("a job submitted inside a job that stages stages only what it asks for") {
+TEST_CASE("a job submitted inside a job with files stages only its own") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     host.process = {{"SLURM_JOB_ID", "7"}, {kJobSign, "1;-,/x,"}, {kStageDir, "/stage/7"}};
@@ -303,7 +303,7 @@ TEST_CASE("a job submitted inside a job that stages stages only what it asks for
     }
 }
 
-TEST_CASE("a step whose container is made before its tasks says so") {
+TEST_CASE("a step whose container is made before its tasks is marked") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::local);
     host.process["SLURM_JOB_ID"] = "7";

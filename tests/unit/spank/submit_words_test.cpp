@@ -101,7 +101,7 @@ TEST_CASE("of names only nodes know nothing is looked for, and variables are ref
     }
 }
 
-TEST_CASE("what a script's line leaves of a name is found") {
+TEST_CASE("a name is found after a script's line has changed it") {
     const SubmitWorld world;
     FakeHost host = world.host(Context::allocator);
     SubmitSide side = world.side();

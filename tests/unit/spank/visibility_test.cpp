@@ -45,7 +45,7 @@ TEST_CASE(
     CHECK_THAT(visibility.objection().value_or(""), Catch::Contains("$STAGECAST_DIR"));
 }
 
-TEST_CASE("what a container's plugin hides after the look is no objection") {
+TEST_CASE("files hidden later by a container's plugin are no objection") {
     const Scratch scratch;
     const std::string there = scratch.directory("stage", 0700);
     FakeHost host{Context::remote};
