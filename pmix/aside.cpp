@@ -27,8 +27,8 @@ void take_event(const UniqueFd& event) {
     [[maybe_unused]] const auto read = ::read(event.get(), &times, sizeof(times));
 }
 
-Status wait_readable(int done_fd, const Patience& patience, const std::string& doing) {
-    Waiting waiting{patience};
+Status wait_readable(int done_fd, const WaitLimit& wait_limit, const std::string& doing) {
+    Waiting waiting{wait_limit};
     std::array<pollfd, 1> watched{pollfd{.fd = done_fd, .events = POLLIN, .revents = 0}};
     const Waiting::Woken woken = waiting.wait(watched, Waiting::kForever);
     return woken == Waiting::Woken::ready ? Status{} : waiting.error(woken, doing);

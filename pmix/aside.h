@@ -15,7 +15,7 @@ namespace stage {
 /// Waits until `done_fd` is readable. Fails with ETIMEDOUT or ECANCELED as Directory::collect
 /// does; `doing` begins the error's text.
 [[nodiscard]] Status wait_readable(int done_fd,
-                                   const Patience& patience,
+                                   const WaitLimit& wait_limit,
                                    const std::string& doing);
 
 /// An event that one thread sets and another thread waits for with poll() and then clears with
@@ -29,7 +29,7 @@ void take_event(const UniqueFd& event);
 
 /// Returns the result of `work`, or the time-out or interruption that ended the wait.
 template <class Answer>
-[[nodiscard]] Result<Answer> call_with_timeout(const Patience& patience,
+[[nodiscard]] Result<Answer> call_with_timeout(const WaitLimit& wait_limit,
                                                const std::string& doing,
                                                std::function<Result<Answer>()> work) {
     struct Shared {
@@ -44,7 +44,7 @@ template <class Answer>
     if (!started) {
         return started.error();
     }
-    if (Status waited = wait_readable(shared->done.get(), patience, doing); !waited) {
+    if (Status waited = wait_readable(shared->done.get(), wait_limit, doing); !waited) {
         return waited.error();
     }
     take_event(shared->done);

@@ -6,8 +6,8 @@
 // host under slurmd's prolog, srun --mpi=pmix, mpirun), StaticDirectory (a file of addresses)
 // and GivenDirectory (the daemons carry the cards).
 //
-// An implementation never waits longer than its Patience allows, whatever its libraries do, and
-// names the missing members as far as it can know them.
+// An implementation never waits longer than its WaitLimit allows, whatever its libraries do,
+// and names the missing members as far as it can know them.
 #pragma once
 
 #include "pmix/business_card.h"
@@ -18,7 +18,7 @@
 namespace stage {
 
 /// The time limit of a call, and the descriptor that ends it earlier.
-struct Patience {
+struct WaitLimit {
     std::chrono::milliseconds longest{};
     /// The daemon's socket. When it becomes readable or is closed the call ends at once with an
     /// error whose cause() is ECANCELED; nothing is read from it. -1: no interruption.
@@ -38,7 +38,7 @@ class Directory {
 
     /// Returns all members' cards, checked with check_cards(). Every member must call it, once.
     /// Fails with cause() ETIMEDOUT after the time limit and ECANCELED when it was interrupted.
-    [[nodiscard]] virtual Result<CardTable> collect(const Patience& patience) = 0;
+    [[nodiscard]] virtual Result<CardTable> collect(const WaitLimit& wait_limit) = 0;
 
     /// After collect(): a number that the PMIx server drew for the group, the same for all
     /// members. Empty where the server has no groups (Slurm's and Open MPI's PMIx).

@@ -10,11 +10,11 @@ Status GivenDirectory::publish(const Card& own) {
     return {};
 }
 
-Result<CardTable> GivenDirectory::collect(const Patience& patience) {
+Result<CardTable> GivenDirectory::collect(const WaitLimit& wait_limit) {
     if (Status given = carrier_.give(encode_card(own_)); !given) {
         return given.error().within("handing over the own card");
     }
-    Result<std::vector<std::byte>> table = carrier_.take(patience.longest);
+    Result<std::vector<std::byte>> table = carrier_.take(wait_limit.longest);
     if (!table) {
         return std::move(table).error().within("waiting for the table of cards");
     }

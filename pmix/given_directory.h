@@ -31,7 +31,7 @@ class GivenDirectory final : public Directory {
     GivenDirectory(CardCarrier& carrier, std::size_t size) : carrier_{carrier}, size_{size} {}
 
     [[nodiscard]] Status publish(const Card& own) override;
-    [[nodiscard]] Result<CardTable> collect(const Patience& patience) override;
+    [[nodiscard]] Result<CardTable> collect(const WaitLimit& wait_limit) override;
 
   private:
     CardCarrier& carrier_;

@@ -68,7 +68,7 @@ bool PmixDirectory::is_offered() {
     return std::getenv("PMIX_NAMESPACE") != nullptr;
 }
 
-Result<std::unique_ptr<PmixDirectory>> PmixDirectory::open(const Patience& patience,
+Result<std::unique_ptr<PmixDirectory>> PmixDirectory::open(const WaitLimit& wait_limit,
                                                            Options options) {
     const auto client = std::make_shared<PmixClient>();
     const auto start = [client]() -> Result<bool> {
@@ -76,7 +76,7 @@ Result<std::unique_ptr<PmixDirectory>> PmixDirectory::open(const Patience& patie
         return started ? Result<bool>{true} : Result<bool>{started.error()};
     };
     const Result<bool> started =
-        call_with_timeout<bool>(patience, "joining the job by PMIx", start);
+        call_with_timeout<bool>(wait_limit, "joining the job by PMIx", start);
     if (!started) {
         return located(started.error(), *client);
     }
@@ -112,7 +112,7 @@ Status PmixDirectory::publish(const Card& own) {
     return {};
 }
 
-Result<CardTable> PmixDirectory::collect(const Patience& patience) {
+Result<CardTable> PmixDirectory::collect(const WaitLimit& wait_limit) {
     invariant(!session_->own.empty(), "a card is published before all are collected");
     const auto work = [client = session_->client,
                        own = session_->own,
@@ -120,7 +120,7 @@ Result<CardTable> PmixDirectory::collect(const Patience& patience) {
         return exchange(*client, own, group);
     };
     Result<Exchanged> exchanged =
-        call_with_timeout<Exchanged>(patience, "exchanging cards by PMIx", work);
+        call_with_timeout<Exchanged>(wait_limit, "exchanging cards by PMIx", work);
     if (!exchanged) {
         return located(std::move(exchanged).error(), *session_->client);
     }

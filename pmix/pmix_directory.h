@@ -32,8 +32,8 @@ class PmixDirectory final : public Directory {
 
     /// Calls PMIx_Init and gets the own rank. Fails (Blame::node) if the server does not answer
     /// in time; cause() is ETIMEDOUT or ECANCELED as in Directory::collect.
-    [[nodiscard]] static Result<std::unique_ptr<PmixDirectory>> open(const Patience& patience,
-                                                                     Options options);
+    [[nodiscard]] static Result<std::unique_ptr<PmixDirectory>> open(
+        const WaitLimit& wait_limit, Options options);
     /// For open() only: no other code can make a Session.
     explicit PmixDirectory(std::unique_ptr<Session> session);
     PmixDirectory(const PmixDirectory&) = delete;
@@ -46,7 +46,7 @@ class PmixDirectory final : public Directory {
 
     [[nodiscard]] Status publish(const Card& own) override;
     /// Ends with PMIx_Finalize: PMIx is not used afterwards.
-    [[nodiscard]] Result<CardTable> collect(const Patience& patience) override;
+    [[nodiscard]] Result<CardTable> collect(const WaitLimit& wait_limit) override;
     [[nodiscard]] std::optional<std::uint64_t> context_id() const override;
 
   private:

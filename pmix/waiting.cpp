@@ -8,7 +8,7 @@ namespace stage {
 
 Waiting::Woken Waiting::wait(std::span<pollfd> watched, Milliseconds at_most) {
     std::vector<pollfd> all{watched.begin(), watched.end()};
-    all.push_back({.fd = patience_.interrupt_fd, .events = POLLIN, .revents = 0});
+    all.push_back({.fd = limit_.interrupt_fd, .events = POLLIN, .revents = 0});
     const auto begin = Clock::now();
     const auto pause = at_most == kForever ? until_ : std::min(until_, begin + at_most);
     for (;;) {
@@ -34,7 +34,7 @@ Waiting::Woken Waiting::wait(std::span<pollfd> watched, Milliseconds at_most) {
 }
 
 std::string Waiting::in_words() const {
-    const auto tenths = patience_.longest.count() / 100;
+    const auto tenths = limit_.longest.count() / 100;
     const std::string whole = std::to_string(tenths / 10);
     return tenths % 10 == 0 ? whole + " s" : whole + '.' + std::to_string(tenths % 10) + " s";
 }

@@ -1,6 +1,6 @@
 // Tracks how much of a time limit is left while polling descriptors.
 //
-// It is a Patience whose clock has started: the only place in pmix/ that reads a clock and
+// It is a WaitLimit whose clock has started: the only place in pmix/ that reads a clock and
 // polls.
 #pragma once
 
@@ -20,13 +20,13 @@ class Waiting {
     using Milliseconds = std::chrono::milliseconds;
     static constexpr Milliseconds kForever = Milliseconds::max();
 
-    explicit Waiting(const Patience& patience)
-        : patience_{patience}, until_{Clock::now() + patience.longest} {}
+    explicit Waiting(const WaitLimit& wait_limit)
+        : limit_{wait_limit}, until_{Clock::now() + wait_limit.longest} {}
 
     enum class Woken : unsigned char {
         ready,        ///< A descriptor is ready.
         paused,       ///< `at_most` has passed.
-        interrupted,  ///< Patience::interrupt_fd became readable.
+        interrupted,  ///< WaitLimit::interrupt_fd became readable.
         over,         ///< The time limit has passed.
     };
     /// Calls poll() and returns what ended it. An interruption has precedence, then the order
@@ -41,7 +41,7 @@ class Waiting {
     [[nodiscard]] std::string in_words() const;
 
   private:
-    Patience patience_;
+    WaitLimit limit_;
     Clock::time_point until_;
 };
 

@@ -52,15 +52,15 @@ struct Plugin {
 
     static AskDaemon asking(const Arguments& given) {
         return
-            [path = given.socket_path](const Request& request, const CallPatience& patience) {
-                return ask_daemon(path, request, patience);
+            [path = given.socket_path](const Request& request, const CallTimeouts& timeouts) {
+                return ask_daemon(path, request, timeouts);
             };
     }
 
     static BeginAsking beginning(const Arguments& given) {
         return [path = given.socket_path](const Request& request,
-                                          const CallPatience& patience) -> Result<AwaitAnswer> {
-            auto call = SharedCall::begin(path, request, patience);
+                                          const CallTimeouts& timeouts) -> Result<AwaitAnswer> {
+            auto call = SharedCall::begin(path, request, timeouts);
             if (!call) {
                 return call.error();
             }

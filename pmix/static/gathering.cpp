@@ -23,8 +23,8 @@ Gathering::Gathering(const HelloKey& key, const HostList& hosts, const Card& own
     done_.insert(own.rank.value());
 }
 
-Result<CardTable> Gathering::run(const UniqueFd& listener, const Patience& patience) {
-    Waiting waiting{patience};
+Result<CardTable> Gathering::run(const UniqueFd& listener, const WaitLimit& wait_limit) {
+    Waiting waiting{wait_limit};
     while (done_.size() < hosts_.size()) {
         if (complete()) {
             serve_table();

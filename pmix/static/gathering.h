@@ -21,9 +21,9 @@ class Gathering {
     /// `key` and `hosts` must outlive it. `own` is rank 0's card.
     Gathering(const HelloKey& key, const HostList& hosts, const Card& own);
 
-    /// Runs until every member has the table. Members that are missing when `patience` ends are
-    /// named in the error and to the members that are waiting.
-    [[nodiscard]] Result<CardTable> run(const UniqueFd& listener, const Patience& patience);
+    /// Runs until every member has the table. Members that are missing when `wait_limit` ends
+    /// are named in the error and to the members that are waiting.
+    [[nodiscard]] Result<CardTable> run(const UniqueFd& listener, const WaitLimit& wait_limit);
 
   private:
     struct Connection {

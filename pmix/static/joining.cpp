@@ -114,8 +114,8 @@ Error out_of_patience(const std::string& where,
 Result<CardTable> join_group(const HelloKey& key,
                              const Meeting& meeting,
                              const Card& own,
-                             const Patience& patience) {
-    Waiting waiting{patience};
+                             const WaitLimit& wait_limit) {
+    Waiting waiting{wait_limit};
     const std::string where =
         "rank 0 (" + to_string(meeting.address) + " port " + std::to_string(meeting.port) + ")";
     std::optional<Error> last;

@@ -18,6 +18,6 @@ struct Meeting {
 [[nodiscard]] Result<CardTable> join_group(const HelloKey& key,
                                            const Meeting& meeting,
                                            const Card& own,
-                                           const Patience& patience);
+                                           const WaitLimit& wait_limit);
 
 }  // namespace stage

@@ -30,10 +30,10 @@ Status StaticDirectory::publish(const Card& own) {
     return {};
 }
 
-Result<CardTable> StaticDirectory::collect(const Patience& patience) {
+Result<CardTable> StaticDirectory::collect(const WaitLimit& wait_limit) {
     const HelloKey key{group_.key, group_.hosts};
     Result<CardTable> cards =
-        own_.rank.value() == 0 ? gather(key, patience) : join(key, patience);
+        own_.rank.value() == 0 ? gather(key, wait_limit) : join(key, wait_limit);
     if (!cards) {
         return cards;
     }
@@ -47,18 +47,19 @@ Result<CardTable> StaticDirectory::collect(const Patience& patience) {
     return cards;
 }
 
-Result<CardTable> StaticDirectory::gather(const HelloKey& key, Patience patience) const {
+Result<CardTable> StaticDirectory::gather(const HelloKey& key, WaitLimit wait_limit) const {
     const Result<UniqueFd> listener = listen_tcp(group_.hosts.front(), group_.port);
     if (!listener) {
         return listener.error();
     }
-    patience.longest -= head_start(patience.longest);
-    return Gathering{key, group_.hosts, own_}.run(*listener, patience);
+    wait_limit.longest -= head_start(wait_limit.longest);
+    return Gathering{key, group_.hosts, own_}.run(*listener, wait_limit);
 }
 
-Result<CardTable> StaticDirectory::join(const HelloKey& key, const Patience& patience) const {
+Result<CardTable> StaticDirectory::join(const HelloKey& key,
+                                        const WaitLimit& wait_limit) const {
     const Meeting meeting{.address = group_.hosts.front(), .port = group_.port};
-    return join_group(key, meeting, own_, patience);
+    return join_group(key, meeting, own_, wait_limit);
 }
 
 }  // namespace stage

@@ -29,11 +29,12 @@ class StaticDirectory final : public Directory {
     [[nodiscard]] Status publish(const Card& own) override;
     /// Rank 0 gives up slightly before its time limit, to inform the other members which ranks
     /// are missing.
-    [[nodiscard]] Result<CardTable> collect(const Patience& patience) override;
+    [[nodiscard]] Result<CardTable> collect(const WaitLimit& wait_limit) override;
 
   private:
-    [[nodiscard]] Result<CardTable> gather(const HelloKey& key, Patience patience) const;
-    [[nodiscard]] Result<CardTable> join(const HelloKey& key, const Patience& patience) const;
+    [[nodiscard]] Result<CardTable> gather(const HelloKey& key, WaitLimit wait_limit) const;
+    [[nodiscard]] Result<CardTable> join(const HelloKey& key,
+                                         const WaitLimit& wait_limit) const;
 
     Group group_;
     Card own_;

@@ -10,9 +10,9 @@ std::string node_name(const SpankHandle& handle) {
     return name.value_or("");
 }
 
-CallPatience patience_of(const Site& site) {
+CallTimeouts timeouts_of(const Site& site) {
     return {
-        .connect = kConnectPatience, .answer = site.stage_timeout + kGrace, .absent = kRestart};
+        .connect = kConnectTimeout, .answer = site.stage_timeout + kGrace, .absent = kRestart};
 }
 
 std::uint32_t number_of(const std::optional<std::string>& text) {

@@ -13,19 +13,19 @@
 namespace stage {
 
 /// Time limit for connecting and sending; the daemon's socket is on this node.
-inline constexpr Duration kConnectPatience = std::chrono::seconds{5};
+inline constexpr Duration kConnectTimeout = std::chrono::seconds{5};
 /// The daemon decides within StageTimeout; this is added for its answer.
 inline constexpr Duration kGrace = std::chrono::seconds{3};
 /// Time limit for requests that a running daemon answers at once: PING, END and QUERY. (No step
 /// begins before the prolog has returned, so the result of a QUERY is known.)
-inline constexpr Duration kAnswerPatience = std::chrono::seconds{5};
-inline constexpr CallPatience kShortTimeout{.connect = kConnectPatience,
-                                            .answer = kAnswerPatience};
+inline constexpr Duration kAnswerTimeout = std::chrono::seconds{5};
+inline constexpr CallTimeouts kShortTimeout{.connect = kConnectTimeout,
+                                            .answer = kAnswerTimeout};
 /// The longest absence of a daemon during a restart. After a crash systemd's RestartSec exceeds
 /// it.
 inline constexpr Duration kRestart = std::chrono::seconds{5};
-inline constexpr CallPatience kRetryDuringRestart{
-    .connect = kConnectPatience, .answer = kAnswerPatience, .absent = kRestart};
+inline constexpr CallTimeouts kRetryDuringRestart{
+    .connect = kConnectTimeout, .answer = kAnswerTimeout, .absent = kRestart};
 
 /// The first id of the pseudo jobs of `srun -Z` (NOALLOC job ids, Slurm 22.05). They have a
 /// prolog but no epilog (measured), so their files would never be removed.
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kFirstPseudoJob = 0xffff0000U;
 [[nodiscard]] std::string node_name(const SpankHandle& handle);
 
 /// The time limits of a STAGE, whose verdict may take as long as the site allows.
-[[nodiscard]] CallPatience patience_of(const Site& site);
+[[nodiscard]] CallTimeouts timeouts_of(const Site& site);
 
 /// Parses a number; 0 if the text is none.
 [[nodiscard]] std::uint32_t number_of(const std::optional<std::string>& text);

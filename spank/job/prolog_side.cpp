@@ -33,13 +33,13 @@ bool PrologSide::is_to_conclude(const SpankHandle& handle) const {
 }
 
 Duration PrologSide::announce_limit() const {
-    return kConnectPatience + read_site(arguments_.conf_path).stage_timeout + kGrace +
+    return kConnectTimeout + read_site(arguments_.conf_path).stage_timeout + kGrace +
            kKillGrace;
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): both limits are members alike
 Duration PrologSide::conclude_limit() const {
-    return kConnectPatience + kAnswerPatience + kKillGrace;
+    return kConnectTimeout + kAnswerTimeout + kKillGrace;
 }
 
 Status PrologSide::announce(const SpankHandle& handle) const {
@@ -68,7 +68,7 @@ Status PrologSide::announce(const SpankHandle& handle) const {
     request.node_list = handle.variable("SLURM_NODELIST").value_or("");
     request.work_dir = handle.variable("SLURM_JOB_WORK_DIR").value_or("");
     request.specs = handle.variable(kPrologSpecs).value_or("");
-    const auto answer = ask_(bounded(std::move(request)), patience_of(site));
+    const auto answer = ask_(bounded(std::move(request)), timeouts_of(site));
     if (!answer) {
         return answer.error().within("job " + std::to_string(*job));
     }

@@ -15,7 +15,7 @@
 namespace stage {
 
 /// ask_daemon() with this node's socket, or a test's replacement.
-using AskDaemon = std::function<Result<Answer>(const Request&, const CallPatience&)>;
+using AskDaemon = std::function<Result<Answer>(const Request&, const CallTimeouts&)>;
 
 /// Does nothing unless the prolog's environment has specs.
 class PrologSide {

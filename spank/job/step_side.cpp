@@ -154,7 +154,7 @@ Result<Answer> StepSide::stage_for_job(const SpankHandle& handle, Result<Answer>
     request.work_dir = handle.job_variable("PWD").value_or("");
     request.specs = *sign;
     request.is_late = true;
-    return ask_(bounded(std::move(request)), patience_of(site));
+    return ask_(bounded(std::move(request)), timeouts_of(site));
 }
 
 void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
@@ -188,17 +188,17 @@ void StepSide::stage_for_step(SpankHandle& handle, const std::string& specs) {
     request.gid = *gid;
     request.node_name = node_name(handle);
     request.node_list = handle.job_variable("SLURM_STEP_NODELIST").value_or("");
-    request.work_dir = wishes_of(specs).work_dir;  // Slurm gives none in a step.
+    request.work_dir = options_in(specs).work_dir;  // Slurm gives none in a step.
     request.specs = specs;
     has_staged_ = true;
     auto begun =
-        begin_(bounded(std::move(request)), patience_of(read_site(arguments_.conf_path)));
+        begin_(bounded(std::move(request)), timeouts_of(read_site(arguments_.conf_path)));
     if (!begun) {
         judge(handle, begun.error(), false);
         return;
     }
     awaited_ = *std::move(begun);
-    if (wishes_of(specs).has_container) {
+    if (options_in(specs).has_container) {
         await_files(handle);
     }
 }

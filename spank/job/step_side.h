@@ -24,7 +24,7 @@ namespace stage {
 /// Waits for the answer to an earlier request, in this process or in one forked since.
 using AwaitAnswer = std::function<Result<Answer>()>;
 /// SharedCall::begin() with this node's socket, or a test's replacement.
-using BeginAsking = std::function<Result<AwaitAnswer>(const Request&, const CallPatience&)>;
+using BeginAsking = std::function<Result<AwaitAnswer>(const Request&, const CallTimeouts&)>;
 
 class StepSide {
   public:

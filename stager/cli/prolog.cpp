@@ -19,7 +19,7 @@
 namespace stage {
 namespace {
 
-constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
+constexpr CallTimeouts kShortTimeout{.connect = std::chrono::seconds{5},
                                      .answer = std::chrono::seconds{5},
                                      .absent = std::chrono::seconds{3}};
 /// The daemon decides within StageTimeout; this is added for its answer.

@@ -20,7 +20,7 @@ namespace stage {
 namespace {
 
 constexpr int kNothingDone = 2;
-constexpr Duration kConnectPatience = std::chrono::seconds{5};
+constexpr Duration kConnectTimeout = std::chrono::seconds{5};
 /// Time limit for an answer that has begun to arrive.
 constexpr Duration kReadPatience = std::chrono::seconds{30};
 /// Time after Ctrl-C for the nodes to clean up.
@@ -95,7 +95,7 @@ int run_push(const PushOptions& options) {
     if (!fits(request)) {
         return fail_push(EX_USAGE, "the list of nodes or a path is too long");
     }
-    const auto call = Call::begin(*socket, request, kConnectPatience);
+    const auto call = Call::begin(*socket, request, kConnectTimeout);
     return call ? wait(*call, options, PushProgress{*socket, request.id, options.wants_json})
                 : fail_push(EX_UNAVAILABLE, call.error().sentence());
 }

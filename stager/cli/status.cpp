@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kNothingKnown = 2;
-constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
+constexpr CallTimeouts kShortTimeout{.connect = std::chrono::seconds{5},
                                      .answer = std::chrono::seconds{10}};
 
 int fail(StatusKind kind, int code, const std::string& sentence) {

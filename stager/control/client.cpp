@@ -64,9 +64,9 @@ timeval as_timeval(Duration duration) {
 
 /// Connects with a time limit: a blocking connect to a unix socket ends at its send timeout,
 /// even when the backlog is full. Returns an errno on failure.
-int try_to_connect(const sockaddr_un& address, Duration patience, UniqueFd& fd) {
+int try_to_connect(const sockaddr_un& address, Duration timeout, UniqueFd& fd) {
     fd = open_socket();
-    const timeval limit = as_timeval(patience);
+    const timeval limit = as_timeval(timeout);
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the socket API's own way
     const auto* generic = reinterpret_cast<const sockaddr*>(&address);
     if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
@@ -83,7 +83,7 @@ int try_to_connect(const sockaddr_un& address, Duration patience, UniqueFd& fd) 
 }
 
 /// Retries an absent socket until `absent` has passed.
-Result<UniqueFd> connected(const std::string& path, Duration patience, Duration absent) {
+Result<UniqueFd> connected(const std::string& path, Duration timeout, Duration absent) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
@@ -93,7 +93,7 @@ Result<UniqueFd> connected(const std::string& path, Duration patience, Duration 
     const auto until = Clock::now() + absent;
     while (true) {
         UniqueFd fd;
-        const int cause = try_to_connect(address, patience, fd);
+        const int cause = try_to_connect(address, timeout, fd);
         if (cause == 0) {
             return fd;
         }
@@ -183,10 +183,10 @@ Result<Bytes> receive_some(const UniqueFd& fd,
 
 Result<Call> Call::begin(const std::string& socket_path,
                          const Request& request,
-                         Duration patience,
+                         Duration timeout,
                          Duration absent) {
-    const auto connect_by = Clock::now() + patience + absent;
-    auto fd = connected(socket_path, patience, absent);
+    const auto connect_by = Clock::now() + timeout + absent;
+    auto fd = connected(socket_path, timeout, absent);
     if (!fd) {
         return fd.error();
     }
@@ -225,8 +225,8 @@ Result<Answer> Call::answer(Clock::time_point deadline,
     return answer;
 }
 
-Result<Answer> Call::answer(Duration patience) const {
-    return answer(Clock::now() + patience, {}, [](Bytes) {});
+Result<Answer> Call::answer(Duration timeout) const {
+    return answer(Clock::now() + timeout, {}, [](Bytes) {});
 }
 
 UniqueFd root_of_listener(const std::string& socket_path) {
@@ -245,12 +245,12 @@ UniqueFd root_of_listener(const std::string& socket_path) {
 
 Result<Answer> ask_daemon(const std::string& socket_path,
                           const Request& request,
-                          const CallPatience& patience) {
-    const auto until = Clock::now() + patience.absent;
+                          const CallTimeouts& timeouts) {
+    const auto until = Clock::now() + timeouts.absent;
     while (true) {
         const Duration absent = std::max<Duration>(until - Clock::now(), {});
-        const auto call = Call::begin(socket_path, request, patience.connect, absent);
-        auto answer = call ? call->answer(patience.answer) : Result<Answer>{call.error()};
+        const auto call = Call::begin(socket_path, request, timeouts.connect, absent);
+        auto answer = call ? call->answer(timeouts.answer) : Result<Answer>{call.error()};
         if (answer || !is_untaken(answer.error()) || Clock::now() >= until) {
             return answer;
         }

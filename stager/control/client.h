@@ -16,7 +16,7 @@
 
 namespace stage {
 
-struct CallPatience {
+struct CallTimeouts {
     Duration connect;  ///< Until the daemon has accepted connection and request.
     Duration answer;   ///< From then until its answer.
     /// How long to wait for a socket that does not listen, as during a restart of the daemon. A
@@ -30,12 +30,12 @@ class Call {
   public:
     [[nodiscard]] static Result<Call> begin(const std::string& socket_path,
                                             const Request& request,
-                                            Duration patience,
+                                            Duration timeout,
                                             Duration absent = {});
     /// Readable when the answer has arrived or the connection has ended.
     [[nodiscard]] int fd() const { return fd_.get(); }
     /// Waits for the answer.
-    [[nodiscard]] Result<Answer> answer(Duration patience) const;
+    [[nodiscard]] Result<Answer> answer(Duration timeout) const;
     /// Waits for the rest of an answer whose first bytes are `before`; passes further bytes to
     /// `keep`.
     [[nodiscard]] Result<Answer> answer(std::chrono::steady_clock::time_point deadline,
@@ -56,6 +56,6 @@ class Call {
 /// Fails with Blame::node, naming the socket; Refused is returned as an answer.
 [[nodiscard]] Result<Answer> ask_daemon(const std::string& socket_path,
                                         const Request& request,
-                                        const CallPatience& patience);
+                                        const CallTimeouts& timeouts);
 
 }  // namespace stage

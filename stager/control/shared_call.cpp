@@ -35,19 +35,19 @@ class FileLock {
 
 Result<SharedCall> SharedCall::begin(const std::string& socket_path,
                                      const Request& request,
-                                     const CallPatience& patience) {
+                                     const CallTimeouts& timeouts) {
     UniqueFd kept{::memfd_create("stagecast-answer", MFD_CLOEXEC)};
     if (!kept) {
         return Error{
             Blame::node,
             "no memory for stagecastd's answer: " + std::generic_category().message(errno)};
     }
-    auto call = Call::begin(socket_path, request, patience.connect, patience.absent);
+    auto call = Call::begin(socket_path, request, timeouts.connect, timeouts.absent);
     if (!call) {
         return call.error();
     }
     return SharedCall{
-        *std::move(call), std::move(kept), std::chrono::steady_clock::now() + patience.answer};
+        *std::move(call), std::move(kept), std::chrono::steady_clock::now() + timeouts.answer};
 }
 
 std::vector<std::byte> SharedCall::kept() const {

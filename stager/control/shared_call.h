@@ -13,11 +13,11 @@ namespace stage {
 
 class SharedCall {
   public:
-    /// Fails as Call::begin() does. `patience.answer` counts from now, for all waiting
+    /// Fails as Call::begin() does. `timeouts.answer` counts from now, for all waiting
     /// processes.
     [[nodiscard]] static Result<SharedCall> begin(const std::string& socket_path,
                                                   const Request& request,
-                                                  const CallPatience& patience);
+                                                  const CallTimeouts& timeouts);
 
     /// Waits for the answer: here, and in every process forked since, under any uid.
     [[nodiscard]] Result<Answer> answer() const;

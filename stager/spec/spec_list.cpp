@@ -138,48 +138,48 @@ void append_spec(std::string& line, const StageSpec& spec) {
     append_escaped(line, spec.destination);
 }
 
-void append_wishes(std::string& line, const StageOptions& wishes) {
-    if (wishes.timeout_s != 0) {
-        line += ",t" + std::to_string(wishes.timeout_s);
+void append_options(std::string& line, const StageOptions& options) {
+    if (options.timeout_s != 0) {
+        line += ",t" + std::to_string(options.timeout_s);
     }
-    if (wishes.is_verbose) {
+    if (options.is_verbose) {
         line += ",v";
     }
-    if (wishes.has_container) {
+    if (options.has_container) {
         line += ",c";
     }
-    if (wishes.umask != kUsualUmask) {
+    if (options.umask != kUsualUmask) {
         line += ",u";
         for (const unsigned shift : {6U, 3U, 0U}) {
-            line += static_cast<char>('0' + ((wishes.umask >> shift) & 7U));
+            line += static_cast<char>('0' + ((options.umask >> shift) & 7U));
         }
     }
-    if (wishes.line != 0) {
-        line += ",l" + std::to_string(wishes.line);
+    if (options.line != 0) {
+        line += ",l" + std::to_string(options.line);
     }
-    if (!wishes.work_dir.empty()) {
+    if (!options.work_dir.empty()) {
         line += ",w";
-        append_escaped(line, wishes.work_dir);
+        append_escaped(line, options.work_dir);
     }
-    if (!wishes.ld_library_path.empty()) {
+    if (!options.ld_library_path.empty()) {
         line += ",e";
-        append_escaped(line, wishes.ld_library_path);
+        append_escaped(line, options.ld_library_path);
     }
 }
 
-/// Returns false for a word that append_wishes() does not write.
-bool take_wish(std::string_view word, StageOptions& wishes) {
+/// Returns false for a word that append_options() does not write.
+bool take_option(std::string_view word, StageOptions& options) {
     if (word == "v") {
-        wishes.is_verbose = true;
+        options.is_verbose = true;
         return true;
     }
     if (word == "c") {
-        wishes.has_container = true;
+        options.has_container = true;
         return true;
     }
     if (word.starts_with('u')) {
         const auto umask = parse_umask(word.substr(1));
-        wishes.umask = umask.value_or(kUsualUmask);
+        options.umask = umask.value_or(kUsualUmask);
         return umask.has_value();
     }
     if (word.starts_with('w')) {
@@ -187,7 +187,7 @@ bool take_wish(std::string_view word, StageOptions& wishes) {
         if (!directory || !directory->starts_with('/') || directory->size() >= kMaxPathBytes) {
             return false;
         }
-        wishes.work_dir = *directory;
+        options.work_dir = *directory;
         return true;
     }
     if (word.starts_with('e')) {
@@ -195,30 +195,31 @@ bool take_wish(std::string_view word, StageOptions& wishes) {
         if (!path || path->empty() || path->size() > kMaxLibraryPathBytes) {
             return false;
         }
-        wishes.ld_library_path = *path;
+        options.ld_library_path = *path;
         return true;
     }
     const char* const end = word.data() + word.size();
     if (word.starts_with('l')) {
-        return std::from_chars(word.data() + 1, end, wishes.line).ptr == end && wishes.line > 0;
+        return std::from_chars(word.data() + 1, end, options.line).ptr == end &&
+               options.line > 0;
     }
     return word.starts_with('t') &&
-           std::from_chars(word.data() + 1, end, wishes.timeout_s).ptr == end &&
-           wishes.timeout_s > 0 && wishes.timeout_s <= kMaxTimeoutWish;
+           std::from_chars(word.data() + 1, end, options.timeout_s).ptr == end &&
+           options.timeout_s > 0 && options.timeout_s <= kMaxStageTimeoutS;
 }
 
-/// Returns nothing if `head` is not what append_wishes() writes after the version.
+/// Returns nothing if `head` is not what append_options() writes after the version.
 std::optional<StageOptions> parse_wishes(std::string_view head) {
-    StageOptions wishes;
+    StageOptions options;
     if (take_until(head, ',') != kVersion) {
         return std::nullopt;
     }
     while (!head.empty()) {
-        if (!take_wish(take_until(head, ','), wishes)) {
+        if (!take_option(take_until(head, ','), options)) {
             return std::nullopt;
         }
     }
-    return wishes;
+    return options;
 }
 
 /// Removes duplicates: scripts, wrappers and the environment may each request the same file.
@@ -245,7 +246,7 @@ Error too_many(std::size_t count) {
 
 }  // namespace
 
-Result<std::string> serialize(std::span<const StageSpec> given, const StageOptions& wishes) {
+Result<std::string> serialize(std::span<const StageSpec> given, const StageOptions& options) {
     invariant(!given.empty(), "a job that stages has specs");
     const std::vector<StageSpec> specs = without_equal(given);
     if (specs.size() > kMaxSpecs) {
@@ -255,7 +256,7 @@ Result<std::string> serialize(std::span<const StageSpec> given, const StageOptio
         return distinct.error();
     }
     std::string line{kVersion};
-    append_wishes(line, wishes);
+    append_options(line, options);
     for (const StageSpec& spec : specs) {
         append_spec(line, spec);
     }
@@ -296,7 +297,7 @@ Result<std::vector<StageSpec>> parse_serialized(std::string_view line) {
     return specs;
 }
 
-StageOptions wishes_of(std::string_view line) {
+StageOptions options_in(std::string_view line) {
     return parse_wishes(take_until(line, ';')).value_or(StageOptions{});
 }
 

@@ -25,7 +25,7 @@ namespace stage {
 
 /// The options of a staging request as a whole.
 struct StageOptions {
-    std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxTimeoutWish; 0: the site's.
+    std::uint32_t timeout_s = 0;  ///< --stage-timeout, 1 .. kMaxStageTimeoutS; 0: the site's.
     bool is_verbose = false;      ///< --stage-verbose
     bool has_container = false;   ///< A step's, which may be made of staged files.
     std::uint16_t umask = kUsualUmask;  ///< At submission; applied to extracted files.
@@ -35,20 +35,20 @@ struct StageOptions {
 
     bool operator==(const StageOptions&) const = default;
 };
-inline constexpr std::uint32_t kMaxTimeoutWish = 24 * 3600;
+inline constexpr std::uint32_t kMaxStageTimeoutS = 24 * 3600;
 inline constexpr std::size_t kMaxLibraryPathBytes = 8192;
 
 /// Serialises all specs of a job; of equal ones the first. Fails (Blame::user) if there are too
 /// many, if they are too long together, or if two have the same destination. Requires absolute
 /// sources and at least one spec.
 [[nodiscard]] Result<std::string> serialize(std::span<const StageSpec> specs,
-                                            const StageOptions& wishes = {});
+                                            const StageOptions& options = {});
 
 /// Parses the output of serialize(). Fails on anything else (Blame::user: only the user can
 /// have forged it).
 [[nodiscard]] Result<std::vector<StageSpec>> parse_serialized(std::string_view line);
 
 /// The options in a serialised line; defaults if it is malformed.
-[[nodiscard]] StageOptions wishes_of(std::string_view line);
+[[nodiscard]] StageOptions options_in(std::string_view line);
 
 }  // namespace stage

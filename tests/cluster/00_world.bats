@@ -57,7 +57,7 @@ for i in range(200): s.sendto(b"x" * 1000, ("239.77.9.9", 7799))'
 
 no_listener() { ! lab on n1 pgrep -f /srv/listen.py && ! lab on n2 pgrep -f /srv/listen.py; }
 
-@test "what a test leaves behind is seen" {
+@test "files that a test leaves behind are detected" {
   lab on n1 touch /tmp/forgotten
   run ! residue_none
   [ "$(residue_show | grep -c 'n1: > local /tmp/forgotten')" = 1 ]

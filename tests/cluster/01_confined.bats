@@ -23,7 +23,7 @@ confined() { lab on n0 /srv/confined.py /srv/stagecastd.service "$@"; }
   grep -qx 'Seccomp:.2' "$WORK/status"
 }
 
-@test "what the unit forbids is refused, what it does not is not" {
+@test "the unit's restrictions apply, and no others" {
   cat > "$WORK/try.py" <<'P'
 import ctypes, errno, mmap, socket
 libc = ctypes.CDLL(None, use_errno=True)

@@ -55,7 +55,7 @@ nothing_there() {
   for node in "${NODES[@]}"; do [ -z "$(lab on "$node" find /tmp/d -mindepth 1)" ] || return 1; done
 }
 
-@test "tar, plain and by gzip and zstd, and zip: what tar and unzip would make of it" {
+@test "tar, plain and by gzip and zstd, and zip: the same as by tar and unzip" {
   tree
   pack env.tar tar -cf env.tar -C env .
   pack env.tgz tar -czf env.tgz -C env .
@@ -158,7 +158,7 @@ for one in sys.argv[1:]:
   [ "$(paste -sd' ' "$WORK/out.batch")" = '750,750,640 0027 640' ] || { cat "$WORK/out.batch"; false; }
 }
 
-@test "a node without room for what is in it is named" {
+@test "a node without enough space for the contents is named" {
   head -c 30000000 /dev/zero > "$WORK/zeros"
   chown 2001:2001 "$WORK/zeros"
   pack zeros.tar.gz tar -czf zeros.tar.gz zeros
@@ -199,7 +199,7 @@ staged_archives() {
     || { cat "$WORK/out"; return 1; }
 }
 
-@test "odd archives of each format: the table in docs/ARCHIVES.md is what comes of them beside tar and unzip" {
+@test "odd archives of each format: the results are those of the table in docs/ARCHIVES.md" {
   install -m 755 "$CLUSTER_TESTS/lib/archive_table.py" "$CLUSTER_DIR/srv/"
   as_alice bash -c 'mkdir archives && python3 /srv/archive_table.py make archives'
   staged_archives
@@ -207,7 +207,7 @@ staged_archives() {
   diff <(grep '^|' "$CLUSTER_TESTS/../../docs/ARCHIVES.md") "$WORK/table" || { cat "$WORK/why"; false; }
 }
 
-@test "archives of other people's software are what tar and unzip make of them" {
+@test "archives of other software are extracted as by tar and unzip" {
   local one
   [ -d "${REAL_ARCHIVES:-}" ] || skip "REAL_ARCHIVES names no directory of archives (Debian's .orig.tar.*, npm's .tgz, .zip)"
   mkdir "$WORK/archives"

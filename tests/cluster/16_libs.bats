@@ -192,7 +192,7 @@ who() {
   [ "$(uniq -c "$WORK/out" | tr -s ' ' | paste -sd'|')" = ' 3 one| 6 two' ] || { cat "$WORK/out"; false; }
 }
 
-@test "what temp, optional and a stage that fails leave: nothing" {
+@test "temp, optional and a failed stage leave nothing" {
   local node
   who one
   place /tmp/d

@@ -63,7 +63,7 @@ teardown() {
   grep -q 'stagecast' "$OUT"
 }
 
-@test "--stage-verbose says once what was staged" {
+@test "--stage-verbose reports once" {
   input data 100000
   submit -N2 --stage-verbose --stage-file=data --wrap 'srun -n4 --overcommit true; srun true'
   wait_job "$JOB" COMPLETED

@@ -32,7 +32,7 @@ teardown() {
   test_ends
 }
 
-@test "with prolog-script the destination may be what the script makes" {
+@test "with prolog-script the destination may be a directory of the script" {
   input data 1000000
   OUT=$WORK/out
   as_alice srun -N2 --stage-file=data:/tmp/scratch/data --stage-file=data bash -c \
@@ -41,7 +41,7 @@ teardown() {
   [ "$(lab on n1 cat /run/lab/prolog.said)" = $'staged before: 0\nrc 0' ]
 }
 
-@test "what fails fails the job, not the node, and the script hears why" {
+@test "a failure fails the job, not the node, and the script gets the reason" {
   rm -f "$WORK/nowhere"
   sbatch_fails --stage-file=nowhere::late
   lab on n1 grep -q 'stagecast prolog: node n0: .*nowhere: No such file' /run/lab/prolog.said
@@ -56,7 +56,7 @@ teardown() {
   [[ $output == *"knows nothing of this job"*"as StageFrom=prolog-script wants"* ]]
 }
 
-@test "a job without the option costs nothing, and by hand it says what it is for" {
+@test "a job without the option costs nothing, and a call by hand prints the usage" {
   as_alice srun -N2 true
   [ "$(lab on n1 cat /run/lab/prolog.said)" = $'staged before: 0\nrc 0' ]
   run -64 lab on n1 env SPANK_STAGECAST_SPECS=x /srv/stagecast/bin/stagecast prolog

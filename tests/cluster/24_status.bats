@@ -41,7 +41,7 @@ submit_moving() {
   wait_job "$JOB" COMPLETED
 }
 
-@test "explain tells where the time of an ended stage went" {
+@test "explain shows where the time of an ended stage went" {
   input data 4000000
   script 'true'
   submit -N3 --stage-file=data job.sh
@@ -59,7 +59,7 @@ submit_moving() {
   run -64 ask n0 bob explain
 }
 
-@test "a job has all of the time that it wants, and the sentence says which" {
+@test "a job has all of its --stage-timeout, and the error names it" {
   input data 40000000
   script 'true'
   submit -N3 --stage-timeout=4s --stage-file=data job.sh
@@ -93,7 +93,7 @@ submit_moving() {
   run -64 ask n1 alice explain "${JOB}_x"
 }
 
-@test "a node without anything under way says so, and to a script nothing" {
+@test "a node without stages prints a note, and nothing to a script" {
   ask n2 root status > "$WORK/said" 2> "$WORK/err"
   [ ! -s "$WORK/said" ]
   grep -qx 'nothing is under way on this node' "$WORK/err"

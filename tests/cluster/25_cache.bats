@@ -30,7 +30,7 @@ teardown() { test_ends; }
   said .bytes_read 0
 }
 
-@test "a file that was changed is another one, whatever its size and mtime say" {
+@test "a changed file is another one, even with the same size and mtime" {
   old_input data 3000002
   run_staged --stage-file=data
   wait_for 60 all_keep 3000002
@@ -65,7 +65,7 @@ teardown() { test_ends; }
   said .bytes_read 0
 }
 
-@test "root sees what is kept, verifies and removes it" {
+@test "root lists, verifies and removes entries" {
   old_input data 4000008
   run_staged --stage-file=data
   wait_for 60 all_keep 4000008
@@ -87,7 +87,7 @@ teardown() { test_ends; }
   said .bytes_here 12000024
 }
 
-@test "what the job does to its copy changes nothing in the cache" {
+@test "a job's changes of its copy change nothing in the cache" {
   old_input data 5000005
   script 'srun bash -c "chmod u+w \$STAGECAST_DIR/data; echo spoilt > \$STAGECAST_DIR/data"'
   submit -N4 --stage-file=data job.sh
@@ -122,7 +122,7 @@ teardown() { test_ends; }
   [ "$(lab on n0 stat -c '%U %a' "$(entries n0 3000006)")" = 'root 400' ]
 }
 
-@test "a file on FUSE is never known again: nothing tells when it changes" {
+@test "a file on FUSE is never taken from the cache: its changes cannot be detected" {
   [ -e /dev/fuse ] || skip "no /dev/fuse here"
   command -v bindfs > /dev/null || skip "no bindfs here"
   local host node

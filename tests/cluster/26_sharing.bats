@@ -156,7 +156,7 @@ waiting_on() {
   forget_silence n2
 }
 
-@test "who waits for a slow reader has its bytes, and reads nothing" {
+@test "a node that waits for a slow reader gets its bytes, and reads nothing" {
   old_input data 8000010
   script "srun /srv/rank.sh"
   # Longer than a PMIx host waits for its worker.

@@ -148,7 +148,7 @@ END
 
 unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
 
-@test "a job is cancelled while a node unpacks what it has: nothing half done stays, the entry does" {
+@test "a job is cancelled while a node extracts its entry: no partial file stays, the entry does" {
   tree 12000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
@@ -168,7 +168,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   said .bytes_here "$((3 * BYTES))"
 }
 
-@test "a node that unpacks slowly what it has is waited for, as one to which it comes" {
+@test "a node that extracts its entry slowly is waited for, like a receiver" {
   tree 11000000
   pack env.tar
   run_staged --stage-file=env.tar::extract
@@ -179,7 +179,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   said .bytes_here "$((3 * BYTES))"
 }
 
-@test "a node without room for what is in it is named, as ever; a cache without room keeps nothing" {
+@test "a node without enough space for the contents is named; a cache without space keeps nothing" {
   tree 6000000
   pack env.tar
   run_staged --stage-file=env.tar::extract

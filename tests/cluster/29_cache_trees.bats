@@ -109,7 +109,7 @@ nothing_there() {
   said .bytes_here "$((3 * BYTES))"
 }
 
-@test "what the job does in its tree changes nothing in the cache, and another user has no part in it" {
+@test "a job's changes of its tree change nothing in the cache, and another user cannot use the entry" {
   old_tree 3500000
   RANK='bash -c "echo spoilt > \$STAGECAST_DIR/env/lib/site/299.py; rm \$STAGECAST_DIR/env/bin/tool"' run_staged --stage-file=env
   run_staged --stage-file=env

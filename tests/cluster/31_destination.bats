@@ -118,7 +118,7 @@ no_job_directory() {
   for node in "${NODES[@]}"; do [ -z "$(lab on "$node" ls /var/spool/stagecast)" ] || return 1; done
 }
 
-@test "temp removes what the stage put there, and neither the source nor what stood there" {
+@test "temp removes the staged file, and neither the source nor an earlier file" {
   input data 100000
   place /tmp/d
   lab on n0 -u alice cp "$T/data" /tmp/d/data

@@ -20,7 +20,7 @@ teardown() {
   test_ends
 }
 
-@test "the plugin is on: what a job writes to /tmp is not in the node's" {
+@test "the plugin is active: a job's files in /tmp are not in the node's" {
   as_alice srun -N2 touch /tmp/mine
   run ! lab on n1 test -e /tmp/mine
 }

@@ -43,7 +43,7 @@ shares() {
 }
 data_sent() { log_since stagecastd-n0 | sed -n "s/.*worker left job=$1 .*packets_sent=\([0-9]*\).*/\1/p"; }
 
-@test "the nodes are what they are said to be" {
+@test "the nodes have the configured properties" {
   [ "$(lab on n0 stat -f -c %T /var/spool/stagecast)" = xfs ]
   [ "$(lab on n1 stat -f -c %T /var/spool/stagecast)" = btrfs ]
   [ "$(lab on n2 stat -f -c %T /var/spool/stagecast)" = ext2/ext3 ]
@@ -97,7 +97,7 @@ data_sent() { log_since stagecastd-n0 | sed -n "s/.*worker left job=$1 .*packets
   done
 }
 
-@test "a directory with holes, attributes and an ACL is on each of them what it was" {
+@test "a directory with holes, attributes and an ACL is copied unchanged to each" {
   place /tmp/d
   install -d -o 2001 -g 2001 "$WORK/tree"
   truncate -s 30000000 "$WORK/tree/holes"

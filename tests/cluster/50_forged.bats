@@ -99,7 +99,7 @@ refused() { [ "$(job_field "$JOB" JobState)" = FAILED ] && grep -q 'stagecast: '
   daemons_alive
 }
 
-@test "what the plugin hands to itself through the user's environment" {
+@test "the plugin's own variables in the user's environment" {
   local value
   for value in garbage '1;-,/etc/shadow,' none '' given; do
     as_alice env "SLURM_STAGECAST_STEP=$value" "SLURM_SPANK_STAGECAST_SPECS=$value" STAGECAST_DIR=/etc timeout 40 srun -N2 true || true

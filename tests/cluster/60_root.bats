@@ -118,7 +118,7 @@ unsquash() {
   as_alice srun -N3 --stage-file=data true
 }
 
-@test "stagecastd -C takes what the lab runs with" {
+@test "stagecastd -C accepts the lab's configuration" {
   lab on n2 timeout 20 /srv/stagecast/sbin/stagecastd -C -c /etc/stagecast/stagecast.conf
 }
 

@@ -30,7 +30,7 @@ mended() {
 # refused WORDS: the push was, for that.
 refused() { grep -q -- "$1" "$WORK/said" || { cat "$WORK/said"; return 1; }; }
 
-@test "a user's directory with the name of PushRoots gets nothing, and doctor says whose it is" {
+@test "a user's directory with the name of PushRoots gets nothing, and doctor names its owner" {
   input image 1000
   lab on n1 rmdir /var/tmp/images
   lab on n1 -u alice mkdir /var/tmp/images
@@ -96,7 +96,7 @@ warned() { log_since stagecastd-n1 | grep -q 'pushes to this directory will be r
   mended n1
 }
 
-@test "what arrives is root's own: owners, ACLs and a directory's set-group-id bit are not kept" {
+@test "pushed files belong to root: owners, ACLs and a directory's set-group-id bit are not kept" {
   mkdir -p "$WORK/tree/d"
   echo data > "$WORK/tree/d/file"
   ln -s d/file "$WORK/tree/link"
@@ -113,7 +113,7 @@ warned() { log_since stagecastd-n1 | grep -q 'pushes to this directory will be r
   mended n1
 }
 
-@test "a node that PushFrom does not name pushes nothing, and hears what to set" {
+@test "a node that PushFrom does not name pushes nothing, and gets the remedy" {
   input image 1000
   local mode
   for mode in '' --dry-run --verify; do

@@ -70,7 +70,7 @@ queued() { [ "$(ask n0 root status --json | jq '[.stages[] | select(.phase == "q
   wait
 }
 
-@test "a stage whose time is over in the queue says what it waited for" {
+@test "a stage that times out in the queue names what it waited for" {
   hanging 4
   wait_for 40 queued 2
   input data 100000

@@ -108,7 +108,7 @@ log_has() { daemon_logs | grep -Eqi "$1"; }
 }
 address_of() { echo "10.77.1.$((${1#n} + 1))"; }
 
-@test "the unix socket as a user: every request is refused, whatever it says" {
+@test "the unix socket as a user: every request is refused" {
   local node
   for node in n0 n1; do
     lab on "$node" -u bob timeout 30 /srv/socket_garbage.py /run/stagecast/stagecastd.sock < /dev/null > "$WORK/said" 2>&1

@@ -149,7 +149,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [[ $output == *'WRONG  stagecastd: '* ]]
 }
 
-@test "wrong use says how" {
+@test "wrong usage prints the right one" {
   run -64 lab on n1 /srv/stagecast/bin/stagecast docter
   [ "$output" = 'stagecast: there is no command docter; do you mean doctor?' ]
   run -64 lab on n1 /srv/stagecast/bin/stagecast status --jsno
@@ -162,7 +162,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [[ $output == 'stagecast '* ]]
 }
 
-@test "each command tells how it is called, on stdout" {
+@test "each command prints its usage to stdout" {
   local command
   for command in push status explain cache prolog doctor; do
     lab on n1 /srv/stagecast/bin/stagecast "$command" --help > "$WORK/said"

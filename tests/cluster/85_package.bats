@@ -29,7 +29,7 @@ needs() {
     || { echo 'no overlayfs here'; return 1; }
 }
 
-@test "what it installs stages a job's file, by the paths and the configuration it brings" {
+@test "the installed package stages a job's file with its own paths and configuration" {
   local node
   for node in login n0 n1; do lab on "$node" test -r /usr/lib/slurm/stagecast.so; done
   [ "$(lab on n1 bash -c 'readlink /proc/$(cat /run/lab/stagecastd.pid)/exe')" = /usr/sbin/stagecastd ]
@@ -43,7 +43,7 @@ needs() {
   grep -q '^ok     plugstack: /etc/slurm/plugstack.conf.d/stagecast.conf loads /usr/lib/slurm/stagecast.so$' "$WORK/said"
 }
 
-@test "its manual pages can be read, and say what the programs say" {
+@test "its manual pages can be read, and agree with the programs" {
   local page
   for page in stagecast.conf.5 stagecastd.8 stagecast-spank.7; do
     lab on n0 bash -c 'zcat /usr/share/man/man?/"$0".gz' "$page" > "$WORK/$page"
@@ -132,7 +132,7 @@ rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
   done < "$WORK/pages"
 }
 
-@test "what is compiled and packed does not tell where it was" {
+@test "the built files do not contain the path of the build" {
   local top=$CLUSTER_TESTS/../.. build=${STAGECAST_BUILD:-build} object=obj/transport/base/installation.o copy
   for copy in a/stagecast elsewhere; do
     mkdir -p "$WORK/$copy"

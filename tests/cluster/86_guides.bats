@@ -46,7 +46,7 @@ messages() {
   done < "$WORK/commands"
 }
 
-@test "what the admins' guide lets run on a node runs" {
+@test "the admins' guide's commands run on a node" {
   blocks guide-admins.md | grep -E '^stagecast' > "$WORK/commands"
   [ "$(wc -l < "$WORK/commands")" -ge 6 ]
   local line node
@@ -189,7 +189,7 @@ drained_for() { [[ $(state_of_n1) == "drained $1"* ]]; }
   lab on n1 rm -r "$place"
 }
 
-@test "a node without the plugin runs jobs without their files, and srun --help tells" {
+@test "a node without the plugin runs jobs without their files, and srun --help shows it" {
   input data 1000
   lab on n1 bash -c 'echo "# nothing" > /run/lab/plugstack; mount --bind /run/lab/plugstack /etc/slurm/plugstack.conf'
   run -0 as_alice srun -w n1 -N1 --stage-file=data sh -c '[ "$STAGECAST_DIR" ] || echo "no plugin"'

@@ -91,7 +91,7 @@ def _():
         must(host.process.wait(5) == 0, host.process.returncode)
 
 
-@suite.test("without munged the host says so")
+@suite.test("without munged the host reports the error")
 def _():
     os.rename("/run/munge/munge.socket.2", "/run/munge/away")
     try:

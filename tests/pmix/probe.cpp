@@ -121,9 +121,9 @@ double since(Clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-Result<Member> open_by_pmix(const Options& options, const Patience& patience) {
+Result<Member> open_by_pmix(const Options& options, const WaitLimit& wait_limit) {
     const auto begin = Clock::now();
-    auto opened = PmixDirectory::open(patience, {.construct_group = options.group});
+    auto opened = PmixDirectory::open(wait_limit, {.construct_group = options.group});
     if (!opened) {
         return std::move(opened).error();
     }
@@ -157,9 +157,9 @@ Result<Member> open_by_file(const Options& options) {
 }
 
 int run(const Options& options) {
-    const Patience patience{.longest = std::chrono::milliseconds{options.wait_ms}};
+    const WaitLimit wait_limit{.longest = std::chrono::milliseconds{options.wait_ms}};
     Result<Member> member =
-        options.hosts.empty() ? open_by_pmix(options, patience) : open_by_file(options);
+        options.hosts.empty() ? open_by_pmix(options, wait_limit) : open_by_file(options);
     if (!member) {
         return fail(member.error());
     }
@@ -176,7 +176,7 @@ int run(const Options& options) {
         return fail(published.error());
     }
     const auto collecting = Clock::now();
-    const Result<CardTable> cards = member->directory->collect(patience);
+    const Result<CardTable> cards = member->directory->collect(wait_limit);
     if (!cards) {
         return fail(cards.error());
     }

@@ -69,7 +69,7 @@ Finding check_pmix() {
 }
 
 Finding check_daemon(const Config& config) {
-    constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{5},
+    constexpr CallTimeouts kShortTimeout{.connect = std::chrono::seconds{5},
                                          .answer = std::chrono::seconds{5}};
     const std::string socket = config.run_dir + "/stagecastd.sock";
     const auto answer = ask_daemon(socket, PingRequest{}, kShortTimeout);

@@ -82,11 +82,11 @@ Status take_rate(PushOptions& options, const std::string& value) {
 
 Status take_timeout(PushOptions& options, const std::string& value) {
     const auto seconds = read_count(value);
-    const bool fits = seconds && *seconds > 0 && *seconds <= kMaxTimeoutWish;
+    const bool fits = seconds && *seconds > 0 && *seconds <= kMaxStageTimeoutS;
     options.timeout_s = fits ? static_cast<std::uint32_t>(*seconds) : 0;
     return fits ? Status{}
                 : Status{misuse("--timeout=" + value + " is no number of seconds from 1 to " +
-                                std::to_string(kMaxTimeoutWish))};
+                                std::to_string(kMaxStageTimeoutS))};
 }
 
 Status take_launcher(PushOptions& options, const std::string& value) {

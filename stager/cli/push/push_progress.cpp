@@ -12,7 +12,7 @@
 namespace stage {
 namespace {
 
-constexpr CallPatience kShortTimeout{.connect = std::chrono::seconds{1},
+constexpr CallTimeouts kShortTimeout{.connect = std::chrono::seconds{1},
                                      .answer = std::chrono::seconds{1}};
 /// Interval of lines without a terminal.
 constexpr std::chrono::seconds kLineEvery{10};

@@ -60,7 +60,7 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
 
 void Stage::take_request(const StageRequest& request) {
     request_ = request;
-    wishes_ = wishes_of(request.specs);
+    wishes_ = options_in(request.specs);
     times_.announced = services_.loop.now();
     // From now on no other stage's end removes what this one may find in its place. (A
     // StageRoot that is unfit is told when the run begins.)

@@ -327,7 +327,7 @@ Duration Stage::most_time() const {
 /// The site's, or what the job wants if that is less.
 Duration Stage::time_limit() const {
     if (is_push()) {  // No prolog waits for it.
-        return std::chrono::seconds{wishes_.timeout_s == 0 ? kMaxTimeoutWish
+        return std::chrono::seconds{wishes_.timeout_s == 0 ? kMaxStageTimeoutS
                                                            : wishes_.timeout_s};
     }
     const Duration site = most_time();

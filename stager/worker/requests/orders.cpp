@@ -47,7 +47,7 @@ Result<Orders> Orders::parse(std::string_view specs, OrderPlaces places) {
     if (!parsed) {
         return std::move(parsed).error();
     }
-    Orders orders{*std::move(parsed), wishes_of(specs), std::move(places)};
+    Orders orders{*std::move(parsed), options_in(specs), std::move(places)};
     for (StageSpec& spec : orders.specs_) {
         Result<StageSpec> meant = orders.meant_by(spec);
         if (!meant) {
@@ -245,7 +245,7 @@ Result<SinkOrder> Orders::target_of(const ManifestEntry& entry) const {
         if (!meant) {
             return std::move(meant).error();
         }
-        where = line_of(specs_[entry.spec].source, wishes_of(entry.line).line);
+        where = line_of(specs_[entry.spec].source, options_in(entry.line).line);
         spec = *std::move(meant);
     }
     const bool is_of_program = !specs_[entry.spec].is_list && spec.is_with_libraries;

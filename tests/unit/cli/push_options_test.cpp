@@ -29,7 +29,7 @@ TEST_CASE("a push needs nodes, one source and one absolute destination") {
     CHECK(options->timeout_s == 60);
     const auto specs = specs_of(*options);
     REQUIRE(specs);
-    CHECK(wishes_of(*specs).timeout_s == 60);
+    CHECK(options_in(*specs).timeout_s == 60);
     const auto spec = parse_serialized(*specs);
     REQUIRE(spec);
     CHECK(spec->front().destination == "/i/");

@@ -9,8 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr CallPatience kLong{.connect = 20s, .answer = 20s};
-constexpr CallPatience kShort{.connect = 20s, .answer = 30ms};
+constexpr CallTimeouts kLong{.connect = 20s, .answer = 20s};
+constexpr CallTimeouts kShort{.connect = 20s, .answer = 30ms};
 
 std::string failure(const Result<Answer>& answer) {
     REQUIRE_FALSE(answer);
@@ -51,10 +51,10 @@ TEST_CASE("a daemon that takes the request and is silent costs a bounded time") 
 TEST_CASE("a daemon whose queue is full costs a bounded time") {
     const FalseDaemon listener;
     std::vector<UniqueFd> others;
-    const CallPatience patience{.connect = 30ms, .answer = 30ms};
+    const CallTimeouts timeouts{.connect = 30ms, .answer = 30ms};
     std::string sentence;
     for (int i = 0; i < 20; ++i) {
-        sentence = failure(ask_daemon(listener.path(), PingRequest{}, patience));
+        sentence = failure(ask_daemon(listener.path(), PingRequest{}, timeouts));
     }
     CHECK_THAT(sentence, Catch::Contains("timed out"));
 }
@@ -62,7 +62,7 @@ TEST_CASE("a daemon whose queue is full costs a bounded time") {
 TEST_CASE("a daemon that ends before it has taken a request leaves it to the next one") {
     FalseDaemon old;
     const std::string path = old.path();
-    constexpr CallPatience kThrough{.connect = 20s, .answer = 20s, .absent = 20s};
+    constexpr CallTimeouts kThrough{.connect = 20s, .answer = 20s, .absent = 20s};
     std::optional<Result<Answer>> answer;
     std::jthread asking{[&] { answer = ask_daemon(path, PingRequest{}, kThrough); }};
     SECTION("it never took the connection") {

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr CallPatience kLong{.connect = 20s, .answer = 20s};
+constexpr CallTimeouts kLong{.connect = 20s, .answer = 20s};
 
 /// Of more bytes than a socket holds.
 Verdict long_verdict() {

@@ -133,25 +133,25 @@ TEST_CASE("equal specs are one") {
                Catch::Contains("have one destination"));
 }
 
-TEST_CASE("a job's wishes travel in front of its specs") {
+TEST_CASE("a job's options travel in front of its specs") {
     const auto specs = samples();
-    for (const StageOptions& wishes : std::vector<StageOptions>{
+    for (const StageOptions& options : std::vector<StageOptions>{
              {},
              {.timeout_s = 1},
-             {.timeout_s = kMaxTimeoutWish, .is_verbose = true},
+             {.timeout_s = kMaxStageTimeoutS, .is_verbose = true},
              {.umask = 0},
              {.umask = 0777},
              {.has_container = true, .umask = 077, .line = 7, .work_dir = "/home/a, b"}}) {
-        const auto line = serialize(specs, wishes);
+        const auto line = serialize(specs, options);
         REQUIRE(line);
-        CHECK(wishes_of(*line) == wishes);
+        CHECK(options_in(*line) == options);
         const auto back = parse_serialized(*line);
         REQUIRE(back);
         CHECK(*back == specs);
     }
 }
 
-TEST_CASE("forged wishes are refused, and are none") {
+TEST_CASE("forged options are refused, and are none") {
     for (const char* const head : {"1,",
                                    "1,x",
                                    "1,t",
@@ -171,10 +171,10 @@ TEST_CASE("forged wishes are refused, and are none") {
         CAPTURE(head);
         const std::string line = std::string{head} + ";-,/a,";
         if (std::string_view{head} == "1,") {
-            CHECK(parse_serialized(line));  // an empty list of wishes is none
+            CHECK(parse_serialized(line));  // an empty list of options is none
         } else {
             CHECK_FALSE(parse_serialized(line));
         }
-        CHECK(wishes_of(line) == StageOptions{});
+        CHECK(options_in(line) == StageOptions{});
     }
 }

@@ -9,7 +9,7 @@
 namespace stage {
 namespace {
 
-constexpr Patience kEndless{.longest = std::chrono::hours{1}};
+constexpr WaitLimit kEndless{.longest = std::chrono::hours{1}};
 
 TEST_CASE("a call's answer or error comes back") {
     const auto answer =

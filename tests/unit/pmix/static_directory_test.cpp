@@ -46,12 +46,13 @@ struct World {
                 .key = std::vector<std::byte>{bytes.begin(), bytes.end()}};
     }
     using Outcome = std::future<Result<CardTable>>;
-    [[nodiscard]] static Outcome start(const StaticDirectory::Group& group, Patience patience) {
-        return std::async(std::launch::async, [group, patience] {
+    [[nodiscard]] static Outcome start(const StaticDirectory::Group& group,
+                                       WaitLimit wait_limit) {
+        return std::async(std::launch::async, [group, wait_limit] {
             StaticDirectory directory{group};
             const Status published = directory.publish(card_of(group.own.value()));
             invariant(published.ok(), "a test's card is sensible");
-            return directory.collect(patience);
+            return directory.collect(wait_limit);
         });
     }
     [[nodiscard]] Outcome start(std::uint16_t rank, milliseconds longest = kLong) const {

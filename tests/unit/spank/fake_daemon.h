@@ -17,14 +17,14 @@ struct FakeDaemon {
     Result<Answer> answer = Answer{Verdict{}};
 
     AskDaemon ask() {
-        return [this](const Request& request, const CallPatience& /*patience*/) {
+        return [this](const Request& request, const CallTimeouts& /*timeouts*/) {
             asked.push_back(request);
             return asked.size() <= answers.size() ? answers[asked.size() - 1] : answer;
         };
     }
 
     BeginAsking begin() {
-        return [this](const Request& request, const CallPatience&) -> Result<AwaitAnswer> {
+        return [this](const Request& request, const CallTimeouts&) -> Result<AwaitAnswer> {
             asked.push_back(request);
             return AwaitAnswer{[this] {
                 ++waits;

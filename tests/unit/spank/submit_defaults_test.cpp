@@ -67,14 +67,14 @@ TEST_CASE("the umask of the submission travels: Slurm's variable, or the process
     SubmitSide side = world.side();
     side.on_option("a", false);
     REQUIRE(side.on_options_parsed(host));
-    CHECK(wishes_of(host.handed.at(kHandedName)).umask == 077);
+    CHECK(options_in(host.handed.at(kHandedName)).umask == 077);
     for (const char* const none : {"", "abc", "1777"}) {
         host.process["SLURM_UMASK"] = none;
         const mode_t before = ::umask(027);
         side.on_option("a", false);
         REQUIRE(side.on_options_parsed(host));
         ::umask(before);
-        CHECK(wishes_of(host.handed.at(kHandedName)).umask == 027);
+        CHECK(options_in(host.handed.at(kHandedName)).umask == 027);
     }
 }
 
@@ -88,12 +88,12 @@ TEST_CASE("a job may give up sooner than the site, and get a report") {
     side.on_timeout("1m");
     side.on_verbose();
     REQUIRE(side.on_options_parsed(host));
-    CHECK(wishes_of(host.handed.at(kHandedName)) ==
+    CHECK(options_in(host.handed.at(kHandedName)) ==
           StageOptions{.timeout_s = 60, .is_verbose = true});
     side.on_option("a", false);
     side.on_timeout("1:01");
     REQUIRE(side.on_options_parsed(host));
-    CHECK(wishes_of(host.handed.at(kHandedName)).timeout_s == 61);
+    CHECK(options_in(host.handed.at(kHandedName)).timeout_s == 61);
     for (const char* const wrong : {"", "0", "-1", "soon", "1d", "60", "101s", "1 000"}) {
         CAPTURE(wrong);
         FakeHost other = world.host(Context::allocator);

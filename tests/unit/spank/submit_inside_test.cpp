@@ -22,7 +22,7 @@ TEST_CASE("a step with a list has the directory of relative names") {
         side.on_option("a", false);
     }
     REQUIRE(side.on_options_parsed(host));
-    CHECK(wishes_of(host.process[kStepSpecs]).work_dir == expected);
+    CHECK(options_in(host.process[kStepSpecs]).work_dir == expected);
 }
 
 TEST_CASE("a new job knows nothing of an old one, whatever is left of its environment") {

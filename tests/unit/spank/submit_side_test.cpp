@@ -327,7 +327,7 @@ TEST_CASE("a step whose container is made before its tasks is marked") {
     SubmitSide side = world.side();
     side.on_option("a", false);
     REQUIRE(side.on_options_parsed(host));
-    CHECK(wishes_of(host.process[kStepSpecs]).has_container == has_container);
+    CHECK(options_in(host.process[kStepSpecs]).has_container == has_container);
 }
 
 TEST_CASE("each component of a heterogeneous job hands on its own") {
