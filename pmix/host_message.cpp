@@ -258,7 +258,7 @@ Result<Message> decode(Bytes bytes, std::size_t limit, const char* who, Take tak
     }
     return Error{Blame::internal,
                  std::string{who} + " sent " + std::to_string(bytes.size()) +
-                     " bytes that are no message of ours"};
+                     " bytes that are no valid message"};
 }
 
 }  // namespace

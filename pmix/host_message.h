@@ -159,7 +159,7 @@ using FromHost = std::variant<HostReady,
 [[nodiscard]] std::vector<std::byte> encode_to_host(const ToHost& message);
 [[nodiscard]] std::vector<std::byte> encode_from_host(const FromHost& message);
 
-/// Fail (Blame::internal) on anything but exactly one well-formed message of our version.
+/// Fail (Blame::internal) on anything but exactly one well-formed message of this version.
 [[nodiscard]] Result<ToHost> decode_to_host(Bytes message);
 [[nodiscard]] Result<FromHost> decode_from_host(Bytes message);
 

@@ -72,7 +72,7 @@ Result<std::vector<std::byte>> open_of_own_uid(const std::string& credential,
     }
     if (uid != ::geteuid() || payload == nullptr || length < 0) {
         return Error{Blame::user,
-                     what + " was made by uid " + std::to_string(uid) + ", not by us"};
+                     what + " was made by uid " + std::to_string(uid) + ", not by this user"};
     }
     const auto* bytes = static_cast<const std::byte*>(payload.get());
     return std::vector<std::byte>{bytes, bytes + length};

@@ -37,7 +37,7 @@ void Host::adopt(Instant now, HostJob job) {
 
 void Host::registered(const Status& status) {
     if (!job_ || !status) {
-        fail(status ? Error{Blame::internal, "PMIx registered no job of ours"}
+        fail(status ? Error{Blame::internal, "PMIx registered another job"}
                     : status.error().within("PMIx refuses the job"));
         return;
     }

@@ -106,7 +106,7 @@ Error out_of_patience(const std::string& where,
         sentence += ": " + last->sentence();
     }
     return Error{Blame::node, std::move(sentence), ETIMEDOUT}.remedy(
-        "is stagecast-worker running there, and does its port let us in?");
+        "is stagecast-worker running there, and does its port accept connections from here?");
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ Status FrameReader::feed(Bytes bytes) {
         held_.insert(held_.end(), bytes.begin(), bytes.end());
     }
     if (is_broken()) {
-        return Error{
-            Blame::internal,
-            "a message of " + std::to_string(*announced()) + " bytes is not one of ours"};
+        return Error{Blame::internal,
+                     "a message of " + std::to_string(*announced()) +
+                         " bytes exceeds the limit or is empty"};
     }
     return {};
 }

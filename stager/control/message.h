@@ -216,7 +216,7 @@ void put_key(ByteWriter& writer, const StageKey& key);
 [[nodiscard]] std::vector<std::byte> encode(const Request& request);
 [[nodiscard]] std::vector<std::byte> encode(const Answer& answer);
 
-/// Fails (Blame::internal) on anything but exactly one well-formed message of our version.
+/// Fails (Blame::internal) on anything but exactly one well-formed message of this version.
 [[nodiscard]] Result<Request> decode_request(Bytes message);
 [[nodiscard]] Result<Answer> decode_answer(Bytes message);
 
