@@ -1,4 +1,4 @@
-# Where do the engine's own benchmarks run?
+# Makes the emulated hosts of the engine's own benchmarks.
 #
 # A source and NODES receivers, each in a network namespace on one bridge, and their files in $work: in
 # memory, or below $FILES_IN. All of it lives in namespaces of the script that calls, and ends with it.

@@ -1,4 +1,4 @@
-// What does the kernel alone take for a receiver's files?  trees_floor tree|file DEST FILES BYTES
+// Measures what the kernel alone takes for a receiver's files.  trees_floor tree|file DEST FILES BYTES
 //
 // tree: FILES files of BYTES bytes, a thousand a directory, by the calls that no copy can do
 // without: openat, pwrite, utimensat, close. file: one of the same size, a megabyte a pwrite.

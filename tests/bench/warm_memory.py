@@ -1,4 +1,4 @@
-"""Does the memory that a run takes cost the same in each?
+"""Keeps the cost of a run's memory the same in each.
 
 A virtual machine may give pages that are free for a second back to its host, and takes them again one fault at a
 time, several times slower than copying to them; then a slower run, or one that began later, pays for being slow. So

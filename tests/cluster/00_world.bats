@@ -1,4 +1,4 @@
-# Is the emulated cluster a cluster? Without stagecast: what fails here is not stagecast's.
+# Tests that the emulated cluster works without stagecast. Without stagecast: what fails here is not stagecast's.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Is the daemon that tests talk to as confined as the one that sites get?
+# Tests that the daemon under test is as confined as a site's.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Whatever starts the job: is the file on every node before the first rank?
+# Tests that with every launcher the file is on every node before the first rank starts.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Node names that no resolver knows: does NodeAddr suffice?
+# Tests that NodeAddr suffices for node names that no resolver knows.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

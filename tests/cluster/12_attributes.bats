@@ -1,4 +1,4 @@
-# Is the copy the file that the user has? Bytes, size, mode, owner, group, time.
+# Tests that the copy is the user's file. Bytes, size, mode, owner, group, time.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# A requeued job keeps its id: is its second life staged as the first was?
+# Tests that a requeued job, which keeps its id, is staged again.
 #
 # slurmd runs no prolog for a job id whose credential it still knows, so Slurm waits that long (120 s by
 # default) before a requeued job may begin. These clusters have shorter-lived credentials; forcing

@@ -1,4 +1,4 @@
-# A directory is staged as a whole: is it what the user has, on every node, or is it absent?
+# Tests that a directory is staged as a whole on every node, or is absent.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# An archive is unpacked on every node: is it what tar(1) and unzip(1) make of it, and never anything outside?
+# Tests that an archive is extracted on every node as tar(1) and unzip(1) do it, and never outside of its directory.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

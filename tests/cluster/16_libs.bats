@@ -1,4 +1,4 @@
-# A program's own libraries come with it: does it run from where it is staged, with nothing else there?
+# Tests that a program runs from its destination with its own libraries and nothing else there.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

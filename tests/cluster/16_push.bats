@@ -1,4 +1,4 @@
-# Does `stagecast push` bring a file to the nodes that can take it, and name the others?
+# Tests that `stagecast push` brings a file to the nodes that accept it, and names the others.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# What if a push goes wrong, or is asked for wrongly?
+# Tests pushes that fail or are wrongly used.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

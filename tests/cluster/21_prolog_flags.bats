@@ -1,4 +1,4 @@
-# A Slurm configured so that staging cannot work: does submission say so?
+# Tests that submission reports a Slurm configuration under which staging cannot work.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

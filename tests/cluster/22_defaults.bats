@@ -1,4 +1,4 @@
-# What else may a user say: variables instead of options, ~, a shorter time, --stage-verbose?
+# Tests variables instead of options, ~, a shorter time-out and --stage-verbose.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Do files come after the site's own Prolog has made its scratch, where the site says so, and before it where not?
+# Tests that StageFrom decides whether files are staged before or after the site's own Prolog.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Do nodes that want the same file at once read it once, and each have right bytes whatever goes wrong?
+# Tests that nodes that need the same file at once read it once, and that each has the right bytes after any failure.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# The source is not what it was at submission: does the job fail, with the reason, in time?
+# Tests that a job fails in time, with the reason, if its source has changed since submission.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

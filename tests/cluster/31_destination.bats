@@ -1,4 +1,4 @@
-# One node cannot take the file: does the whole job fail, with that node's reason?
+# Tests that the whole job fails with the reason if one node cannot write the file.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

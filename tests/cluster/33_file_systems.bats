@@ -1,4 +1,4 @@
-# Does staging keep its word on xfs, btrfs and ext4 themselves: room, quotas, attributes, and copies that cost nothing?
+# Tests space, quotas, attributes and reflinks on xfs, btrfs and ext4.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

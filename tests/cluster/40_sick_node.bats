@@ -1,4 +1,4 @@
-# A node, not the user, is at fault: is it named, and does the rest live on?
+# Tests that a faulty node is named, and that other jobs continue.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# A step stages for longer than its user waits: does it end as other steps do, and is no node the worse for it?
+# Tests that a step that stages for too long can be ended like other steps, without harm to its node.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# A site has Slurm requeue what failed by a node's fault (RequeueExit=75): does that hold, and for nothing else?
+# Tests that Slurm requeues jobs that failed by a node's fault (RequeueExit=75), and no others.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

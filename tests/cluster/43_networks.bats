@@ -1,4 +1,4 @@
-# What happens to a network's ports, addresses and sizes: does a stage get by, and if not, is the right node named?
+# Tests changes of a network's ports, addresses and sizes: a stage continues, or the right node is named.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

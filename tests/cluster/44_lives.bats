@@ -1,4 +1,4 @@
-# Jobs that end as they begin, begin a second time, or never begin: do their nodes get free, and do they get their files?
+# Tests jobs that end as they begin, begin twice, or never begin: their nodes become free, and they get their files.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# The prolog's environment is the user's to forge: does any of it hurt a node, or another's file?
+# Tests that a forged environment of the prolog harms no node and no other user's file.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# A hostile user moves links, hard links and directories under our feet: is anything outside touched?
+# Tests that a user who moves links and directories during staging cannot make root touch anything outside.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

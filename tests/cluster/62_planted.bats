@@ -1,4 +1,4 @@
-# Another user was on the node before: does what stands at a destination, or on the way to it, count as staged?
+# Tests that files and directories of another user at a destination, or on the way to it, do not count as staged.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

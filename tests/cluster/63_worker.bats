@@ -1,4 +1,4 @@
-# What do a user's own processes on the node get out of the worker, which runs in the daemon's service?
+# Tests that a user's own processes gain nothing from the worker, which runs in the daemon's service.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Does a push come from where a node takes it, and write only what is root's, where no user can reach in?
+# Tests that a node accepts pushes from permitted nodes only, and writes only below root's directories.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

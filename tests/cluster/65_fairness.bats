@@ -1,4 +1,4 @@
-# Can one user keep others from what a node has for all: its sockets, its places for stages?
+# Tests that one user cannot exhaust a node's shared sockets and stages.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# What does a staging cost slurmctld, whose node list does it believe, and what does it hear of a failure?
+# Tests which queries staging makes to slurmctld, and which node list it believes.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# What a job leaves outside its directory goes with it. Can a user turn that against others, or hold it up for them?
+# Tests that a job's files outside of its directory are removed with it, and that a user cannot abuse that.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

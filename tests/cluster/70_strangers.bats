@@ -1,4 +1,4 @@
-# What can another user, on a node of the job or beside it, change or read?
+# Tests what another user, on a node of the job or beside it, can change or read.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Does Protection= mean on the wire what it says? Seen from a node that is not in the job.
+# Tests Protection= on the wire. Seen from a node that is not in the job.
 #
 # The three words are tested against each other: a listener that hears nothing would find every word
 # secret, and a number mistaken on its way to the worker would turn one word into another.

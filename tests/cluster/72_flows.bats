@@ -1,4 +1,4 @@
-# Does a job's file arrive where the site spreads its multicast over flows?
+# Tests a job whose multicast is spread over flows.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Does a job's file arrive over two interfaces, and where a node has but one?
+# Tests a job over two interfaces, and nodes that have only one.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

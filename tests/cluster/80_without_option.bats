@@ -1,4 +1,4 @@
-# What does a job pay that does not ask for staging?
+# Tests that a job that does not ask for staging pays nothing for it.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

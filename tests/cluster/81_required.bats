@@ -1,4 +1,4 @@
-# The site wrote "required" in plugstack.conf: is everything as it is with "optional"?
+# Tests that "required" in plugstack.conf works like "optional".
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Does `stagecast doctor` find what is wrong, and nothing where nothing is?
+# Tests that `stagecast doctor` finds errors, and none in a sound installation.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

@@ -1,4 +1,4 @@
-# Does a running stagecastd take a new configuration, and refuse a wrong one without harm?
+# Tests that a running stagecastd takes a new configuration, and refuses a wrong one without harm.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

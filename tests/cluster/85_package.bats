@@ -1,4 +1,4 @@
-# Does the Debian package install, run a cluster, and go again without a trace? What does the RPM have?
+# Tests that the Debian package installs, runs a cluster, and is removed without a trace; and the RPM's contents.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

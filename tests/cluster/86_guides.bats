@@ -1,4 +1,4 @@
-# Do the guides tell the truth: does every command run, is every message one of ours?
+# Tests that every command in the guides runs, and that every message in them exists.
 
 bats_require_minimum_version 1.5.0
 load lib/cluster

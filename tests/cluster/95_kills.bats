@@ -1,4 +1,4 @@
-# kill -9 of a daemon, a worker or slurmd at any moment: no stray file, no wrong byte, and is the next job fine?
+# Tests kill -9 of a daemon, a worker or slurmd at any moment: no stray file, no wrong byte, and the next job runs.
 #
 # Rounds are drawn from a seed: which process is killed, on which node, when, and for how long. The same
 # seed draws the same rounds; what runs at that moment is the machine's to say.

@@ -1,4 +1,4 @@
-# What do the demo and the benchmark have in common? A cluster, a file, and two jobs to compare.
+# Sets up the cluster, file and jobs that the demo and the benchmark share. A cluster, a file, and two jobs to compare.
 #
 # Of a job DIR/ holds: job (its id), out (its output), times (NAME SECONDS-SINCE-THE-EPOCH a line).
 # shellcheck shell=bash

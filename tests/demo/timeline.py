@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where did a job's time go?
+"""Reports where a job's time went.
 
 From the times that the job and its submitter wrote down, slurmctld's log and the daemons' logs
 (each line with its time). One line an event, in seconds since sbatch was called.

@@ -1,4 +1,4 @@
-// Does a cleanup list, which is its user's word, lead to anything but what it may remove?
+// Fuzzes cleanup lists, which a user can forge: only permitted files are removed.
 //
 // The input is two lists of one user, a piece for the list of a stage that has ended, another
 // for that of a stage at work, and then the name of a list. They are followed in a small world

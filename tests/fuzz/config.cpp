@@ -1,4 +1,4 @@
-// Is a stagecast.conf taken as it is meant, or refused whole?
+// Fuzzes stagecast.conf: it is parsed as meant, or refused as a whole.
 //
 // What is taken is printed as a file that says the same, and stays within its limits.
 #include "stager/config/config.h"

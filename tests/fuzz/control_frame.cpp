@@ -1,4 +1,4 @@
-// Is a stream cut into the same messages, however it arrives?
+// Fuzzes the framing of a stream: its messages do not depend on how it arrives.
 //
 // The input is the lengths of the pieces in which it arrives, then the stream. What a reader
 // gives that is fed piece by piece must be what stands there, up to the first length that is

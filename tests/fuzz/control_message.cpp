@@ -1,4 +1,4 @@
-// Do plugin and daemon understand each other, or refuse?
+// Fuzzes the messages between plugin and daemon.
 //
 // The first byte chooses: what the daemon reads, or what the plugin reads.
 #include "stager/control/message.h"

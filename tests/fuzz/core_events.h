@@ -1,4 +1,4 @@
-// How is a seed for a driven core written?
+// Encodes seeds for a driven core.
 //
 // As driven_core.h reads it: what happens, one event after the other.
 #pragma once

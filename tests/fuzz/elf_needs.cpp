@@ -1,4 +1,4 @@
-// Does reading what a program needs end, whatever the program?
+// Fuzzes the reader of a program's dependencies, which always ends.
 #include "stager/files/libraries/elf_needs.h"
 
 #include "tests/fuzz/fuzz.h"

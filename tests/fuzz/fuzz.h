@@ -1,4 +1,4 @@
-// What is a fuzz target?
+// The interface of a fuzz target.
 //
 // One file of this folder with two functions: fuzz_one() takes what an untrusted peer might
 // send to one parser and holds that parser to its word by invariant(); fuzz_seeds() gives a few

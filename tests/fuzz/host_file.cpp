@@ -1,4 +1,4 @@
-// Is a file of addresses read line by line, or refused?
+// Fuzzes host files: they are read line by line, or refused.
 #include "pmix/static/host_file.h"
 
 #include "pmix/business_card.h"

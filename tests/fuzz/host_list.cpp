@@ -1,4 +1,4 @@
-// Does a node list expand within its limits, and to names that expand to themselves?
+// Fuzzes node lists: they expand within their limits, to names that expand to themselves.
 #include "stager/slurm/host_list.h"
 
 #include "stager/control/message.h"

@@ -1,4 +1,4 @@
-// How does libFuzzer call a target?
+// Calls a fuzz target from libFuzzer.
 #include "tests/fuzz/fuzz.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name for it.

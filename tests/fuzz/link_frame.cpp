@@ -1,4 +1,4 @@
-// Does a sealed frame between daemons open as it was, once, in its turn, and nothing else?
+// Fuzzes sealed frames between daemons: each opens once and in order, and no forged one does.
 //
 // The input is pieces: each is sealed and opened, after it was offered altered, cut and out of
 // turn to openers that have seen the same so far; the last piece is offered as it stands.

@@ -1,4 +1,4 @@
-// Can anybody log in who should not, or change a word of a login unnoticed?
+// Fuzzes the login between daemons: no unauthorised peer logs in, and no change goes unnoticed.
 //
 // The first byte chooses. Attack: one end meets the input's messages, and credentials that
 // munge answers for as the input says; it may hand out keys only for a valid one of root's that

@@ -1,4 +1,4 @@
-// Does reading the system's list of libraries end, and give names and absolute paths only?
+// Fuzzes the reader of ld.so.cache, which ends and returns names and absolute paths only.
 #include "stager/files/libraries/linker_cache.h"
 
 #include "tests/fuzz/fuzz.h"

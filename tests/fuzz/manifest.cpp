@@ -1,4 +1,4 @@
-// Does a manifest that is accepted say of every block whose it is?
+// Fuzzes manifests: an accepted one assigns every block to a file.
 //
 // Under protection `none` anybody can forge one.
 #include "stager/files/manifest/manifest.h"

@@ -1,4 +1,4 @@
-// Does a name out of an archive, if it is taken, lead to a place below the top?
+// Fuzzes names in archives: an accepted one leads to a place below the top.
 //
 // It is written by the archive's author.
 #include "stager/files/manifest/member_name.h"

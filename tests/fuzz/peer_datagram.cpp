@@ -1,4 +1,4 @@
-// Does a daemon take a worker's datagrams, and what comes beside them, without harm?
+// Fuzzes a worker's datagrams and attached descriptors.
 //
 // The input is a few datagrams: a byte that says what comes beside it and how long that is, a
 // piece. A worker is its user's process, and sends what it likes.

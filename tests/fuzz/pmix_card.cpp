@@ -1,4 +1,4 @@
-// Is a card, or a table of them, what a member may believe?
+// Fuzzes business cards and tables of them.
 //
 // The first byte chooses: one card, or a table.
 #include "pmix/business_card.h"

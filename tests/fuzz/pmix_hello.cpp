@@ -1,4 +1,4 @@
-// Is what a file of addresses introduces believed only under the group's key?
+// Fuzzes the messages between members of a host file.
 //
 // The first byte chooses what is read, by rank 0 or by a member, and whether the input gets a
 // right MAC first, for the parsers behind it.

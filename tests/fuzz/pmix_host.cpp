@@ -1,4 +1,4 @@
-// Do the daemon and its PMIx host understand each other, or refuse?
+// Fuzzes the messages between the daemon and its PMIx host.
 //
 // The first byte chooses the direction.
 #include "pmix/host_message.h"

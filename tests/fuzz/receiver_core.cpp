@@ -1,4 +1,4 @@
-// Does a receiver keep its promises, whatever it hears and whatever its disk says?
+// Fuzzes a receiver: it keeps its contract for any packets and disk errors.
 //
 // The input is a number of blocks, the configuration, and what happens (driven_core.h).
 #include "tests/fuzz/core_events.h"

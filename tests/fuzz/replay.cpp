@@ -1,4 +1,4 @@
-// Do the inputs that were kept still do no harm?
+// Runs the stored inputs of a target.
 //
 //     TARGET FILE...         runs each in a process of its own; at the end "N passed, N failed"
 //     TARGET --seeds FOLDER  writes the target's seeds there

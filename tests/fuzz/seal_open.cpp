@@ -1,4 +1,4 @@
-// Does a member open what its peer has sealed, once, and nothing else?
+// Fuzzes sealing: a member opens what its peer has sealed, once, and nothing else.
 //
 // The input is a protection, then steps: the peer seals a packet (any type, number and body),
 // or an unauthorised peer sends bytes. The member must open the first, unless it is old, in a

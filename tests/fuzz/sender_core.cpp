@@ -1,4 +1,4 @@
-// Does a source keep its promises, whatever its members say and whatever its disk does?
+// Fuzzes a source: it keeps its contract for any packets and disk errors.
 //
 // The input is a number of blocks, the configuration, and what happens (driven_core.h).
 #include "tests/fuzz/core_events.h"

@@ -1,4 +1,4 @@
-// Does the daemon understand the child that asks Slurm, or refuse?
+// Fuzzes the answers of the child that asks Slurm.
 //
 // The first byte chooses: the question, or the answer.
 #include "stager/slurm/slurm_query.h"

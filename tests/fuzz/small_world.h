@@ -1,4 +1,4 @@
-// Where can a target remove and make files without harm?
+// A directory in which a target can make and remove files without harm.
 //
 // In a directory that is made anew for each input and that a thread of its own takes for the
 // root of all, as the user nobody. Only root can have that: elsewhere is_possible() says so.

@@ -1,4 +1,4 @@
-// Does the spawner, who is root, do only what is asked within its limits?
+// Fuzzes requests to the spawner, which is root and keeps to its limits.
 //
 // The first byte chooses: a request to it, or an event from it.
 #include "stager/spawn/event.h"

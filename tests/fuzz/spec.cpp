@@ -1,4 +1,4 @@
-// Is what a user writes after --stage-file= understood, or refused with a sentence?
+// Fuzzes --stage-file=: a spec is parsed, or refused with an error message.
 #include "stager/spec/destination.h"
 #include "stager/spec/spec_list.h"
 #include "stager/spec/stage_spec.h"

@@ -1,4 +1,4 @@
-// Do the specs that a node reads out of a job's environment keep all their rules?
+// Fuzzes serialised specs: those that a node accepts keep all rules.
 #include "stager/spec/spec_list.h"
 
 #include "stager/control/message.h"

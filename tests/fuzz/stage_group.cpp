@@ -1,4 +1,4 @@
-// Does a stage on this node come to one verdict and to its end, whatever other daemons say?
+// Fuzzes a stage on one node: it reaches one verdict and ends, whatever other daemons send.
 //
 // The input is this node's place and then what happens: words of the tree's other nodes, links
 // that come and go, what the plugin and the worker did, time. The group decides, the stage's

@@ -1,4 +1,4 @@
-// Is the plan that comes down the tree a whole one?
+// Fuzzes the plan that the control tree distributes.
 #include "stager/daemon/tree/plan.h"
 #include "tests/fuzz/fuzz.h"
 

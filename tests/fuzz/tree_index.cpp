@@ -1,4 +1,5 @@
-// Does an index that is accepted stay below its top, and say of every byte whose it is?
+// Fuzzes directory indexes: an accepted one stays below its top and assigns every byte to a
+// file.
 //
 // Under protection `none` anybody can forge one.
 #include "stager/files/manifest/tree_index.h"

@@ -1,4 +1,4 @@
-// Do the daemons of a tree understand each other, or refuse?
+// Fuzzes the messages of the control tree.
 #include "stager/daemon/tree/tree_message.h"
 
 #include "stager/daemon/tree/outcome.h"

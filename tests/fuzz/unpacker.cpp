@@ -1,4 +1,4 @@
-// Does an archive unpack to a directory, and to nothing outside it?
+// Fuzzes extraction: nothing is written outside of its directory.
 //
 // The input is the archive, of any format. It is unpacked as the user nobody in a small world,
 // beside a directory that the same user might write to.

@@ -1,4 +1,4 @@
-// Does each body of a control packet have one encoding, and its lists their limits?
+// Fuzzes control packets: each body has one encoding, and its lists keep their limits.
 //
 // The first byte chooses the body as a packet's type does.
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// Does a packet's header mean one thing, and is a truncated number the nearest?
+// Fuzzes packet headers: each has one meaning, and a truncated number is the nearest.
 #include "tests/fuzz/fuzz.h"
 #include "transport/wire/packet.h"
 

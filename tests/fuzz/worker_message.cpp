@@ -1,4 +1,4 @@
-// Do the daemon and its worker understand each other, or refuse?
+// Fuzzes the messages between the daemon and its worker.
 //
 // The first byte chooses the direction.
 #include "stager/messages/worker_setup.h"

@@ -1,4 +1,4 @@
-"""What do the runs happen on?  One emulated cluster, as tests/cluster/lab makes it: commands on it, and its state."""
+"""The emulated cluster of the runs.  One emulated cluster, as tests/cluster/lab makes it: commands on it, and its state."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""In what do two trees differ?  Each answer is a list of sentences, empty if all is as it should be."""
+"""Compares two trees.  Each answer is a list of sentences, empty if all is as it should be."""
 
 import stat
 

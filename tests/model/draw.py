@@ -1,4 +1,4 @@
-"""What does seed N ask for? Draws one case from its number alone."""
+"""Draws the request of seed N. Draws one case from its number alone."""
 
 import random
 

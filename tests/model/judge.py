@@ -1,4 +1,4 @@
-"""Is what happened what is promised?  Holds what was seen of a case against the model."""
+"""Compares what happened with what is promised.  Holds what was seen of a case against the model."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What happens when a case is run?  Plays it on a cluster and gathers what its tasks and its nodes say."""
+"""Runs a case.  Plays it on a cluster and gathers what its tasks and its nodes say."""
 
 import json
 import os

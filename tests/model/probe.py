@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What does one task of a job find?  probe.py TAG BASE SECONDS: writes it to BASE/out, stays so long."""
+"""Reports what one task of a job finds.  probe.py TAG BASE SECONDS: writes it to BASE/out, stays so long."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Which smaller case fails the same way?  Leaves out what it can, one thing at a time, in bounded time."""
+"""Finds a smaller case that fails the same way.  Leaves out what it can, one thing at a time, in bounded time."""
 
 import copy
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is at a place?  snapshot.py < names: prints {name: tree or null} as JSON.
+"""Takes a snapshot of places.  snapshot.py < names: prints {name: tree or null} as JSON.
 
 A tree is {relative name: record}; "" is its top. Names may hold any byte (surrogateescape).
 """

@@ -1,4 +1,4 @@
-"""Which files do users stage? Draws sources of every kind, as shell lines that make them."""
+"""Makes the sources of users' requests. Draws sources of every kind, as shell lines that make them."""
 
 from case import Source
 from words import word, words

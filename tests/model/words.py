@@ -1,4 +1,4 @@
-"""How is a name written in bash, and in a spec?"""
+"""Writes a name in bash, and in a spec."""
 
 import re
 

@@ -1,4 +1,5 @@
-// Does the wire-up work here?  One member that publishes a card and collects all, nothing else.
+// One member that publishes a card and collects all.  One member that publishes a card and
+// collects all, nothing else.
 //
 //   pmix-probe [--wait-ms=N] [--no-group] [--key] [--stay-ms=N] [--ballast=BYTES]
 //   pmix-probe [--wait-ms=N] --hosts=FILE --rank=K --port=P [--secret=TEXT]

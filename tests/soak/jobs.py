@@ -1,4 +1,4 @@
-"""Which jobs does the soak drive, and did each end as it should?
+"""The jobs of the soak, and whether each ended as it should.
 
 Jobs of two users: one to all nodes, batch, srun or array, shared and fresh inputs, steps with files
 of their own; some are cancelled, some lack an input.

@@ -1,4 +1,4 @@
-"""What does a soak come to?  Its table as Markdown, and what is asked of it as TAP."""
+"""Writes the result of a soak.  Its table as Markdown, and what is asked of it as TAP."""
 
 from samples import later_half, slope
 

@@ -1,4 +1,4 @@
-"""What does a daemon take, and how does it grow?  Samples of each node's stagecastd, and slopes per 100 jobs."""
+"""Samples a daemon's resources and how they grow.  Samples of each node's stagecastd, and slopes per 100 jobs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Has every type a name of its own?  Two of one name in one namespace are one to the linker,
+"""Checks that every type has a name of its own.  Two of one name in one namespace are one to the linker,
 which keeps one of their inline functions for both: what that does to the other shows only where
 nothing was inlined.
 """

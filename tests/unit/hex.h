@@ -1,4 +1,4 @@
-// How do tests write bytes down?
+// Writes bytes as hexadecimal text in tests.
 #pragma once
 
 #include "transport/base/units.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What happens on an emulated host?  What the bench asks for, a line of JSON each, answered by one.
+"""Runs what the bench asks for on an emulated host.  What the bench asks for, a line of JSON each, answered by one.
 
 One agent runs per host, so that a program starts at once on a command, its CPU time is what the
 kernel accounts to it and its children alone, and every time is one machine's CLOCK_REALTIME.

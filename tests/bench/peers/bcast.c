@@ -1,4 +1,4 @@
-// How long does MPI_Bcast take for a file?  bcast SOURCE DEST: rank 0 reads it, the others write it.
+// Measures how long MPI_Bcast takes for a file.  bcast SOURCE DEST: rank 0 reads it, the others write it.
 //
 // The clock runs from the last rank's way out of a barrier after MPI_Init to the last rank's return from
 // MPI_Bcast: neither start, reading nor writing counts. Each rank prints

@@ -1,4 +1,4 @@
-"""Which work is measured?  A cell is N receivers, a size, a rate and a loss: "16:16M:100mbit:1%"."""
+"""Defines the cells that are measured.  A cell is N receivers, a size, a rate and a loss: "16:16M:100mbit:1%"."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Who are the emulated hosts of a cell?  One namespace, link and agent each; n0 has the file.
+"""Makes the emulated hosts of a cell.  One namespace, link and agent each; n0 has the file.
 
 The hosts are tests/cluster/lab's, without Slurm: own network namespace, veth and /tmp (tmpfs), tbf in both
 directions, loss by iptables in the receiver.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast are stagecast and its peers on the same work, side by side?  Appends a line of JSON per repetition.
+"""Measures stagecast and its peers on the same work, side by side.  Appends a line of JSON per repetition.
 
   CELLS="4:16M:100mbit:0 ..." REPS=5 TOOLS="stagecast,uftp" tests/bench/peers/measure.py RESULTS    (root)
 

@@ -1,4 +1,4 @@
-"""What does the table look like?  A row of bars per cell, one bar a tool: time over wire time, as SVG."""
+"""Draws the table as a plot.  A row of bars per cell, one bar a tool: time over wire time, as SVG."""
 
 import html
 

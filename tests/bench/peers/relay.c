@@ -1,4 +1,4 @@
-// How fast is a chain of TCP connections?  Each host hands on what it gets while it stores it.
+// Measures how fast a chain of TCP connections is.  Each host hands on what it gets while it stores it.
 //
 //   relay PORT DEST [NEXT NEXTPORT]     receives, stores, forwards; prints "ready" when it listens
 //   relay - SOURCE NEXT NEXTPORT        sends a file

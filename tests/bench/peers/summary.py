@@ -1,4 +1,4 @@
-"""What do a cell's repetitions amount to, per tool?  Medians, or why there are none."""
+"""Summarises a cell's repetitions per tool.  Medians, or why there are none."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-// What may a user put into the environment of the job's prolog? Whatever a plugin of the user's own
+// Forges the environment of a job's prolog as a user may. Whatever a plugin of the user's own
 // sets: sbatch takes its plugstack.conf from where $SLURM_CONF points. This one sets each
 // NAME=VALUE of the file $FORGE (separated by NUL) as a job control variable, that is SPANK_NAME there.
 #include <slurm/spank.h>

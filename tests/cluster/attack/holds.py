@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does a capture hold bytes of a secret? holds.py SECRET-FILE CAPTURE LENGTH
+"""Looks for bytes of a secret in a capture. holds.py SECRET-FILE CAPTURE LENGTH
 
 Looks for the secret's first, middle and last 8 bytes and, in hexadecimal, 16 digits of each. LENGTH is how
 many places to look for, spread over the secret. Exits 1 if one is found.

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Is a name ever followed after it has been checked?  swap.py SECONDS DIRECTORY TARGET
+"""Swaps a name for a link after it has been checked.  swap.py SECONDS DIRECTORY TARGET
 
 As fast as it can: DIRECTORY is a directory, then a link to TARGET, and the directory again. Its
 files go along with it. Prints how often."""

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What does a user get of the process PID?  Says "ptrace: yes" or "ptrace no: why", and so on."""
+"""Reports what a user can read of the process PID.  Says "ptrace: yes" or "ptrace no: why", and so on."""
 
 import ctypes
 import os

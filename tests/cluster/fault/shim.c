@@ -1,4 +1,4 @@
-// What if the disk fails, or the clock is wrong, on one node only?
+// Makes the disk or the clock of one node fail.
 //
 // Loaded into every process of an emulated node by its own /etc/ld.so.preload, so that the product
 // needs no hook. /run/lab/fault, read once per process, has one line, either

@@ -1,4 +1,4 @@
-# What does the emulated cluster's configuration say?
+# Writes the emulated cluster's configuration.
 #
 # Everything below DIR/etc is one private copy of this machine's /etc that all hosts see as theirs,
 # so the machine's own files stay untouched. Each node has its own /etc/stagecast and its own

@@ -1,4 +1,4 @@
-# What runs on an emulated host?
+# Starts the processes of an emulated host.
 #
 # Process 1 of each host's namespaces: it mounts what is the node's own, starts munged, stagecastd
 # and the Slurm daemon, and stays, so that everything a host has dies with this one process.

@@ -1,4 +1,4 @@
-# How do tests look into the node caches, and at what a job read and sent because of them?
+# Helpers for tests of the node caches.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # SAID is for tests; WORK, NODES, JOB come from the other libraries
 

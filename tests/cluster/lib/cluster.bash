@@ -1,4 +1,4 @@
-# What does every cluster test begin and end with?
+# Setup and teardown of every cluster test.
 #
 # A file's tests share one cluster (setup_file: cluster_up N ...). After each test the cluster must
 # look as it did when it came up: that check is part of the test, and so are the daemons' logs when it fails.

@@ -1,4 +1,4 @@
-# How do tests make one node sick, and well again?
+# Helpers that make one node faulty, and sound again.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # CLUSTER_DIR comes from cluster_up
 

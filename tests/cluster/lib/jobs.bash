@@ -1,4 +1,4 @@
-# How do tests run jobs, and what do they expect of them?
+# Helpers that run jobs and check their results.
 #
 # Jobs are alice's. T is the test's directory as the hosts see it, WORK the same as this machine does.
 # shellcheck shell=bash

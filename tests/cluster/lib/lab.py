@@ -1,4 +1,4 @@
-"""How do Python programs use an emulated cluster?  tests/cluster/lab as an object: up, commands, down."""
+"""Controls an emulated cluster from Python programs.  tests/cluster/lab as an object: up, commands, down."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-# What do the tests of `stagecast push` share?
+# Helpers of the tests of `stagecast push`.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # WORK, T, NODES: see cluster.bash
 

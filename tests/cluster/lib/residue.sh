@@ -1,5 +1,5 @@
 #!/bin/bash
-# What could staging have left on this node? Printed in a form that two moments can be compared by.
+# Prints everything that staging could have left on this node. Printed in a form that two moments can be compared by.
 shopt -s nullglob
 
 # Groups joined on any interface, and UDP sockets.

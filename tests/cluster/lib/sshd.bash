@@ -1,4 +1,4 @@
-# How do tests come to nodes that ssh reaches?
+# Makes nodes that can be reached by ssh.
 #
 # A real sshd on each node that takes alice's key only; her own ssh asks no questions. All of it in the cluster's own
 # files: neither the machine's keys nor its sshd are touched.

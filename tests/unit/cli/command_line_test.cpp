@@ -1,4 +1,4 @@
-// Are command lines read as other programs read theirs?
+// Tests that command lines are parsed as by getopt_long(3).
 #include "stager/cli/common/command_line.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Are programs run at once, fed, heard, and ended when their time is over?
+// Tests running several programs at once, with input, output and time limits.
 #include "stager/cli/common/commands.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Are programs started elsewhere as each launcher wants it, and whose words are whose?
+// Tests each launcher's command lines, and the assignment of output to nodes.
 #include "stager/cli/launch/launch_words.h"
 
 #include <catch2/catch.hpp>

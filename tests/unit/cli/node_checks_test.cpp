@@ -1,4 +1,4 @@
-// Does the doctor read what the kernel says of this node?
+// Tests the parsing of the kernel's tables for the doctor.
 #include "stager/cli/doctor/node_checks.h"
 
 #include <catch2/catch.hpp>

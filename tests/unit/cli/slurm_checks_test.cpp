@@ -1,4 +1,4 @@
-// Does the doctor read Slurm's settings as an admin would?
+// Tests the doctor's checks of Slurm's settings.
 #include "stager/cli/doctor/slurm_checks.h"
 
 #include "stager/cli/doctor/doctor.h"

@@ -1,4 +1,4 @@
-// Does each command say how it is called?
+// Tests the usage texts.
 #include "stager/cli/common/usage.h"
 
 #include "stager/cli/common/array_task.h"

@@ -1,4 +1,4 @@
-// Does a site get what it wrote, and hear of every slip?
+// Tests parsing of stagecast.conf, and that every mistake is reported.
 #include "stager/config/config.h"
 
 #include "stager/config/key.h"

@@ -1,4 +1,4 @@
-// Does a reread change what it may, and nothing that something running rests on?
+// Tests which keys change when the file is read again.
 #include "stager/config/reload.h"
 
 #include "stager/config/key.h"

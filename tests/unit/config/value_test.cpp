@@ -1,4 +1,4 @@
-// Are numbers with units what people mean by them, and exact?
+// Tests that numbers with units are parsed exactly.
 #include "stager/config/value.h"
 
 #include <catch2/catch.hpp>

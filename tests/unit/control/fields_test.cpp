@@ -1,4 +1,4 @@
-// Are texts bounded, sentences cut and enumerators known ones?
+// Tests bounded texts, truncated sentences and valid enumerators.
 #include "stager/control/fields.h"
 
 #include "stager/control/push_key.h"

@@ -1,4 +1,4 @@
-// Are lists read as editors of all systems write them?
+// Tests that lists of all editors are split into lines.
 #include "stager/spec/list_lines.h"
 
 #include <catch2/catch.hpp>

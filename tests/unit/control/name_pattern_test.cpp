@@ -1,4 +1,4 @@
-// Do patterns in names mean what they mean to sbatch?
+// Tests that patterns in names have sbatch's meaning.
 #include "stager/spec/name_pattern.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Which cards do the tests of pmix/ play with?
+// Business cards for the tests of pmix/.
 #pragma once
 
 #include "pmix/business_card.h"

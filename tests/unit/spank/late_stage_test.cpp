@@ -1,4 +1,4 @@
-// What does a step do for a job that no prolog has announced?
+// Tests a step of a job that no prolog has announced.
 #include "spank/host/daemon_talk.h"
 #include "spank/host/names.h"
 #include "spank/job/step_side.h"

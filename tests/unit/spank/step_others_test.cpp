@@ -1,4 +1,4 @@
-// What does the plugin do about steps that are not simply their job's?
+// Tests steps that differ from their job.
 #include "spank/host/names.h"
 #include "spank/job/step_side.h"
 #include "tests/unit/spank/fake_daemon.h"

@@ -1,4 +1,4 @@
-// What does a client do whose environment speaks of a job?
+// Tests a client whose environment describes a job.
 #include "tests/unit/spank/submit_world.h"
 
 using namespace stage;

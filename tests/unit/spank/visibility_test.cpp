@@ -1,4 +1,4 @@
-// Is it noticed when a task looks into another directory than the one that was staged into?
+// Tests that a task that sees another directory than the staged one is detected.
 #include "spank/job/visibility.h"
 
 #include "spank/host/names.h"
