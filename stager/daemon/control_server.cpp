@@ -17,13 +17,14 @@ namespace {
 constexpr int kBacklog = 512;
 /// Connections taken per call, so that a flood leaves the loop time for others.
 constexpr int kAcceptAtOnce = 64;
-/// Of users, not root's. One user may have several uids (subuid(5)), so all are bounded, too.
+/// All connections of users together, without root's: one user may have several uids
+/// (subuid(5)), so that a limit for each uid is not enough.
 constexpr std::size_t kMaxUsers = 256;
 constexpr std::size_t kMaxPerUid = 16;
 constexpr Duration kRefusalLogEvery = std::chrono::seconds{10};
-constexpr std::size_t kMaxConnections = 4096;  ///< Root's: waiting plugins, one a stage.
-/// To say the whole request, and to take the whole answer.
-constexpr Duration kTalkMax = std::chrono::seconds{5};
+constexpr std::size_t kMaxConnections = 4096;  ///< Of root: waiting plugins, one a stage.
+/// The time for the whole request, and the time for the whole answer.
+constexpr Duration kExchangeMax = std::chrono::seconds{5};
 constexpr std::size_t kReadBytes = 16U << 10U;
 constexpr Duration kRestoreAfter = std::chrono::milliseconds{100};
 constexpr Duration kRestoreAgainAfter = std::chrono::seconds{10};
@@ -44,7 +45,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
     return fd;
 }
 
-/// The uid at the other end when it connected.
+/// The uid that the process at the other end had when it connected.
 uid_t peer_uid(int fd) {
     ucred peer{};
     socklen_t length = sizeof peer;
@@ -96,8 +97,8 @@ void ControlServer::watch_directory() {
     }
 }
 
-/// Whatever it was: the name is looked at, a little later, when another daemon that replaces
-/// the socket has done so.
+/// Any change in the directory checks the name, a little later: another daemon that replaces
+/// the socket has done so by then.
 void ControlServer::on_directory() {
     std::array<std::byte, kReadBytes> events{};
     while (::read(removals_.get(), events.data(), events.size()) > 0) {
@@ -113,12 +114,12 @@ void ControlServer::restore_socket() {
         return;
     }
     if (Status listening = listen(); !listening) {
-        log_.error("the removed socket can't be made again",
+        log_.error("cannot make the removed control socket again",
                    {{"why", listening.error().sentence()}});
         restoring_ = loop_.after(kRestoreAgainAfter, [this] { restore_socket(); });
         return;
     }
-    log_.warn("the socket was removed, and is made again", {{"path", path_}});
+    log_.warn("the control socket was removed; making it again", {{"path", path_}});
 }
 
 ControlServer::ControlServer(
@@ -130,14 +131,14 @@ ControlServer::~ControlServer() {
     while (!connections_.empty()) {
         drop(connections_.begin()->first);
     }
-    close_door();
+    close_socket();
 }
 
-void ControlServer::close_door() {
+void ControlServer::close_socket() {
     if (!socket_) {
         return;
     }
-    // The name first: whoever is hung up on comes again at once.
+    // The name goes first: a client that is disconnected connects again at once.
     static_cast<void>(::unlink(path_.c_str()));
     loop_.forget(socket_.get());
     socket_.reset();
@@ -187,10 +188,11 @@ void ControlServer::add(UniqueFd fd, uid_t uid) {
     Connection& connection = connections_[id];
     connection.fd = std::move(fd);
     connection.uid = uid;
-    connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
+    connection.timer = loop_.after(kExchangeMax, [this, id] { drop(id); });
 }
 
-/// False: this uid has all that it may have. What users hold together takes nothing from root.
+/// False if this uid has all the connections it may have. Users' connections together take
+/// nothing from root.
 bool ControlServer::make_place(uid_t uid) {
     std::size_t of_users = 0;
     std::size_t of_uid = 0;
@@ -227,12 +229,12 @@ void ControlServer::read_request(ConnectionId id) {
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    // One who has asked has nothing more to say, whatever the answer waits for.
+    // After its request a client has nothing more to send, whatever the answer waits for.
     if (count <= 0 || connection.asked) {
         if (count == 0 && connection.asked && on_gone_) {
-            // It may only have closed its half, to hear what its request came to.
+            // It may have closed only its sending half, and still reads the answer.
             static_cast<void>(loop_.watch(connection.fd.get(), 0, [this, id](auto) {
-                drop(id);  // The other half, too.
+                drop(id);  // The client has closed the other half, too.
             }));
             on_gone_(id);
             return;
@@ -258,7 +260,7 @@ void ControlServer::take_request(ConnectionId id, Bytes message) {
     if (!request) {
         refuse(id, request.error().sentence());
     } else if (!connection.is_root() && !is_for_all(*request)) {
-        refuse(id, "only root may ask that");
+        refuse(id, "only root may send this request");
     } else {
         on_request_(id, std::move(*request));
     }
@@ -269,7 +271,7 @@ void ControlServer::refuse(ConnectionId id, const std::string& why) {
     ++refused_unlogged_;
     if (!logged_at_ || loop_.now() >= *logged_at_ + kRefusalLogEvery) {
         logged_at_ = loop_.now();
-        log_.warn("a request on the control socket was refused; see which process sends it",
+        log_.warn("refused a request on the control socket; see which process sends it",
                   {{"why", why},
                    {"uid", uid_of(id)},
                    {"times", std::exchange(refused_unlogged_, 0)},
@@ -286,7 +288,7 @@ void ControlServer::answer(ConnectionId id, const Answer& answer) {
     Connection& connection = found->second;
     connection.out = framed(encode(answer));
     loop_.cancel(connection.timer);
-    connection.timer = loop_.after(kTalkMax, [this, id] { drop(id); });
+    connection.timer = loop_.after(kExchangeMax, [this, id] { drop(id); });
     write_some(id);
 }
 
@@ -310,7 +312,7 @@ void ControlServer::write_some(ConnectionId id) {
         drop(id);
         return;
     }
-    // Not EPOLLIN: there always is some of one who has closed its half.
+    // Not EPOLLIN: a socket whose peer has closed its sending half is always readable.
     static_cast<void>(
         loop_.watch(connection.fd.get(), EPOLLOUT, [this, id](auto) { write_some(id); }));
 }

@@ -1,8 +1,9 @@
-// Serves the node's own socket: who asks, and may they?
+// Serves the node's control socket, on which the plugin and the commands send requests.
 //
-// Each connection is one request and one answer (control/message.h). Root, by SO_PEERCRED, may
-// ask anything, users PING and STATUS. A user can hold few connections and not for long; they
-// are counted for each uid, and none of them takes a place of root's prolog.
+// Each connection carries one request and one answer (control/message.h). The daemon identifies
+// the client by SO_PEERCRED: root may send every request, other users only PING and STATUS. A
+// user may hold few connections, each for a short time; they are counted for each uid, and none
+// of them takes a place that root's prolog needs.
 #pragma once
 
 #include "stager/control/frame.h"
@@ -25,12 +26,12 @@ class ControlServer {
   public:
     using ConnectionId = std::uint64_t;
     using OnRequest = std::function<void(ConnectionId, Request)>;
-    /// Who asked has hung up before the answer.
+    /// The client has closed the connection before it was answered.
     using OnGone = std::function<void(ConnectionId)>;
 
-    /// Listens at `path`, replacing a socket that a dead daemon left; again, should somebody
-    /// remove it while the daemon runs (a cleaner of old files). All that is handed in
-    /// must outlive it.
+    /// Listens at `path` and replaces a socket that a dead daemon left. Makes the socket again
+    /// if another process (a cleaner of old files) removes it while the daemon runs. All
+    /// arguments must outlive the server.
     static Result<std::unique_ptr<ControlServer>> open(const std::string& path,
                                                        Loop& loop,
                                                        const Logger& log,
@@ -42,16 +43,16 @@ class ControlServer {
     ControlServer& operator=(const ControlServer&) = delete;
     ~ControlServer();
 
-    /// The daemon ends. Who comes from now on finds no socket, and who has come and not asked
-    /// is hung up on before anything of theirs is read: both wait for the next daemon. Answers
-    /// that are owed can still be given.
-    void close_door();
+    /// For the daemon's end. Later clients find no socket, and a client that has connected but
+    /// sent no request is disconnected before anything is read: both wait for the next daemon.
+    /// Pending answers can still be sent.
+    void close_socket();
 
     void set_on_gone(OnGone on_gone) { on_gone_ = std::move(on_gone); }
-    /// Who asks; by SO_PEERCRED. Within on_request.
+    /// The client's uid, by SO_PEERCRED. To be called within on_request.
     [[nodiscard]] uid_t uid_of(ConnectionId connection) const;
 
-    /// The answer to what on_request told; a connection that is gone is ignored.
+    /// Answers a request that on_request received; a connection that is closed is ignored.
     void answer(ConnectionId connection, const Answer& answer);
 
   private:
@@ -87,10 +88,10 @@ class ControlServer {
     OnGone on_gone_;
     UniqueFd socket_;
     UniqueFd
-        removals_;  ///< inotify(7) of the socket's directory; none where that can't be had.
+        removals_;  ///< inotify(7) of the socket's directory; empty where it is not available.
     Loop::TimerId restoring_ = 0;
     ConnectionId last_ = 0;
-    std::map<ConnectionId, Connection> connections_;  ///< By id: the oldest first.
+    std::map<ConnectionId, Connection> connections_;  ///< By id: the oldest comes first.
     std::uint64_t refused_unlogged_ = 0;
     std::optional<Instant> logged_at_;
 };

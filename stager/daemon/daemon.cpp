@@ -20,7 +20,7 @@
 namespace stage {
 namespace {
 
-/// From SIGTERM until the end, whoever has not been told by then.
+/// The longest time from SIGTERM to the end; peers that are not notified by then see a hang-up.
 constexpr Duration kStopMax = std::chrono::seconds{3};
 
 }  // namespace
@@ -79,10 +79,10 @@ Status Daemon::open(Spawner spawner) {
     return opened ? watch_signals() : opened;
 }
 
-/// Everything that a stage needs, and the stages.
+/// Opens what every stage needs, and the registry of the stages.
 Status Daemon::open_children(Spawner spawner) {
     auto children = Children::open(loop_, std::move(spawner), [this](const Error& error) {
-        log_.error("the spawner is gone; stagecastd ends, start it again",
+        log_.error("the spawner process has ended, so stagecastd ends; start it again",
                    {{"why", error.sentence()}});
         exit_status_ = 1;
         loop_.stop();
@@ -133,12 +133,12 @@ Status Daemon::open_children(Spawner spawner) {
                                .ports = ports_});
     hold_ports();
     cluster_cache_.emplace(*services_);
-    lease_keeper_.emplace(*services_);
-    lender_.emplace(*services_);
+    lease_server_.emplace(*services_);
+    cache_server_.emplace(*services_);
     registry_.emplace(*services_);
-    far_reports_.emplace(*services_);
+    remote_statuses_.emplace(*services_);
     metrics_.emplace(*services_, [this] { refresh_counters(); });
-    examiner_.emplace(*services_);
+    preflight_server_.emplace(*services_);
     pushes_.emplace(*services_, *registry_);
     return {};
 }
@@ -150,12 +150,13 @@ void Daemon::hold_ports() {
         list += (list.empty() ? "" : ",") + std::to_string(port);
     }
     if (!list.empty()) {
-        log_.info("other programs have UDP ports of DataPortRange; these are not used here",
-                  {{"ports", list}});
+        log_.info(
+            "other programs use UDP ports of DataPortRange; stagecastd leaves these ports out",
+            {{"ports", list}});
     }
 }
 
-/// Where others knock: daemons by TCP, the plugin by the node's own socket.
+/// Opens the TCP port for other daemons and the control socket for the plugin.
 Status Daemon::open_listeners() {
     auto incoming = Incoming::open(
         *services_,
@@ -165,15 +166,15 @@ Status Daemon::open_listeners() {
              },
          .on_examine =
              [this](const ExamineMessage& message, std::unique_ptr<DrivenLink> link) {
-                 examiner_->on_examine(message, std::move(link));
+                 preflight_server_->on_examine(message, std::move(link));
              },
          .on_lease =
              [this](const LeaseMessage& message, std::unique_ptr<DrivenLink> link) {
-                 lease_keeper_->on_lease(message, std::move(link));
+                 lease_server_->on_lease(message, std::move(link));
              },
          .on_fetch =
              [this](const FetchMessage& message, std::unique_ptr<DrivenLink> link) {
-                 lender_->on_fetch(message, std::move(link));
+                 cache_server_->on_fetch(message, std::move(link));
              },
          .tell = [this](const StageKey& key) { return registry_->tell(key); },
          .report =
@@ -213,7 +214,7 @@ void Daemon::on_request(ControlServer::ConnectionId id, const Request& request) 
     }
 }
 
-/// The job's first node knows of all its nodes.
+/// Asks the job's first node, which knows the state of all nodes of the job.
 void Daemon::on_status(std::uint32_t uid,
                        const StatusRequest& request,
                        const std::function<void(const Answer&)>& answer) {
@@ -221,11 +222,12 @@ void Daemon::on_status(std::uint32_t uid,
     const std::string first = first_node_of(uid, request, *services_, *registry_);
     const bool is_asked =
         !first.empty() &&
-        far_reports_->ask({.uid = uid, .request = request},
-                          first,
-                          [here, answer](const std::optional<std::string>& there) {
-                              answer(there && tells_something(*there) ? Report{*there} : here);
-                          });
+        remote_statuses_->ask(
+            {.uid = uid, .request = request},
+            first,
+            [here, answer](const std::optional<std::string>& there) {
+                answer(there && tells_something(*there) ? Report{*there} : here);
+            });
     if (!is_asked) {
         answer(here);
     }
@@ -258,7 +260,7 @@ void Daemon::on_signal() {
     }
 }
 
-/// A file that can't be taken whole changes nothing: what ran a moment ago goes on running.
+/// A file with any error changes nothing: the configuration in force stays.
 void Daemon::reread() {
     const auto read = read_config_();
     if (!read) {
@@ -275,7 +277,7 @@ void Daemon::reread() {
     links_.silence_max = silence_max(config_);
     log_.info("the configuration was read again", {{"changed", reloaded.changed}});
     if (!reloaded.at_restart.empty()) {
-        log_.warn("what was changed takes effect at a restart; systemctl restart stagecastd",
+        log_.warn("changed keys take effect only after: systemctl restart stagecastd",
                   {{"keys", reloaded.at_restart}});
     }
     log_.set_least(config_.log_level);
@@ -286,11 +288,11 @@ void Daemon::reread() {
 
 void Daemon::stop() {
     stopping_ = true;
-    log_.info("stopping; running stages fail");
+    log_.info("stopping; the running stages fail");
     notify_service_manager("STOPPING=1");
-    control_->close_door();
+    control_->close_socket();
     loop_.after(kStopMax, [this] { loop_.stop(); });
-    // A moment more, so that what was said last has left.
+    // A moment more, so that the last messages are sent.
     registry_->break_off("stagecastd was stopped here", [this] {
         loop_.after(std::chrono::milliseconds{100}, [this] { loop_.stop(); });
     });
@@ -308,9 +310,9 @@ int Daemon::run() {
     return exit_status_;
 }
 
-/// The listener keeps its own count.
+/// The listener keeps a count of its own.
 void Daemon::refresh_counters() {
-    counters_.links_refused = incoming_ ? incoming_->strangers_total() : 0;
+    counters_.links_refused = incoming_ ? incoming_->refused_total() : 0;
 }
 
 void Daemon::log_counters() {

@@ -1,6 +1,6 @@
-// What is a running stagecastd made of?
+// Holds all parts of a running stagecastd.
 //
-// Its parts in the order in which they are made; they go in the reverse one.
+// The members are destroyed in the reverse order of their construction.
 #pragma once
 
 #include "stager/daemon/base/munge_driver.h"
@@ -32,8 +32,8 @@ class Daemon {
   public:
     using ReadConfig = std::function<Result<Config>()>;
 
-    /// `log` outlives it; `read_config` reads the configuration again. Fails with a sentence
-    /// for the operator.
+    /// `log` outlives the daemon; `read_config` reads the configuration again. An error is a
+    /// message for the administrator.
     static Result<std::unique_ptr<Daemon>> make(Config config,
                                                 Logger& log,
                                                 Spawner spawner,
@@ -43,7 +43,7 @@ class Daemon {
     Daemon& operator=(const Daemon&) = delete;
     ~Daemon();
 
-    /// Until SIGTERM or SIGINT. The exit status.
+    /// Runs until SIGTERM or SIGINT and returns the exit status.
     int run();
 
   private:
@@ -62,7 +62,7 @@ class Daemon {
                    const StatusRequest& request,
                    const std::function<void(const Answer&)>& answer);
 
-    Config config_;  ///< Everybody's, by reference: what is reread is in force for all.
+    Config config_;  ///< All parts refer to it, so that a reload takes effect everywhere.
     Logger& log_;
     ReadConfig read_config_;
     Loop loop_;
@@ -83,12 +83,12 @@ class Daemon {
     DataPorts ports_;
     std::optional<Services> services_;
     std::optional<ClusterCache> cluster_cache_;
-    std::optional<LeaseServer> lease_keeper_;
-    std::optional<CacheServer> lender_;
+    std::optional<LeaseServer> lease_server_;
+    std::optional<CacheServer> cache_server_;
     std::optional<Registry> registry_;
-    std::optional<RemoteStatuses> far_reports_;
+    std::optional<RemoteStatuses> remote_statuses_;
     std::optional<MetricsFile> metrics_;
-    std::optional<PreflightServer> examiner_;
+    std::optional<PreflightServer> preflight_server_;
     std::optional<Pushes> pushes_;
     std::unique_ptr<Incoming> incoming_;
     std::unique_ptr<ControlServer> control_;

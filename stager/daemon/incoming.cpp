@@ -13,7 +13,7 @@
 namespace stage {
 namespace {
 
-/// From being trusted to SETUP, which a daemon sends at once.
+/// The time from the end of the handshake to SETUP, which a daemon sends at once.
 constexpr Duration kSetupMax = std::chrono::seconds{5};
 
 bool is_first_word(const TreeMessage& message) {
@@ -49,8 +49,8 @@ Incoming::Incoming(Token /*token*/, Services& services, Listener listener, Handl
 
 Incoming::~Incoming() {
     services_.loop.forget(listener_.fd());
-    for (const Guest& guest : guests_) {
-        services_.loop.cancel(guest.timer);
+    for (const PendingConnection& pending : pending_) {
+        services_.loop.cancel(pending.timer);
     }
 }
 
@@ -59,68 +59,71 @@ void Incoming::on_connect() {
         auto driven = std::make_unique<DrivenLink>(services_.loop, std::move(link), [] {});
         const DrivenLink* key = driven.get();
         driven->set_on_change([this, key] { on_change(key); });
-        guests_.push_back({.link = std::move(driven), .settled = false, .timer = 0});
+        pending_.push_back({.link = std::move(driven), .settled = false, .timer = 0});
     }
-    // Some may have been closed to make place.
-    for (const Guest& guest : guests_) {
-        guest.link->look();
+    // The listener may have closed some to make room.
+    for (const PendingConnection& pending : pending_) {
+        pending.link->look();
     }
 }
 
-std::list<Incoming::Guest>::iterator Incoming::find(const DrivenLink* link) {
+std::list<Incoming::PendingConnection>::iterator Incoming::find(const DrivenLink* link) {
     return std::ranges::find(
-        guests_, link, [](const Guest& one) -> const DrivenLink* { return one.link.get(); });
+        pending_, link, [](const PendingConnection& one) -> const DrivenLink* {
+            return one.link.get();
+        });
 }
 
 void Incoming::on_change(const DrivenLink* link) {
-    const auto guest = find(link);
-    if (guest == guests_.end()) {
+    const auto pending = find(link);
+    if (pending == pending_.end()) {
         return;
     }
-    const Link::State state = guest->link->link().state();
+    const Link::State state = pending->link->link().state();
     const bool is_new = state == Link::State::open || state == Link::State::closed;
-    if (is_new && !guest->settled) {
-        guest->settled = true;
-        listener_.settle(guest->link->link(), services_.loop.now());
-        guest->timer = services_.loop.after(kSetupMax, [this, link] {
-            if (const auto late = find(link); late != guests_.end()) {
+    if (is_new && !pending->settled) {
+        pending->settled = true;
+        listener_.settle(pending->link->link(), services_.loop.now());
+        pending->timer = services_.loop.after(kSetupMax, [this, link] {
+            if (const auto late = find(link); late != pending_.end()) {
                 remove(late);
             }
         });
     }
-    const auto frame = guest->link->link().receive();
+    const auto frame = pending->link->link().receive();
     if (frame) {
-        on_frame(guest, *frame);
+        on_frame(pending, *frame);
     } else if (state == Link::State::closed) {
-        remove(guest);
+        remove(pending);
     }
 }
 
-void Incoming::on_frame(std::list<Guest>::iterator guest, Bytes frame) {
+void Incoming::on_frame(std::list<PendingConnection>::iterator pending, Bytes frame) {
     auto message = decode_tree_message(frame);
     if (const auto* ask = message ? std::get_if<AskMessage>(&*message) : nullptr) {
-        guest->link->send(encode(handlers_.tell(ask->key)));
-        guest->link->finish();
+        pending->link->send(encode(handlers_.tell(ask->key)));
+        pending->link->finish();
         return;
     }
     if (const auto* question = message ? std::get_if<ReportQuestion>(&*message) : nullptr) {
-        guest->link->send(encode(ReportMessage{handlers_.report(*question)}));
-        guest->link->finish();
+        pending->link->send(encode(ReportMessage{handlers_.report(*question)}));
+        pending->link->finish();
         return;
     }
     if (!message || !is_first_word(*message)) {
         ++services_.counters.messages_refused;
         services_.log.warn(
-            "another daemon's first word was no SETUP; is its version ours?",
-            {{"node", guest->link->link().peer_name()},
-             {"why", message ? "it is another word" : message.error().sentence()}});
-        // Whatever it can read of this, it sees which version speaks, and can say so.
-        guest->link->send(encode(FailedMessage{}));
-        guest->link->finish();
+            "unexpected first message from another stagecastd; do both nodes run one version?",
+            {{"node", pending->link->link().peer_name()},
+             {"why",
+              message ? "it is another message than SETUP" : message.error().sentence()}});
+        // However little it can read of this, it sees the version and can report it.
+        pending->link->send(encode(FailedMessage{}));
+        pending->link->finish();
         return;
     }
-    std::unique_ptr<DrivenLink> link = std::move(guest->link);
-    remove(guest);
+    std::unique_ptr<DrivenLink> link = std::move(pending->link);
+    remove(pending);
     hand_over(*message, std::move(link));
 }
 
@@ -136,9 +139,9 @@ void Incoming::hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink>
     }
 }
 
-void Incoming::remove(std::list<Guest>::iterator guest) {
-    services_.loop.cancel(guest->timer);
-    guests_.erase(guest);
+void Incoming::remove(std::list<PendingConnection>::iterator pending) {
+    services_.loop.cancel(pending->timer);
+    pending_.erase(pending);
 }
 
 }  // namespace stage

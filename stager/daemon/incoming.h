@@ -1,7 +1,8 @@
-// Which stage is a new link about?
+// Accepts links of other daemons and hands each to the part that its first message names.
 //
-// Whoever connects proves itself (link.h) and says SETUP, or asks; until then its link waits
-// here, briefly. Strangers end here and are counted.
+// A peer proves its identity (link.h) and then sends SETUP or a question; until that message
+// arrives its link waits here, for a few seconds. Unauthorised peers are disconnected and
+// counted.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -21,18 +22,18 @@ class Incoming {
 
   public:
     struct Handlers {
-        /// Takes the link, or drops it.
+        /// Takes the link, or closes it.
         std::function<void(SetupMessage, std::unique_ptr<DrivenLink>)> on_setup;
         std::function<void(ExamineMessage, std::unique_ptr<DrivenLink>)> on_examine;
         std::function<void(LeaseMessage, std::unique_ptr<DrivenLink>)> on_lease;
         std::function<void(FetchMessage, std::unique_ptr<DrivenLink>)> on_fetch;
-        /// What a node that waits for its SETUP may hear of that stage.
+        /// What a node that waits for its SETUP may know about that stage.
         std::function<TellMessage(const StageKey& key)> tell;
-        /// What that user may hear, JSON.
+        /// What that user may know, as JSON.
         std::function<std::string(const ReportQuestion& question)> report;
     };
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     static Result<std::unique_ptr<Incoming>> open(Services& services, Handlers handlers);
     Incoming(Token token, Services& services, Listener listener, Handlers handlers);
     Incoming(const Incoming&) = delete;
@@ -40,26 +41,26 @@ class Incoming {
     ~Incoming();
 
     [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
-    [[nodiscard]] std::uint64_t strangers_total() const { return listener_.strangers_total(); }
+    [[nodiscard]] std::uint64_t refused_total() const { return listener_.refused_total(); }
 
   private:
-    struct Guest {
+    struct PendingConnection {
         std::unique_ptr<DrivenLink> link;
         bool settled = false;
         Loop::TimerId timer = 0;
     };
 
     void on_connect();
-    [[nodiscard]] std::list<Guest>::iterator find(const DrivenLink* link);
+    [[nodiscard]] std::list<PendingConnection>::iterator find(const DrivenLink* link);
     void on_change(const DrivenLink* link);
-    void on_frame(std::list<Guest>::iterator guest, Bytes frame);
+    void on_frame(std::list<PendingConnection>::iterator pending, Bytes frame);
     void hand_over(const TreeMessage& message, std::unique_ptr<DrivenLink> link);
-    void remove(std::list<Guest>::iterator guest);
+    void remove(std::list<PendingConnection>::iterator pending);
 
     Services& services_;
     Listener listener_;
     Handlers handlers_;
-    std::list<Guest> guests_;
+    std::list<PendingConnection> pending_;
 };
 
 }  // namespace stage

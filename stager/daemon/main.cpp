@@ -1,8 +1,8 @@
-// What is stagecastd?
+// The main program of stagecastd.
 //
-// One per node, root, in the foreground: `stagecastd [-c FILE]`, logging to stderr. `-C` checks
-// the configuration and ends, `-p` prints it, `-m` prints its manual page. Before anything else
-// it forks its spawner, whose children then inherit nothing.
+// One daemon runs on each node, as root and in the foreground: `stagecastd [-c FILE]`, logging
+// to stderr. `-C` checks the configuration and ends, `-p` prints it, `-m` prints its manual
+// page. Before anything else the daemon forks its spawner, whose children so inherit nothing.
 #include "stager/cache/copier.h"
 #include "stager/config/config.h"
 #include "stager/daemon/daemon.h"
@@ -31,7 +31,7 @@ struct Options {
     bool check_only = false;
     bool print = false;
     bool print_manual = false;
-    std::optional<std::string> text;  ///< To be printed, and no more: the usage, the version.
+    std::optional<std::string> text;  ///< To print, and then end: the usage, the version.
 };
 
 constexpr const char* kUsage =
@@ -80,7 +80,7 @@ bool read_options(int argc, char** argv, Options& options) {
     }
 }
 
-/// A site that has written nothing gets the defaults, unless it has named a file.
+/// A missing default file means the defaults; a missing file that -c names is an error.
 Result<Config> read_config(const Options& options) {
     if (options.config.empty()) {
         return default_config();
@@ -92,7 +92,7 @@ Result<Config> read_config(const Options& options) {
     return config;
 }
 
-/// A file that a full disk has cut would pass for a configuration.
+/// Reports a failed write: a file that a full disk has cut would pass for a configuration.
 int print(const std::string& text) {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) {
         return EX_OK;
@@ -124,7 +124,7 @@ int serve(const Config& config, const Options& options) {
         config, log, std::move(*spawner), [&options] { return read_config(options); });
     if (!daemon) {
         log.error(daemon.error().sentence());
-        return EX_UNAVAILABLE;  // A taken port or an absent disk may mend itself: try again.
+        return EX_UNAVAILABLE;  // A port in use or an absent disk may become available: retry.
     }
     return (*daemon)->run();
 }
@@ -134,7 +134,7 @@ int serve(const Config& config, const Options& options) {
 
 int main(int argc, char** argv) {
     using namespace stage;
-    // Whoever started us may have left us descriptors; no child of ours shall have them.
+    // The parent process may have left open descriptors; no child of the daemon may get them.
     static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, 0));
     Options options;
     if (!read_options(argc, argv, options)) {

@@ -19,7 +19,7 @@
 namespace stage {
 namespace {
 
-/// "stagecast_NAME", its help and its kind, then samples.
+/// Writes the head of a metric: "stagecast_NAME", its help and its kind. Samples follow.
 void family(std::string& text, std::string_view name, std::string_view kind, const char* help) {
     const std::string whole = "stagecast_" + std::string{name};
     text += "# HELP " + whole + ' ' + help + '\n';
@@ -47,13 +47,13 @@ std::string seconds_text(std::uint64_t ms) {
     return std::to_string(ms / kMsPerSecond) + '.' + rest.substr(1);
 }
 
-/// Where it is ok nobody is to blame: that series has no such label.
+/// A successful stage has no blame: its series has no such label.
 void ended(std::string& text, const Counters& counters) {
     constexpr std::array<std::string_view, kStageRoles> kRoles{"job", "push", "source"};
     family(text,
            "stages_total",
            "counter",
-           "Stagings that ended, by what this node was to them, verdict, and who is to blame.");
+           "Ended stages, by the role of this node, result and blame.");
     for (std::size_t role = 0; role < kStageRoles; ++role) {
         const std::string labels = "stages_total{role=\"" + std::string{kRoles[role]} + '"';
         const EndedStages& stages = counters.ended[role];
@@ -67,12 +67,12 @@ void ended(std::string& text, const Counters& counters) {
     }
 }
 
-/// Each bucket counts what the ones before it do, too.
+/// Each bucket includes the counts of those before it.
 void durations(std::string& text, const Counters& counters) {
     family(text,
            "stage_seconds",
            "histogram",
-           "Plugin's call to verdict, stagings of jobs that are ok.");
+           "From the plugin's call to the result, of jobs that were staged.");
     std::uint64_t so_far = 0;
     for (std::size_t at = 0; at < kStageSeconds.size(); ++at) {
         so_far += counters.ok_within[at];
@@ -86,8 +86,8 @@ void durations(std::string& text, const Counters& counters) {
     sample(text, "stage_seconds_count", all);
 }
 
-/// Whoever planted something under the temporary name only stops us: it is taken away, never
-/// followed or written into.
+/// A file that another user made under the temporary name is removed, never followed or
+/// written into.
 Status write_whole(const std::string& path, const std::string& text) {
     const std::string temporary = path + ".stagecast";
     static_cast<void>(::unlink(temporary.c_str()));
@@ -102,7 +102,7 @@ Status write_whole(const std::string& path, const std::string& text) {
                        ::fchmod(file.get(), 0644) == 0 &&
                        ::rename(temporary.c_str(), path.c_str()) == 0;
     if (!whole) {
-        const int cause = errno == 0 ? ENOSPC : errno;  // A short write has none.
+        const int cause = errno == 0 ? ENOSPC : errno;  // A short write sets no errno.
         static_cast<void>(::unlink(temporary.c_str()));
         return Error::from_errno(Blame::node, path, cause);
     }
@@ -113,18 +113,18 @@ Status write_whole(const std::string& path, const std::string& text) {
 
 std::string metrics_text(const Counters& counters, const Gauges& gauges) {
     std::string text;
-    family(text, "info", "gauge", "The release that runs.");
+    family(text, "info", "gauge", "The running release.");
     sample(text, "info{version=\"" + std::string{version()} + "\"}", "1");
     gauge(text, "start_time_seconds", gauges.started_at, "When stagecastd started.");
     gauge(text, "enabled", gauges.is_enabled ? 1 : 0, "Whether jobs may stage (Enabled).");
     gauge(text,
           "stages_running",
           static_cast<std::int64_t>(gauges.stages_running),
-          "Stagings with a worker on this node.");
+          "Stages with a worker on this node.");
     counter(text,
             "stages_begun_total",
             counters.stages_begun,
-            "Stagings that this node took part in.");
+            "Stages in which this node took part.");
     ended(text, counters);
     counter(text,
             "staged_bytes_total",
@@ -135,23 +135,23 @@ std::string metrics_text(const Counters& counters, const Gauges& gauges) {
             counters.bytes_pushed,
             "Bytes of files that this node, as source of a push, brought to others.");
     durations(text, counters);
-    family(text, "refused_total", "counter", "What strangers tried, by door.");
+    family(text, "refused_total", "counter", "Rejected requests, by entry point.");
     sample(text, "refused_total{door=\"socket\"}", std::to_string(counters.control_refused));
     sample(text, "refused_total{door=\"link\"}", std::to_string(counters.links_refused));
     sample(text, "refused_total{door=\"message\"}", std::to_string(counters.messages_refused));
     counter(text,
             "hosts_replaced_total",
             counters.hosts_replaced,
-            "PMIx hosts that were wedged or died.");
+            "PMIx hosts replaced because they hung or crashed.");
     counter(text,
             "workers_killed_total",
             counters.workers_killed,
-            "Workers that did not leave in time.");
+            "Workers killed because they did not end in time.");
     counter(text,
             "directories_swept_total",
             counters.directories_swept,
-            "Leavings of jobs that nobody ended here.");
-    family(text, "cache_files_total", "counter", "Files of the node cache, by what became.");
+            "Stale job directories removed at startup.");
+    family(text, "cache_files_total", "counter", "Files of the node cache, by event.");
     sample(text, "cache_files_total{what=\"given\"}", std::to_string(counters.cache_hits));
     sample(text, "cache_files_total{what=\"kept\"}", std::to_string(counters.cache_kept));
     sample(text, "cache_files_total{what=\"part\"}", std::to_string(counters.cache_parts));
@@ -191,7 +191,7 @@ void MetricsFile::write() {
         written_ = path;
         has_warned_ = false;
     } else if (!std::exchange(has_warned_, true)) {
-        services_.log.warn("MetricsFile can't be written; does its directory exist?",
+        services_.log.warn("cannot write MetricsFile; does its directory exist?",
                            {{"why", written.error().sentence()}});
     }
 }

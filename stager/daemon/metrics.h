@@ -1,9 +1,9 @@
-// How does a site's monitoring see this daemon?
+// Writes the daemon's counters to a file for a site's monitoring.
 //
-// A text file in Prometheus' format at `MetricsFile`, for node_exporter's textfile collector:
-// no port of ours to guard. It is written whole beside its name and renamed, at the start and
-// every kMetricsEvery, changed or not: a file that has grown old says that the daemon is gone.
-// Names and labels are fixed, so no job and no user can add a series.
+// The file `MetricsFile` has Prometheus' text format, for node_exporter's textfile collector,
+// so that the daemon needs no port for it. It is written whole beside its name and renamed, at
+// the start and every kMetricsEvery, changed or not: a file that has grown old shows that the
+// daemon is not running. Names and labels are fixed, so no job and no user can add a series.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -15,7 +15,7 @@ namespace stage {
 
 inline constexpr Duration kMetricsEvery = std::chrono::seconds{15};
 
-/// What is no count since the start.
+/// The values that are no counts since the start.
 struct Gauges {
     std::size_t stages_running = 0;
     bool is_enabled = true;
@@ -27,21 +27,21 @@ struct Gauges {
 
 class MetricsFile {
   public:
-    /// `services` outlives it. `refresh` brings the counters up to date.
+    /// `services` outlives the object. `refresh` brings the counters up to date.
     MetricsFile(const Services& services, std::function<void()> refresh);
     MetricsFile(const MetricsFile&) = delete;
     MetricsFile& operator=(const MetricsFile&) = delete;
-    /// Takes the file away: who stops in order leaves no old numbers.
+    /// Removes the file: a daemon that stops in order leaves no old numbers.
     ~MetricsFile();
 
-    /// Now, and every kMetricsEvery from now on. Where no file is wanted any more, none stays.
+    /// Writes the file now and every kMetricsEvery; removes it if MetricsFile has been unset.
     void write();
 
   private:
     const Services& services_;
     std::function<void()> refresh_;
     Gauges gauges_;
-    std::string written_;  ///< Where the last one is.
+    std::string written_;  ///< The path of the file as last written.
     bool has_warned_ = false;
     Alarm alarm_;
 };

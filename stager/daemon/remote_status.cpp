@@ -19,7 +19,7 @@ void RemoteStatus::ask(const ReportQuestion& question,
                        OnReport on_report) {
     question_ = question;
     on_report_ = std::move(on_report);
-    alarm_.set(services_.loop.now() + kFarReportMax);
+    alarm_.set(services_.loop.now() + kRemoteStatusMax);
     const auto known = services_.addresses.find(node);
     if (known != services_.addresses.end()) {
         connect(node, known->second);
@@ -36,13 +36,13 @@ void RemoteStatus::ask(const ReportQuestion& question,
                 connect(nodes->front().name, nodes->front().address);
             }
         },
-        kFarReportMax);
+        kRemoteStatusMax);
 }
 
 void RemoteStatus::connect(const std::string& node, const std::string& host) {
     const auto address = Address::parse(host, services_.config.port);
     if (!address) {
-        alarm_.set(services_.loop.now());  // Later, from the loop.
+        alarm_.set(services_.loop.now());  // The answer comes later, from the loop.
         return;
     }
     link_ = std::make_unique<DrivenLink>(
@@ -55,8 +55,9 @@ void RemoteStatus::connect(const std::string& node, const std::string& host) {
 
 void RemoteStatus::on_change() {
     const auto frame = link_->link().receive();
-    const auto message = frame ? decode_tree_message(*frame)
-                               : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
+    const auto message =
+        frame ? decode_tree_message(*frame)
+              : Result<TreeMessage>{Error{Blame::node, "it closed the connection"}};
     if (const auto* told = message ? std::get_if<ReportMessage>(&*message) : nullptr) {
         finish(told->json);
     } else if (frame || link_->link().state() == Link::State::closed) {
@@ -66,7 +67,7 @@ void RemoteStatus::on_change() {
 
 void RemoteStatus::finish(std::optional<std::string> report) {
     alarm_.set(std::nullopt);
-    link_.reset();  // So that its end, which is told apart from the answer, is told nobody.
+    link_.reset();  // First, so that its end causes no second answer.
     if (const OnReport call = std::exchange(on_report_, nullptr)) {
         call(std::move(report));
     }
@@ -75,13 +76,13 @@ void RemoteStatus::finish(std::optional<std::string> report) {
 bool RemoteStatuses::ask(const ReportQuestion& question,
                          const std::string& node,
                          RemoteStatus::OnReport on_report) {
-    if (asked_.size() >= kFarReportsMax) {
+    if (asked_.size() >= kRemoteStatusesMax) {
         return false;
     }
     const std::uint64_t id = ++last_;
     asked_[id] = std::make_shared<RemoteStatus>(services_);
     asked_[id]->ask(question, node, [this, id, on_report = std::move(on_report)](auto report) {
-        // Not from within its own callback.
+        // Not within its own callback.
         services_.loop.defer([gone = std::move(asked_[id])] {});
         asked_.erase(id);
         on_report(std::move(report));

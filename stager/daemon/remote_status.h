@@ -1,8 +1,8 @@
-// A node of the job is asked how far it is, but its first node knows more: what does that say?
+// Asks the daemon of a job's first node for the state of the job's stages.
 //
-// That node's daemon is asked, in the name of whoever asks here: it judges by the same rule
-// whom it tells what (reporter.h), and believes the uid, because only root's daemons can speak
-// to it. If it is silent what is known here must do.
+// A user may ask on any node of the job, but the first node knows more. Its daemon is asked in
+// the user's name: it applies the same rule (reporter.h), and trusts the uid because only
+// root's daemons can connect to it. If it does not answer, this node's own state has to do.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -18,21 +18,21 @@
 
 namespace stage {
 
-/// Whoever asks waits no longer than ten seconds.
-inline constexpr Duration kFarReportMax = std::chrono::seconds{8};
+/// The commands wait at most ten seconds.
+inline constexpr Duration kRemoteStatusMax = std::chrono::seconds{8};
 
 class RemoteStatus {
   public:
-    /// The JSON; nothing if it did not come. It may destroy this.
+    /// The JSON, or nothing if the node did not answer. The callback may destroy the object.
     using OnReport = std::function<void(std::optional<std::string>)>;
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit RemoteStatus(Services& services);
     RemoteStatus(const RemoteStatus&) = delete;
     RemoteStatus& operator=(const RemoteStatus&) = delete;
     ~RemoteStatus() = default;
 
-    /// Of the daemon of `node`. `on_report` comes once, later.
+    /// Asks the daemon of `node`. `on_report` is called once, later.
     void ask(const ReportQuestion& question, const std::string& node, OnReport on_report);
 
   private:
@@ -48,13 +48,13 @@ class RemoteStatus {
     OnReport on_report_;
 };
 
-/// Several at one time, for as many as may ask.
+/// The questions under way, at most kRemoteStatusesMax.
 class RemoteStatuses {
   public:
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit RemoteStatuses(Services& services) : services_{services} {}
 
-    /// False, and nothing comes, if too many are under way.
+    /// False, and no callback, if too many are under way.
     [[nodiscard]] bool ask(const ReportQuestion& question,
                            const std::string& node,
                            RemoteStatus::OnReport on_report);
@@ -65,7 +65,7 @@ class RemoteStatuses {
     std::uint64_t last_ = 0;
 };
 
-/// Each costs a question to Slurm and a login.
-inline constexpr std::size_t kFarReportsMax = 16;
+/// Each costs a question to Slurm and a handshake.
+inline constexpr std::size_t kRemoteStatusesMax = 16;
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// Who asks how far it is, and what may they hear?
+// Makes the report on stages and pushes that a user may see.
 //
-// Root hears of everything, a user of the own jobs. What this node knows is told: of a stage
-// whose first node it is, all of it.
+// Root sees everything, a user the user's own jobs. The report says what this node knows: of a
+// stage whose first node it is, the state of all nodes.
 #pragma once
 
 #include "stager/daemon/push/pushes.h"
@@ -17,13 +17,13 @@ namespace stage {
                                 const Registry& registry,
                                 const Pushes& pushes);
 
-/// Who knows more of the one job that is asked about: its first node, where that is another
-/// one and the asker may hear of the job. Empty: nobody.
+/// The first node of the one job in question, which knows more about it; empty if this node is
+/// the first one, or the user may not see the job.
 [[nodiscard]] std::string first_node_of(std::uint32_t uid,
                                         const StatusRequest& request,
                                         const Services& services,
                                         const Registry& registry);
-/// Whether another daemon's report tells of any stage.
+/// Whether another daemon's report mentions any stage.
 [[nodiscard]] bool tells_something(const std::string& report);
 
 }  // namespace stage

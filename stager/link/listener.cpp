@@ -179,7 +179,7 @@ void Listener::settle(const Link& link, Instant now) {
 }
 
 void Listener::count_stranger(const Address& address, const std::string& why, Instant now) {
-    ++strangers_total_;
+    ++refused_total_;
     if (logged_at_ && now < *logged_at_ + kStrangerLogEvery) {
         return;
     }
@@ -189,9 +189,9 @@ void Listener::count_stranger(const Address& address, const std::string& why, In
         "close the port to it",
         {{"address", address.to_string()},
          {"why", why},
-         {"times", strangers_total_ - strangers_logged_},
-         {"total", strangers_total_}});
-    strangers_logged_ = strangers_total_;
+         {"times", refused_total_ - refused_logged_},
+         {"total", refused_total_}});
+    refused_logged_ = refused_total_;
 }
 
 }  // namespace stage

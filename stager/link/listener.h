@@ -50,7 +50,7 @@ class Listener {
     /// trusted.
     void settle(const Link& link, Instant now);
 
-    [[nodiscard]] std::uint64_t strangers_total() const { return strangers_total_; }
+    [[nodiscard]] std::uint64_t refused_total() const { return refused_total_; }
     [[nodiscard]] std::size_t half_open() const { return half_open_.size(); }
 
   private:
@@ -77,8 +77,8 @@ class Listener {
     Credentials* credentials_;
     const Logger* log_;
     std::vector<HalfOpen> half_open_;  ///< Oldest first.
-    std::uint64_t strangers_total_ = 0;
-    std::uint64_t strangers_logged_ = 0;
+    std::uint64_t refused_total_ = 0;
+    std::uint64_t refused_logged_ = 0;
     std::optional<Instant> logged_at_;
 };
 

@@ -101,7 +101,7 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     writer.u8(setup.group_rails);
     put_names(writer, setup.interfaces, kMaxNameBytes);
     writer.u8(setup.protection).u64(setup.rate_max);
-    writer.u8(setup.rate_told ? 1 : 0).u8(encode(setup.policies));
+    writer.u8(setup.rate_is_configured ? 1 : 0).u8(encode(setup.policies));
     writer.u8(setup.may_compress ? 1 : 0);
     put_text(writer, setup.transport, kMaxNameBytes);
     for (const auto time :
@@ -163,7 +163,7 @@ void put(ByteWriter& writer, const WorkerLook& look) {
     put_text(writer, look.digest, kMaxNameBytes);
 }
 
-void put(ByteWriter& writer, const WorkerTold& told) {
+void put(ByteWriter& writer, const WorkerCacheReply& told) {
     writer.blob(told.about).blob(told.content);
 }
 
@@ -212,7 +212,7 @@ constexpr Type kType<WorkerReleased> = Type::released;
 template <>
 constexpr Type kType<WorkerLook> = Type::look;
 template <>
-constexpr Type kType<WorkerTold> = Type::told;
+constexpr Type kType<WorkerCacheReply> = Type::told;
 template <>
 constexpr Type kType<WorkerAsk> = Type::ask;
 template <>
@@ -259,7 +259,7 @@ WorkerSetup take_setup(ByteReader& reader) {
     setup.interfaces = take_names(reader, kPolicyRailsMax, kMaxNameBytes);
     setup.protection = reader.u8();
     setup.rate_max = reader.u64();
-    setup.rate_told = reader.u8() != 0;
+    setup.rate_is_configured = reader.u8() != 0;
     setup.policies = decode_policies(reader.u8());
     setup.may_compress = reader.u8() != 0;
     setup.transport = take_text(reader, kMaxNameBytes);
@@ -318,7 +318,7 @@ std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
             return WorkerListening{};
         case Type::told: {
             std::vector<std::byte> about = take_blob(reader, kMaxCacheNameBytes);
-            return WorkerTold{std::move(about), take_blob(reader, kMaxCacheNameBytes)};
+            return WorkerCacheReply{std::move(about), take_blob(reader, kMaxCacheNameBytes)};
         }
         default:
             return std::nullopt;

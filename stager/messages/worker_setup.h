@@ -88,8 +88,8 @@ struct WorkerSetup {
     std::uint8_t protection =
         2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
     std::uint64_t rate_max = 0;  ///< No faster, bits per second on the wire; 0: no bound.
-    bool rate_told = false;      ///< Send at it.
-    bool may_compress = false;   ///< The source, while that makes it faster.
+    bool rate_is_configured = false;  ///< Send at it.
+    bool may_compress = false;        ///< The source, while that makes it faster.
     Policies policies;
     std::string transport;                         ///< "auto", "udp", ...
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
@@ -131,11 +131,11 @@ struct WorkerRelease {
 inline constexpr std::size_t kMaxCacheNameBytes = 48;  ///< A stamp, or a content.
 
 /// What the node cache says to an ASK or a SEEK; beside it the bytes, where they were wanted.
-struct WorkerTold {
+struct WorkerCacheReply {
     std::vector<std::byte> about{};    ///< The question.
     std::vector<std::byte> content{};  ///< content/content.h; empty: not known, not here.
 
-    bool operator==(const WorkerTold&) const = default;
+    bool operator==(const WorkerCacheReply&) const = default;
 };
 
 /// "All workers of the group take packets now."
@@ -143,8 +143,12 @@ struct WorkerListening {
     bool operator==(const WorkerListening&) const = default;
 };
 
-using ToWorker = std::
-    variant<WorkerSetup, WorkerAbort, WorkerCards, WorkerRelease, WorkerTold, WorkerListening>;
+using ToWorker = std::variant<WorkerSetup,
+                              WorkerAbort,
+                              WorkerCards,
+                              WorkerRelease,
+                              WorkerCacheReply,
+                              WorkerListening>;
 
 /// What a worker is at. Travels by number: append only.
 enum class WorkerPhase : std::uint8_t {

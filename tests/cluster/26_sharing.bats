@@ -29,7 +29,7 @@ on_node() {
 }
 
 said_by() { log_since "stagecastd-$1" | grep -q "$2"; }
-asked() { [ "$(daemon_logs | grep -c 'asks who reads a file')" = "$1" ]; }
+asked() { [ "$(daemon_logs | grep -c 'asks for the lease of a file')" = "$1" ]; }
 kill_daemon() { lab on "$1" bash -c 'kill -KILL "$(cat /run/lab/stagecastd.pid)"'; }
 
 # keeper_of NAME SIZE: sets KEEPER to the node that keeps its lease, and OTHERS to those that don't.
@@ -40,7 +40,7 @@ keeper_of() {
   on_node n0 "$1"
   OTHERS=()
   for node in "${NODES[@]}"; do
-    if said_by "$node" 'asks who reads a file'; then KEEPER=$node; else OTHERS+=("$node"); fi
+    if said_by "$node" 'asks for the lease of a file'; then KEEPER=$node; else OTHERS+=("$node"); fi
   done
   wait_for 20 kept n0 "$2"
   gone n0 "$2"
@@ -85,7 +85,7 @@ waiting_on() {
   nodes=$(tasks "$JOB" | awk '{ print $3 }' | sort -u | wc -l)
   [ "$nodes" = 4 ]
   [ "$sum" = 6000001 ]
-  [ "$(daemon_logs | grep -c "fetching a file of another node's cache")" = 3 ]
+  [ "$(daemon_logs | grep -c "fetching a file from another node's cache")" = 3 ]
   for node in "${NODES[@]}"; do kept "$node" 6000001; done
 }
 
@@ -141,7 +141,7 @@ waiting_on() {
   lab on n1 bash -c 'printf spoilt | dd of="$0" bs=1 seek=2500000 conv=notrunc status=none' "$(entries n1 5000004)"
   on_node n2 data
   [ "$(read_by "$JOB")" = 5000004 ]
-  said_by n2 'what another node sent is not what it promised'
+  said_by n2 'another node sent other bytes than it announced'
 }
 
 @test "the daemon that holds the file is killed: the next node reads" {
@@ -165,7 +165,7 @@ waiting_on() {
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data on n1 n2
   [ "$(explain "$JOB" n1 | jq .bytes_read)" = 0 ]
-  said_by n1 'fetching a file of another node'
+  said_by n1 'fetching a file from another node'
   wait_job "$READER" COMPLETED
   run ! grep 'PMIx host was lost' <(daemon_logs)
 }
@@ -180,7 +180,7 @@ waiting_on() {
   wait_job "$JOB" COMPLETED
   staged_everywhere "$OUT" data on "${OTHERS[1]}"
   [ "$(read_by "$JOB")" = 8000006 ]
-  said_by "${OTHERS[1]}" "a file's keeper does not answer"
+  said_by "${OTHERS[1]}" "the lease server of a file does not answer"
   wait_job "$READER" COMPLETED
   staged_everywhere "$WORK/slurm-$READER.out" data on "${OTHERS[0]}"
   start_daemon "$KEEPER"
@@ -194,7 +194,7 @@ waiting_on() {
   unreachable "$KEEPER"
   on_node "${OTHERS[0]}" data
   [ "$(read_by "$JOB")" = 3000007 ]
-  said_by "${OTHERS[0]}" "a file's keeper does not answer"
+  said_by "${OTHERS[0]}" "the lease server of a file does not answer"
   reachable "$KEEPER"
   forget_silence "${OTHERS[0]}"
 }

@@ -195,7 +195,7 @@ unpacking() { lab on n1 bash -c 'ls -d /tmp/d/.x.stagecast.*/lib'; }
   run_staged --stage-file=more.tar:env:extract
   unpacked_everywhere
   said .outcome '"ok"'
-  wait_for 20 grep -q 'a file is not kept' <(daemon_logs)
+  wait_for 20 grep -q 'cannot keep a file in the node cache' <(daemon_logs)
   [ -z "$(entries n0 "$BYTES")" ]
 }
 

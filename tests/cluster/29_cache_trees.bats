@@ -131,7 +131,7 @@ nothing_there() {
   run_staged --stage-file=env
   unpacked_everywhere
   said .outcome '"ok"'
-  wait_for 20 grep -q 'a file is not kept' <(daemon_logs)
+  wait_for 20 grep -q 'cannot keep a file in the node cache' <(daemon_logs)
   [ -z "$(entries n0 "$KEPT")" ]
   place /tmp/d
   disk_full n1 /tmp/d

@@ -48,7 +48,7 @@ jobs_pass() {
   lab stop n2 stagecastd
   start_daemon n2
   jobs_pass 10
-  daemon_logs | grep -q "other programs have UDP ports of DataPortRange.*ports=.*6831,6832,6833,6834"
+  daemon_logs | grep -q "other programs use UDP ports of DataPortRange.*ports=.*6831,6832,6833,6834"
   let_go
 }
 

@@ -67,7 +67,7 @@ doctor() { lab on n1 /srv/stagecast/bin/stagecast doctor; }
   [[ $(said CacheSize=1M CacheDir=$cache) == "ok     CacheDir: $cache" ]] || false
   [[ $(said CacheSize=900T CacheDir=$cache) == 'WRONG  CacheDir: '*'has space for '*'lower CacheSize'* ]] || false
   lab on n1 touch $cache/results
-  [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'holds results'*'name an empty directory'* ]] || false
+  [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'holds results'*'set CacheDir to an empty directory'* ]] || false
   lab on n1 rm $cache/results
   lab on n1 chmod 777 $cache
   [[ $(said CacheSize=1M CacheDir=$cache) == 'WRONG  CacheDir: '*'written by others than root'* ]] || false

@@ -91,7 +91,7 @@ queued() { [ "$(lab on n0 /srv/stagecast/bin/stagecast status --json | jq '[.sta
   lab on n1 sed -i '/^StallTimeout=10/d' /etc/stagecast/stagecast.conf
   hang_up n1
   wait_for 10 said n1 'read again changed=StallTimeout$'
-  wait_for 10 said n1 'takes effect at a restart.*keys=Port$'
+  wait_for 10 said n1 'take effect only after.*keys=Port$'
   as_alice srun -N2 --stage-file=data true
 }
 

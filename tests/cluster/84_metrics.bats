@@ -20,7 +20,7 @@ value() { lab on "$1" cat "$METRICS" | awk -v name="stagecast_$2" '$1 == name { 
 is() { now "$1"; [ "$(value "$1" "$2")" = "$3" ]; }
 
 @test "a directory that is not there is a line in the log; the file comes once it is" {
-  daemon_said() { grep -q "MetricsFile can't be written" "$CLUSTER_DIR/log/stagecastd-n1.log"; }
+  daemon_said() { grep -q "cannot write MetricsFile" "$CLUSTER_DIR/log/stagecastd-n1.log"; }
   wait_for 10 daemon_said
   now n1
   wait_for 10 lab on n1 test -s "$METRICS"

@@ -10,7 +10,7 @@
 namespace stage {
 namespace {
 
-/// A pipe holds 64 KiB: reads that empty it at a process' end.
+/// So many reads empty a full pipe (64 KiB) when the process has ended.
 constexpr int kLastReads = 32;
 
 }  // namespace
@@ -25,7 +25,7 @@ Result<std::unique_ptr<ChildOutput>> ChildOutput::open(Loop& loop,
     auto output = std::make_unique<ChildOutput>(Token{}, loop, log, std::move(owner));
     output->pipe_.reset(ends[0]);
     output->child_end_.reset(ends[1]);
-    // Of our end alone: a program that writes waits for us as for a terminal.
+    // Only the reading end: a program's write blocks as it does on a terminal.
     if (::fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
         return Error::from_errno(Blame::node, "a pipe for a process' output");
     }
@@ -71,12 +71,12 @@ void ChildOutput::take(std::string_view text) {
         is_cut_ = is_cut_ || part.size() > room;
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         if (end != std::string_view::npos) {
-            tell(line_);
+            log_line(line_);
         }
     }
 }
 
-void ChildOutput::tell(std::string_view line) {
+void ChildOutput::log_line(std::string_view line) {
     std::string text{line};
     text += is_cut_ ? "..." : "";
     line_.clear();
@@ -84,13 +84,13 @@ void ChildOutput::tell(std::string_view line) {
     if (text.empty()) {
         return;
     }
-    log_.info("a job's process says",
+    log_.info("output of a job's process",
               {{"process", owner_.process},
                {"stage", owner_.stage},
                {"uid", owner_.uid},
                {"text", text}});
     if (++lines_ == kOutputLinesMax) {
-        log_.info("a job's process says too much; no more of its output is read",
+        log_.info("a job's process writes too much; the rest of its output is discarded",
                   {{"process", owner_.process}, {"stage", owner_.stage}, {"uid", owner_.uid}});
         line_.clear();
         close();
@@ -104,7 +104,7 @@ void ChildOutput::close() {
     loop_.forget(pipe_.get());
     pipe_.reset();
     if (!line_.empty()) {
-        tell(line_);  // Without its end.
+        log_line(line_);  // The last line, which has no newline.
     }
 }
 

@@ -1,10 +1,10 @@
-// Takes what a job's process writes to stdout and stderr into the daemon's log.
+// Copies what a job's process writes to stdout and stderr into the daemon's log.
 //
-// The process is its user's, who may write anything: a line of it becomes one field of a line
-// of the daemon's own, behind the process, its stage and its uid, control characters escaped,
-// so it passes for nobody else's. Of each process kOutputLinesMax lines of kOutputLineMax bytes
-// are taken; then its pipe is closed, which is logged once, and what it writes goes nowhere
-// (EPIPE).
+// The process belongs to its user, who may write anything: each of its lines becomes one field
+// of a line of the daemon's own, behind the process, its stage and its uid, with control
+// characters escaped, so that it cannot pass for another log line. The daemon reads at most
+// kOutputLinesMax lines of kOutputLineMax bytes from a process; then it closes the pipe and
+// logs that once, and later writes of the process fail (EPIPE).
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -18,11 +18,11 @@
 
 namespace stage {
 
-/// Bytes; what is longer is cut, and ends in "...".
+/// Bytes; a longer line is cut, and ends in "...".
 inline constexpr std::size_t kOutputLineMax = 1000;
 inline constexpr int kOutputLinesMax = 100;
 
-/// Whose output it is, as its lines say.
+/// The process that writes, as named in the log.
 struct OutputOwner {
     std::string process;  ///< "stagecast-worker".
     std::string stage;    ///< "42.job.0"; empty while it has none.
@@ -41,19 +41,19 @@ class ChildOutput {
     ChildOutput& operator=(const ChildOutput&) = delete;
     ~ChildOutput() { close(); }
 
-    /// The writing end, for the child, until handed_over().
+    /// The writing end, for the child, until handed_over() is called.
     [[nodiscard]] int child_end() const { return child_end_.get(); }
     void handed_over() { child_end_.reset(); }
-    /// From now on.
+    /// Changes the owner of all later lines.
     void belongs_to(OutputOwner owner) { owner_ = std::move(owner); }
-    /// The process has ended: what is still in the pipe, then nothing more.
+    /// To be called when the process has ended: logs what is still in the pipe and closes it.
     void finish();
 
   private:
-    /// False if there is nothing more for now.
+    /// False if there is no more to read for now.
     bool read_some();
     void take(std::string_view text);
-    void tell(std::string_view line);
+    void log_line(std::string_view line);
     void close();
 
     Loop& loop_;
@@ -61,8 +61,8 @@ class ChildOutput {
     OutputOwner owner_;
     UniqueFd child_end_;
     UniqueFd pipe_;
-    std::string line_;     ///< What has come of the line under way.
-    bool is_cut_ = false;  ///< It is longer than that: the rest is skipped.
+    std::string line_;     ///< The part of the current line that has been read.
+    bool is_cut_ = false;  ///< The line is longer than kOutputLineMax: the rest is skipped.
     int lines_ = 0;
 };
 

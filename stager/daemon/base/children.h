@@ -1,6 +1,4 @@
-// Which process has started, failed or ended, and who asked for it?
-//
-// The spawner's events in the daemon's loop, each to whoever started that child.
+// Delivers the spawner's events on child processes to the parts that started them.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -18,14 +16,14 @@ class Children {
     using OnEvent = std::function<void(const SpawnEvent&)>;
     using OnLost = std::function<void(const Error&)>;
 
-    /// `on_lost`: the spawner is gone, and with it all children.
+    /// `on_lost` is called when the spawner has ended, and all children with it.
     static Result<std::unique_ptr<Children>> open(Loop& loop, Spawner spawner, OnLost on_lost);
     Children(Token token, Loop& loop, Spawner spawner, OnLost on_lost);
     Children(const Children&) = delete;
     Children& operator=(const Children&) = delete;
     ~Children();
 
-    /// As Spawner::start(). `on_event` comes from the loop, the last time with failed or ended.
+    /// As Spawner::start(). The loop calls `on_event`; the last event is failed or ended.
     Result<SpawnId> start(const ProgramRequest& program,
                           const std::vector<int>& fds,
                           OnEvent on_event);
@@ -33,12 +31,12 @@ class Children {
                                            int socket_type,
                                            OnEvent on_event);
     Result<SpawnId> remove_tree(int root, const RemoveRequest& what, OnEvent on_event);
-    /// Somebody else is told of this child from now on; unknown ones are ignored.
+    /// From now on `on_event` receives the events of this child; unknown ids are ignored.
     void on_end(SpawnId id, OnEvent on_event);
-    /// SIGTERM, SIGKILL to its group; a child that is gone is not an error.
+    /// Sends SIGTERM or SIGKILL to the child's group; a child that has ended is no error.
     void kill(pid_t pid, int signal);
 
-    /// For roles whose events nobody needs.
+    /// For roles whose events are not needed.
     [[nodiscard]] Spawner& spawner() { return spawner_; }
 
   private:

@@ -1,6 +1,6 @@
-// How often did what should be rare happen?
+// Counts the daemon's events since its start.
 //
-// Since the daemon's start. Logged at its end, and exported (metrics.h).
+// The counts are logged when the daemon ends, and exported (metrics.h).
 #pragma once
 
 #include <array>
@@ -30,22 +30,22 @@ inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
 struct Counters {
     std::uint64_t stages_begun = 0;
     std::array<EndedStages, kStageRoles> ended{};  ///< By StageRole.
-    std::uint64_t bytes_staged = 0;  ///< Brought to this node by stages that are ok.
-    std::uint64_t bytes_pushed = 0;  ///< Of pushes from this node that are ok.
-    /// Ok stages of jobs that took up to kStageSeconds, and more than the bucket before.
+    std::uint64_t bytes_staged = 0;  ///< Of successful stages, to this node.
+    std::uint64_t bytes_pushed = 0;  ///< Of successful pushes from this node.
+    /// Successful stages of jobs that took up to kStageSeconds, and more than the bucket before.
     std::array<std::uint64_t, kStageSeconds.size()> ok_within{};
-    std::uint64_t stages_timed = 0;       ///< Ok, and announced by the plugin of this node.
-    std::uint64_t ok_ms = 0;              ///< Milliseconds of these, announced to settled.
-    std::uint64_t control_refused = 0;    ///< Not root, or no sense in it.
-    std::uint64_t links_refused = 0;      ///< Strangers at the TCP port.
-    std::uint64_t messages_refused = 0;   ///< Of a daemon that may not say that.
-    std::uint64_t hosts_replaced = 0;     ///< PMIx hosts that were wedged or died.
-    std::uint64_t workers_killed = 0;     ///< That did not leave in time.
-    std::uint64_t directories_swept = 0;  ///< Left by jobs that nobody ended.
-    std::uint64_t cache_hits = 0;         ///< Files that a stage was given.
+    std::uint64_t stages_timed = 0;       ///< Successful, and announced by this node's plugin.
+    std::uint64_t ok_ms = 0;              ///< Their milliseconds from announcement to result.
+    std::uint64_t control_refused = 0;    ///< Requests that are malformed or not permitted.
+    std::uint64_t links_refused = 0;      ///< Unauthorised peers at the TCP port.
+    std::uint64_t messages_refused = 0;   ///< Messages that the daemon may not send.
+    std::uint64_t hosts_replaced = 0;     ///< PMIx hosts that hung or crashed.
+    std::uint64_t workers_killed = 0;     ///< Workers that did not end in time.
+    std::uint64_t directories_swept = 0;  ///< Of jobs whose end this node has missed.
+    std::uint64_t cache_hits = 0;         ///< Files that a stage took from the cache.
     std::uint64_t cache_kept = 0;
-    std::uint64_t cache_parts = 0;    ///< Of which a part was kept.
-    std::uint64_t cache_fetched = 0;  ///< From other nodes.
+    std::uint64_t cache_parts = 0;    ///< Files of which a part was kept.
+    std::uint64_t cache_fetched = 0;  ///< Files fetched from other nodes.
     std::uint64_t cache_evicted = 0;
 };
 

@@ -59,7 +59,7 @@ Status Loop::watch(int fd, std::uint32_t epoll_events, OnReady on_ready) {
 
 void Loop::forget(int fd) {
     if (watched_.erase(fd) > 0) {
-        // A descriptor that its owner has closed already is out of epoll, too.
+        // A descriptor that its owner has already closed has left the epoll set, too.
         static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr));
     }
 }
@@ -80,7 +80,7 @@ void Loop::cancel(TimerId timer) {
 }
 
 void Loop::run_timers() {
-    // Those that are due now; what they set for now waits for the next round.
+    // Runs what is due now; a timer that these set for now waits for the next round.
     const TimerId last = last_timer_;
     for (auto next = timers_.begin(); next != timers_.end() && next->first.first <= now_;) {
         if (next->first.second > last) {

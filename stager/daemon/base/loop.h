@@ -1,7 +1,7 @@
-// What has happened, and whose business is it?
+// Runs the daemon's callbacks when descriptors become ready and timers expire.
 //
-// One thread, epoll, timers: everything the daemon does is a callback from here, and none may
-// block. Callbacks may watch, forget and cancel anything, themselves included.
+// The daemon is one thread with epoll and timers: everything it does is a callback from here,
+// and none may block. A callback may watch, forget and cancel anything, itself included.
 #pragma once
 
 #include "transport/base/result.h"
@@ -29,8 +29,8 @@ class Loop {
     /// The monotonic clock, read once a round.
     [[nodiscard]] Instant now() const { return now_; }
 
-    /// Level-triggered. Watching a descriptor again replaces events and callback. The
-    /// descriptor is borrowed until forget(), which must come before it is closed.
+    /// Watches a descriptor, level-triggered. Watching it again replaces events and callback.
+    /// The descriptor is borrowed until forget(), which must come before it is closed.
     Status watch(int fd, std::uint32_t epoll_events, OnReady on_ready);
     void forget(int fd);
 
@@ -38,13 +38,13 @@ class Loop {
     TimerId after(Duration delay, Task task) { return at(now_ + delay, std::move(task)); }
     /// Unknown timers and 0 are ignored.
     void cancel(TimerId timer);
-    /// Before the loop waits again, outside of any other callback.
+    /// Runs the task before the loop waits again, outside of any other callback.
     void defer(Task task) { deferred_.push_back(std::move(task)); }
 
-    /// Each round before the loop waits, after what was deferred. One only.
+    /// Runs the task in each round before the loop waits, after the deferred tasks. One only.
     void before_wait(Task task) { before_wait_ = std::move(task); }
 
-    /// Until stop(); then it may run again.
+    /// Runs until stop(); then it may run again.
     void run();
     void stop() { stopped_ = true; }
 
@@ -52,7 +52,7 @@ class Loop {
     struct Watched {
         std::uint32_t generation;
         std::uint32_t events;
-        std::shared_ptr<OnReady> on_ready;  ///< Shared with the call that is under way.
+        std::shared_ptr<OnReady> on_ready;  ///< Shared with the call in progress.
     };
 
     explicit Loop(UniqueFd epoll);
@@ -73,7 +73,7 @@ class Loop {
     Task before_wait_;
 };
 
-/// A timer that is set again and again, and dies with its owner.
+/// A timer that can be set again and again, and is cancelled when its owner is destroyed.
 class Alarm {
   public:
     Alarm(Loop& loop, Loop::Task task) : loop_{loop}, task_{std::move(task)} {}
@@ -81,7 +81,7 @@ class Alarm {
     Alarm& operator=(const Alarm&) = delete;
     ~Alarm() { loop_.cancel(timer_); }
 
-    /// At `when`, instead of whatever was set before; nothing cancels.
+    /// Sets the timer to `when`, in place of the earlier time; no value cancels it.
     void set(std::optional<Instant> when);
 
   private:

@@ -55,12 +55,12 @@ void MungeDriver::start_helper() {
     fd_ = watched ? fd : -1;
 }
 
-/// After every call into the client, before its helper's number is another descriptor's.
+/// Follows every call into the client, before the helper's descriptor number is used again.
 void MungeDriver::look() {
     if (fd_ >= 0 && client_.fd() != fd_) {
         loop_.forget(fd_);
         fd_ = -1;
-        log_.warn("munge's helper is gone; is munged running?");
+        log_.warn("munge's helper process has ended; is munged running?");
     }
 }
 

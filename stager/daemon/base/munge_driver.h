@@ -1,7 +1,7 @@
-// How does munge's helper live in the daemon's loop?
+// Runs munge's helper process and connects it to the daemon's loop.
 //
-// One child process that may block in libmunge; if it dies, another one is started, at most one
-// a second.
+// libmunge may block, so one child process calls it. If the child ends, another one is started,
+// at most one a second.
 #pragma once
 
 #include "stager/daemon/base/children.h"
@@ -15,14 +15,14 @@ namespace stage {
 
 class MungeDriver {
   public:
-    /// All that is handed in outlives it.
+    /// All arguments outlive the object.
     MungeDriver(Loop& loop, Children& children, const Logger& log, std::uint32_t role);
     MungeDriver(const MungeDriver&) = delete;
     MungeDriver& operator=(const MungeDriver&) = delete;
     ~MungeDriver();
 
     [[nodiscard]] MungeClient& client() { return client_; }
-    /// Once a round: questions come from links, behind our back.
+    /// To be called once a round, because links send the client questions directly.
     void before_wait();
 
   private:

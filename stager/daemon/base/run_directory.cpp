@@ -32,7 +32,7 @@ Result<UniqueFd> lock_run_directory(const std::string& path) {
         return Error::from_errno(Blame::node, "opening the lock in " + path);
     }
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-        return Error{Blame::node, "another stagecastd has " + path}.remedy(
+        return Error{Blame::node, "another stagecastd uses RunDir " + path}.remedy(
             "stop it, or give this one another RunDir");
     }
     return lock;
@@ -53,7 +53,7 @@ void notify_service_manager(const std::string& state) {
     const UniqueFd fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
     if (fd) {
-        // A service manager that does not listen is none of our worries.
+        // A service manager that does not listen is no error.
         static_cast<void>(::sendto(fd.get(),
                                    state.data(),
                                    state.size(),

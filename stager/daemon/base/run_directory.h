@@ -1,6 +1,6 @@
-// Where does the daemon keep what must not outlive a boot, and is it alone there?
+// Locks the directory for what must not outlive a boot.
 //
-// RUN_DIR: its socket, jobs/, hosts/, and a lock that says which daemon is the node's.
+// RUN_DIR holds the control socket, jobs/, hosts/, and a lock that admits one daemon per node.
 #pragma once
 
 #include "transport/base/result.h"
@@ -10,12 +10,12 @@
 
 namespace stage {
 
-/// Makes the directory (0755, root's) if needed and takes its lock, which the descriptor holds.
-/// Fails (Blame::node) if another daemon has it.
+/// Makes the directory (0755, owned by root) if needed and takes its lock, which the descriptor
+/// holds. Fails (Blame::node) if another daemon holds the lock.
 [[nodiscard]] Result<UniqueFd> lock_run_directory(const std::string& path);
 
-/// "READY=1" and the like to whoever started us, if it is a service manager that listens
-/// (sd_notify(3), without its library).
+/// Sends "READY=1" and the like to the service manager that started the daemon, if there is one
+/// that listens (sd_notify(3), without its library).
 void notify_service_manager(const std::string& state);
 
 }  // namespace stage

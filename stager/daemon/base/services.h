@@ -1,6 +1,6 @@
-// What does every stage of this daemon share?
+// Names what all stages of a daemon share.
 //
-// Borrowed by stages and by the parts of a stage; all of it outlives them.
+// Stages and their parts borrow it; all of it outlives them.
 #pragma once
 
 #include "stager/config/config.h"
@@ -38,7 +38,7 @@ struct EndedStage {
     std::uint32_t uid = 0;
     std::string explanation;  ///< JSON.
 };
-/// More are forgotten, the oldest first.
+/// At most so many are remembered; the oldest are dropped first.
 inline constexpr std::size_t kMaxEnded = 256;
 
 struct Services {
@@ -57,9 +57,9 @@ struct Services {
     PushPermits& push_permits;
     DataPorts& ports;
     std::unordered_map<std::string, std::string>
-        addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster.
+        addresses{};  ///< Of nodes, as Slurm last gave them; bounded by the cluster's size.
     std::unordered_map<std::string, Instant>
-        addressed{};  ///< When it did so; a node that could not be reached is left out.
+        addressed{};  ///< When Slurm gave them; without nodes that could not be reached.
     std::deque<EndedStage> ended{};
 };
 

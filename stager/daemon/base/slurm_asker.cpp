@@ -21,7 +21,7 @@ SlurmAsker::~SlurmAsker() {
     drop();
 }
 
-void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer, Duration patience) {
+void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer, Duration timeout) {
     drop();
     on_answer_ = std::move(on_answer);
     Loop& loop = services_.loop;
@@ -32,7 +32,7 @@ void SlurmAsker::ask(const SlurmQuestion& question, OnAnswer on_answer, Duration
         return;
     }
     query_.emplace(std::move(*query));
-    alarm_.set(std::min(query_->deadline(), loop.now() + patience));
+    alarm_.set(std::min(query_->deadline(), loop.now() + timeout));
     static_cast<void>(loop.watch(query_->fd(), EPOLLIN, [this](auto) {
         query_->on_readable();
         look();

@@ -1,7 +1,7 @@
-// How does a question to Slurm live in the daemon's loop?
+// Sends questions to Slurm without blocking the daemon's loop.
 //
-// One child process a question (slurm_query.h), which may hang as long as it likes: the answer
-// comes when it comes, or a sentence when its time is over.
+// Each question has a child process of its own (slurm_query.h), which may hang: the callback
+// receives the answer, or an error when the time is over.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -17,17 +17,16 @@ class SlurmAsker {
   public:
     using OnAnswer = std::function<void(const Result<SlurmAnswer>&)>;
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit SlurmAsker(Services& services);
     SlurmAsker(const SlurmAsker&) = delete;
     SlurmAsker& operator=(const SlurmAsker&) = delete;
     ~SlurmAsker();
 
-    /// One question at a time: another one drops the first. `on_answer` comes later, from the
-    /// loop.
+    /// One question at a time: another one cancels the first. The loop calls `on_answer` later.
     void ask(const SlurmQuestion& question,
              OnAnswer on_answer,
-             Duration patience = kSlurmAnswerMax);
+             Duration timeout = kSlurmAnswerMax);
     [[nodiscard]] bool is_busy() const { return query_.has_value(); }
 
   private:

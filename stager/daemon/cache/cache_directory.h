@@ -1,8 +1,9 @@
-// Is CacheDir a place where the node cache may lie?
+// Checks and opens CacheDir, the directory of the node cache.
 //
-// As fit as StageRoot, and nobody's but the cache's: what lies there is counted, swept and sent
-// away, and the directory becomes root's alone. So one that is StageRoot, holds it or lies in
-// it is refused, and so is one that holds anything else than the cache has put there.
+// CacheDir must meet the same conditions as StageRoot, and only the cache may use it: what lies
+// there is counted, swept and sent to other nodes, and the directory becomes accessible to root
+// only. A directory that is StageRoot, contains it or lies in it is refused, and so is one that
+// holds anything that the cache has not put there.
 #pragma once
 
 #include "stager/config/config.h"
@@ -11,10 +12,12 @@
 
 namespace stage {
 
-/// A descriptor of CacheDir, if it is fit. Made, too, where only its last component is missing.
+/// Returns a descriptor of CacheDir if it meets the conditions. Makes it, too, if only its last
+/// component is missing.
 [[nodiscard]] Result<UniqueFd> look_at_cache_directory(const Config& config);
-/// A descriptor of CacheDir, which is root's alone (0700) from then on; made if only its last
-/// component is missing. Fails (Blame::node) with what is wrong, having changed nothing.
+/// Returns a descriptor of CacheDir, which is accessible to root only (0700) from then on;
+/// makes it if only its last component is missing. On an error (Blame::node) nothing has
+/// changed.
 [[nodiscard]] Result<UniqueFd> open_cache_directory(const Config& config);
 
 }  // namespace stage

@@ -1,6 +1,7 @@
-// What does a node's cache want of the other nodes'?
+// Lets a node's cache ask other nodes for a file.
 //
-// Before a file is read: has another node it, or does one read it just now?
+// It is asked before a file is read from its source: another node may have the file, or may be
+// reading it just now.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -14,12 +15,12 @@ class CachePeers {
     CachePeers& operator=(const CachePeers&) = delete;
     virtual ~CachePeers() = default;
 
-    /// "Who reads it?" Later, from the loop, comes NodeCache::on_turn(), or take_in(). A stage
-    /// that others wait for may not wait for a reader.
+    /// Asks which node reads the file. Later the loop calls NodeCache::on_turn() or take_in().
+    /// `may_wait` is false for a stage that others wait for: it must not wait for a reader.
     virtual void ask(const LeasedFile& file, bool may_wait) = 0;
-    /// What take_in() began came to nothing: what else?
+    /// The fetch that take_in() began has failed; asks again.
     virtual void missed(const LeasedFile& file) = 0;
-    /// No stage of this node asks any more; and whether its cache has the file.
+    /// No stage of this node needs the file any more; `is_here`: this node's cache has it.
     virtual void settle(const LeasedFile& file, bool is_here) = 0;
 };
 

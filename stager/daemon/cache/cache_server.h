@@ -1,8 +1,8 @@
-// Another node wants a file that this one's cache may hold: how does it get it?
+// Sends files of this node's cache to other nodes that ask for them.
 //
-// FETCH came in; FOUND says what there is and draws a key; on TAKE the connection goes to a
-// process of its own, which becomes nobody and sends the file (cache/copier.h). The daemon
-// reads none of it.
+// A node sends FETCH; FOUND answers with what the cache has and with a fresh key; on TAKE the
+// connection goes to a process of its own, which becomes the user nobody and sends the file
+// (cache/copier.h). The daemon reads none of the file.
 #pragma once
 
 #include "stager/cache/copier.h"
@@ -16,15 +16,15 @@
 
 namespace stage {
 
-/// Files on their way to other nodes at one time; one more is told to ask again.
-inline constexpr std::size_t kLoansMax = 16;
+/// Files that are sent to other nodes at one time; one more node is asked to retry later.
+inline constexpr std::size_t kTransfersMax = 16;
 
-/// Whoever has asked, until it has hung up; one more is hung up on.
+/// Nodes that have asked and not yet closed the connection; one more is disconnected.
 inline constexpr std::size_t kFetchersMax = 256;
 
 class CacheServer {
   public:
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit CacheServer(Services& services) : services_{services} {}
     CacheServer(const CacheServer&) = delete;
     CacheServer& operator=(const CacheServer&) = delete;
@@ -33,24 +33,24 @@ class CacheServer {
     void on_fetch(const FetchMessage& message, std::unique_ptr<DrivenLink> link);
 
   private:
-    struct Loan {
+    struct Transfer {
         std::unique_ptr<DrivenLink> link;
         CopyOrder order;
         UniqueFd file;
-        UniqueFd copier;  ///< Once it sends.
+        UniqueFd copier;  ///< Set when it sends.
         pid_t pid = -1;
         std::unique_ptr<Alarm> limit;
     };
-    using Loans = std::map<std::uint64_t, Loan>;
+    using Transfers = std::map<std::uint64_t, Transfer>;
 
-    [[nodiscard]] std::size_t lent() const;
+    [[nodiscard]] std::size_t sending_count() const;
     void on_change(std::uint64_t id);
     void on_take(std::uint64_t id);
-    [[nodiscard]] Status begin_sending(std::uint64_t id, Loan& loan, UniqueFd socket);
+    [[nodiscard]] Status begin_sending(std::uint64_t id, Transfer& transfer, UniqueFd socket);
     void remove(std::uint64_t id);
 
     Services& services_;
-    Loans loans_;
+    Transfers transfers_;
     std::uint64_t last_ = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace stage {
 
 ClusterCache::ClusterCache(Services& services)
-    : services_{services}, keepers_{services, [this] { on_keepers(); }} {
+    : services_{services}, lease_servers_{services, [this] { on_lease_servers(); }} {
     services_.cache.set_peers(this);
 }
 
@@ -21,152 +21,155 @@ ClusterCache::~ClusterCache() {
     services_.cache.set_peers(nullptr);
 }
 
-// ---- the keeper
+// ---- the lease server
 
 void ClusterCache::ask(const LeasedFile& file, bool may_wait) {
-    Talk& talk = talks_[file];
-    talk.may_wait = may_wait;
-    talk.pulse = std::make_unique<Alarm>(services_.loop, [this, file] { pulse(file); });
-    talk.silence =
-        std::make_unique<Alarm>(services_.loop, [this, file] { on_keeper_gone(file); });
-    talk.holder_silence =
+    Session& session = sessions_[file];
+    session.may_wait = may_wait;
+    session.pulse = std::make_unique<Alarm>(services_.loop, [this, file] { pulse(file); });
+    session.silence =
+        std::make_unique<Alarm>(services_.loop, [this, file] { on_lease_server_gone(file); });
+    session.holder_silence =
         std::make_unique<Alarm>(services_.loop, [this, file] { missed(file); });
-    talk.again = std::make_unique<Alarm>(services_.loop, [this, file] {
-        if (const auto found = talks_.find(file); found != talks_.end()) {
+    session.again = std::make_unique<Alarm>(services_.loop, [this, file] {
+        if (const auto found = sessions_.find(file); found != sessions_.end()) {
             fetch(file, found->second);
         }
     });
-    keepers_.prepare();
+    lease_servers_.prepare();
 }
 
-void ClusterCache::on_keepers() {
+void ClusterCache::on_lease_servers() {
     std::vector<LeasedFile> files;
-    for (const auto& [file, talk] : talks_) {
-        if (talk.phase == Phase::looking) {
+    for (const auto& [file, session] : sessions_) {
+        if (session.phase == Phase::looking) {
             files.push_back(file);
         }
     }
     for (const LeasedFile& file : files) {
-        const auto talk = talks_.find(file);
-        if (talk != talks_.end()) {
-            begin(file, talk->second);
+        const auto session = sessions_.find(file);
+        if (session != sessions_.end()) {
+            begin(file, session->second);
         }
     }
 }
 
-void ClusterCache::begin(const LeasedFile& file, Talk& talk) {
-    const SlurmNode* keeper = keepers_.keeper_of(file);
-    const auto address = keeper != nullptr
-                             ? Address::parse(keeper->address, services_.config.port)
-                             : Result<Address>{Error{Blame::node, "nobody keeps it"}};
+void ClusterCache::begin(const LeasedFile& file, Session& session) {
+    const SlurmNode* lease_server = lease_servers_.server_of(file);
+    const auto address = lease_server != nullptr
+                             ? Address::parse(lease_server->address, services_.config.port)
+                             : Result<Address>{Error{Blame::node, "no lease server is known"}};
     if (!address) {
         read(file);
         return;
     }
-    talk.phase = Phase::waiting;
-    talk.keeper = std::make_unique<DrivenLink>(services_.loop,
-                                               Link::connect(services_.links,
-                                                             services_.credentials,
-                                                             keeper->name,
-                                                             *address,
-                                                             services_.loop.now()),
-                                               [this, file] { on_keeper(file); });
-    talk.keeper->send(
-        encode(TreeMessage{LeaseMessage{.file = file, .may_wait = talk.may_wait}}));
-    talk.pulse->set(services_.loop.now() + kLeasePulse);
-    hear(talk);
+    session.phase = Phase::waiting;
+    session.lease_server =
+        std::make_unique<DrivenLink>(services_.loop,
+                                     Link::connect(services_.links,
+                                                   services_.credentials,
+                                                   lease_server->name,
+                                                   *address,
+                                                   services_.loop.now()),
+                                     [this, file] { on_lease_server(file); });
+    session.lease_server->send(
+        encode(TreeMessage{LeaseMessage{.file = file, .may_wait = session.may_wait}}));
+    session.pulse->set(services_.loop.now() + kLeasePulse);
+    restart_silence(session);
 }
 
-/// A link that does not open gives up before.
-Duration ClusterCache::patience() const {
+/// Longer than ConnectTimeout, so that a link that does not open has failed before.
+Duration ClusterCache::silence_max() const {
     return services_.config.connect_timeout + 3 * kLeasePulse;
 }
 
-void ClusterCache::hear(Talk& talk) {
-    talk.silence->set(services_.loop.now() + patience());
+void ClusterCache::restart_silence(Session& session) {
+    session.silence->set(services_.loop.now() + silence_max());
 }
 
 void ClusterCache::pulse(const LeasedFile& file) {
-    const auto talk = talks_.find(file);
-    if (talk != talks_.end() && talk->second.keeper) {
-        talk->second.keeper->send(encode(TreeMessage{PulseMessage{}}));
-        talk->second.pulse->set(services_.loop.now() + kLeasePulse);
+    const auto session = sessions_.find(file);
+    if (session != sessions_.end() && session->second.lease_server) {
+        session->second.lease_server->send(encode(TreeMessage{PulseMessage{}}));
+        session->second.pulse->set(services_.loop.now() + kLeasePulse);
     }
 }
 
-void ClusterCache::on_keeper(const LeasedFile& file) {
+void ClusterCache::on_lease_server(const LeasedFile& file) {
     while (take_frame(file)) {
     }
-    const auto talk = talks_.find(file);
-    const bool is_closed = talk != talks_.end() && talk->second.keeper &&
-                           talk->second.keeper->link().state() == Link::State::closed;
+    const auto session = sessions_.find(file);
+    const bool is_closed = session != sessions_.end() && session->second.lease_server &&
+                           session->second.lease_server->link().state() == Link::State::closed;
     if (is_closed) {
-        on_keeper_gone(file);
+        on_lease_server_gone(file);
     }
 }
 
-/// False if there was none.
+/// False if there was no message.
 bool ClusterCache::take_frame(const LeasedFile& file) {
-    const auto talk = talks_.find(file);
-    if (talk == talks_.end() || !talk->second.keeper) {
+    const auto session = sessions_.find(file);
+    if (session == sessions_.end() || !session->second.lease_server) {
         return false;
     }
-    const auto frame = talk->second.keeper->link().receive();
+    const auto frame = session->second.lease_server->link().receive();
     if (!frame) {
         return false;
     }
-    hear(talk->second);
+    restart_silence(session->second);
     const auto message = decode_tree_message(*frame);
-    if (const auto* word = message ? std::get_if<LeasedMessage>(&*message) : nullptr) {
-        on_word(file, talk->second, *word);
+    if (const auto* leased = message ? std::get_if<LeasedMessage>(&*message) : nullptr) {
+        on_leased(file, session->second, *leased);
     } else if (!message || !std::holds_alternative<PulseMessage>(*message)) {
-        on_keeper_gone(file);
+        on_lease_server_gone(file);
     }
     return true;
 }
 
-/// What is being fetched may come all the same; else this node reads.
-void ClusterCache::on_keeper_gone(const LeasedFile& file) {
-    const auto talk = talks_.find(file);
-    if (talk == talks_.end()) {
+/// A fetch in progress may still succeed; otherwise this node reads.
+void ClusterCache::on_lease_server_gone(const LeasedFile& file) {
+    const auto session = sessions_.find(file);
+    if (session == sessions_.end()) {
         return;
     }
-    if (talk->second.keeper && talk->second.phase == Phase::waiting) {
-        const Link& link = talk->second.keeper->link();
-        keepers_.on_silent(link.peer_name());
+    if (session->second.lease_server && session->second.phase == Phase::waiting) {
+        const Link& link = session->second.lease_server->link();
+        lease_servers_.on_silent(link.peer_name());
         services_.log.info(
-            "a file's keeper does not answer; it is read here",
+            "the lease server of a file does not answer; reading the file here",
             {{"node", link.peer_name()},
              {"why", link.error() ? link.error()->sentence() : "its stagecastd is silent"}});
     }
-    leave_keeper(talk->second);
-    if (talk->second.phase == Phase::waiting) {
+    leave_lease_server(session->second);
+    if (session->second.phase == Phase::waiting) {
         read(file);
     }
 }
 
-void ClusterCache::leave_keeper(Talk& talk) {
-    talk.silence->set(std::nullopt);
-    talk.pulse->set(std::nullopt);
-    talk.keeper.reset();
+void ClusterCache::leave_lease_server(Session& session) {
+    session.silence->set(std::nullopt);
+    session.pulse->set(std::nullopt);
+    session.lease_server.reset();
 }
 
-void ClusterCache::on_word(const LeasedFile& file, Talk& talk, const LeasedMessage& word) {
-    if (talk.phase != Phase::waiting) {
+void ClusterCache::on_leased(const LeasedFile& file,
+                             Session& session,
+                             const LeasedMessage& leased) {
+    if (session.phase != Phase::waiting) {
         return;
     }
-    if (word.node.empty()) {
+    if (leased.node.empty()) {
         read(file);
     } else {
-        begin_fetching(file, talk, word);
+        begin_fetching(file, session, leased);
     }
 }
 
-/// The reader is whoever waits for it here, or nobody any more.
+/// Lets the stage read that waits for the file, if there still is one.
 void ClusterCache::read(const LeasedFile& file) {
-    const auto talk = talks_.find(file);
-    if (talk != talks_.end()) {
-        talk->second.phase = Phase::reading;
+    const auto session = sessions_.find(file);
+    if (session != sessions_.end()) {
+        session->second.phase = Phase::reading;
         services_.cache.on_turn(file);
     }
 }
@@ -174,67 +177,71 @@ void ClusterCache::read(const LeasedFile& file) {
 // ---- the holder
 
 void ClusterCache::begin_fetching(const LeasedFile& file,
-                                  Talk& talk,
-                                  const LeasedMessage& word) {
-    talk.phase = Phase::fetching;
-    talk.where = word;
-    talk.times_busy = 0;
-    fetch(file, talk);
+                                  Session& session,
+                                  const LeasedMessage& leased) {
+    session.phase = Phase::fetching;
+    session.where = leased;
+    session.times_busy = 0;
+    fetch(file, session);
 }
 
-void ClusterCache::fetch(const LeasedFile& file, Talk& talk) {
-    const LeasedMessage& word = talk.where;
-    const auto address = Address::parse(word.address, services_.config.port);
+void ClusterCache::fetch(const LeasedFile& file, Session& session) {
+    const LeasedMessage& leased = session.where;
+    const auto address = Address::parse(leased.address, services_.config.port);
     if (!address) {
         missed(file);
         return;
     }
-    talk.holder = std::make_unique<DrivenLink>(
-        services_.loop,
-        Link::connect(
-            services_.links, services_.credentials, word.node, *address, services_.loop.now()),
-        [this, file] { on_holder(file); });
-    talk.holder->send(encode(TreeMessage{FetchMessage{file}}));
-    talk.holder_silence->set(services_.loop.now() + patience());
+    session.holder = std::make_unique<DrivenLink>(services_.loop,
+                                                  Link::connect(services_.links,
+                                                                services_.credentials,
+                                                                leased.node,
+                                                                *address,
+                                                                services_.loop.now()),
+                                                  [this, file] { on_holder(file); });
+    session.holder->send(encode(TreeMessage{FetchMessage{file}}));
+    session.holder_silence->set(services_.loop.now() + silence_max());
 }
 
 void ClusterCache::on_holder(const LeasedFile& file) {
-    const auto talk = talks_.find(file);
-    if (talk == talks_.end() || !talk->second.holder) {
+    const auto session = sessions_.find(file);
+    if (session == sessions_.end() || !session->second.holder) {
         return;
     }
-    Link& link = talk->second.holder->link();
+    Link& link = session->second.holder->link();
     const auto frame = link.receive();
     const auto message = frame ? decode_tree_message(*frame)
                                : Result<TreeMessage>{Error{Blame::node, "nothing"}};
     if (const auto* found = message ? std::get_if<FoundMessage>(&*message) : nullptr) {
-        on_found(file, talk->second, *found);
+        on_found(file, session->second, *found);
     } else if (frame || link.state() == Link::State::closed) {
         missed(file);
     }
 }
 
-void ClusterCache::on_found(const LeasedFile& file, Talk& talk, const FoundMessage& found) {
-    const std::string node = talk.holder->link().peer_name();
-    talk.holder_silence->set(std::nullopt);
+void ClusterCache::on_found(const LeasedFile& file,
+                            Session& session,
+                            const FoundMessage& found) {
+    const std::string node = session.holder->link().peer_name();
+    session.holder_silence->set(std::nullopt);
     CopyOrder order{.way = CopyWay::receive, .size = found.bytes};
     order.key.key = found.key;
     order.key.nonce_base = found.nonce_base;
     UniqueFd socket;
     if (found.bytes > 0) {
-        talk.holder->send(encode(TreeMessage{TakeMessage{}}));
-        socket = talk.holder->release();
+        session.holder->send(encode(TreeMessage{TakeMessage{}}));
+        socket = session.holder->release();
     }
-    talk.holder.reset();
+    session.holder.reset();
     if (found.bytes == 0 && found.content != Content{}) {
-        on_busy(file, talk);
+        on_busy(file, session);
         return;
     }
     const Status begun =
         socket ? services_.cache.take_in(file, found.content, order, std::move(socket))
-               : Status{Error{Blame::node, "it isn't there any more"}};
-    services_.log.info(begun ? "fetching a file of another node's cache"
-                             : "a file of another node's cache can't be fetched",
+               : Status{Error{Blame::node, "it is no longer in the cache there"}};
+    services_.log.info(begun ? "fetching a file from another node's cache"
+                             : "cannot fetch a file from another node's cache",
                        {{"node", node},
                         {"bytes", found.bytes},
                         {"why", begun ? "" : begun.error().sentence()}});
@@ -243,25 +250,25 @@ void ClusterCache::on_found(const LeasedFile& file, Talk& talk, const FoundMessa
     }
 }
 
-void ClusterCache::on_busy(const LeasedFile& file, Talk& talk) {
-    if (++talk.times_busy <= kBusyTimesMax) {
-        talk.again->set(services_.loop.now() + kBusyPause);
+void ClusterCache::on_busy(const LeasedFile& file, Session& session) {
+    if (++session.times_busy <= kBusyTimesMax) {
+        session.again->set(services_.loop.now() + kBusyPause);
         return;
     }
-    leave_keeper(talk);
+    leave_lease_server(session);
     read(file);
 }
 
 void ClusterCache::missed(const LeasedFile& file) {
-    const auto talk = talks_.find(file);
-    if (talk == talks_.end() || talk->second.phase != Phase::fetching) {
+    const auto session = sessions_.find(file);
+    if (session == sessions_.end() || session->second.phase != Phase::fetching) {
         return;
     }
-    talk->second.holder_silence->set(std::nullopt);
-    talk->second.holder.reset();
-    talk->second.phase = Phase::waiting;
-    if (talk->second.keeper) {
-        talk->second.keeper->send(encode(TreeMessage{HeldMessage{false}}));
+    session->second.holder_silence->set(std::nullopt);
+    session->second.holder.reset();
+    session->second.phase = Phase::waiting;
+    if (session->second.lease_server) {
+        session->second.lease_server->send(encode(TreeMessage{HeldMessage{false}}));
     } else {
         read(file);
     }
@@ -270,24 +277,24 @@ void ClusterCache::missed(const LeasedFile& file) {
 // ---- the end
 
 void ClusterCache::settle(const LeasedFile& file, bool is_here) {
-    const auto talk = talks_.find(file);
-    if (talk == talks_.end()) {
+    const auto session = sessions_.find(file);
+    if (session == sessions_.end()) {
         return;
     }
-    if (is_here && talk->second.keeper) {
-        talk->second.keeper->send(encode(TreeMessage{HeldMessage{true}}));
-        let_end(std::move(talk->second.keeper));
+    if (is_here && session->second.lease_server) {
+        session->second.lease_server->send(encode(TreeMessage{HeldMessage{true}}));
+        close_when_sent(std::move(session->second.lease_server));
     }
-    drop(talk);
+    drop(session);
 }
 
-void ClusterCache::drop(Talks::iterator talk) {
-    // Not from within its own callback.
-    services_.loop.defer([gone = std::make_shared<Talk>(std::move(talk->second))] {});
-    talks_.erase(talk);
+void ClusterCache::drop(Sessions::iterator session) {
+    // Not within its own callback.
+    services_.loop.defer([gone = std::make_shared<Session>(std::move(session->second))] {});
+    sessions_.erase(session);
 }
 
-void ClusterCache::let_end(std::unique_ptr<DrivenLink> link) {
+void ClusterCache::close_when_sent(std::unique_ptr<DrivenLink> link) {
     DrivenLink* key = link.get();
     ending_.push_back(std::move(link));
     key->set_on_change([this, key] {

@@ -1,9 +1,10 @@
-// Does another node have this file, or read it just now?
+// Fetches a file from another node's cache, or waits for a node that is reading it.
 //
-// A talk a file, in three steps: who its keeper is (lease_servers.h); a lease of the keeper,
-// who says "read it" or where it lies (lease_server.h); and if it lies somewhere, fetching it
-// from there (cache_server.h) into this node's cache. Whoever can't be reached, is silent or
-// ends in between makes this node read for itself: what goes wrong costs time, never bytes.
+// Each file has one session, in three steps: find the lease server of the file
+// (lease_servers.h); ask it for the lease, and learn that this node is to read the file or
+// which node holds it (lease_server.h); in the latter case fetch the file from that node
+// (cache_server.h) into this node's cache. If a node is unreachable, silent or ends in between,
+// this node reads the source itself: a failure costs time, never bytes.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -18,21 +19,21 @@
 
 namespace stage {
 
-/// A holder that lends to as many as it can is asked again after so long, and so often; then
-/// this node reads, and the keeper goes on naming that holder to others.
+/// A holder with no free transfer is asked again after this pause, and so many times; then this
+/// node reads, and the lease server goes on naming that holder to others.
 inline constexpr Duration kBusyPause = std::chrono::seconds{1};
 inline constexpr unsigned kBusyTimesMax = 30;
 
 class ClusterCache final : public CachePeers {
   public:
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit ClusterCache(Services& services);
     ClusterCache(const ClusterCache&) = delete;
     ClusterCache& operator=(const ClusterCache&) = delete;
     ~ClusterCache() override;
 
-    /// These nodes keep the leases, for the next kKeepersAge.
-    void know(std::vector<SlurmNode> nodes) { keepers_.know(std::move(nodes)); }
+    /// Sets the nodes that serve leases for the next kLeaseServersAge.
+    void know(std::vector<SlurmNode> nodes) { lease_servers_.know(std::move(nodes)); }
 
     void ask(const LeasedFile& file, bool may_wait) override;
     void missed(const LeasedFile& file) override;
@@ -40,48 +41,48 @@ class ClusterCache final : public CachePeers {
 
   private:
     enum class Phase : unsigned char {
-        looking,   ///< For its keeper.
-        waiting,   ///< For the keeper's word.
+        looking,   ///< For the lease server.
+        waiting,   ///< For the lease server's answer.
         fetching,  ///< From the holder.
-        reading,   ///< This node does; the lease is its.
+        reading,   ///< This node holds the lease and reads.
     };
-    struct Talk {
+    struct Session {
         Phase phase = Phase::looking;
         bool may_wait = true;
-        std::unique_ptr<DrivenLink> keeper;
+        std::unique_ptr<DrivenLink> lease_server;
         std::unique_ptr<DrivenLink> holder;
         std::unique_ptr<Alarm> pulse;
-        std::unique_ptr<Alarm> silence;         ///< Of the keeper.
-        std::unique_ptr<Alarm> holder_silence;  ///< Until it says FOUND.
-        std::unique_ptr<Alarm> again;           ///< A holder that is busy is asked again.
+        std::unique_ptr<Alarm> silence;         ///< Of the lease server.
+        std::unique_ptr<Alarm> holder_silence;  ///< Until the holder sends FOUND.
+        std::unique_ptr<Alarm> again;           ///< For the next question to a busy holder.
         LeasedMessage where;                    ///< The holder.
         unsigned times_busy = 0;
     };
-    using Talks = std::map<LeasedFile, Talk>;
+    using Sessions = std::map<LeasedFile, Session>;
 
-    void on_keepers();
-    void begin(const LeasedFile& file, Talk& talk);
+    void on_lease_servers();
+    void begin(const LeasedFile& file, Session& session);
     void pulse(const LeasedFile& file);
-    void on_keeper(const LeasedFile& file);
+    void on_lease_server(const LeasedFile& file);
     [[nodiscard]] bool take_frame(const LeasedFile& file);
-    void on_keeper_gone(const LeasedFile& file);
-    void on_word(const LeasedFile& file, Talk& talk, const LeasedMessage& word);
-    void begin_fetching(const LeasedFile& file, Talk& talk, const LeasedMessage& word);
-    void fetch(const LeasedFile& file, Talk& talk);
-    void on_busy(const LeasedFile& file, Talk& talk);
-    static void leave_keeper(Talk& talk);
+    void on_lease_server_gone(const LeasedFile& file);
+    void on_leased(const LeasedFile& file, Session& session, const LeasedMessage& leased);
+    void begin_fetching(const LeasedFile& file, Session& session, const LeasedMessage& leased);
+    void fetch(const LeasedFile& file, Session& session);
+    void on_busy(const LeasedFile& file, Session& session);
+    static void leave_lease_server(Session& session);
     void on_holder(const LeasedFile& file);
-    void on_found(const LeasedFile& file, Talk& talk, const FoundMessage& found);
-    void hear(Talk& talk);
-    [[nodiscard]] Duration patience() const;
+    void on_found(const LeasedFile& file, Session& session, const FoundMessage& found);
+    void restart_silence(Session& session);
+    [[nodiscard]] Duration silence_max() const;
     void read(const LeasedFile& file);
-    void drop(Talks::iterator talk);
-    void let_end(std::unique_ptr<DrivenLink> link);
+    void drop(Sessions::iterator session);
+    void close_when_sent(std::unique_ptr<DrivenLink> link);
 
     Services& services_;
-    LeaseServers keepers_;
-    Talks talks_;
-    std::list<std::unique_ptr<DrivenLink>> ending_;  ///< Until they have said their last.
+    LeaseServers lease_servers_;
+    Sessions sessions_;
+    std::list<std::unique_ptr<DrivenLink>> ending_;  ///< Until their last message is sent.
 };
 
 }  // namespace stage

@@ -10,19 +10,20 @@ namespace stage {
 
 void LeaseServer::on_lease(const LeaseMessage& message, std::unique_ptr<DrivenLink> link) {
     if (!places_.take(message.file.uid)) {
-        return;  // It hangs up on them.
+        return;  // Destroying the link closes the connection.
     }
     const NodeLeases::Asker asker = ++last_;
-    Guest& guest = guests_[asker];
-    guest.link = std::move(link);
-    guest.uid = message.file.uid;
-    guest.link->set_on_change([this, asker] { on_change(asker); });
-    guest.pulse = std::make_unique<Alarm>(services_.loop, [this, asker] { pulse(asker); });
-    guest.silence = std::make_unique<Alarm>(services_.loop, [this, asker] { remove(asker); });
-    hear(guest);
+    AskerLink& asker_link = asker_links_[asker];
+    asker_link.link = std::move(link);
+    asker_link.uid = message.file.uid;
+    asker_link.link->set_on_change([this, asker] { on_change(asker); });
+    asker_link.pulse = std::make_unique<Alarm>(services_.loop, [this, asker] { pulse(asker); });
+    asker_link.silence =
+        std::make_unique<Alarm>(services_.loop, [this, asker] { remove(asker); });
+    restart_silence(asker_link);
     pulse(asker);
-    const Link& peer = guest.link->link();
-    services_.log.debug("a node asks who reads a file", {{"node", peer.peer_name()}});
+    const Link& peer = asker_link.link->link();
+    services_.log.debug("a node asks for the lease of a file", {{"node", peer.peer_name()}});
     say(leases_.ask(asker,
                     {.node = peer.peer_name(), .address = peer.address().host()},
                     message.file,
@@ -32,21 +33,22 @@ void LeaseServer::on_lease(const LeaseMessage& message, std::unique_ptr<DrivenLi
 void LeaseServer::on_change(NodeLeases::Asker asker) {
     while (take_frame(asker)) {
     }
-    const auto guest = guests_.find(asker);
-    if (guest != guests_.end() && guest->second.link->link().state() == Link::State::closed) {
+    const auto found = asker_links_.find(asker);
+    if (found != asker_links_.end() &&
+        found->second.link->link().state() == Link::State::closed) {
         remove(asker);
     }
 }
 
-/// False if there was none.
+/// False if there was no message.
 bool LeaseServer::take_frame(NodeLeases::Asker asker) {
-    const auto guest = guests_.find(asker);
+    const auto found = asker_links_.find(asker);
     const auto frame =
-        guest != guests_.end() ? guest->second.link->link().receive() : std::nullopt;
+        found != asker_links_.end() ? found->second.link->link().receive() : std::nullopt;
     if (!frame) {
         return false;
     }
-    hear(guest->second);
+    restart_silence(found->second);
     const auto message = decode_tree_message(*frame);
     if (const auto* held = message ? std::get_if<HeldMessage>(&*message) : nullptr) {
         say(held->is_held ? leases_.held(asker) : leases_.missed(asker));
@@ -57,38 +59,38 @@ bool LeaseServer::take_frame(NodeLeases::Asker asker) {
     return true;
 }
 
-void LeaseServer::hear(Guest& guest) {
-    guest.silence->set(services_.loop.now() + services_.config.connect_timeout +
-                       3 * kLeasePulse);
+void LeaseServer::restart_silence(AskerLink& asker_link) {
+    asker_link.silence->set(services_.loop.now() + services_.config.connect_timeout +
+                            3 * kLeasePulse);
 }
 
 void LeaseServer::pulse(NodeLeases::Asker asker) {
-    const auto guest = guests_.find(asker);
-    if (guest != guests_.end()) {
-        guest->second.link->send(encode(TreeMessage{PulseMessage{}}));
-        guest->second.pulse->set(services_.loop.now() + kLeasePulse);
+    const auto found = asker_links_.find(asker);
+    if (found != asker_links_.end()) {
+        found->second.link->send(encode(TreeMessage{PulseMessage{}}));
+        found->second.pulse->set(services_.loop.now() + kLeasePulse);
     }
 }
 
 void LeaseServer::say(const NodeLeases::Words& words) {
     for (const NodeLeases::Word& word : words) {
-        const auto guest = guests_.find(word.to);
-        if (guest != guests_.end()) {
-            guest->second.link->send(encode(TreeMessage{
+        const auto found = asker_links_.find(word.to);
+        if (found != asker_links_.end()) {
+            found->second.link->send(encode(TreeMessage{
                 LeasedMessage{.node = word.holder.node, .address = word.holder.address}}));
         }
     }
 }
 
 void LeaseServer::remove(NodeLeases::Asker asker) {
-    const auto guest = guests_.find(asker);
-    if (guest == guests_.end()) {
+    const auto found = asker_links_.find(asker);
+    if (found == asker_links_.end()) {
         return;
     }
-    places_.leave(guest->second.uid);
-    // Not from within its own callback.
-    services_.loop.defer([gone = std::make_shared<Guest>(std::move(guest->second))] {});
-    guests_.erase(guest);
+    places_.leave(found->second.uid);
+    // Not within its own callback.
+    services_.loop.defer([gone = std::make_shared<AskerLink>(std::move(found->second))] {});
+    asker_links_.erase(found);
     say(leases_.leave(asker));
 }
 

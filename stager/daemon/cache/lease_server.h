@@ -1,8 +1,8 @@
-// Other nodes want to know who reads a file: what do they hear from this one?
+// Decides which node reads a file from its source, and tells the others where to fetch it.
 //
-// For the files whose keeper this node is (cache/keeper_choice.h) it holds the table
-// (cache/node_leases.h). One link an asker and a file: whoever hangs up, or is silent for as
-// long as ConnectTimeout lets it, has left.
+// The daemon holds the lease table (cache/node_leases.h) of the files whose lease server this
+// node is (cache/keeper_choice.h). Each asking node has one link for each file: a node that
+// closes it, or is silent for longer than ConnectTimeout allows, has given up.
 #pragma once
 
 #include "stager/cache/fair_places.h"
@@ -17,20 +17,20 @@
 
 namespace stage {
 
-/// Askers at one time, shared out by user; one more is turned away, and reads.
+/// Askers at one time, shared out among users; one more is disconnected, and reads for itself.
 inline constexpr std::size_t kLeaseAskersMax = 4096;
-/// Both ends say that they are there.
+/// Both ends send PULSE at this interval.
 inline constexpr Duration kLeasePulse = std::chrono::seconds{1};
 
 class LeaseServer {
   public:
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit LeaseServer(Services& services) : services_{services} {}
 
     void on_lease(const LeaseMessage& message, std::unique_ptr<DrivenLink> link);
 
   private:
-    struct Guest {
+    struct AskerLink {
         std::unique_ptr<DrivenLink> link;
         std::uint32_t uid = 0;
         std::unique_ptr<Alarm> pulse;
@@ -39,14 +39,14 @@ class LeaseServer {
 
     void on_change(NodeLeases::Asker asker);
     [[nodiscard]] bool take_frame(NodeLeases::Asker asker);
-    void hear(Guest& guest);
+    void restart_silence(AskerLink& asker_link);
     void pulse(NodeLeases::Asker asker);
     void say(const NodeLeases::Words& words);
     void remove(NodeLeases::Asker asker);
 
     Services& services_;
     NodeLeases leases_;
-    std::map<NodeLeases::Asker, Guest> guests_;
+    std::map<NodeLeases::Asker, AskerLink> asker_links_;
     FairPlaces places_{kLeaseAskersMax};
     NodeLeases::Asker last_ = 0;
 };

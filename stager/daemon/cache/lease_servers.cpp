@@ -24,11 +24,11 @@ void LeaseServers::prepare() {
 
 void LeaseServers::on_answer(const Result<SlurmAnswer>& answer) {
     const auto* nodes = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
-    fresh_until_ = services_.loop.now() + kSilentKeeper;
+    fresh_until_ = services_.loop.now() + kSilentServer;
     if (nodes != nullptr) {
         know(*nodes);
     } else if (!answer) {
-        services_.log.info("other nodes' caches are not asked",
+        services_.log.info("cannot ask other nodes' caches",
                            {{"why", answer.error().sentence()}});
     }
     on_known_();
@@ -36,7 +36,7 @@ void LeaseServers::on_answer(const Result<SlurmAnswer>& answer) {
 
 void LeaseServers::know(std::vector<SlurmNode> nodes) {
     known_at_ = services_.loop.now();
-    fresh_until_ = known_at_ + kKeepersAge;
+    fresh_until_ = known_at_ + kLeaseServersAge;
     nodes_ = std::move(nodes);
     names_.clear();
     for (const SlurmNode& node : nodes_) {
@@ -45,22 +45,22 @@ void LeaseServers::know(std::vector<SlurmNode> nodes) {
     silent_until_.clear();
 }
 
-const SlurmNode* LeaseServers::keeper_of(const LeasedFile& file) const {
+const SlurmNode* LeaseServers::server_of(const LeasedFile& file) const {
     if (nodes_.size() < 2) {
         return nullptr;
     }
-    const SlurmNode& keeper = nodes_[stage::keeper_of(names_, file)];
-    const auto silent = silent_until_.find(keeper.name);
+    const SlurmNode& server = nodes_[stage::keeper_of(names_, file)];
+    const auto silent = silent_until_.find(server.name);
     const bool is_silent =
         silent != silent_until_.end() && services_.loop.now() < silent->second;
-    return is_silent ? nullptr : &keeper;
+    return is_silent ? nullptr : &server;
 }
 
-/// Only keepers' names come here, so there are few.
+/// Only names of lease servers come here, so there are few.
 void LeaseServers::on_silent(const std::string& node) {
-    silent_until_[node] = services_.loop.now() + kSilentKeeper;
+    silent_until_[node] = services_.loop.now() + kSilentServer;
     if (fresh_until_) {
-        fresh_until_ = std::min(*fresh_until_, known_at_ + kKeepersAgeLeast);
+        fresh_until_ = std::min(*fresh_until_, known_at_ + kLeaseServersAgeLeast);
     }
 }
 

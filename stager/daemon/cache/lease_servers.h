@@ -1,9 +1,9 @@
-// Which nodes keep the leases of this cluster's files?
+// Knows which nodes serve the leases of this cluster's files.
 //
-// Slurm knows, by the table of all nodes: it is asked once in kKeepersAge, sooner where a
-// keeper turns out to be away, and not again for a while when it is silent. A keeper that did
-// not answer isn't asked for as long either: a node that is down costs one stage its patience,
-// not each.
+// Slurm's table of all nodes determines them: it is asked once in kLeaseServersAge, sooner
+// where a lease server turns out to be unreachable, and not again for a while when Slurm is
+// silent. A lease server that did not answer isn't asked for as long either: a node that is
+// down delays one stage, not each.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -17,25 +17,25 @@
 
 namespace stage {
 
-inline constexpr Duration kKeepersAge = std::chrono::hours{1};
-/// Where the cluster seems to have changed.
-inline constexpr Duration kKeepersAgeLeast = std::chrono::minutes{5};
-inline constexpr Duration kSilentKeeper = std::chrono::seconds{30};
+inline constexpr Duration kLeaseServersAge = std::chrono::hours{1};
+/// Applies when the cluster seems to have changed.
+inline constexpr Duration kLeaseServersAgeLeast = std::chrono::minutes{5};
+inline constexpr Duration kSilentServer = std::chrono::seconds{30};
 
 class LeaseServers {
   public:
     using OnKnown = std::function<void()>;
 
-    /// `services` outlives it. `on_known` comes, from the loop, after each prepare().
+    /// `services` outlives the object. The loop calls `on_known` after each prepare().
     LeaseServers(Services& services, OnKnown on_known)
         : services_{services}, on_known_{std::move(on_known)}, asker_{services} {}
 
-    /// Asks Slurm unless it has been asked.
+    /// Asks Slurm for the nodes if the last answer is too old.
     void prepare();
-    /// Nobody where it isn't known, is silent, or is the only node that there is.
-    [[nodiscard]] const SlurmNode* keeper_of(const LeasedFile& file) const;
+    /// Null if the lease server is unknown or silent, or if this node is the only one.
+    [[nodiscard]] const SlurmNode* server_of(const LeasedFile& file) const;
     void on_silent(const std::string& node);
-    /// As Slurm would say it.
+    /// Sets the nodes as Slurm's answer would.
     void know(std::vector<SlurmNode> nodes);
 
   private:
@@ -45,7 +45,7 @@ class LeaseServers {
     OnKnown on_known_;
     SlurmAsker asker_;
     std::vector<SlurmNode> nodes_;
-    std::vector<std::string> names_;  ///< Theirs.
+    std::vector<std::string> names_;  ///< Of nodes_.
     std::map<std::string, Instant> silent_until_;
     std::optional<Instant> fresh_until_;
     Instant known_at_{};

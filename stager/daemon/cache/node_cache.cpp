@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::size_t kJobsMax = 1024;  ///< Each holds a descriptor.
 constexpr std::size_t kBegunMax = 512;  ///< Likewise.
-/// At one time. So a user alone has two, and the next one has another, whatever hangs.
+/// At one time. One user gets at most two, so that a copier that hangs stops no other user.
 constexpr std::size_t kCopiersMax = 4;
 
 std::int64_t seconds_now() {
     return ::time(nullptr);
 }
 
-/// An array of the question's own length.
+/// Copies the question's bytes into an array of a fixed length.
 template <std::size_t Size>
 std::array<std::byte, Size> array_of(Bytes bytes) {
     std::array<std::byte, Size> out{};
@@ -39,36 +39,36 @@ std::array<std::byte, Size> array_of(Bytes bytes) {
 
 }  // namespace
 
-NodeCache::NodeCache(Dependencies around)
-    : around_{around}, begun_places_{kBegunMax}, jobs_{kJobsMax}, copiers_{kCopiersMax} {
+NodeCache::NodeCache(Dependencies dependencies)
+    : deps_{dependencies}, begun_places_{kBegunMax}, jobs_{kJobsMax}, copiers_{kCopiersMax} {
 }
 
 NodeCache::~NodeCache() {
     for (const auto& [id, copying] : copying_) {
-        around_.loop.forget(copying.socket.get());
+        deps_.loop.forget(copying.socket.get());
     }
 }
 
 void NodeCache::open() {
-    const Config& config = around_.config;
+    const Config& config = deps_.config;
     if (config.cache_size == 0) {
         return;
     }
     Result<UniqueFd> directory = open_cache_directory(config);
     if (!directory) {
-        around_.log.error("the node cache is off", {{"why", directory.error().sentence()}});
+        deps_.log.error("the node cache is off", {{"why", directory.error().sentence()}});
         return;
     }
     store_.emplace(*std::move(directory));
-    store_->sweep(shelf_);
+    store_->sweep(index_);
     if (!make_room(0)) {
-        around_.log.warn("the node cache is larger than CacheSize");
+        deps_.log.warn("the node cache is larger than CacheSize");
     }
-    around_.log.info("the node cache",
-                     {{"entries", shelf_.entries().size()}, {"bytes", shelf_.taken()}});
+    deps_.log.info("opened the node cache",
+                   {{"entries", index_.entries().size()}, {"bytes", index_.taken()}});
 }
 
-// ---- what workers ask
+// ---- workers' questions
 
 void NodeCache::ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply) {
     const bool is_allowed = ++asked_[member] <= kMaxAsks;
@@ -84,9 +84,9 @@ void NodeCache::ask(Member member, std::uint32_t uid, const WorkerAsk& question,
 }
 
 void NodeCache::answer_stamp(Member member, const LeasedFile& file, Reply reply) {
-    const bool is_known = shelf_.find(file.uid, file.stamp).has_value();
+    const bool is_known = index_.find(file.uid, file.stamp).has_value();
     if (!is_on() || is_known || waiting_.contains(member)) {
-        tell(file, reply);
+        reply_about(file, reply);
         return;
     }
     waiting_[member] = {.file = file, .reply = std::move(reply)};
@@ -96,19 +96,20 @@ void NodeCache::answer_stamp(Member member, const LeasedFile& file, Reply reply)
     }
 }
 
-/// Only of what it waits for: its turn at a file may come after its patience with it.
-void NodeCache::tell(Member member, const LeasedFile& file) {
+/// Replies only about the file that the member waits for: its turn at a file may come after it
+/// has stopped waiting for it.
+void NodeCache::reply_to(Member member, const LeasedFile& file) {
     const auto found = waiting_.find(member);
     if (found != waiting_.end() && found->second.file == file) {
         const Reply reply = std::move(found->second.reply);
         waiting_.erase(found);
-        tell(file, reply);
+        reply_about(file, reply);
     }
 }
 
-/// What is known now.
-void NodeCache::tell(const LeasedFile& file, const Reply& reply) const {
-    const auto content = is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
+/// Replies with what is known now.
+void NodeCache::reply_about(const LeasedFile& file, const Reply& reply) const {
+    const auto content = is_on() ? index_.find(file.uid, file.stamp) : std::nullopt;
     reply({.about = {file.stamp.begin(), file.stamp.end()},
            .content = content ? bytes_of(*content) : std::vector<std::byte>{}},
           -1);
@@ -124,16 +125,16 @@ void NodeCache::answer_content(Member member,
           file.get());
 }
 
-/// If it is here. The stage uses it from then on.
+/// Opens the entry if it is here. The stage uses it from then on, so it is not evicted.
 UniqueFd NodeCache::open_for(Member member, const CacheKey& key) {
     UniqueFd file;
-    if (is_on() && shelf_.has(key)) {
+    if (is_on() && index_.has(key)) {
         file = store_->open(key);
         if (file) {
-            shelf_.use(key, seconds_now());
+            index_.use(key, seconds_now());
             CacheStore::mark_used(file);
             used_[member].push_back(key);
-            ++around_.counters.cache_hits;
+            ++deps_.counters.cache_hits;
         } else {
             drop(key);
         }
@@ -142,9 +143,9 @@ UniqueFd NodeCache::open_for(Member member, const CacheKey& key) {
 }
 
 void NodeCache::drop(const CacheKey& key) {
-    if (store_ && shelf_.has(key)) {
-        removed_->close(store_->remove(key, shelf_.stamps_of(key)));
-        shelf_.remove(key);
+    if (store_ && index_.has(key)) {
+        removed_->close(store_->remove(key, index_.stamps_of(key)));
+        index_.remove(key);
     }
 }
 
@@ -153,12 +154,12 @@ void NodeCache::leave(Member member) {
     waiting_.erase(member);
     asked_.erase(member);
     for (const CacheKey& key : std::exchange(used_[member], {})) {
-        shelf_.leave(key);
+        index_.leave(key);
     }
     used_.erase(member);
     for (const Leases::Next& next : leases_.leave(member, undecided_)) {
         if (!undecided_.contains(next.file)) {
-            tell(next.reader, next.file);
+            reply_to(next.reader, next.file);
         }
     }
     release_peers();
@@ -172,28 +173,28 @@ void NodeCache::begin_anew(Member member) {
 void NodeCache::settle(const LeasedFile& file, bool is_known) {
     const bool is_undecided = undecided_.contains(file);
     if (is_undecided && !is_known && !leases_.is_kept(file)) {
-        return;  // The peers' answer is still to come, and who reads it waits for that.
+        return;  // The peers' answer is still to come, and the reader waits for it.
     }
     undecided_.erase(file);
     const Member reader = leases_.holder_of(file);
-    const std::vector<Member> told = leases_.settle(file, is_known);
+    const std::vector<Member> waiting = leases_.settle(file, is_known);
     if (is_undecided) {
-        tell(reader, file);
+        reply_to(reader, file);
     }
-    for (const Member member : told) {
-        tell(member, file);
+    for (const Member member : waiting) {
+        reply_to(member, file);
     }
     release_peers();
 }
 
-// ---- what is kept
+// ---- keeping files
 
 void NodeCache::keep(Member member,
                      std::uint32_t uid,
                      const WorkerKeep& what,
                      UntrustedFd file) {
     const LeasedFile leased{.uid = uid, .stamp = what.stamp};
-    const bool is_wanted = is_on() && file && what.bytes > 0 && !shelf_.find(uid, what.stamp) &&
+    const bool is_wanted = is_on() && file && what.bytes > 0 && !index_.find(uid, what.stamp) &&
                            jobs_.push(uid,
                                       {.file = leased,
                                        .sum = what.sum,
@@ -212,7 +213,7 @@ constexpr std::size_t kAnswerMax = 2048;
 
 }  // namespace
 
-/// What other nodes send: they may be slow, and what is kept here doesn't wait for them.
+/// Fetches have a limit of their own: other nodes may be slow, and must not delay local copies.
 std::size_t NodeCache::fetches() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         copying_, [](const auto& one) { return one.second.job.promised.has_value(); }));
@@ -223,13 +224,14 @@ void NodeCache::begin_copies() {
     while (auto job = jobs_.pop(has_copier)) {
         const LeasedFile file = job->file;
         const bool is_part = job->is_part();
-        const bool is_here = shelf_.find(file.uid, file.stamp).has_value();
+        const bool is_here = index_.find(file.uid, file.stamp).has_value();
         const Status begun = is_here ? Status{} : begin_copy(*job);
         if (is_here || !begun) {
             copiers_.leave(file.uid);
         }
         if (!begun) {
-            around_.log.info("a file is not kept", {{"why", begun.error().sentence()}});
+            deps_.log.info("cannot keep a file in the node cache",
+                           {{"why", begun.error().sentence()}});
         }
         if (!is_part && (is_here || !begun)) {
             settle(file, is_here);
@@ -238,22 +240,22 @@ void NodeCache::begin_copies() {
 }
 
 Status NodeCache::make_room(std::uint64_t bytes) {
-    shelf_.set_quota(around_.config.cache_size);
-    const auto gone = shelf_.room_for(bytes);
+    index_.set_quota(deps_.config.cache_size);
+    const auto gone = index_.room_for(bytes);
     if (!gone) {
         return no_room();
     }
     for (const CacheKey& key : *gone) {
         drop(key);
-        ++around_.counters.cache_evicted;
+        ++deps_.counters.cache_evicted;
     }
     return {};
 }
 
 Status NodeCache::begin_copy(Job& job) {
-    shelf_.set_quota(around_.config.cache_size);
-    // (How much of a part there is nobody knows yet.)
-    if (!job.is_part() && !shelf_.could_take(least_taken(job.bytes) + kNameTakes)) {
+    index_.set_quota(deps_.config.cache_size);
+    // (The size of a part is not known yet.)
+    if (!job.is_part() && !index_.could_take(least_taken(job.bytes) + kNameTakes)) {
         return no_room();
     }
     Result<CacheStore::Draft> draft = store_->begin();
@@ -261,8 +263,8 @@ Status NodeCache::begin_copy(Job& job) {
         return std::move(draft).error();
     }
     const std::uint64_t id = ++last_copy_;
-    auto role = around_.children.start_role(
-        around_.copier_role, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
+    auto role = deps_.children.start_role(
+        deps_.copier_role, SOCK_SEQPACKET, [this, id](const SpawnEvent& event) {
             const auto found = copying_.find(id);
             if (found != copying_.end()) {
                 found->second.pid = event.pid;
@@ -273,8 +275,8 @@ Status NodeCache::begin_copy(Job& job) {
         role ? send_with_descriptors(role->socket.get(), encode_copy_order(job.order), fds)
              : Status{role.error()};
     if (sent) {
-        sent = around_.loop.watch(
-            role->socket.get(), EPOLLIN, [this, id](auto) { on_copier(id); });
+        sent =
+            deps_.loop.watch(role->socket.get(), EPOLLIN, [this, id](auto) { on_copier(id); });
     }
     if (!sent) {
         store_->abandon(*draft);
@@ -283,14 +285,14 @@ Status NodeCache::begin_copy(Job& job) {
     Copying& copying = copying_[id];
     copying.socket = std::move(role->socket);
     copying.draft = *std::move(draft);
-    copying.alarm = std::make_unique<Alarm>(around_.loop, [this, id] {
-        around_.children.kill(copying_.at(id).pid, SIGKILL);
-        end_copy(id, Error{Blame::node, "copying it took too long"});
+    copying.alarm = std::make_unique<Alarm>(deps_.loop, [this, id] {
+        deps_.children.kill(copying_.at(id).pid, SIGKILL);
+        end_copy(id, Error{Blame::node, "copying the file took too long"});
     });
-    copying.begun = around_.loop.now();
+    copying.begun = deps_.loop.now();
     copying.alarm->set(copying.begun + copy_max(0));
     copying.job = std::move(job);
-    copying.job.from.reset();  // The copier has it.
+    copying.job.from.reset();  // The copier has its own descriptor.
     return {};
 }
 
@@ -305,7 +307,7 @@ void NodeCache::on_copier(std::uint64_t id) {
     const Bytes said = Bytes{answer}.first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (const auto wanted = decode_room_question(said)) {
         if (Status let = let_write(copying, *wanted); !let) {
-            around_.children.kill(copying.pid, SIGKILL);
+            deps_.children.kill(copying.pid, SIGKILL);
             end_copy(id, std::move(let).error());
         }
         return;
@@ -315,22 +317,22 @@ void NodeCache::on_copier(std::uint64_t id) {
                      : Error{Blame::node, "the copier ended without an answer"});
 }
 
-/// It has something to write: others' entries go for that, and it may take as much longer.
+/// Evicts other entries for the bytes that the copier wants to write, and extends its deadline.
 Status NodeCache::let_write(Copying& copying, std::uint64_t bytes) {
-    const std::uint64_t needed = least_taken(bytes) + kNameTakes;  // Its stamp's.
+    const std::uint64_t needed = least_taken(bytes) + kNameTakes;  // The name of its stamp.
     if (bytes > copying.job.bytes || needed < copying.reserved) {
-        return Error{Blame::internal, "the copier wants more than there is"};
+        return Error{Blame::internal, "the copier asks for more bytes than the file has"};
     }
     if (Status room = make_room(needed - copying.reserved); !room) {
         return room;
     }
-    shelf_.reserve(needed - copying.reserved);
+    index_.reserve(needed - copying.reserved);
     copying.reserved = needed;
     copying.alarm->set(copying.begun + copy_max(bytes));
     const std::vector<std::byte> yes = encode_room_answer();
     const ssize_t sent =
         ::send(copying.socket.get(), yes.data(), yes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return sent > 0 ? Status{} : Status{Error{Blame::node, "the copier takes no answer"}};
+    return sent > 0 ? Status{} : Status{Error{Blame::node, "cannot send the copier an answer"}};
 }
 
 void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
@@ -338,17 +340,18 @@ void NodeCache::end_copy(std::uint64_t id, const Result<Content>& content) {
     if (found == copying_.end()) {
         return;
     }
-    around_.loop.forget(found->second.socket.get());
+    deps_.loop.forget(found->second.socket.get());
     const Copying copying = std::move(found->second);
     copying_.erase(found);
-    shelf_.unreserve(copying.reserved);
+    index_.unreserve(copying.reserved);
     if (!copying.job.promised) {
         copiers_.leave(copying.job.file.uid);
     }
     const Status taken = content ? take_over(copying, *content) : Status{content.error()};
     if (!taken) {
         store_->abandon(copying.draft);
-        around_.log.info("a file is not kept", {{"why", taken.error().sentence()}});
+        deps_.log.info("cannot keep a file in the node cache",
+                       {{"why", taken.error().sentence()}});
     }
     if (copying.job.promised && !taken && undecided_.contains(copying.job.file)) {
         peers_->missed(copying.job.file);
@@ -363,29 +366,29 @@ Status NodeCache::take_over(const Copying& copying, const Content& content) {
         return take_over_part(copying);
     }
     if (copying.job.promised.value_or(content) != content) {
-        return Error{Blame::node, "what another node sent is not what it promised"};
+        return Error{Blame::node, "another node sent other bytes than it announced"};
     }
     if (content.sum != copying.job.sum) {
-        return Error{Blame::user, "it was changed after it was staged"};
+        return Error{Blame::user, "the file was changed after it was staged"};
     }
     const CacheKey key{.uid = copying.job.file.uid, .content = content};
-    if (shelf_.has(key)) {
+    if (index_.has(key)) {
         store_->abandon(copying.draft);
     } else {
         if (Status published = store_->publish(copying.draft, key); !published) {
             return published;
         }
-        shelf_.put(key, CacheStore::size_of(copying.draft), ::time(nullptr));
-        ++(copying.job.promised ? around_.counters.cache_fetched : around_.counters.cache_kept);
+        index_.put(key, CacheStore::size_of(copying.draft), ::time(nullptr));
+        ++(copying.job.promised ? deps_.counters.cache_fetched : deps_.counters.cache_kept);
     }
-    if (const auto old = shelf_.learn(key.uid, copying.job.file.stamp, content)) {
+    if (const auto old = index_.learn(key.uid, copying.job.file.stamp, content)) {
         store_->forget(key.uid, *old);
     }
     store_->remember(key.uid, copying.job.file.stamp, content);
     drop(part_of(key.uid, copying.job.file.stamp));
-    // The file system's blocks and the stamp's link may take more than was thought.
+    // The file system's blocks and the stamp's link may take more than was estimated.
     if (!make_room(0)) {
-        around_.log.warn("the node cache is larger than CacheSize");
+        deps_.log.warn("the node cache is larger than CacheSize");
     }
     return {};
 }
@@ -397,7 +400,7 @@ void NodeCache::seek(Member member,
     UniqueFd file;
     std::vector<std::byte> whole;
     if (++asked_[member] <= kMaxAsks) {
-        const auto content = shelf_.find(uid, stamp);
+        const auto content = index_.find(uid, stamp);
         file = open_for(
             member, content ? CacheKey{.uid = uid, .content = *content} : part_of(uid, stamp));
         whole = content && file ? bytes_of(*content) : std::vector<std::byte>{};
@@ -418,7 +421,7 @@ void NodeCache::begun(Member member,
     }
 }
 
-/// They are nobody's business any more.
+/// Removes and returns the files that the member has begun.
 std::vector<NodeCache::Begun> NodeCache::take_begun(Member member) {
     const auto found = begun_.find(member);
     if (found == begun_.end()) {
@@ -441,7 +444,7 @@ void NodeCache::whole(Member member) {
 void NodeCache::broken_off(Member member) {
     for (Begun& one : take_begun(member)) {
         const std::uint32_t uid = one.file.uid;
-        if (!is_on() || shelf_.find(uid, one.file.stamp)) {
+        if (!is_on() || index_.find(uid, one.file.stamp)) {
             continue;
         }
         const CopyOrder order{
@@ -459,24 +462,25 @@ void NodeCache::broken_off(Member member) {
     begin_copies();
 }
 
-/// In the place of what there was, unless that is more.
+/// Replaces an earlier part, unless that one has more bytes.
 Status NodeCache::take_over_part(const Copying& copying) {
     const LeasedFile& file = copying.job.file;
     const CacheKey key = part_of(file.uid, file.stamp);
     const CacheIndex::Size size = CacheStore::size_of(copying.draft, true);
-    const bool is_known = shelf_.find(file.uid, file.stamp).has_value();
-    if (is_known || (shelf_.has(key) && shelf_.bytes_of(key) > size.bytes)) {
+    const bool is_known = index_.find(file.uid, file.stamp).has_value();
+    if (is_known || (index_.has(key) && index_.bytes_of(key) > size.bytes)) {
         store_->abandon(copying.draft);
         return {};
     }
     if (Status published = store_->publish(copying.draft, key); !published) {
         return published;
     }
-    shelf_.put(key, size, ::time(nullptr));
-    ++around_.counters.cache_parts;
-    around_.log.info("what came of a file is kept", {{"uid", file.uid}, {"bytes", size.bytes}});
+    index_.put(key, size, ::time(nullptr));
+    ++deps_.counters.cache_parts;
+    deps_.log.info("keeping the received part of a file",
+                   {{"uid", file.uid}, {"bytes", size.bytes}});
     if (!make_room(0)) {
-        around_.log.warn("the node cache is larger than CacheSize");
+        deps_.log.warn("the node cache is larger than CacheSize");
     }
     return {};
 }
@@ -493,31 +497,31 @@ void NodeCache::set_peers(CachePeers* peers) {
     undecided_.clear();
 }
 
-/// Whom the others here wait for asks for all of them, and is told to read by on_turn().
+/// The member that others wait for asks for all of them; on_turn() lets it read.
 void NodeCache::ask_peers(Member member, const LeasedFile& file, bool may_wait) {
     const bool is_reader = peers_ != nullptr && leases_.holder_of(file) == member;
     if (is_reader && wanted_.insert(file).second) {
         undecided_.insert(file);
         peers_->ask(file, may_wait);
     } else if (!is_reader || !undecided_.contains(file)) {
-        tell(member, file);
+        reply_to(member, file);
     }
 }
 
 void NodeCache::on_turn(const LeasedFile& file) {
     if (undecided_.erase(file) > 0) {
-        tell(leases_.holder_of(file), file);
+        reply_to(leases_.holder_of(file), file);
     }
 }
 
-/// Of what nobody here reads or waits for any more.
+/// Tells the peers about files that no stage of this node reads or waits for any more.
 void NodeCache::release_peers() {
     const std::set<LeasedFile> wanted = wanted_;
     for (const LeasedFile& file : wanted) {
         if (leases_.holder_of(file) == 0) {
             wanted_.erase(file);
             undecided_.erase(file);
-            peers_->settle(file, shelf_.find(file.uid, file.stamp).has_value());
+            peers_->settle(file, index_.find(file.uid, file.stamp).has_value());
         }
     }
 }
@@ -530,7 +534,7 @@ Status NodeCache::take_in(const LeasedFile& file,
         return Error{Blame::node, "the node cache is off"};
     }
     if (fetches() >= kFetchesAtOnce) {
-        return Error{Blame::node, "too many files come from other nodes already"};
+        return Error{Blame::node, "too many files are being fetched from other nodes"};
     }
     Job job{.file = file,
             .sum = content.sum,
@@ -542,22 +546,23 @@ Status NodeCache::take_in(const LeasedFile& file,
 }
 
 std::optional<Content> NodeCache::content_of(const LeasedFile& file) const {
-    return is_on() ? shelf_.find(file.uid, file.stamp) : std::nullopt;
+    return is_on() ? index_.find(file.uid, file.stamp) : std::nullopt;
 }
 
-std::optional<NodeCache::Lent> NodeCache::lend(const LeasedFile& file) {
+std::optional<NodeCache::ServedFile> NodeCache::serve(const LeasedFile& file) {
     const auto content = content_of(file);
     if (!content) {
         return std::nullopt;
     }
     const CacheKey key{.uid = file.uid, .content = *content};
-    Lent lent{.content = *content, .bytes = shelf_.bytes_of(key), .file = store_->open(key)};
-    if (!lent.file) {
+    ServedFile served{
+        .content = *content, .bytes = index_.bytes_of(key), .file = store_->open(key)};
+    if (!served.file) {
         drop(key);
         return std::nullopt;
     }
-    CacheStore::mark_used(lent.file);
-    return lent;
+    CacheStore::mark_used(served.file);
+    return served;
 }
 
 }  // namespace stage

@@ -1,19 +1,21 @@
-// What has this node staged before, and who may have it?
+// Keeps files that stages have placed on this node for later stages of the same user.
 //
-// A stage's worker asks: what is in this file (by its stamp), and have you these bytes (by
-// their digests)? It is given them as a descriptor for reading, copies them as its user, and
-// compares. After a good staging it hands over what it wrote; a copier (cache/copier.h) puts
-// that into the cache. All of it is a user's own: the uid is the job's, as slurmd knows it.
+// A stage's worker asks what a file contains (by its stamp), and for the bytes of a content (by
+// their digests). It receives them as a descriptor for reading, copies them as its user, and
+// compares. After a successful stage it hands over the files it wrote; a copier
+// (cache/copier.h) puts them into the cache. All entries belong to one user: the uid is the
+// job's, as slurmd knows it.
 //
-// Of a stage that is broken off it keeps what had come: the descriptor of each file that a
-// worker writes is here until it is whole, and if it doesn't come to be, a copier puts its
-// blocks into the cache as a part, for the same user's next stage of the same file.
+// Of an interrupted stage the cache keeps what was received: it holds the descriptor of each
+// file that a worker writes until the file is whole; if the stage fails before, a copier puts
+// the file's blocks into the cache as a part, for the same user's next stage of the same file.
 //
-// Of the stages that want the same file at once one reads it, and only if no other node does or
-// has (cache_peers.h): then its bytes come from there, and are compared with what that node
-// promised.
+// If several stages want the same file at once, one of them reads it, and only if no other node
+// reads it or has it (cache_peers.h): in that case the bytes come from the other node, and are
+// compared with the content that it announced.
 //
-// Off where CacheSize is 0 or CacheDir is unfit; then nothing is known and nothing is kept.
+// The cache is off if CacheSize is 0 or CacheDir can't be used; then every question is answered
+// with "unknown" and nothing is kept.
 #pragma once
 
 #include "stager/cache/cache_index.h"
@@ -38,16 +40,16 @@
 
 namespace stage {
 
-/// What one stage may ask: each of its files by stamp and by content, and again. Beyond that
-/// nothing is known to it.
+/// The questions that one stage may ask: by stamp and by content for each of its files, with
+/// repetitions. Beyond that every answer is "unknown".
 inline constexpr std::size_t kMaxAsks = 4 * kMaxSpecs;
 
 class NodeCache {
   public:
-    /// A stage of this node, by a number of its own.
+    /// A number for each stage of this node.
     using Member = Leases::Holder;
     /// The descriptor is borrowed for the call; -1 if there is none.
-    using Reply = std::function<void(const WorkerTold&, int file)>;
+    using Reply = std::function<void(const WorkerCacheReply&, int file)>;
 
     struct Dependencies {
         Loop& loop;
@@ -57,59 +59,59 @@ class NodeCache {
         Children& children;
         std::uint32_t copier_role = 0;
     };
-    /// All that is handed in outlives it.
-    explicit NodeCache(Dependencies around);
+    /// All dependencies outlive the object.
+    explicit NodeCache(Dependencies dependencies);
     NodeCache(const NodeCache&) = delete;
     NodeCache& operator=(const NodeCache&) = delete;
     ~NodeCache();
 
-    /// Opens CacheDir and sweeps it, where the site wants a cache.
+    /// Opens and sweeps CacheDir if the site has configured a cache.
     void open();
-    /// Outlives it, as long as it is set; none: every node reads for itself.
+    /// `peers` outlives the cache, or is unset before; null: every node reads for itself.
     void set_peers(CachePeers* peers);
-    [[nodiscard]] bool is_on() const { return store_ && around_.config.cache_size > 0; }
-    [[nodiscard]] const CacheIndex& shelf() const { return shelf_; }
+    [[nodiscard]] bool is_on() const { return store_ && deps_.config.cache_size > 0; }
+    [[nodiscard]] const CacheIndex& index() const { return index_; }
 
     [[nodiscard]] Member enter() { return ++last_member_; }
-    /// Nothing more comes of it.
+    /// The stage is over; it receives no more replies.
     void leave(Member member);
-    /// Its worker has gone and another begins: nobody waits for the last answer.
+    /// The stage's worker has ended and another one begins: a pending reply is dropped.
     void begin_anew(Member member);
 
-    /// The reply comes at once, or when another stage has read the file. Who asks for the next
-    /// one before that (its patience has ended) reads that itself.
+    /// Replies at once, or when another stage has read the file. A member that asks for its
+    /// next file before that (its waiting time is over) reads that file itself.
     void ask(Member member, std::uint32_t uid, const WorkerAsk& question, Reply reply);
     void keep(Member member, std::uint32_t uid, const WorkerKeep& what, UntrustedFd file);
-    /// It is not what it says: it goes.
+    /// Removes an entry, for instance one whose bytes do not match its digest.
     void drop(const CacheKey& key);
 
-    /// What came of that file before. At once.
+    /// Replies at once with what an earlier stage kept of that file, whole or in part.
     void seek(Member member, std::uint32_t uid, const SourceStamp& stamp, const Reply& reply);
-    /// The worker writes it.
+    /// The worker has begun to write that file.
     void begun(Member member, std::uint32_t uid, const WorkerBegun& what, UntrustedFd file);
-    /// All of them are whole here.
+    /// All files that the member has begun are whole.
     void whole(Member member);
-    /// The worker has gone: what is not whole is kept as far as it came.
+    /// The worker has ended: files that are not whole are kept as parts.
     void broken_off(Member member);
 
-    /// Whoever wants that file here is to read it.
+    /// The stage of this node that wants the file is to read it.
     void on_turn(const LeasedFile& file);
-    /// Another node sends that file over `socket`, as `order` says. Once it is here and has
-    /// `content` all that wait are told; else peers are told that it was missed. Fails if it
-    /// can't begin.
+    /// Receives that file from another node over `socket`, as `order` says. If it arrives with
+    /// `content`, all waiting stages are answered; otherwise the peers' missed() is called.
+    /// Fails if the copy can't begin.
     [[nodiscard]] Status take_in(const LeasedFile& file,
                                  const Content& content,
                                  const CopyOrder& order,
                                  UniqueFd socket);
-    struct Lent {
+    struct ServedFile {
         Content content;
         std::uint64_t bytes = 0;
         UniqueFd file;  ///< For reading.
     };
-    /// What that file holds, if this node's cache has it.
+    /// The content of that file, if this node's cache has it.
     [[nodiscard]] std::optional<Content> content_of(const LeasedFile& file) const;
-    /// For another node's cache, which asks for this user.
-    [[nodiscard]] std::optional<Lent> lend(const LeasedFile& file);
+    /// Opens that file for another node's cache, on behalf of its user.
+    [[nodiscard]] std::optional<ServedFile> serve(const LeasedFile& file);
 
   private:
     struct Job {
@@ -117,7 +119,7 @@ class NodeCache {
         Digest128 sum{};
         std::uint64_t bytes = 0;
         UntrustedFd from;
-        std::optional<Content> promised{};  ///< By the node that sends it.
+        std::optional<Content> promised{};  ///< Announced by the node that sends the file.
         CopyOrder order{};
 
         [[nodiscard]] bool is_part() const { return order.way == CopyWay::part; }
@@ -135,7 +137,7 @@ class NodeCache {
         pid_t pid = -1;
         Instant begun{};
         std::unique_ptr<Alarm> alarm;
-        std::uint64_t reserved = 0;  ///< For what it may have written by now.
+        std::uint64_t reserved = 0;  ///< For what it may have written up to now.
     };
     struct Waiting {
         LeasedFile file;
@@ -147,8 +149,8 @@ class NodeCache {
                         const CacheKey& key,
                         const WorkerAsk& question,
                         const Reply& reply);
-    void tell(Member member, const LeasedFile& file);
-    void tell(const LeasedFile& file, const Reply& reply) const;
+    void reply_to(Member member, const LeasedFile& file);
+    void reply_about(const LeasedFile& file, const Reply& reply) const;
     void settle(const LeasedFile& file, bool is_known);
     void ask_peers(Member member, const LeasedFile& file, bool may_wait);
     void release_peers();
@@ -164,21 +166,21 @@ class NodeCache {
     [[nodiscard]] UniqueFd open_for(Member member, const CacheKey& key);
     [[nodiscard]] std::vector<Begun> take_begun(Member member);
 
-    Dependencies around_;
+    Dependencies deps_;
     std::optional<CacheStore> store_;
     CloserPtr removed_ = std::make_shared<DeferredCloser>();  ///< Closes large entries.
-    CacheIndex shelf_;
+    CacheIndex index_;
     Leases leases_;
     CachePeers* peers_ = nullptr;
-    std::set<LeasedFile> wanted_;     ///< Peers know that we want them.
-    std::set<LeasedFile> undecided_;  ///< Of these, what they have not answered yet.
+    std::set<LeasedFile> wanted_;     ///< Files about which the peers were asked.
+    std::set<LeasedFile> undecided_;  ///< Those of them that the peers have not answered.
     std::map<Member, Waiting> waiting_;
     std::map<Member, std::size_t> asked_;
     std::map<Member, std::vector<CacheKey>> used_;
     std::map<Member, std::vector<Begun>> begun_;
     FairPlaces begun_places_;
     FairQueue<Job> jobs_;
-    FairPlaces copiers_;  ///< Of what is not fetched.
+    FairPlaces copiers_;  ///< Without those that fetch from other nodes.
     std::map<std::uint64_t, Copying> copying_;
     std::uint64_t last_copy_ = 0;
     Member last_member_ = 0;

@@ -1,11 +1,12 @@
 // Removes the files of jobs and steps that have ended, one removal per user at a time.
 //
-// At its end a stage's directory is removed, and what the stage staged elsewhere for its time
-// only (spawn/remove_tree.h), by a child that acts as the user. Then nothing of it is
-// remembered. The removals of one user follow each other: whether a path is still in use is
-// read from the user's other cleanup lists, and what hangs, as a FUSE file system may, occupies
-// one process, not one per job. The lists come first, by themselves: what waits for them does
-// not wait for a large directory.
+// When a stage has ended, a child process that acts as the job's user removes the stage's
+// directory, and what the stage placed elsewhere for its duration only (spawn/remove_tree.h).
+// Then the daemon keeps nothing of the stage. The removals of one user run one after the other:
+// whether a path is still in use is read from the user's other cleanup lists, and a removal
+// that hangs, as on a FUSE file system, occupies one process, not one per job. The cleanup
+// lists are worked off first and on their own, so that a stage that waits for them does not
+// wait for the removal of a large directory.
 #pragma once
 
 #include "stager/daemon/base/services.h"
@@ -28,21 +29,22 @@ class Cleaner {
   public:
     using OnDone = std::function<void()>;
 
-    /// Both outlive it.
+    /// Both arguments outlive the object.
     Cleaner(Services& services, JobRoots& roots) : services_{services}, roots_{roots} {}
 
-    /// Removes the job's directory (kWholeJob) or the step's, what its cleanup lists name, and
-    /// stored verdicts, in the background; `on_done` comes from the loop, whether all went or
-    /// not. Requires that no process of the job is at work in it.
+    /// Removes the directory of the job (kWholeJob) or of the step, what its cleanup lists
+    /// name, and its stored verdicts, in the background. The loop calls `on_done`, whether
+    /// everything was removed or not. Requires that no process of the job works in the
+    /// directory.
     void remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done);
 
-    /// Something of it could not be removed the last time.
+    /// Whether the last removal left something behind.
     [[nodiscard]] bool has_left(std::uint32_t job_id, std::uint32_t step_id) const {
         return left_.contains({job_id, step_id});
     }
 
-    /// A removal that reads this user's cleanup lists is under way: a list that is made now may
-    /// be missed.
+    /// Whether a removal is running that reads this user's cleanup lists: it may miss a list
+    /// that is made now.
     [[nodiscard]] bool is_following_lists(std::uint32_t uid) const;
 
   private:
@@ -50,7 +52,7 @@ class Cleaner {
         std::uint32_t job_id = 0;
         std::uint32_t step_id = 0;
         RemoveRequest what;
-        std::shared_ptr<void> done;  ///< The last that is dropped calls on_done.
+        std::shared_ptr<void> done;  ///< Dropping the last reference calls on_done.
         bool is_running = false;
     };
 

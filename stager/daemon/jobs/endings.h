@@ -1,9 +1,10 @@
-// A job or step has ended here: when is it gone?
+// Removes a job or step that has ended, and delays its successor until that is done.
 //
-// First its processes, then its files; then whoever said END has an answer (or after a moment:
-// an epilog must not wait for a million files), and whoever wants to stage for the same job
-// again (a requeue repeats the id) may begin. Never both at once. What a process that outlives
-// its job, or a mount of it, keeps from going is tried again later.
+// First its processes end, then its files are removed; then the process that sent END receives
+// its answer (at the latest after kAnswerMax: an epilog must not wait for a million files), and
+// a stage for the same job (a requeue repeats the id) may begin. Removal and stage never run at
+// the same time. If a process that outlives the job, or a mount, prevents the removal, it is
+// tried again later.
 #pragma once
 
 #include "stager/daemon/jobs/cleaner.h"
@@ -21,30 +22,30 @@ class Endings {
     using HasStage = std::function<bool(std::uint32_t job_id)>;
     using Task = std::function<void()>;
 
-    /// `has_stage`: a stage of that job is open. Both references outlive it.
+    /// `has_stage`: a stage of that job is open. Both references outlive the object.
     Endings(Services& services, Cleaner& cleaner, HasProcess has_process, HasStage has_stage)
         : services_{services},
           cleaner_{cleaner},
           has_process_{std::move(has_process)},
           has_stage_{std::move(has_stage)} {}
 
-    /// `answer` is called once: when it is gone, or after kAnswerMax.
+    /// `answer` is called once: when everything is removed, or after kAnswerMax.
     void begin(std::uint32_t job_id, std::uint32_t step_id, Task answer);
-    /// A process of the job is gone: perhaps it was the last one.
+    /// A process of the job has ended, perhaps the last one.
     void look(std::uint32_t job_id);
 
-    /// Something that such a stage would trip over is about to go.
+    /// Whether a removal is pending with which such a stage would collide.
     [[nodiscard]] bool is_in_the_way(std::uint32_t job_id, std::uint32_t step_id) const;
-    /// `task` comes once nothing is in the way any more; later, from the loop.
+    /// The loop calls `task` when no removal is in the way any more; always later.
     void when_clear(std::uint32_t job_id, std::uint32_t step_id, Task task);
-    /// Some task waits for that.
+    /// Whether a task waits for that.
     [[nodiscard]] bool is_awaited(std::uint32_t job_id, std::uint32_t step_id) const;
 
   private:
     using Name = std::pair<std::uint32_t, std::uint32_t>;  ///< Job, step.
     struct Ending {
         bool is_removing = false;
-        unsigned tries = 0;  ///< Before this one.
+        unsigned tries = 0;  ///< Removals that have failed.
         std::vector<Task> answers;
     };
     struct Parked {

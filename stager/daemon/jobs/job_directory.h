@@ -1,9 +1,10 @@
-// Where do a job's files lie, and who could have meddled with the place?
+// Makes and checks the directories that hold the files of jobs and steps.
 //
-// StageRoot/JOBID, mode 0700, the job's user's; a step's files in step.N below it. Root makes
-// the first and never touches what is in it: every step of the way is a descriptor, no
-// component of StageRoot may be a link or somebody else's, and a step's directory, inside one
-// that belongs to the user, is made with the user's rights.
+// A job has StageRoot/JOBID, mode 0700, owned by the job's user; a step has step.N below it.
+// Root makes the job's directory and never touches its contents. Each component of the path is
+// opened by descriptor, no component of StageRoot may be a symbolic link or belong to another
+// user than root, and a step's directory, which lies inside a directory of the user, is made
+// with the user's rights.
 #pragma once
 
 #include "stager/control/message.h"
@@ -18,17 +19,17 @@
 
 namespace stage {
 
-/// A descriptor of StageRoot, fit for staging: a directory of root's, reached over directories
-/// of root's that nobody else can change, not on tmpfs, ramfs, overlay or a network file system
-/// unless `allow_ram`. Made (0755) if only its last component is missing. Fails (Blame::node)
-/// naming what is wrong.
+/// Returns a descriptor of StageRoot. It must be a directory of root, below directories of root
+/// that no other user can change, and not on tmpfs, ramfs, overlay or a network file system
+/// unless `allow_ram`. Makes it (0755) if only its last component is missing. Fails
+/// (Blame::node) with the condition that is not met.
 [[nodiscard]] Result<UniqueFd> open_stage_root(const std::string& path, bool allow_ram);
 
-/// One that was taken before, for what lies there to be removed: nothing is made, and the file
-/// system does not matter.
+/// The same for a StageRoot from which files are to be removed: makes nothing, and accepts any
+/// file system.
 [[nodiscard]] Result<UniqueFd> find_stage_root(const std::string& path);
 
-/// "42", or "42" and "step.3": names below StageRoot.
+/// "42", or "42" and "step.3": the components below StageRoot.
 [[nodiscard]] std::vector<std::string> directory_names(std::uint32_t job_id,
                                                        std::uint32_t step_id);
 
@@ -37,24 +38,24 @@ struct Owner {
     gid_t gid = 0;
 };
 
-/// Makes StageRoot/JOBID, or takes the one that is there if it is a directory of `owner`'s.
-/// Fails with cause() EEXIST if there is something else.
+/// Makes StageRoot/JOBID, or accepts an existing directory of `owner`. Fails with cause()
+/// EEXIST if something else has that name.
 [[nodiscard]] Status make_job_directory(int root, std::uint32_t job_id, Owner owner);
-/// Makes step.N in it (which must be there), as the user. Fails with Blame::user.
+/// Makes step.N in the job's directory, which must exist, as the user. Fails with Blame::user.
 [[nodiscard]] Status make_step_directory(int root,
                                          std::uint32_t job_id,
                                          std::uint32_t step_id,
                                          Owner owner);
 
-/// Whose StageRoot/JOBID is. Fails with cause() ENOENT if there is no directory of that name,
-/// and EXDEV if something is mounted there.
+/// The owner of StageRoot/JOBID. Fails with cause() ENOENT if there is no directory of that
+/// name, and EXDEV if a file system is mounted there.
 [[nodiscard]] Result<Owner> owner_of(int root, std::uint32_t job_id);
-/// The same of the directory `name` in `above`.
+/// The same for the directory `name` in `above`.
 [[nodiscard]] Result<Owner> owner_of(int above, const std::string& name);
-/// There is no such directory; what can't be told is none.
+/// Whether the directory is known not to exist; another failure says nothing.
 [[nodiscard]] bool is_gone(const Result<Owner>& owner);
 
-/// Directories in `directory` whose names are decimal numbers: jobs in StageRoot.
+/// Directories in `directory` whose names are decimal numbers: the jobs in StageRoot.
 [[nodiscard]] std::vector<std::string> numbered_directories(int directory);
 
 }  // namespace stage

@@ -1,8 +1,8 @@
-// Below which StageRoot does a job's directory lie?
+// Remembers below which StageRoot a job's directory lies.
 //
-// The one that was in force when its first stage began here. It is remembered with the job's
-// verdicts, so that a daemon that was started with another StageRoot stages the job's steps
-// beside its files, and removes all of it from where it is.
+// It is the StageRoot that was configured when the job's first stage began on this node. It is
+// stored with the job's verdicts, so that a daemon that was restarted with another StageRoot
+// stages the job's steps beside its files, and removes all of them from where they are.
 #pragma once
 
 #include "stager/config/config.h"
@@ -12,15 +12,15 @@ namespace stage {
 
 class JobRoots {
   public:
-    /// Both outlive it.
+    /// Both arguments outlive the object.
     JobRoots(const Config& config, VerdictStore& store) : config_{config}, store_{store} {}
 
-    /// The StageRoot of today, or why it is unfit. Each of these is borrowed until the next
-    /// one.
+    /// The StageRoot in the configuration, or the reason why it can't be used. This descriptor
+    /// and those below are borrowed until the next call.
     [[nodiscard]] Result<int> current();
-    /// Where the job's directory is, or is to be made: from now on that is remembered.
+    /// The StageRoot in which the job's directory lies or is to be made; remembers it.
     [[nodiscard]] Result<int> to_stage(std::uint32_t job_id);
-    /// Where the job's directory was made, whatever is thought of that place today.
+    /// The StageRoot in which the job's directory was made, even if it could not be used today.
     [[nodiscard]] Result<int> to_remove(std::uint32_t job_id);
 
   private:

@@ -1,7 +1,8 @@
-// Adds to a verdict what leads programs to the libraries that a stage placed.
+// Adds the directories of staged libraries to a verdict.
 //
-// Entries for the job's LD_LIBRARY_PATH, each with a slash at its end, stand behind the paths.
-// The worker names them: only it has seen whose the libraries are, and whether any is there.
+// They become entries of the job's LD_LIBRARY_PATH. In the verdict they follow the paths, each
+// with a slash at its end. The worker names them, because only it has seen who owns the
+// libraries, and whether there are any.
 #pragma once
 
 #include "stager/control/message.h"
@@ -11,7 +12,7 @@
 
 namespace stage {
 
-/// As many of `directories` as the message has room for; none that has no slash at its end.
+/// Adds as many of `directories` as the message has room for; none without a slash at its end.
 void add_library_directories(Verdict& verdict, const std::vector<std::string>& directories);
 
 }  // namespace stage

@@ -9,17 +9,17 @@
 
 namespace stage {
 
-/// The job of a process whose command line is slurmstepd's, "slurmstepd: [12.0]"; else nothing.
+/// The job of a slurmstepd, by its command line "slurmstepd: [12.0]"; nothing for another one.
 [[nodiscard]] std::optional<std::uint32_t> job_of_stepd(std::string_view command_line);
 
-/// Whether /proc/PID/status tells of a slurmstepd all of whose uids are root's. It is asked
-/// first: whoever reads the command line of a user's process can be made to wait for ever, and
-/// the owner of its files below /proc proves nothing (a process that is not dumpable has
-/// root's).
+/// Whether /proc/PID/status describes a slurmstepd all of whose uids are root's. It must be
+/// read before the command line: reading the command line of a user's process can be made to
+/// block for ever. The owner of the process' files below /proc proves nothing (root owns those
+/// of a process that is not dumpable).
 [[nodiscard]] bool is_roots_stepd(std::string_view status);
 
-/// Those of all processes of root's below `proc`.
-/// A job that is missing may run all the same: it need not have a step here.
+/// The jobs of all root's slurmstepds below `proc`. A job that is missing may still be running:
+/// it need not have a step on this node.
 [[nodiscard]] std::set<std::uint32_t> jobs_with_steps(const std::string& proc = "/proc");
 
 }  // namespace stage

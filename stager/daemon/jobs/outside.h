@@ -1,9 +1,10 @@
-// Which paths outside its directory does a stage ask for, and how is that remembered?
+// Records in the stage's cleanup list which paths outside its directory a stage uses.
 //
-// In the stage's cleanup list, before its worker begins: another stage's end must not remove a
-// file that this one may find in its place. What an `@LIST` or a pattern (%j) names is known
-// only once the worker has read it; until then the stage counts as using any path of its
-// user's.
+// The list is written before the stage's worker begins: the end of another stage must not
+// remove a file that this one may find in its place. The paths in an `@LIST`, and those of a
+// pattern
+// (%j), are known only when the worker has read it; until then the stage counts as using every
+// path of its user.
 #pragma once
 
 #include "stager/control/message.h"
@@ -17,17 +18,17 @@
 
 namespace stage {
 
-/// Absolute paths; "/" with an `@LIST` or a pattern. `specs`: spec_list.h; of malformed ones
-/// none, since no such stage begins.
+/// The absolute paths in `specs` (spec_list.h); "/" stands for an `@LIST` or a pattern. Empty
+/// for malformed specs, since no such stage begins.
 [[nodiscard]] std::vector<std::string> outside_of(std::string_view specs);
 
-/// What one stage has outside its directory, in its cleanup list.
+/// The cleanup list of one stage.
 class OutsideFiles {
   public:
-    /// Opens the list below the open StageRoot, with the paths that the request asks for. There
-    /// is no list if there are none. May be called again, for the same stage.
+    /// Opens the list below the open StageRoot and writes the paths of the request. Makes no
+    /// list if there are none. May be called again for the same stage.
     [[nodiscard]] Status begin(int root, const StageRequest& request);
-    /// Of a worker of this stage: what is for the list is written there.
+    /// Writes what a message of the stage's worker adds to the list.
     [[nodiscard]] Status on_message(const FromWorker& message);
 
   private:

@@ -1,11 +1,13 @@
-// Removes what jobs left here that nobody ended: an epilog that this daemon was not there for.
+// Removes the remains of jobs whose end this node has missed, because no epilog reached a
+// daemon.
 //
-// Directories, below whichever StageRoot, lists and verdicts. Slurm knows which jobs are over,
-// but is asked rarely: at the start about all jobs in one question, then only about those that
-// have lain here for an hour, and have neither a stage nor a slurmstepd here; one that turns
-// out to live, after twice the time. Only of a job that slurmctld knows to be over, or does not
-// know, anything is removed. A suspended job goes on with its files. One that is completing may
-// still save them, and its epilog follows; at the start that one may have come and gone.
+// The remains are directories below any StageRoot, cleanup lists and verdicts. Slurm knows
+// which jobs are over, but is asked rarely: at the start about all jobs in one question, later
+// only about jobs whose remains are an hour old and that have neither a stage nor a slurmstepd
+// on this node; about a job that turns out to be alive, after twice the time. Only remains of a
+// job that slurmctld knows to be over, or does not know, are removed. A suspended job keeps its
+// files. A completing job may still save them, and its epilog follows; when the daemon starts,
+// that epilog may already have run.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -19,12 +21,12 @@
 
 namespace stage {
 
-/// How often a sweep looks, and when it asks about a job.
+/// How often a sweep runs, and when it asks about a job.
 struct SweepTimes {
     Duration every = std::chrono::hours{1};
     Duration first_rest = std::chrono::hours{1};
     Duration rest_max = std::chrono::hours{24};
-    Duration if_silent = std::chrono::minutes{10};  ///< slurmctld.
+    Duration if_silent = std::chrono::minutes{10};  ///< If slurmctld does not answer.
 };
 
 class Sweep {
@@ -34,8 +36,8 @@ class Sweep {
     using Remove = std::function<void(std::uint32_t job_id)>;
     using Steps = std::function<std::set<std::uint32_t>()>;
 
-    /// `is_here`: a stage of that job is open. `steps`: jobs with a step on this node.
-    /// `services` outlives it.
+    /// `is_here`: a stage of that job is open. `steps`: the jobs with a step on this node.
+    /// `services` outlives the object.
     Sweep(Services& services,
           StageRoot stage_root,
           IsHere is_here,
@@ -46,13 +48,13 @@ class Sweep {
     Sweep& operator=(const Sweep&) = delete;
     ~Sweep() = default;
 
-    /// Now, and again and again from now on.
+    /// Sweeps now and at regular intervals.
     void begin();
 
   private:
     struct Rest {
         Instant until{};
-        Duration length{};  ///< 0: it was never asked about.
+        Duration length{};  ///< 0: slurmctld was never asked about the job.
     };
 
     [[nodiscard]] std::set<std::uint32_t> jobs_here();
@@ -71,7 +73,7 @@ class Sweep {
     SlurmAsker asker_;
     std::map<std::uint32_t, Rest> resting_;  ///< Jobs not to be asked about yet.
     bool is_first_ = true;
-    bool is_answered_ = false;  ///< Once; until then every job is asked about.
+    bool is_answered_ = false;  ///< Until the first answer every job is asked about.
     Alarm alarm_;
 };
 

@@ -1,8 +1,8 @@
 // Keeps the verdicts of stages that other daemons set up here and no plugin has announced.
 //
-// The plugin may come later than the verdict; then this is its answer. Of a job that is not
-// this node's it never comes, so a node remembers few of them, for a while: key and verdict
-// only.
+// The plugin may come later than the verdict, and then receives it as its answer. For a job
+// that does not run on this node it never comes, so only few verdicts are kept, for a limited
+// time, and only key and verdict of each.
 #pragma once
 
 #include "stager/control/message.h"
@@ -17,7 +17,7 @@ namespace stage {
 
 class UnclaimedVerdicts {
   public:
-    /// More are forgotten, the oldest first.
+    /// Beyond that the oldest are dropped first.
     static constexpr std::size_t kMax = 1000;
     /// Bytes of a verdict's sentence that are kept.
     static constexpr std::size_t kMaxSentence = 1000;
@@ -25,15 +25,15 @@ class UnclaimedVerdicts {
     struct Entry {
         StageKey key;
         Verdict verdict;
-        std::optional<Rank> culprit;  ///< Of the verdict, if it is another node.
-        Instant until;                ///< Forgotten then.
+        std::optional<Rank> culprit;  ///< The failed node, if it is another one.
+        Instant until;                ///< The entry is dropped then.
     };
 
     void add(Entry entry, Instant now);
-    /// Until the next call of add() or remove(), or nullptr.
+    /// Valid until the next call of add() or remove(); null if there is none.
     [[nodiscard]] const Entry* find(const StageKey& key, Instant now) const;
     void remove(const StageKey& key);
-    /// All of a job, or of one step of it.
+    /// Removes all verdicts of a job, or of one of its steps.
     void remove_job(std::uint32_t job_id, std::uint32_t step_id);
 
     [[nodiscard]] std::size_t size() const { return entries_.size(); }

@@ -1,9 +1,9 @@
-// What does a node still know of its stages when its daemon has died?
+// Stores the verdicts of this node's stages, so that they survive the daemon.
 //
-// One small file of root's per stage, RUN_DIR/jobs/JOB.STEP.RESTART, replaced as a whole. It is
-// written the moment a stage begins, saying that the daemon broke off; the verdict replaces it.
-// So whatever moment the daemon dies at, what is found says the truth. Beside them JOB.root:
-// the StageRoot that has the job's directory (job_roots.h).
+// Each stage has one small file of root, RUN_DIR/jobs/JOB.STEP.RESTART, which is only ever
+// replaced as a whole. When a stage begins, the file says that the daemon broke off; the
+// verdict replaces it. So whenever the daemon ends, the file is true. Beside these files
+// JOB.root names the StageRoot that has the job's directory (job_roots.h).
 #pragma once
 
 #include "stager/control/message.h"
@@ -19,15 +19,15 @@ namespace stage {
 
 class VerdictStore {
   public:
-    /// Makes `directory` (0700, root's) if needed.
+    /// Makes `directory` (0700, owned by root) if needed.
     static Result<VerdictStore> open(const std::string& directory);
 
-    /// Requires fits(verdict). `culprit`: whom a failure's sentence names first, by rank;
-    /// nobody: this node.
+    /// Requires fits(verdict). `culprit`: the rank that a failure's sentence names first; none:
+    /// this node.
     [[nodiscard]] Status save(const StageKey& key,
                               const Verdict& verdict,
                               std::optional<Rank> culprit = {});
-    /// Nothing if there is none, or none that can be read.
+    /// Nothing if there is no file, or none that can be read.
     [[nodiscard]] std::optional<Verdict> load(const StageKey& key) const;
     [[nodiscard]] std::optional<Rank> culprit_of(const StageKey& key) const;
     void forget(const StageKey& key);
@@ -35,10 +35,10 @@ class VerdictStore {
     [[nodiscard]] Status save_root(std::uint32_t job_id, const std::string& root);
     [[nodiscard]] std::optional<std::string> root_of(std::uint32_t job_id) const;
     void forget_root(std::uint32_t job_id);
-    /// Every job that has one.
+    /// All jobs that have a stored root.
     [[nodiscard]] std::vector<std::uint32_t> rooted() const;
 
-    /// Every stage that has a file.
+    /// All stages that have a file.
     [[nodiscard]] std::vector<StageKey> all() const;
 
   private:

@@ -1,7 +1,7 @@
-// What does a look at this node's disk say, before anything is pushed?
+// Checks this node's disk before a push, in a worker process.
 //
-// The daemon asks no disk itself: it starts a worker that only looks
-// (stager/worker/staging/preflight.h) and tells what that one said.
+// The daemon itself accesses no disk of a push: it starts a worker that only looks
+// (stager/worker/staging/preflight.h), and reports what the worker has found.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -16,7 +16,7 @@ namespace stage {
 struct PreflightOrder {
     std::string specs;
     bool is_source = false;  ///< At the source; else at the destination.
-    bool compares = false;   ///< Reads all of it.
+    bool compares = false;   ///< Reads all of the files.
     std::vector<std::byte> manifest{};
 };
 
@@ -24,10 +24,10 @@ class LocalPreflight {
   public:
     using OnDone = std::function<void(Result<WorkerLook>)>;
 
-    /// `on_done` comes once, from the loop, and may destroy this: a look that takes longer than
-    /// StageTimeout (its disk hangs) has failed. Who compares reads all of a file, and may take
-    /// the time that whoever asked for it gives. Destroying it before ends the worker.
-    /// `services` outlives it.
+    /// The loop calls `on_done` once, which may destroy the object. A check that takes longer
+    /// than StageTimeout (its disk hangs) has failed; a comparison reads whole files, and may
+    /// take as long as the node that asked for it waits. Destroying the object before ends the
+    /// worker. `services` outlives the object.
     LocalPreflight(Services& services, const PreflightOrder& order, OnDone on_done);
     LocalPreflight(const LocalPreflight&) = delete;
     LocalPreflight& operator=(const LocalPreflight&) = delete;

@@ -1,9 +1,10 @@
-// Another node is about to push: what does it hear of this one?
+// Answers another node's preflight check before a push.
 //
-// One look per link: EXAMINE came in, a worker looks, PULSEs say that it still does, EXAMINED
-// is the answer. Whoever hangs up ends the look. First the push's source is judged by PushFrom,
-// for which Slurm may have to be asked where that node is. Where all is well the push has a
-// permit here (push_permits.h).
+// Each link serves one check: EXAMINE arrives, a worker looks at the disk, PULSEs show that it
+// still does, EXAMINED is the answer. If the other node closes the link, the check ends.
+// PushFrom decides first whether the push's source is allowed; for that Slurm may have to be
+// asked for the node's address. After a successful check the push has a permit here
+// (push_permits.h).
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -17,35 +18,35 @@
 
 namespace stage {
 
-/// Looks at one time; one more is told to come again.
-inline constexpr std::size_t kMaxExaminations = 32;
+/// Checks at one time; one more node is asked to retry later.
+inline constexpr std::size_t kMaxPreflights = 32;
 
 class PreflightServer {
   public:
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit PreflightServer(Services& services) : services_{services} {}
 
     void on_examine(const ExamineMessage& message, std::unique_ptr<DrivenLink> link);
 
   private:
-    struct Guest {
+    struct Preflight {
         std::unique_ptr<DrivenLink> link;
         ExamineMessage message;
         std::unique_ptr<SlurmAsker> asker;
-        std::unique_ptr<LocalPreflight> examination;
+        std::unique_ptr<LocalPreflight> local;
         std::unique_ptr<Alarm> pulse;
     };
 
     void on_change(const DrivenLink* link);
-    void judge_source(Guest& guest);
+    void judge_source(Preflight& preflight);
     void on_address(const DrivenLink* link, const Result<SlurmAnswer>& answer);
-    void begin_unless(const std::optional<std::string>& objection, Guest& guest);
+    void begin_unless(const std::optional<std::string>& objection, Preflight& preflight);
     void on_done(const DrivenLink* link, const Result<WorkerLook>& look);
     void pulse(const DrivenLink* link);
-    [[nodiscard]] std::list<Guest>::iterator find(const DrivenLink* link);
+    [[nodiscard]] std::list<Preflight>::iterator find(const DrivenLink* link);
 
     Services& services_;
-    std::list<Guest> guests_;
+    std::list<Preflight> preflights_;
 };
 
 }  // namespace stage

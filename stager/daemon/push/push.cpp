@@ -43,7 +43,7 @@ Push::Push(Services& services, PushStages& stages, PushRequest request, OnDone o
       on_done_{std::move(on_done)},
       began_{services.loop.now()},
       asker_{services},
-      canvass_{services},
+      preflight_{services},
       limit_{
           services.loop,
           [this] {
@@ -179,7 +179,7 @@ void Push::ask_others() {
         }
     }
     ++open_looks_;
-    canvass_.ask(
+    preflight_.ask(
         places,
         ExamineMessage{request_.mode, request_.specs, source_.manifest, token_},
         [this, places](std::size_t index, const Result<ExaminedMessage>& answer) {

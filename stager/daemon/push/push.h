@@ -1,10 +1,10 @@
-// How does one file or tree come to many nodes without a job?
+// Copies files or directory trees from this node to many nodes, without a job.
 //
-// First everything is looked at: the source, then each node, which says whether it is there,
-// allows it and has the room (push_preflight.h). Who doesn't is named and out. Those that are
-// left are the members of one stage with this node as its root. Where a member fails after all,
-// it is named and out as well, and the rest begin another round: so one bad disk costs a round,
-// not the push.
+// First everything is checked: the source, then each node, which must be reachable, allow the
+// push and have the space (push_preflight.h). A node that fails the check is named and left
+// out. The remaining nodes are the members of one stage with this node as its root. If a member
+// fails during the stage, it is named and left out as well, and the others begin another round:
+// so one bad disk costs a round, not the push.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -24,7 +24,7 @@
 
 namespace stage {
 
-/// What a push wants of the stages on this node.
+/// What a push needs of this node's stages.
 class PushStages {
   public:
     PushStages() = default;
@@ -35,7 +35,7 @@ class PushStages {
     virtual void push(const StageKey& key,
                       const StagePlan& plan,
                       Stage::OnVerdict on_verdict) = 0;
-    /// Null once it is over.
+    /// Null when the stage is over.
     [[nodiscard]] virtual Stage* find(const StageKey& key) = 0;
 };
 
@@ -43,18 +43,18 @@ class Push {
   public:
     using OnDone = std::function<void()>;
 
-    /// `on_done` comes once, from the loop, and may destroy this. Both references outlive it.
+    /// The loop calls `on_done` once, which may destroy the object. Both references outlive it.
     Push(Services& services, PushStages& stages, PushRequest request, OnDone on_done);
     Push(const Push&) = delete;
     Push& operator=(const Push&) = delete;
     ~Push() = default;
 
     void begin();
-    /// Ends it everywhere; on_done follows.
+    /// Ends the push on all nodes; on_done follows.
     void cancel(const std::string& why);
 
     [[nodiscard]] const StageKey& id() const { return request_.id; }
-    /// Where it is, and in the end what it came to.
+    /// The progress, and at the end the result.
     [[nodiscard]] nlohmann::json report() const;
 
   private:
@@ -65,7 +65,7 @@ class Push {
         std::string address;
         NodeState state = NodeState::waiting;
         std::string why;
-        bool differs = false;  ///< It was compared: what lies there is other content.
+        bool differs = false;  ///< For a comparison: the node has other content.
     };
 
     void resolve();
@@ -93,17 +93,17 @@ class Push {
     Instant began_;
     std::optional<Instant> ended_;
     std::string own_;                 ///< This node's name.
-    std::vector<Node> nodes_;         ///< That it is for, in their order.
-    std::optional<std::string> why_;  ///< Why nothing at all can be done.
+    std::vector<Node> nodes_;         ///< The target nodes, in the order of the request.
+    std::optional<std::string> why_;  ///< Why the whole push fails.
     WorkerLook source_;
     PushToken token_ = random_value<PushToken>();
-    unsigned open_looks_ = 0;  ///< The canvass, the look at this node's own disk.
+    unsigned open_looks_ = 0;  ///< The other nodes' preflight, the check of this node's disk.
     unsigned rounds_ = 0;
     std::optional<StageKey> round_;
     std::vector<std::string> members_;  ///< Of the round, by rank.
 
     SlurmAsker asker_;
-    PushPreflight canvass_;
+    PushPreflight preflight_;
     std::unique_ptr<LocalPreflight> source_look_;
     std::unique_ptr<LocalPreflight> own_look_;
     Alarm limit_;

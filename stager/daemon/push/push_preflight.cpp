@@ -30,10 +30,10 @@ void PushPreflight::ask(std::vector<Place> places,
 }
 
 void PushPreflight::ask_more() {
-    while (next_ < places_.size() && talks_.size() < kAskedAtOnce) {
+    while (next_ < places_.size() && open_.size() < kAskedAtOnce) {
         ask_one(next_++);
     }
-    if (talks_.empty() && on_done_) {
+    if (open_.empty() && on_done_) {
         std::exchange(on_done_, nullptr)();
     }
 }
@@ -48,25 +48,25 @@ void PushPreflight::ask_one(std::size_t index) {
                        : address.error());
         return;
     }
-    Talk& talk = talks_[index];
-    talk.silence = std::make_unique<Alarm>(services_.loop, [this, index] {
+    OpenQuestion& question = open_[index];
+    question.silence = std::make_unique<Alarm>(services_.loop, [this, index] {
         finish(index, Error{Blame::node, "its stagecastd fell silent; see its log"});
     });
     const Instant now = services_.loop.now();
-    talk.silence->set(now + services_.config.connect_timeout + kLinkFirst);
-    talk.link = std::make_unique<DrivenLink>(
+    question.silence->set(now + services_.config.connect_timeout + kLinkFirst);
+    question.link = std::make_unique<DrivenLink>(
         services_.loop,
         Link::connect(services_.links, services_.credentials, place.name, *address, now),
         [this, index] { on_change(index); });
-    talk.link->send(question_);
+    question.link->send(question_);
 }
 
 void PushPreflight::on_change(std::size_t index) {
-    const auto talk = talks_.find(index);
-    if (talk == talks_.end()) {
+    const auto question = open_.find(index);
+    if (question == open_.end()) {
         return;
     }
-    Link& link = talk->second.link->link();
+    Link& link = question->second.link->link();
     // One change may stand for several frames, and for the end behind them.
     while (const auto frame = link.receive()) {
         const auto message = decode_tree_message(*frame);
@@ -78,8 +78,8 @@ void PushPreflight::on_change(std::size_t index) {
             finish(index, *examined);
             return;
         }
-        talk->second.silence->set(services_.loop.now() + services_.config.connect_timeout +
-                                  kLinkFirst);
+        question->second.silence->set(services_.loop.now() + services_.config.connect_timeout +
+                                      kLinkFirst);
     }
     if (link.state() == Link::State::closed) {
         finish(
@@ -89,15 +89,16 @@ void PushPreflight::on_change(std::size_t index) {
 }
 
 void PushPreflight::finish(std::size_t index, const Result<ExaminedMessage>& answer) {
-    const auto talk = talks_.find(index);
-    if (talk == talks_.end()) {
+    const auto question = open_.find(index);
+    if (question == open_.end()) {
         return;
     }
     // It lives a moment longer, as this may be its own callback, and must not speak again.
-    talk->second.silence->set(std::nullopt);
-    talk->second.link->set_on_change([] {});
-    services_.loop.defer([gone = std::make_shared<Talk>(std::move(talk->second))] {});
-    talks_.erase(talk);
+    question->second.silence->set(std::nullopt);
+    question->second.link->set_on_change([] {});
+    services_.loop.defer(
+        [gone = std::make_shared<OpenQuestion>(std::move(question->second))] {});
+    open_.erase(question);
     on_answer_(index, answer);
     services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {

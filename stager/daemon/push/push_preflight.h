@@ -1,9 +1,9 @@
-// Who takes part in a push?
+// Finds out which nodes can take part in a push.
 //
-// Each node is asked over a link of its own, many at a time. One that can't be reached within
-// ConnectTimeout, or falls silent for so long, is out, and so is one that has no room or does
-// not allow it: it is named with its reason and nobody waits for it. So the members are known
-// before the first of them is told to begin.
+// Each node is asked over a link of its own, many at a time. A node that can't be reached
+// within ConnectTimeout, falls silent for as long, has no space or does not allow the push is
+// left out: it is named with its reason and no other node waits for it. So the members are
+// known before the push sends anything.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -19,7 +19,7 @@
 
 namespace stage {
 
-/// Nodes that are being asked at one time.
+/// Nodes that are asked at one time.
 inline constexpr std::size_t kAskedAtOnce = 128;
 
 class PushPreflight {
@@ -28,24 +28,24 @@ class PushPreflight {
         std::string name;
         std::string address;  ///< Numeric.
     };
-    /// Of the `index`-th place: what it said, or why it says nothing.
+    /// The answer of the `index`-th place, or why there is none.
     using OnAnswer = std::function<void(std::size_t index, const Result<ExaminedMessage>&)>;
     using OnDone = std::function<void()>;
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit PushPreflight(Services& services) : services_{services} {}
     PushPreflight(const PushPreflight&) = delete;
     PushPreflight& operator=(const PushPreflight&) = delete;
     ~PushPreflight() = default;
 
-    /// `on_answer` for each place, then `on_done`; from the loop. Once.
+    /// The loop calls `on_answer` for each place, then `on_done`. To be called once.
     void ask(std::vector<Place> places,
              const ExamineMessage& question,
              OnAnswer on_answer,
              OnDone on_done);
 
   private:
-    struct Talk {
+    struct OpenQuestion {
         std::unique_ptr<DrivenLink> link;
         std::unique_ptr<Alarm> silence;
     };
@@ -61,7 +61,7 @@ class PushPreflight {
     OnAnswer on_answer_;
     OnDone on_done_;
     std::size_t next_ = 0;
-    std::map<std::size_t, Talk> talks_;
+    std::map<std::size_t, OpenQuestion> open_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

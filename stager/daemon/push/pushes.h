@@ -1,6 +1,6 @@
-// Which pushes begin on this node, and who waits for them?
+// Holds the pushes that were started on this node.
 //
-// Each as long as the command that asked for it stays connected: who hangs up ends it.
+// A push lasts as long as the command that asked for it stays connected.
 #pragma once
 
 #include "stager/daemon/push/push.h"
@@ -18,9 +18,9 @@ inline constexpr std::size_t kMaxPushes = 16;
 class Pushes final : private PushStages {
   public:
     using Answer = std::function<void(const stage::Answer&)>;
-    using Asker = std::uint64_t;  ///< Of the control socket's connections.
+    using Asker = std::uint64_t;  ///< A connection of the control socket.
 
-    /// Both outlive it.
+    /// Both arguments outlive the object.
     Pushes(Services& services, Registry& registry) : services_{services}, registry_{registry} {}
     Pushes(const Pushes&) = delete;
     Pushes& operator=(const Pushes&) = delete;
@@ -28,7 +28,7 @@ class Pushes final : private PushStages {
 
     void on_request(Asker asker, const PushRequest& request, Answer answer);
     void on_gone(Asker asker);
-    /// Null if no such push is under way here.
+    /// Null if no such push is running here.
     [[nodiscard]] const Push* find(const StageKey& id) const;
     [[nodiscard]] std::vector<const Push*> all() const;
 

@@ -1,7 +1,7 @@
-// How do a stage's worker and the node's cache reach each other?
+// Connects a stage's worker with the node's cache.
 //
-// The worker is the user's process: whose files are asked for is not its to say, but its
-// stage's.
+// The worker is a process of the user, so the cache takes the uid from the stage, never from
+// the worker's messages.
 #pragma once
 
 #include "stager/daemon/cache/node_cache.h"
@@ -16,17 +16,17 @@ class CacheLink {
   public:
     using Send = std::function<void(const ToWorker&, int file)>;
 
-    /// `send`: to whatever worker the stage has by then.
+    /// `send` sends to the worker that the stage has at that time.
     CacheLink(NodeCache& cache, std::uint32_t uid, Send send)
         : cache_{cache}, uid_{uid}, send_{std::move(send)}, member_{cache.enter()} {}
     CacheLink(const CacheLink&) = delete;
     CacheLink& operator=(const CacheLink&) = delete;
     ~CacheLink() { cache_.leave(member_); }
 
-    /// Another worker is about to come.
+    /// The stage is about to start another worker.
     void begin_anew() { cache_.begin_anew(member_); }
     void on_worker_ended() { cache_.broken_off(member_); }
-    /// What is for the cache; the rest is left alone.
+    /// Handles the messages that are for the cache, and ignores all others.
     void on_message(const FromWorker& message, UntrustedFd file) {
         if (const auto* ask = std::get_if<WorkerAsk>(&message)) {
             cache_.ask(member_, uid_, *ask, send_);

@@ -1,11 +1,12 @@
 // Holds the UDP ports of DataPortRange, so that no other program can take one that a stage
 // needs.
 //
-// A port that is bound on any address of a node can't be a group's there. An unprivileged user
-// could bind all of the range and fail every job of several nodes. So the daemon holds the
-// ports from its start, and opens its stages' sockets beside its own (transport/udp/sockets.h).
-// What another program had before stays with that; groups get other ports. The ports of pushes
-// without daemons are left to these (config/engine_ports.h).
+// A port that is bound on any address of a node can't be a group's on that node. An
+// unprivileged user could bind the whole range and so fail every job of several nodes.
+// Therefore the daemon binds the ports from its start on, and opens its stages' sockets beside
+// its own (transport/udp/sockets.h). Ports that another program already uses are left to it;
+// groups get other ports. The ports of pushes without daemons are left to these
+// (config/engine_ports.h). without daemons are left to these (config/engine_ports.h).
 #pragma once
 
 #include "stager/config/config.h"
@@ -23,18 +24,18 @@ class DataPorts {
   public:
     using Ports = std::set<std::uint16_t>;
 
-    /// A longer range is held in part.
+    /// Of a longer range only so many ports are held.
     static constexpr std::size_t kMost = 256;
 
-    /// Tries those that are not held yet, and lets go what is not in the range any more.
+    /// Binds the ports that are not held yet, and closes those that have left the range.
     void hold(const ConfigRange<std::uint16_t>& range);
 
     [[nodiscard]] bool is_held(std::uint16_t port) const { return held_.contains(port); }
-    /// What another program had at the last hold().
+    /// The ports that other programs used at the last hold().
     [[nodiscard]] const Ports& taken() const { return taken_; }
 
-    /// The first of `flows` neighbouring ports of the range, none of them in `excluded` or
-    /// taken: held ones if there are any. By `draw`, of any value.
+    /// The first of `flows` consecutive ports of the range, none of them in `excluded` or
+    /// taken; held ones if possible. `draw`, any value, selects among the candidates.
     [[nodiscard]] std::optional<std::uint16_t> draw(const ConfigRange<std::uint16_t>& range,
                                                     std::size_t flows,
                                                     std::uint32_t draw,

@@ -1,9 +1,10 @@
-// Which sockets does a worker need that a user may not make?
+// Opens the sockets that a worker needs and that a user may not open.
 //
-// One a flow in the multicast group, on the site's interfaces and no other, and one of the
-// node's own, in the site's port range; all larger than rmem_max allows. The source has one
-// more for each further rail. The daemon opens, binds, joins and sizes them as root
-// (transport/udp/sockets.h) and hands them over; the worker needs no right for any of it.
+// They are one per flow in the multicast group, on the site's interfaces only, and a unicast
+// socket of the node's own, in the site's port range; all with larger buffers than rmem_max
+// allows. The source has one more for each further rail. The daemon opens, binds, joins and
+// sizes them as root (transport/udp/sockets.h) and hands them over, so that the worker needs no
+// privilege.
 #pragma once
 
 #include "stager/config/config.h"
@@ -18,15 +19,15 @@
 namespace stage {
 
 struct DataSockets {
-    std::vector<UniqueFd> flows;  ///< Of the group.
+    std::vector<UniqueFd> flows;  ///< Members of the multicast group.
     UniqueFd unicast;
-    std::vector<UniqueFd> rails;  ///< The source's, for sending by each rail but the first.
+    std::vector<UniqueFd> rails;  ///< The source's, for sending on each rail but the first.
     std::vector<std::string> interfaces;  ///< By rail.
 };
 
-/// On the first entry of the configuration that this node has with an address of the group's
-/// family, and by the address that the neighbours reach; of its rails as many as the group has.
-/// Fails (Blame::node) naming the key of stagecast.conf to look at.
+/// Uses the first entry of the configuration for which this node has an address of the group's
+/// family, and the address that the neighbours reach; and as many of its rails as the group
+/// has. Fails (Blame::node) with the key of stagecast.conf that is to be checked.
 [[nodiscard]] Result<DataSockets> open_data_sockets(const Config& config,
                                                     const udp::GroupFlows& flows,
                                                     const udp::Neighbours& neighbours,

@@ -1,9 +1,10 @@
-// Where does a job find a PMIx host that is ready at once?
+// Keeps spare PMIx hosts, so that a job gets one at once.
 //
-// A few are started before there is a job (SpareHosts), because a cold start costs 100 ms on
-// the path of every rank. One that is taken is replaced; one that can't start is tried again,
-// not too often. Where a host can't keep the node's other users from its listener there are
-// none at all, until the daemon starts anew: stages then exchange their cards over the daemons.
+// SpareHosts of them are started before there is a job, because a cold start would delay every
+// rank by 100 ms. A host that is taken is replaced; a start that fails is retried after a
+// while. If a host can't prevent the node's other users from connecting to its listener, the
+// pool starts no more hosts until the daemon is restarted: stages then exchange their cards
+// over the daemons.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -30,9 +31,9 @@ class HostPool {
     HostPool& operator=(const HostPool&) = delete;
     ~HostPool();
 
-    /// A host that has said READY, later, from the loop; or why there is none.
+    /// The loop calls `on_host` later, with a host that has sent READY or an error.
     void take(OnHost on_host);
-    /// False once a host has said that it can't be closed off here.
+    /// False when a host has reported that its listener can't be restricted to one user here.
     [[nodiscard]] bool can_serve() const { return !is_open_to_all_; }
 
   private:

@@ -43,7 +43,7 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
                       }
                   }},
       host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
-      outcome_alarm_{services.loop, [this] { tell_outcome(); }} {
+      outcome_alarm_{services.loop, [this] { report_outcome(); }} {
 }
 
 void NodeRun::begin(int root) {
@@ -77,7 +77,7 @@ void NodeRun::take_host() {
 void NodeRun::on_host(Result<HostPool::HostPointer> host) {
     waits_for_host_ = false;
     if (phase_ == Phase::over || failed_) {
-        tell_if_gone();
+        notify_if_gone();
         return;
     }
     if (order_.plan.cards_follow) {
@@ -200,7 +200,7 @@ void NodeRun::drop_host() {
         services_.loop.defer([host = std::shared_ptr<PmixHost>{std::move(host_)}] {});
         host_.reset();
     }
-    tell_if_gone();
+    notify_if_gone();
 }
 
 void NodeRun::start_worker(std::vector<std::string> environment) {
@@ -253,11 +253,11 @@ void NodeRun::hold_outcome(WorkerOutcome outcome) {
     if (may_be_host) {
         outcome_alarm_.set(services_.loop.now() + kHostNewsMax);
     } else {
-        tell_outcome();
+        report_outcome();
     }
 }
 
-void NodeRun::tell_outcome() {
+void NodeRun::report_outcome() {
     if (held_outcome_ && !std::exchange(outcome_seen_, true)) {
         WorkerOutcome outcome = std::move(*held_outcome_);
         held_outcome_.reset();
@@ -365,8 +365,8 @@ void NodeRun::fail(Blame blame, const std::string& sentence) {
     }
 }
 
-void NodeRun::tell_if_gone() {
-    if (phase_ != Phase::over || !is_gone() || std::exchange(told_gone_, true)) {
+void NodeRun::notify_if_gone() {
+    if (phase_ != Phase::over || !is_gone() || std::exchange(notified_gone_, true)) {
         return;
     }
     services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {

@@ -1,10 +1,9 @@
-// What does one node do for a stage once it may?
+// Runs one node's part of a stage: job directory, sockets, PMIx host and worker.
 //
-// The job's directory, the worker's sockets, a PMIx host, the worker itself, in this order;
-// then it carries words between worker, host and stage. It decides nothing: the stage is told,
-// and says abort or release. A host that is wedged or dies before this node's card has left is
-// replaced once, and the worker with it; after that PMIx is given up
-// (go_direct).
+// They are started in this order; then the object passes messages between worker, host and
+// stage. It decides nothing: it reports to the stage, which answers with abort or release. A
+// host that hangs or crashes before this node's card is exchanged is replaced once, together
+// with the worker; after that PMIx is given up (go_direct).
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -21,7 +20,7 @@
 
 namespace stage {
 
-/// What a run tells its stage, from the loop or from within its calls.
+/// Receives the events of a run, from the loop or from within its calls.
 class NodeRunOwner {
   public:
     NodeRunOwner() = default;
@@ -33,14 +32,14 @@ class NodeRunOwner {
     virtual void on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) = 0;
     virtual void on_group_part(std::uint32_t sequence) = 0;
     virtual void on_card(std::vector<std::byte> card) = 0;
-    /// The worker takes packets; once for each that is started.
+    /// The worker receives packets; called once for each worker.
     virtual void on_listening() = 0;
     virtual void on_outcome(WorkerOutcome outcome) = 0;
-    /// PMIx won't do it on this node; go_direct() might.
+    /// PMIx has failed on this node; go_direct() may help.
     virtual void on_wire_up_lost(const std::string& why) = 0;
-    /// Another program has the group's port here; move() might help. Until then nothing runs.
+    /// Another program uses the group's port here; move() may help. Until then nothing runs.
     virtual void on_port_taken(const std::string& why) = 0;
-    /// It can't go on, or the worker ended before its outcome.
+    /// The run can't go on, or the worker ended before its outcome.
     virtual void on_run_failed(Blame blame, const std::string& sentence) = 0;
     /// No process of this run is left.
     virtual void on_gone() = 0;
@@ -48,32 +47,33 @@ class NodeRunOwner {
 
 class NodeRun {
   public:
-    /// `owner` outlives it.
+    /// `owner` outlives the object.
     NodeRun(Services& services, NodeRunOwner& owner, RunOrder order);
     NodeRun(const NodeRun&) = delete;
     NodeRun& operator=(const NodeRun&) = delete;
     ~NodeRun() = default;
 
-    /// Everything from the directory on. `root`: StageRoot, borrowed for the call.
+    /// Starts everything, beginning with the directory. `root`: StageRoot, borrowed for the
+    /// call.
     void begin(int root);
 
     void fence_result(std::uint32_t sequence, std::vector<std::byte> bytes);
     void group_result(std::uint32_t sequence, std::uint64_t context_id);
     void cards(std::vector<std::byte> table);
-    /// So do all others.
+    /// The workers of all nodes receive packets.
     void all_listen();
-    /// Begins the wire-up anew, with a worker whose cards go over its own socket.
+    /// Starts the wire-up again, with a worker whose cards go over its own socket.
     void go_direct();
     /// The same, and the group has another port.
     void move(std::uint16_t port);
-    /// The worker stops and removes what it has not finished, or is killed soon.
+    /// Makes the worker stop and remove what it has not finished; kills it if that takes long.
     void abort(Blame blame, const std::string& sentence);
-    /// Nobody needs the worker's repairs any more.
+    /// No other node needs the worker's repairs any more.
     void release();
 
     [[nodiscard]] bool is_gone() const { return !host_ && !worker_ && !waits_for_host_; }
     [[nodiscard]] const WorkerProgress& progress() const { return progress_; }
-    /// This node has done its part of the wire-up, or has every byte.
+    /// Whether this node has done its part of the wire-up, or has every byte.
     [[nodiscard]] bool awaits_others() const;
     [[nodiscard]] const std::string& last_statistics() const { return statistics_; }
 
@@ -95,9 +95,9 @@ class NodeRun {
     void drop_worker();
     void restart_worker();
     void hold_outcome(WorkerOutcome outcome);
-    void tell_outcome();
+    void report_outcome();
     void fail(Blame blame, const std::string& sentence);
-    void tell_if_gone();
+    void notify_if_gone();
 
     Services& services_;
     NodeRunOwner& owner_;
@@ -106,20 +106,20 @@ class NodeRun {
     OutsideFiles outside_;
     Phase phase_ = Phase::preparing;
     std::string directory_;
-    DataSockets sockets_;  ///< Until the worker has them; then its interfaces only.
+    DataSockets sockets_;  ///< When the worker has them, only the interfaces are left.
 
     HostPool::HostPointer host_;
     bool waits_for_host_ = false;
     bool host_replaced_ = false;
     bool waits_for_port_ = false;
-    bool waits_for_connect_ = false;  ///< The worker is to connect to its host.
-    bool part_left_ = false;          ///< This node's card is with the others: no second start.
+    bool waits_for_connect_ = false;  ///< The worker must connect to its host next.
+    bool part_left_ = false;          ///< This node's card has been sent: no second start.
     Alarm host_alarm_;
 
     std::unique_ptr<WorkerProcess> worker_;
-    bool restarting_ = false;  ///< The worker is to leave and another to come.
-    bool listens_ = false;     ///< It takes packets.
-    /// What a worker came to that may only have lost its host a moment before we have.
+    bool restarting_ = false;  ///< The worker must end, and another one start.
+    bool listens_ = false;     ///< The worker receives packets.
+    /// A failure that may only mean that the host has crashed, which this object sees later.
     std::optional<WorkerOutcome> held_outcome_;
     Alarm outcome_alarm_;
     bool outcome_seen_ = false;
@@ -127,7 +127,7 @@ class NodeRun {
     bool aborted_ = false;
     WorkerProgress progress_;
     std::string statistics_;
-    bool told_gone_ = false;
+    bool notified_gone_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

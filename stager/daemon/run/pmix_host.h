@@ -1,8 +1,8 @@
-// How does the daemon hold a PMIx host process?
+// Owns a PMIx host: its process, its socket and its directory.
 //
-// Its socket, its process, its directory. What comes from it is the user's word as soon as it
-// has a job: bounded and decoded here, or the host is as good as dead. Whoever drops this drops
-// the host: it is killed and its directory removed.
+// Once the host has a job, its messages are under the user's control: they are decoded with
+// limits, and a host that violates these counts as crashed. Destroying the object kills the
+// host and removes its directory.
 #pragma once
 
 #include "pmix/host_message.h"
@@ -23,7 +23,7 @@ struct HostPlace {
     std::string program;    ///< LibexecDir/stagecast-pmix-host.
     std::string directory;  ///< RUN_DIR/hosts.
     int directory_fd = -1;
-    UserIdentity spare{};  ///< As whom a host waits for its job.
+    UserIdentity spare{};  ///< The user of a host that waits for its job.
 };
 
 class PmixHost {
@@ -31,10 +31,10 @@ class PmixHost {
 
   public:
     using OnMessage = std::function<void(FromHost)>;
-    /// It has died, said nonsense or can't be talked to: why. Nothing comes after it.
+    /// The host has crashed, sent a malformed message or can't be reached. The last callback.
     using OnLost = std::function<void(const std::string&)>;
 
-    /// Starts a host that nobody owns yet. `number` has not been used before.
+    /// Starts a host without an owner. `number` has not been used before.
     static Result<std::unique_ptr<PmixHost>> start(Loop& loop,
                                                    Children& children,
                                                    const Logger& log,
@@ -46,7 +46,7 @@ class PmixHost {
     PmixHost& operator=(const PmixHost&) = delete;
     ~PmixHost();
 
-    /// From now on. Callbacks may destroy this host.
+    /// Sets the callbacks, which may destroy the host.
     void own(OnMessage on_message, OnLost on_lost);
     void send(const ToHost& message);
 

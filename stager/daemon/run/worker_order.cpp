@@ -45,7 +45,7 @@ WorkerSetup worker_setup(const Config& config, const RunOrder& order, const RunP
     setup.interfaces = place.interfaces;
     setup.protection = plan.protection;
     setup.rate_max = std::min(plan.rate_max, config.rate_max * 8);
-    setup.rate_told = plan.rate_told;
+    setup.rate_is_configured = plan.rate_is_configured;
     setup.may_compress = config.compress == Compress::automatic;
     setup.policies = plan.policies;
     setup.transport = config.transport == Transport::udp ? "udp" : "auto";

@@ -1,7 +1,7 @@
-// What is a worker started with, and what is it told first?
+// Composes a worker's command line, setup and sockets.
 //
-// Out of three mouths: the plugin (whose, what), the root's plan (with whom, by which key),
-// this node's configuration (how much of it). The worker sees nothing else.
+// They combine the plugin's request (user, files), the root's plan (members, key) and this
+// node's configuration (limits). The worker sees nothing else.
 #pragma once
 
 #include "stager/config/config.h"
@@ -23,10 +23,10 @@ struct RunOrder {
     Instant deadline;
 };
 
-/// Where it takes place.
+/// The place in which the worker works.
 struct RunPlace {
     std::string directory;                ///< The job's, absolute.
-    std::vector<std::string> interfaces;  ///< That its sockets were opened on.
+    std::vector<std::string> interfaces;  ///< Those of its sockets.
     Instant now;
 };
 
@@ -34,12 +34,12 @@ struct RunPlace {
                                        const RunOrder& order,
                                        const RunPlace& place);
 
-/// `environment`: what its PMIx host wants it to have.
+/// `environment`: the variables that the PMIx host requires.
 [[nodiscard]] ProgramRequest worker_program(const Config& config,
                                             const StageRequest& request,
                                             std::vector<std::string> environment);
 
-/// In the order of their numbers in the worker (messages/worker_setup.h).
+/// Ordered by the descriptor numbers in the worker (messages/worker_setup.h).
 [[nodiscard]] std::vector<int> worker_sockets(const DataSockets& sockets);
 
 /// "42.job.0", "42.3.0": names the processes of a stage.

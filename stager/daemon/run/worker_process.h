@@ -1,7 +1,7 @@
-// How does the daemon hold a worker?
+// Owns a worker: its process and its socket.
 //
-// Its socket and its process. What comes from it is the user's word: bounded and decoded, or
-// the worker is killed. Whoever drops this kills what is left.
+// The worker's messages are under the user's control: they are decoded with limits, and a
+// worker that violates these is killed. Destroying the object kills the process.
 #pragma once
 
 #include "stager/daemon/base/child_output.h"
@@ -18,14 +18,14 @@ namespace stage {
 
 struct WorkerOrder {
     ProgramRequest program;
-    /// From kWorkerGroupFd on; borrowed for the call. None where nothing is broadcast.
+    /// From kWorkerGroupFd on; borrowed for the call. Empty without a broadcast.
     std::vector<int> sockets{};
-    std::string stage{};  ///< As its output is named in the log.
-    CloserPtr closer{};   ///< Of its user, of what it sends.
+    std::string stage{};  ///< Names the stage in the log of its output.
+    CloserPtr closer{};   ///< The user's, for the descriptors that the worker sends.
 };
 
 class WorkerProcess {
-    struct Around {  ///< What it lives on. Nobody else can name one.
+    struct Around {  ///< Private, so that only start() can construct the object.
         Loop& loop;
         Children& children;
         Counters& counters;
@@ -34,13 +34,13 @@ class WorkerProcess {
   public:
     struct Events {
         std::function<void()> on_started;
-        /// `file`: what came beside a KEEP.
+        /// `file`: the descriptor that came with the message, for instance with a KEEP.
         std::function<void(FromWorker, UntrustedFd file)> on_message;
-        /// The process is gone; comes once. `why` is "killed by SIGKILL" or why it never ran.
+        /// The process has ended; called once. `why`: "killed by SIGKILL", or why it never ran.
         std::function<void(const std::string& why)> on_ended;
     };
 
-    /// Callbacks come from the loop, and may destroy it.
+    /// The loop calls the callbacks, which may destroy the object.
     static Result<std::unique_ptr<WorkerProcess>> start(Loop& loop,
                                                         Children& children,
                                                         Counters& counters,
@@ -52,11 +52,11 @@ class WorkerProcess {
     WorkerProcess& operator=(const WorkerProcess&) = delete;
     ~WorkerProcess();
 
-    /// One that does not take what it is told is killed.
-    /// `file`: a descriptor to go with it, borrowed.
+    /// Sends a message, with the descriptor `file` (borrowed). A worker that does not read its
+    /// messages is killed.
     void send(const ToWorker& message, int file = -1);
-    /// SIGKILL, if it has not left by itself before.
-    void kill_after(Duration patience);
+    /// Sends SIGKILL after `grace` unless the process has ended by then.
+    void kill_after(Duration grace);
 
   private:
     void on_event(const SpawnEvent& event);
@@ -75,11 +75,11 @@ class WorkerProcess {
     CloserPtr closer_;
     SpawnId id_ = 0;
     pid_t pid_ = -1;
-    std::size_t files_ = 0;  ///< Descriptors that it has sent.
+    std::size_t files_ = 0;  ///< Descriptors that the worker has sent.
     int outcomes_ = 0;
-    int messages_left_;       ///< That it may send now.
-    Instant messages_since_;  ///< When it had as many.
-    bool doomed_ = false;     ///< To be killed as soon as it has a process id.
+    int messages_left_;       ///< Messages that the worker may send now.
+    Instant messages_since_;  ///< When messages_left_ was last increased.
+    bool doomed_ = false;     ///< To be killed as soon as its process id is known.
     bool ended_ = false;
     Alarm kill_alarm_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,14 +1,14 @@
-// Watches whether the job that is staged for is still wanted.
+// Watches whether the job for which a stage runs is still wanted.
 //
-// Nothing reaches a running prolog: not scancel, not a requeue, not preemption. So the root
-// asks slurmctld: once soon, as most jobs that are cancelled are so at once, then every
-// WatchInterval, which bounds what stages of any number of nodes cost slurmctld. Each pause is
-// up to a fifth longer, drawn, so that stages that began together don't ask together. Only a
-// clear answer ends a stage; a slurmctld that is silent, or a daemon that can't ask, never
-// does. Nor does a job that is suspended, by gang scheduling, preemption or an administrator:
-// staging goes on, and the job finds its files when it is resumed. Another node than the root
-// looks once, where no SETUP comes: the root may never have heard of a job that was cancelled
-// as it began.
+// A running prolog is not interrupted by scancel, requeue or preemption. So the root asks
+// slurmctld: first soon, as most jobs that are cancelled are cancelled at once, then every
+// WatchInterval, which bounds the load on slurmctld whatever the number of nodes. Each pause is
+// longer by a random part of up to a fifth, so that stages that began together don't ask
+// together. Only a clear answer ends a stage; a silent slurmctld, or a daemon that can't ask,
+// never does. A suspended job (gang scheduling, preemption, an administrator) doesn't either:
+// the stage goes on, and the job finds its files when it is resumed. A node other than the root
+// asks once, if no SETUP arrives: the root may never have received a job that was cancelled as
+// it began.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -20,23 +20,23 @@
 
 namespace stage {
 
-/// Why the job (key) must not be staged for any more, or nothing.
+/// Why the stage of a job (key) must end, or nothing.
 [[nodiscard]] std::optional<std::string> reason_to_stop(const StageKey& key,
                                                         const SlurmJob& job);
 
-/// From the first node's plan until the first look, unless WatchInterval is less.
+/// From the root's plan until the first question, unless WatchInterval is less.
 inline constexpr Duration kFirstLook = std::chrono::seconds{2};
 
 class JobWatch {
   public:
     using OnOver = std::function<void(const std::string& why)>;
 
-    /// `services` outlives it. `on_over` is called at most once.
+    /// `services` outlives the object. `on_over` is called at most once.
     JobWatch(Services& services, StageKey key, OnOver on_over);
 
-    /// `known`: what slurmctld has said of the job a moment ago, if anything.
+    /// `known`: the job as slurmctld has just reported it, if it was asked.
     void start(const std::optional<SlurmJob>& known);
-    /// One look, so long from now, and no more.
+    /// Asks once, after `pause`.
     void look_once(Duration pause);
     void stop();
 

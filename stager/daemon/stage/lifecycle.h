@@ -1,8 +1,8 @@
-// What happens next to a stage on this node?
+// Defines the states of a stage on one node and the transitions between them.
 //
-// A table of state and event, every pair of them filled in: what cannot happen is answered like
-// what may be ignored, and nothing can leave a stage hanging that way, because `failed`,
-// `verdict` and `end` lead on from every state that waits. stage.h does what the table says.
+// The table has an entry for every pair of state and event: an event that cannot happen is
+// treated like one that may be ignored. No stage can hang because of that, because `failed`,
+// `verdict` and `end` lead on from every state that waits. stage.h carries out the actions.
 #pragma once
 
 #include <array>
@@ -12,26 +12,26 @@
 namespace stage {
 
 enum class StageState : unsigned char {
-    fresh,      ///< Nothing known.
-    announced,  ///< The plugin was here; the plan is not. The root resolves addresses now.
-    held,       ///< The plan is here; the plugin was not. Nothing may start.
-    starting,   ///< Both: directory, sockets, PMIx host, worker are being made.
+    fresh,      ///< Nothing is known.
+    announced,  ///< The plugin has announced the stage; the root resolves addresses now.
+    held,       ///< The plan has arrived, the announcement has not. Nothing may start.
+    starting,   ///< Both are here: directory, sockets, PMIx host and worker are being made.
     running,    ///< The worker has its setup.
-    reported,   ///< This node has said what it came to, and waits for the others.
+    reported,   ///< This node has reported its outcome, and waits for the others.
     settled,    ///< The verdict is stored and answered. A worker may still serve its peers.
-    ended,      ///< The job is over here; nothing is kept.
+    ended,      ///< The job is over on this node; nothing is kept.
 };
 inline constexpr std::size_t kStageStates = 8;
 
 enum class StageEvent : unsigned char {
     announce,  ///< STAGE from the local plugin.
-    plan,      ///< SETUP from above; at the root, the addresses.
+    plan,      ///< SETUP from an ancestor; at the root, the addresses.
     started,   ///< The worker has its setup.
     done,      ///< The worker's outcome: ok or partial.
-    failed,    ///< Something on this node that ends the stage, its reason at hand.
+    failed,    ///< A failure on this node that ends the stage, with its reason.
     gone,      ///< The worker's process has exited.
-    verdict,   ///< The group's.
-    end,       ///< END from the local plugin, the daemon's own end, or the job no more.
+    verdict,   ///< The group's verdict.
+    end,       ///< END from the local plugin, the daemon's own end, or the job no longer runs.
 };
 inline constexpr std::size_t kStageEvents = 8;
 
@@ -42,9 +42,9 @@ enum class StageAction : unsigned char {
     start,           ///< Compare digests, then make what the worker needs.
     report_outcome,  ///< Up the tree.
     report_failure,  ///< Up the tree; stop the worker.
-    give_up,         ///< There is no tree to tell: settle alone.
-    settle,          ///< Store, answer whoever waits; a failed verdict stops the worker.
-    answer,          ///< The verdict is known: say it.
+    give_up,         ///< There is no tree to report to: settle alone.
+    settle,          ///< Store it, answer the waiting requests; a failure stops the worker.
+    answer,          ///< The verdict is known: answer with it.
     abandon,         ///< Report, settle as failed, then clean up.
     clean_up,        ///< Remove directory, verdict, processes.
 };
@@ -58,7 +58,7 @@ struct StageStep {
 
 [[nodiscard]] StageStep next_step(StageState state, StageEvent event);
 
-/// Its verdict is not known yet.
+/// Whether the verdict is not known yet.
 [[nodiscard]] constexpr bool is_open(StageState state) {
     return state != StageState::settled && state != StageState::ended;
 }

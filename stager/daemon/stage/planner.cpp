@@ -71,7 +71,7 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
     plan.group_address = dotted(config.group_at(draw % config.group_count(rails), rails));
     plan.protection = static_cast<std::uint8_t>(config.protection);
     plan.rate_max = config.rate_max * 8;
-    plan.rate_told = !config.rate_search;
+    plan.rate_is_configured = !config.rate_search;
     plan.policies = {.rate_control = config.rate_control,
                      .repair_peers = config.repair_peers,
                      .readiness = config.readiness,

@@ -1,14 +1,14 @@
-// Makes a stage's plan on the job's first node: who takes part, where, and what is drawn.
+// Makes a stage's plan on the job's first node: the members, their addresses and random values.
 //
-// A job's node list is slurmd's word. A step's is its srun's, which is the user's process, and
-// so is a job's that a step announces because no prolog did: the plan of such a stage over
-// several nodes waits until slurmctld has said which nodes are the job's, and a list with any
-// other node fails. Without slurmctld's word such a step fails, too; Slurm could hardly have
-// begun it without slurmctld.
+// The node list of a job comes from slurmd. That of a step comes from its srun, which is a
+// process of the user, and so does that of a job that a step announces because no prolog did:
+// the plan of such a stage over several nodes waits until slurmctld has confirmed which nodes
+// are the job's, and fails if the list has any other node. It also fails if slurmctld does not
+// answer; Slurm could hardly have begun the step without slurmctld.
 //
-// Addresses come from Slurm (NodeAddr), and are asked for anew after kAddressAge, or where a
-// node could not be reached. No other node has to ask. Where slurmctld is silent, what it said
-// before serves: each daemon proves who it is all the same. The rest is drawn from getrandom()
+// Addresses come from Slurm (NodeAddr), and are asked for again after kAddressAge, or if a node
+// could not be reached. No other node has to ask. If slurmctld does not answer, its last answer
+// is used: each daemon proves its identity anyway. The other values are drawn from getrandom()
 // within the site's limits.
 #pragma once
 
@@ -24,27 +24,27 @@
 
 namespace stage {
 
-/// From this size on cards go through the daemons: a Get for each would be the slowest part of
-/// the wire-up (facts: 111 ms at 1024).
+/// From this number of nodes on, cards go through the daemons: one PMIx_Get for each would be
+/// the slowest part of the wire-up (facts: 111 ms at 1024 nodes).
 inline constexpr std::size_t kCardsFollowFrom = 1024;
 
-/// A node that was switched off and on may be elsewhere, and that takes longer.
+/// A node may have another address after it was switched off and on, which takes longer.
 inline constexpr Duration kAddressAge = std::chrono::minutes{5};
 
 class Planner {
   public:
     using OnPlan = std::function<void(Result<StagePlan>)>;
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit Planner(Services& services) : services_{services}, asker_{services} {}
     Planner(const Planner&) = delete;
     Planner& operator=(const Planner&) = delete;
     ~Planner() = default;
 
-    /// `names`: the expanded node list. `on_plan` comes later. Once in a life.
+    /// `names`: the expanded node list. `on_plan` is called later. To be called once.
     void make(const StageRequest& request, std::vector<std::string> names, OnPlan on_plan);
 
-    /// The job as slurmctld has just told it, if it was asked.
+    /// The job as slurmctld has just reported it, if it was asked.
     [[nodiscard]] const std::optional<SlurmJob>& job() const { return job_; }
 
   private:
@@ -64,14 +64,14 @@ class Planner {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// Why a step must not be staged on `names`: not all of them are nodes of `job`. Or nothing.
+/// Why a step must not be staged on `names`, some of which are not nodes of `job`; or nothing.
 [[nodiscard]] std::optional<Error> objection_to_nodes(const std::vector<std::string>& names,
                                                       const SlurmJob& job);
 
-/// All that is drawn; the nodes are left empty.
+/// Draws all random values of a plan; its nodes are left empty.
 [[nodiscard]] StagePlan draw_plan(const Services& services, const StageRequest& request);
 
-/// Another port for a group, where members can't open `excluded`; none: all are.
+/// Draws another port for a group whose members can't open `excluded`; nothing if none is left.
 [[nodiscard]] std::optional<std::uint16_t> draw_port(const Services& services,
                                                      const StagePlan& plan,
                                                      const DataPorts::Ports& excluded);

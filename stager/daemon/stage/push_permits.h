@@ -1,10 +1,10 @@
-// The pushes that this node has agreed to take part in.
+// Holds the pushes in which this node has agreed to take part.
 //
-// A push's source asks each node itself, over a link whose other end this node sees: there it
-// is judged by PushFrom, once. A SETUP may come from any node of the tree, which could claim
-// any source. So the source's question has a token, which only it and the nodes that it asked
-// know, and its plan has the same one: a SETUP without a token that was granted here is
-// refused.
+// A push's source asks each node itself, over a link that proves the source's identity: there
+// PushFrom is applied, once. A SETUP may come from any node of the control tree, which could
+// claim any source. So the source's question contains a token, which only the source and the
+// nodes that it asked know, and the plan contains the same one: a SETUP with a token that was
+// not granted here is refused.
 #pragma once
 
 #include "stager/daemon/tree/plan.h"
@@ -16,7 +16,7 @@
 
 namespace stage {
 
-/// More are forgotten, the oldest first.
+/// Beyond that the oldest are dropped first.
 inline constexpr std::size_t kMaxPushPermits = 256;
 /// From the question to the first SETUP.
 inline constexpr Duration kPushPermitMax = std::chrono::hours{1};
@@ -34,19 +34,19 @@ struct PushPermit {
 class PushPermits {
   public:
     void grant(PushPermit permit, Instant now);
-    /// Why the plan of `stage` belongs to no push that was granted, or nothing. Then the permit
-    /// holds until release().
+    /// Why the plan of `stage` belongs to no granted push, or nothing; then the permit is valid
+    /// until release().
     [[nodiscard]] std::optional<std::string> take(const StageKey& stage,
                                                   const StagePlan& plan,
                                                   Instant now);
-    /// The stage is over here.
+    /// The stage has ended on this node.
     void release(const StageKey& stage, Instant now);
 
   private:
     struct Entry {
         PushPermit permit;
         Instant until{};
-        std::optional<StageKey> stage{};  ///< That is under way; `until` does not count then.
+        std::optional<StageKey> stage{};  ///< The running stage; `until` does not count then.
     };
 
     void drop_old(Instant now);

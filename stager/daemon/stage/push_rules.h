@@ -1,9 +1,9 @@
-// What may be pushed to this node, and from where.
+// Decides what may be pushed to this node, and from which nodes.
 //
-// A push is root's order: no job, no plugin that speaks for it. So it comes over a sealed link
-// whose other end munge has proved to be root of some node, from a source that PushFrom allows,
-// and it writes below PushRoots only. Both lists are empty until this node's own configuration
-// says otherwise.
+// A push is started by root, without a job and a plugin that announces it. So it must come over
+// a sealed link whose other end munge has proved to be root of some node, from a source that
+// PushFrom allows, and it may write below PushRoots only. Both lists are empty unless this
+// node's own configuration sets them.
 #pragma once
 
 #include "stager/config/config.h"
@@ -16,30 +16,30 @@
 
 namespace stage {
 
-/// The other end of the link that a push's source has made to this node.
+/// The other end of the link that a push's source has opened to this node.
 struct PushSource {
-    std::string node;  ///< As it calls itself: whoever has the munge key may take any name.
+    std::string node;  ///< The name it claims: any holder of the munge key may claim any name.
     IpAddress address;
 };
 
-/// PushFrom has the source's name alone, so the address of that name has to be known.
+/// Whether PushFrom has the source's name only, so that the address of that name is needed.
 [[nodiscard]] bool needs_address(const Config& config, const PushSource& source);
 
-/// Why this node takes no push from that source, or nothing. `known`: the numeric address of
-/// the name, where needs_address(); empty if it has none.
+/// Why this node accepts no push from that source, or nothing. `known`: the numeric address of
+/// the name, if needs_address(); empty if it has none.
 [[nodiscard]] std::optional<std::string> objection_to_source(const Config& config,
                                                              const PushSource& source,
                                                              const std::string& known);
 
-/// Why this node takes no part in a push of `specs`, or nothing. No disk is asked.
+/// Why this node takes no part in a push of `specs`, or nothing. Accesses no disk.
 [[nodiscard]] std::optional<std::string> objection_to_push(const Config& config,
                                                            const std::string& specs);
 
-/// Warns of each of PushRoots that another user may have placed, or could replace: its worker
-/// would refuse every push there. Reads the disk, as the opening of StageRoot does.
+/// Warns about each of PushRoots that another user may have made, or could replace: the worker
+/// would refuse every push there. Reads the disk, as opening StageRoot does.
 void warn_of_push_roots(const Config& config, const Logger& log);
 
-/// What a plugin would say of it on the node `name`: root's, with the plan's own specs.
+/// The request for the node `name`: root's, with the plan's specs.
 [[nodiscard]] StageRequest request_of_push(const StageKey& key,
                                            const StagePlan& plan,
                                            const std::string& name);

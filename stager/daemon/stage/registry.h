@@ -1,8 +1,8 @@
-// Which stages live on this node, and who asks for which?
+// Holds the stages of this node and passes requests to them.
 //
-// One entry per (job, step, restart). Requests of the plugin and SETUPs of other daemons find
-// their stage here, or make it. A settled stage that nobody needs any more is dropped: what is
-// left of it is its stored verdict and its directory, which END removes, or, where no plugin
+// There is one entry per (job, step, restart). Requests of the plugin and SETUPs of other
+// daemons find their stage here, or make it. A settled stage that is not needed any more is
+// dropped: its stored verdict and its directory are left, which END removes, or, if no plugin
 // has announced it, a verdict in memory for a while.
 #pragma once
 
@@ -20,7 +20,7 @@
 namespace stage {
 
 /// Stages that other daemons have set up and no plugin has announced. Jobs with the same first
-/// node have as many of them as are left for others; one more is refused.
+/// node share what other first nodes leave; one more is refused.
 inline constexpr std::size_t kMaxHeld = 256;
 
 class Registry {
@@ -28,25 +28,25 @@ class Registry {
     using Answer = std::function<void(const stage::Answer&)>;
     using OnEmpty = std::function<void()>;
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit Registry(Services& services);
 
     void on_request(const Request& request, Answer answer);
     void on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> link);
 
-    /// A round of a push begins here; `plan` has its specs.
+    /// Begins a round of a push; `plan` has its specs.
     void push(const StageKey& key, const StagePlan& plan, Stage::OnVerdict on_verdict);
-    /// What is known of a stage that lives, or nullptr.
+    /// The stage, or null if it does not exist or has been dropped.
     [[nodiscard]] Stage* find(const StageKey& key);
     [[nodiscard]] std::vector<const Stage*> all() const;
 
-    /// What another node may hear that waits for this one's SETUP: whether the plugin here has
-    /// said STAGE for it, and whether it has to wait.
+    /// The answer to another node that waits for this one's SETUP: whether the plugin here has
+    /// sent STAGE, and whether the stage is queued.
     [[nodiscard]] TellMessage tell(const StageKey& key) const;
 
-    /// Looks for what an earlier daemon left.
+    /// Starts to look for what an earlier daemon left behind.
     void sweep() { sweep_.begin(); }
-    /// All open stages fail with this sentence; `on_empty` when the others know, or at once.
+    /// Fails all open stages with this sentence; `on_empty` is called when the others know.
     void break_off(const std::string& sentence, OnEmpty on_empty);
 
   private:

@@ -1,9 +1,9 @@
-// No SETUP comes: whose fault is it?
+// Asks the job's first node why no SETUP arrives.
 //
 // The job's first node makes the plan, once its plugin has announced the job. A node that waits
-// in vain asks that node's daemon. If it answers that nobody has announced the job there, then
-// the plugin is not loaded on the very node that runs the batch script, and nobody there will
-// stop it.
+// in vain asks that node's daemon. If the daemon answers that the job was not announced there,
+// the plugin is not loaded on the node that runs the batch script, so that nothing on that node
+// would stop the job.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -19,18 +19,18 @@ namespace stage {
 class RootProbe {
   public:
     enum class Said : unsigned char { announced, queued, unannounced, nothing };
-    /// `why`: of nothing, a sentence.
+    /// `why`: for nothing, the error.
     using OnAnswer = std::function<void(Said said, const std::string& why)>;
 
-    /// `services` outlives it.
+    /// `services` outlives the object.
     explicit RootProbe(Services& services);
     RootProbe(const RootProbe&) = delete;
     RootProbe& operator=(const RootProbe&) = delete;
     ~RootProbe() = default;
 
-    /// Asks the daemon of `node`. `on_answer` comes once, later. It may destroy this.
+    /// Asks the daemon of `node`. `on_answer` is called once, later; it may destroy the object.
     void ask(const StageKey& key, const std::string& node, OnAnswer on_answer);
-    /// The same, where the address is known. It may destroy this.
+    /// The same, if the address is known.
     void ask(const StageKey& key, const SlurmNode& node, OnAnswer on_answer);
 
   private:

@@ -1,8 +1,8 @@
-// When must a stage be done, and when is that said to all?
+// Computes when a stage must be done on a node, and when the root must decide.
 //
-// Before its own end each node says what it lacks, and a moment later the root draws the
-// verdict, which all have to hear before their prologs stop waiting. Where a job wants less
-// than the site allows it has all of what it wants.
+// Before its own deadline each node reports what it lacks, and a moment later the root decides
+// the verdict, which must reach all nodes before their prologs stop waiting. A job that asks
+// for less time than the site allows has the whole time that it asks for.
 #pragma once
 
 #include "stager/config/config.h"
@@ -14,24 +14,24 @@ namespace stage {
 
 struct TimeLimits {
     Duration work{};     ///< From the announcement until a node gives up.
-    Duration verdict{};  ///< Until the root does.
+    Duration verdict{};  ///< Until the root gives up.
 
     bool operator==(const TimeLimits&) const = default;
 };
 
-/// `wanted`: 0 if the job leaves it to the site. `most`: the site's, when all must have heard.
+/// `wanted`: 0 if the job sets no limit. `most`: the site's, by which all nodes must know.
 [[nodiscard]] TimeLimits time_limits(Duration wanted, Duration most);
 
-/// How long another daemon may say nothing, or acknowledge nothing, before it is given up.
-/// Twice StallTimeout: TCP doubles the time between its attempts, so that after an outage of
+/// How long another daemon may send or acknowledge nothing before it counts as lost. It is
+/// twice StallTimeout: TCP doubles the time between its retries, so that after an outage of
 /// less than StallTimeout it may be silent for as long again.
 [[nodiscard]] Duration silence_max(const Config& config);
 
-/// Whether the work ends by what the job wants, and not by the site's limit.
+/// Whether the job's limit applies, and not the site's.
 [[nodiscard]] bool is_wanted_limit(Duration wanted, Duration most);
 
-/// Of what the work was not done within: "--stage-timeout=5 s", or "StageTimeout=600 s, less 4
-/// s for the nodes to agree". `name`: of the site's limit, as "StageTimeout=600 s".
+/// Names the limit in a message: "--stage-timeout=5 s", or "StageTimeout=600 s, less 4 s for
+/// the nodes to agree". `name`: the site's limit, as "StageTimeout=600 s".
 [[nodiscard]] std::string time_limit_words(Duration wanted,
                                            Duration most,
                                            const std::string& name);

@@ -1,6 +1,4 @@
-// Where did a stage's time go?
-//
-// Instants of its turns as rank 0 sees them, and the one line they make in the log.
+// Measures how long the phases of a stage took, as rank 0 sees them, and logs them.
 #pragma once
 
 #include "stager/control/message.h"
@@ -13,12 +11,12 @@
 namespace stage {
 
 struct StageTimes {
-    std::optional<Instant> announced;  ///< The plugin was here.
-    std::optional<Instant> planned;    ///< Addresses known, SETUPs on their way.
+    std::optional<Instant> announced;  ///< The plugin has announced the stage.
+    std::optional<Instant> planned;    ///< The addresses are known, the SETUPs are sent.
     std::optional<Instant> started;    ///< The worker runs.
-    std::optional<Instant> wired;      ///< All cards are here.
+    std::optional<Instant> wired;      ///< All cards have arrived.
     std::optional<Instant> done;       ///< This node's worker is done.
-    std::optional<Instant> settled;    ///< All are.
+    std::optional<Instant> settled;    ///< All nodes are done.
 };
 
 struct StageFacts {
@@ -31,20 +29,20 @@ struct StageFacts {
     StageRole role = StageRole::job;
 };
 
-/// `stage finished job=.. nodes=.. bytes=.. announce_ms=.. wireup_ms=.. transfer_ms=..
-/// verify_ms=.. outcome=..`; a turn that never came has no time: -1.
+/// Logs `stage finished job=.. nodes=.. bytes=.. announce_ms=.. wireup_ms=.. transfer_ms=..
+/// verify_ms=.. outcome=..`; a phase that was not reached has -1.
 void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times);
 
-/// The same for whoever counts (metrics.h).
+/// Adds the stage to the counters (metrics.h).
 void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times);
 
-/// For the user who asked for it: "2 files, 64.0 MB, on 8 nodes in 3.1 s (transfer 2.9 s)".
+/// The summary for the user: "2 files, 64.0 MB, on 8 nodes in 3.1 s (transfer 2.9 s)".
 [[nodiscard]] std::string summary_of(const StageFacts& facts,
                                      std::size_t files,
                                      const StageTimes& times);
 
-/// What a worker has counted, "worker left job=.. packets_lost=.. packets_rejected=..": the
-/// numbers of its one line of JSON, which is the user's to make up.
+/// Logs a worker's counters, "worker left job=.. packets_lost=.. packets_rejected=..", from its
+/// line of JSON. The worker is the user's process, so the line may contain anything.
 void log_worker(const Logger& log, const StageKey& key, const std::string& statistics);
 
 }  // namespace stage

@@ -1,8 +1,9 @@
-// Which daemons hang below this one, and which of them answer?
+// Tracks which daemons are connected below this one in the control tree.
 //
-// One entry per child, and per child of a dead child (adoption). Reaching one is tried again
-// and again until the connect limit; one that was reached and falls silent is lost. Pure: it
-// says whom to connect to and who is lost, the owner of the links does it.
+// There is one entry per child, and per child of a failed child (re-parenting). Connecting is
+// retried until connect_max; a child that was connected and falls silent is lost. The class
+// does no I/O: it says which ranks to connect to and which are lost, and the owner of the links
+// acts.
 #pragma once
 
 #include "stager/daemon/tree/tree.h"
@@ -16,16 +17,16 @@ namespace stage {
 
 struct BranchTimes {
     Duration connect_max =
-        std::chrono::seconds{5};  ///< From the first try until it is given up.
+        std::chrono::seconds{5};  ///< From the first attempt until the child is given up.
     Duration retry_after = std::chrono::milliseconds{250};
-    Duration silence_max = std::chrono::seconds{60};  ///< Of a link that is up.
+    Duration silence_max = std::chrono::seconds{60};  ///< Of a link that is connected.
 };
 
-/// A node below that does not take part.
+/// A node below this one that does not take part.
 struct LostBranch {
     Rank rank;
     bool was_up = false;
-    std::string why;  ///< What the last try came to; may be empty.
+    std::string why;  ///< The error of the last attempt; may be empty.
 };
 
 class Branches {
@@ -35,29 +36,29 @@ class Branches {
     /// Begins to connect to the children.
     void start(Instant now);
 
-    /// `rank` is reached. False if nobody asked for it: hang up.
+    /// `rank` is connected. False if no connection was asked for: close it.
     [[nodiscard]] bool on_up(Instant now, Rank rank);
-    /// The link or the attempt to make one broke.
+    /// The link broke, or the attempt to connect failed.
     void on_down(Instant now, Rank rank, std::string why);
     void on_heard(Instant now, Rank rank);
-    /// `rank` and all below it have what they need: losing it now is nothing.
+    /// `rank` and all nodes below it have what they need: losing it now changes nothing.
     void on_settled(Rank rank);
     void on_time(Instant now);
-    /// From now on a link that is up may be silent for no longer than `silence`.
+    /// From now on a connected link may be silent for no longer than `silence`.
     void hurry(Instant now, Duration silence);
-    /// This daemon did not run for `pause`: no branch is to blame for that time.
+    /// This daemon did not run for `pause`, so that no branch is to blame for that time.
     void excuse(Duration pause);
     [[nodiscard]] std::optional<Instant> deadline() const;
 
-    /// Whom to connect to, each once per call for it.
+    /// The ranks to connect to, each once per attempt.
     [[nodiscard]] std::vector<Rank> take_connects();
-    /// Who has been lost since the last call; their children are being adopted already.
+    /// The branches lost since the last call; re-parenting of their children has begun.
     [[nodiscard]] std::vector<LostBranch> take_lost();
 
     [[nodiscard]] bool is_up(Rank rank) const;
-    /// The ranks that are up and not settled.
+    /// The ranks that are connected and not settled.
     [[nodiscard]] std::vector<Rank> listeners() const;
-    /// Nobody is being connected to, nobody is up unsettled.
+    /// No branch is connecting, and none is connected and unsettled.
     [[nodiscard]] bool all_settled() const;
 
   private:
@@ -65,7 +66,7 @@ class Branches {
     struct Branch {
         Rank rank;
         State state;
-        Instant give_up_at;  ///< Connecting and waiting: the end of patience. Up: of silence.
+        Instant give_up_at;  ///< Connecting and waiting: of connect_max. Up: of silence_max.
         Instant retry_at;    ///< Waiting only.
         std::string why;
     };

@@ -14,7 +14,7 @@ DrivenLink::DrivenLink(Loop& loop, std::unique_ptr<Link> link, Loop::Task on_cha
     // Munge's answer changes the link from outside of its own calls.
     link_->set_wake([this] {
         refresh();
-        tell_later();
+        notify_later();
     });
     refresh();
 }
@@ -56,7 +56,7 @@ UniqueFd DrivenLink::release() {
 void DrivenLink::on_time() {
     link_->on_time(loop_.now());
     refresh();
-    tell_later();
+    notify_later();
 }
 
 void DrivenLink::on_ready(std::uint32_t events) {
@@ -67,10 +67,10 @@ void DrivenLink::on_ready(std::uint32_t events) {
         link_->on_readable(loop_.now());
     }
     refresh();
-    tell_later();
+    notify_later();
 }
 
-void DrivenLink::tell_later() {
+void DrivenLink::notify_later() {
     loop_.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
             const Loop::Task call = on_change_;  // It may destroy us.
@@ -97,9 +97,9 @@ void DrivenLink::refresh() {
             link_->close(watched.error());
         }
     }
-    if (link_->state() == Link::State::closed && !told_closed_) {
-        told_closed_ = true;
-        tell_later();
+    if (link_->state() == Link::State::closed && !notified_closed_) {
+        notified_closed_ = true;
+        notify_later();
     }
     alarm_.set(link_->deadline());
 }

@@ -1,7 +1,7 @@
-// How does a sealed link live in the daemon's loop?
+// Runs a sealed link in the daemon's loop.
 //
-// A Link reads, writes and keeps its time when it is told to; this tells it, and says when
-// there is something for its owner: frames, or that it is open or closed.
+// A Link reads, writes and checks its time-outs when it is called; this class calls it, and
+// notifies its owner of frames and of the link's opening and closing.
 #pragma once
 
 #include "stager/daemon/base/loop.h"
@@ -13,7 +13,7 @@ namespace stage {
 
 class DrivenLink {
   public:
-    /// `on_change` is called from the loop, never from within send(); it may destroy this.
+    /// The loop calls `on_change`, send() never does; it may destroy the object.
     DrivenLink(Loop& loop, std::unique_ptr<Link> link, Loop::Task on_change);
     DrivenLink(const DrivenLink&) = delete;
     DrivenLink& operator=(const DrivenLink&) = delete;
@@ -22,29 +22,29 @@ class DrivenLink {
     [[nodiscard]] Link& link() { return *link_; }
     /// Queues a frame. A refusal (too long, queue full) closes the link.
     void send(Bytes frame);
-    /// Somebody else may have closed the link.
+    /// To be called where other code may have closed the link.
     void look() { refresh(); }
-    /// At once; on_change is told.
+    /// Closes the link at once; on_change is called.
     void close(Error error);
-    /// Sends what is queued, then closes; on_change is told.
+    /// Sends what is queued, then closes the link; on_change is called.
     void finish();
     /// As Link::release(); on_change is not called any more.
     [[nodiscard]] UniqueFd release();
-    /// Another owner takes over.
+    /// Hands the link to another owner.
     void set_on_change(Loop::Task on_change) { on_change_ = std::move(on_change); }
 
   private:
     void on_ready(std::uint32_t events);
     void on_time();
     void refresh();
-    void tell_later();
+    void notify_later();
 
     Loop& loop_;
     std::unique_ptr<Link> link_;
     Loop::Task on_change_;
     Alarm alarm_;
     int fd_ = -1;  ///< Watched.
-    bool told_closed_ = false;
+    bool notified_closed_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,9 +1,9 @@
-// Has every node below me said its part, and what do I hand up?
+// Gathers the contributions to a collective from this node and from its subtrees.
 //
-// One collective of one stage on one node: its own contribution and those of the subtrees of
-// its children, each once. Complete, it is handed to the parent as one list; at the root the
-// list has every rank, in order. A failed stage has no use for a part of it, so nothing is ever
-// taken out: a child's death ends the stage by another way (group.h).
+// One object serves one collective of one stage on one node: its own contribution and those of
+// its children's subtrees, each once. When complete it is sent to the parent as one list; at
+// the root the list has every rank, in order. A failed stage does not need the rest, so nothing
+// is ever removed: a child's failure ends the stage in another way (group.h).
 #pragma once
 
 #include "transport/base/codec.h"
@@ -15,7 +15,7 @@
 
 namespace stage {
 
-/// What a rank's node said.
+/// What one rank contributes.
 struct Contribution {
     Rank rank;
     std::vector<std::byte> bytes;
@@ -23,25 +23,26 @@ struct Contribution {
     bool operator==(const Contribution&) const = default;
 };
 
-/// Of one node, bytes. A card is about 220; a host process of a hostile user may send more.
+/// Bytes per node. A business card has about 220; a malicious user's host process may send
+/// more.
 inline constexpr std::size_t kMaxContributionBytes = 8U << 10U;
 
-/// Each with its bytes: of a rank's contribution in a list.
+/// Bytes in front of each contribution in a list.
 inline constexpr std::size_t kContributionHead = 6;
 
 class Gather {
   public:
     Gather(Rank self, const std::vector<Rank>& children);
 
-    /// What `from` (this node or a child) has to say for itself and all below it. False if it
-    /// is none of them, or has spoken before: nothing is taken then.
+    /// Adds what `from` (this node or a child) contributes for itself and all nodes below it.
+    /// Returns false and adds nothing if it is neither, or has contributed before.
     [[nodiscard]] bool add(Rank from, std::vector<Contribution> contributions);
 
-    /// Everybody has spoken.
+    /// Whether this node and all children have contributed.
     [[nodiscard]] bool complete() const { return awaited_.empty(); }
-    /// Not heard yet: this node, or children.
+    /// The nodes that have not contributed yet: this one, or children.
     [[nodiscard]] const std::vector<Rank>& awaited() const { return awaited_; }
-    /// All contributions by rank. Requires complete(); leaves nothing behind.
+    /// All contributions by rank. Requires complete(); leaves the object empty.
     [[nodiscard]] std::vector<Contribution> take();
 
   private:
@@ -49,9 +50,9 @@ class Gather {
     std::vector<Contribution> gathered_;
 };
 
-/// Bytes of such a list.
+/// Bytes of such a list in a message.
 [[nodiscard]] std::size_t length_of(const std::vector<Contribution>& contributions);
-/// As a list travels: a 32-bit count, then rank and bytes each.
+/// Writes a list: a 32-bit count, then rank and bytes of each contribution.
 void put_contributions(ByteWriter& writer, const std::vector<Contribution>& contributions);
 /// Fails the reader on a contribution beyond kMaxContributionBytes or more than `count_max`.
 [[nodiscard]] std::vector<Contribution> take_contributions(ByteReader& reader,

@@ -1,12 +1,14 @@
-// How do the daemons of one stage come to one verdict?
+// Brings the daemons of one stage to one common verdict.
 //
-// One object per stage and node. The root (rank 0) draws the verdict: everything done, or a
-// failure and a moment's grace for others to be named beside it. Nobody else decides, except a
-// node that the tree has lost: its verdict names whom it lost. Contributions rise and results
-// sink through the nodes between.
+// There is one object per stage and node. The root (rank 0) decides the verdict: success when
+// every node is done, or the failure, after a second in which other failed nodes can be named
+// beside the first. No other node decides, except one that has lost its connection to the tree:
+// its verdict names the node that it lost. The nodes between pass contributions up and results
+// down.
 //
-// Pure: links, clock and chance are handed in; what is to be done comes out of take_commands()
-// after each call. So a whole group runs in a test, nodes dying at any moment.
+// The class does no I/O: events, the clock and random values are passed in, and after each call
+// take_commands() returns what is to be done. So a test can run a whole group, and fail nodes
+// at any moment.
 #pragma once
 
 #include "stager/daemon/tree/branches.h"
@@ -26,30 +28,32 @@ struct GroupTimes {
     BranchTimes branch;
     Duration grace = std::chrono::seconds{1};  ///< From the first failure to the verdict.
     Duration pulse = std::chrono::seconds{1};
-    Duration margin = std::chrono::seconds{1};  ///< That others leave the root to be first.
-    Duration settle_max = std::chrono::seconds{20};  ///< From the verdict until links are cut.
-    /// A turn that is so late shows that this daemon itself did not run: it was stopped, or its
-    /// machine was. Its neighbours are not to blame for that time.
+    Duration margin =
+        std::chrono::seconds{1};  ///< The root decides so much earlier than others.
+    Duration settle_max =
+        std::chrono::seconds{20};  ///< From the verdict until links are closed.
+    /// A timer that fires so late shows that this daemon itself did not run: its process or its
+    /// machine was stopped. Its neighbours are not to blame for that time.
     Duration pause_min = std::chrono::seconds{1};
-    /// Without a parent, until this node decides for itself.
+    /// How long a node waits without a parent until it decides for itself.
     [[nodiscard]] Duration orphan_max() const {
         return branch.silence_max + 2 * branch.connect_max;
     }
-    /// The same where it was the root that hung up, which nobody replaces.
+    /// The same if the root closed the link: no other node can replace the root.
     [[nodiscard]] Duration rootless_max() const {
         return std::min(3 * branch.connect_max, orphan_max());
     }
 };
 
-/// What a group is told once.
+/// What a group needs to know of its stage.
 struct GroupSeat {
     StageKey key;
     Tree tree;
     Rank self;
     std::vector<std::string> names;   ///< Of the nodes, by rank.
-    std::vector<std::string> places;  ///< "10.0.0.3:6829", by rank: where each daemon listens.
-    std::vector<std::byte> plan;      ///< Handed down in SETUP as it is.
-    std::uint64_t context_base = 0;   ///< The root's: context ids of groups count up from here.
+    std::vector<std::string> places;  ///< "10.0.0.3:6829", by rank: the daemons' addresses.
+    std::vector<std::byte> plan;      ///< Sent down in SETUP unchanged.
+    std::uint64_t context_base = 0;   ///< At the root: the first of the groups' context ids.
 };
 
 namespace group {
@@ -61,82 +65,81 @@ struct Send {
     Rank to;
     TreeMessage message;
 };
-/// The link to `to` is of no more use.
+/// The link to `to` is not needed any more.
 struct Hangup {
     Rank to;
 };
-/// What a collective came to, for this node.
+/// The result of a collective, for this node.
 struct Deliver {
     Collective kind;
     std::uint32_t sequence;
     std::vector<std::byte> bytes;
 };
-/// The verdict is known here. `outcomes` at the root only: what each node said, if all did.
+/// This node knows the verdict. `outcomes`, at the root only: of every node, if all are done.
 struct Settle {
     GroupVerdict verdict;
     std::vector<Contribution> outcomes;
 };
-/// The wire-up begins anew, and cards go through the daemons (Collective::cards).
+/// The wire-up starts again, and the cards go through the daemons (Collective::cards).
 struct Direct {};
-/// At the root only: the group needs a port that is none of these; then call move_to(), or
-/// fail().
+/// At the root only: the group needs a port that is not in `taken`; call move_to() or fail().
 struct DrawPort {
-    Rank rank;  ///< Which asks for it.
+    Rank rank;  ///< The node that asks for it.
     std::set<std::uint16_t> taken;
 };
-/// The group's port is another, and the wire-up begins anew as by Direct.
+/// The group has another port, and the wire-up starts again as with Direct.
 struct Move {
-    std::uint32_t move;  ///< The how-manieth.
+    std::uint32_t move;  ///< Counts the moves, from 1.
     std::uint16_t port;
 };
 using Command = std::variant<Connect, Send, Hangup, Deliver, Settle, Direct, DrawPort, Move>;
 
-/// Ports that are drawn again, before the stage fails.
+/// How often the port may be drawn again before the stage fails.
 inline constexpr std::uint32_t kMovesMax = 4;
 
 }  // namespace group
 
 class Group {
   public:
-    /// `deadline`: when the root draws a failed verdict for want of time. A node that has heard
-    /// of none a margin later decides for itself.
+    /// `deadline`: when the root declares that the stage has timed out. A node that has
+    /// received no verdict a margin later decides for itself.
     Group(GroupSeat seat, GroupTimes times, Instant now, Instant deadline);
 
-    /// A SETUP came over a link from `from`, the parent or another ancestor. False: it is
-    /// neither.
+    /// A SETUP arrived over a link from `from`. False if `from` is neither the parent nor
+    /// another ancestor.
     [[nodiscard]] bool on_parent(Instant now, Rank from);
     void on_link_up(Instant now, Rank to);
     void on_link_down(Instant now, Rank rank, const std::string& why);
-    /// False if `from` may not say that: the link deserves no trust.
+    /// False if `from` may not send that message: the link must be closed.
     [[nodiscard]] bool on_message(Instant now, Rank from, TreeMessage message);
 
-    /// This node's part of a collective.
+    /// Adds this node's contribution to a collective.
     void contribute(Instant now,
                     Collective kind,
                     std::uint32_t sequence,
                     std::vector<std::byte> bytes);
-    /// This node (`blame`, sentence without its name) can't go on.
+    /// This node has failed, with `blame` and a sentence without the node's name.
     void fail(Instant now, Blame blame, std::string sentence);
     /// As fail(), but another rank is to blame.
     void fail(Instant now, Failure failure);
-    /// The time is over: children are at fault from which something is awaited that this node
-    /// has done itself. Of those with children of their own it is not known which one is late.
+    /// The time is over: blames the children from which something is awaited that this node has
+    /// done itself. Among a child and the nodes below it, it is not known which one is late.
     void name_awaited(Instant now, Blame blame, const std::string& why);
-    /// PMIx can't bring the cards together here: let the daemons do it. Asking again is
-    /// nothing; once some node is done with its part it is too late, and the stage fails with
-    /// `why`.
+    /// PMIx can't exchange the cards on this node: asks that the daemons do it. Asking again
+    /// has no effect; if some node has already finished its part, it is too late, and the stage
+    /// fails with `why`.
     void request_direct(Instant now, const std::string& why);
-    /// This node can't open the group's port: let another be drawn. `taken`: what other
-    /// programs have here; `why`: what is said where no port helps.
+    /// This node can't open the group's port: asks that another one is drawn. `taken`: the
+    /// ports that other programs use here; `why`: the failure if no port helps.
     void request_port(Instant now, std::vector<std::uint16_t> taken, const std::string& why);
-    /// The root: it is this port from now on.
+    /// At the root: sets the group's new port.
     void move_to(std::uint16_t port);
-    /// The root: no grace, no further wait.
+    /// At the root: decides without waiting for further failures.
     void decide_now(Instant now);
 
-    /// This node's own, for the next pulse.
+    /// Sets this node's own progress, for the next pulse.
     void set_progress(TreeProgress own) { own_progress_ = own; }
-    /// Of this node and all below it, as far as they have said; at the root of all.
+    /// The progress of this node and all below it, as last reported; at the root, of all.
     [[nodiscard]] TreeProgress progress() const;
 
     void on_time(Instant now);
@@ -144,10 +147,10 @@ class Group {
     [[nodiscard]] std::vector<group::Command> take_commands();
 
     [[nodiscard]] const std::optional<GroupVerdict>& verdict() const { return verdict_; }
-    /// The verdict is known here and below, as far as that can be: no link is needed any more.
+    /// The verdict is known here and, as far as possible, below: no link is needed any more.
     [[nodiscard]] bool is_finished() const { return finished_; }
     [[nodiscard]] const GroupSeat& seat() const { return seat_; }
-    /// Who failed, as far as it is known here.
+    /// The failures that are known here.
     [[nodiscard]] const Failures& failures() const { return failures_; }
 
   private:
@@ -186,7 +189,7 @@ class Group {
     Instant pulse_at_;
     Above above_;
     Rank parent_{};
-    Instant parent_until_;  ///< Up: its silence is its death. Lost: then this node decides.
+    Instant parent_until_;  ///< Up: when it counts as lost. Lost: when this node decides.
     std::optional<Instant> draw_at_;
     std::map<GatherKey, Gather> gathers_;
     TreeProgress own_progress_;
@@ -196,8 +199,9 @@ class Group {
     std::optional<GroupVerdict> verdict_;
     std::optional<Instant> cut_at_;
     bool direct_ = false;
-    PortsMessage moved_;             ///< Where the group is now; move 0: where the plan says.
-    std::set<std::uint16_t> taken_;  ///< Ports, at the root: by other programs anywhere.
+    PortsMessage moved_;  ///< The group's current port; move 0: that of the plan.
+    std::set<std::uint16_t>
+        taken_;  ///< At the root: ports that other programs use on any node.
     bool finished_ = false;
     std::vector<group::Command> commands_;
 };

@@ -45,7 +45,7 @@ std::vector<std::byte> encode(const StagePlan& plan) {
     writer.u16(plan.width).u64(plan.context_base);
     writer.text(plan.group_address).u16(plan.group_port).u8(plan.rails);
     writer.u8(plan.protection).u64(plan.rate_max);
-    writer.u8(plan.rate_told ? 1 : 0).u8(encode(plan.policies));
+    writer.u8(plan.rate_is_configured ? 1 : 0).u8(encode(plan.policies));
     writer.u32(plan.array_job_id).u32(plan.array_task_id);
     writer.u8(plan.cards_follow ? 1 : 0);
     writer.text(plan.push_specs).raw(plan.push_token).u8(plan.is_root_spared ? 1 : 0);
@@ -70,7 +70,7 @@ Result<StagePlan> decode_plan(Bytes bytes) {
     plan.rails = reader.u8();
     plan.protection = reader.u8();
     plan.rate_max = reader.u64();
-    plan.rate_told = reader.u8() != 0;
+    plan.rate_is_configured = reader.u8() != 0;
     plan.policies = decode_policies(reader.u8());
     plan.array_job_id = reader.u32();
     plan.array_task_id = reader.u32();

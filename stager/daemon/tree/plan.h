@@ -1,10 +1,10 @@
-// What must all nodes of a stage have in common?
+// Describes what all nodes of a stage must have in common.
 //
-// The root draws it once the job is announced there, and it goes down the tree inside SETUP,
-// sealed: the session, its key, where packets go, and who is who. It says nothing about what to
-// stage or as whom: that comes from each node's own plugin, and the digest proves that root and
-// node were told the same. Only a push (push_rules.h says who may) and a requeued job have
-// their specs here.
+// The root makes the plan when the job is announced there, and sends it down the tree inside
+// SETUP, sealed: the session, its key, the multicast group, and the nodes by rank. It does not
+// contain what to stage, or as which user: that comes from each node's own plugin, and the
+// digest proves that the plugins of root and node agree. Only the plan of a push (push_rules.h says
+// which are allowed) and that of a requeued job contain specs.
 #pragma once
 
 #include "stager/config/policies.h"
@@ -18,13 +18,13 @@
 
 namespace stage {
 
-/// Of one push: known to its source and the nodes that it has asked (push_permits.h).
+/// Of one push: known to its source and the nodes that the source has asked (push_permits.h).
 using PushToken = std::array<std::byte, 16>;
 
 struct StagePlan {
     struct Node {
         std::string name;
-        std::string address;  ///< Numeric, of any family.
+        std::string address;  ///< Numeric, IPv4 or IPv6.
 
         bool operator==(const Node&) const = default;
     };
@@ -32,25 +32,26 @@ struct StagePlan {
     std::array<std::byte, 16> session{};
     std::array<std::byte, 32> group_key{};
     std::array<std::byte, 32> digest{};
-    std::uint16_t width = 1;         ///< Of the tree.
+    std::uint16_t width = 1;         ///< Of the control tree.
     std::uint64_t context_base = 0;  ///< Of PMIx groups.
     std::string group_address;       ///< Numeric; empty: no multicast.
     std::uint16_t group_port = 0;
-    std::uint8_t rails = 1;       ///< Neighbouring addresses of the group; at most its flows.
-    std::uint8_t protection = 2;  ///< As Config counts: 2 is encrypt.
+    std::uint8_t rails = 1;       ///< Consecutive addresses of the group; at most its flows.
+    std::uint8_t protection = 2;  ///< Numbered as in Config: 2 is encrypt.
     std::uint64_t rate_max = 0;   ///< Bits per second.
-    bool rate_told = false;       ///< Send at it.
-    Policies policies;            ///< The root's.
-    /// Of the task of an array whose names may want them (spec/name_pattern.h); else 0.
+    bool rate_is_configured =
+        false;          ///< Send at rate_max; otherwise the source searches the rate.
+    Policies policies;  ///< The root's.
+    /// Of an array task whose patterns may need them (spec/name_pattern.h); else 0.
     std::uint32_t array_job_id = 0;
     std::uint32_t array_task_id = 0;
     bool cards_follow = false;  ///< Cards go through the daemons, not through PMIx.
-    /// Of a push: what goes where. Root's order, for which no plugin speaks. Empty: a job's.
+    /// The specs of a push, which root has given and no plugin announces; empty for a job.
     std::string push_specs;
     PushToken push_token{};
-    bool is_root_spared = false;  ///< The root of a push sends and keeps no copy.
-    /// Of a requeued job: what the root's plugin was told, for a node whose slurmd leaves the
-    /// prolog out (stage_late.cpp).
+    bool is_root_spared = false;  ///< The root of a push only sends, and keeps no copy.
+    /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
+    /// prolog (stage_late.cpp).
     std::optional<StageRequest> request;
     std::vector<Node> nodes;      ///< By rank.
 
@@ -65,10 +66,10 @@ struct StagePlan {
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const StagePlan& plan);
-/// Fails (Blame::node) on anything but one whole plan.
+/// Fails (Blame::node) unless `bytes` are exactly one plan.
 [[nodiscard]] Result<StagePlan> decode_plan(Bytes bytes);
 
-/// Of what root and node must agree on: specs, node list, owner. SHA-256.
+/// SHA-256 of what root and node must agree on: specs, node list, owner.
 [[nodiscard]] std::array<std::byte, 32> digest_of(const StageRequest& request);
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// Which links does a stage have, and what came over them?
+// Holds the links of one stage to the other daemons, by rank.
 //
-// By rank: those it made to nodes below it and the one that its parent made to it. Frames are
-// decoded here; what is no message of ours ends the link.
+// They are the links that this daemon made to nodes below it, and the one that its parent made
+// to it. Frames are decoded here; a malformed message closes its link.
 #pragma once
 
 #include "stager/daemon/base/services.h"
@@ -26,22 +26,22 @@ class StageLinksOwner {
     virtual void on_link_up(Rank rank) = 0;
     virtual void on_link_down(Rank rank, const std::string& why) = 0;
     virtual void on_link_message(Rank rank, TreeMessage message) = 0;
-    /// The last one is gone.
+    /// The last link is closed.
     virtual void on_links_gone() = 0;
 };
 
 class StageLinks {
   public:
-    /// Both outlive it.
+    /// Both arguments outlive the object.
     StageLinks(Services& services, StageLinksOwner& owner)
         : services_{services}, owner_{owner} {}
 
     /// Begins to connect; on_link_up or on_link_down follows.
     void connect(Rank rank, const std::string& name, const Address& address);
-    /// A link from an ancestor, open already.
+    /// Takes an open link from an ancestor.
     void take(Rank rank, std::unique_ptr<DrivenLink> link);
     void send(Rank rank, const TreeMessage& message);
-    /// What is queued still goes out; no on_link_down follows.
+    /// Closes the link when what is queued has been sent; no on_link_down follows.
     void hang_up(Rank rank);
     [[nodiscard]] bool empty() const { return links_.empty() && leaving_.empty(); }
 
@@ -49,7 +49,7 @@ class StageLinks {
     struct Entry {
         std::unique_ptr<DrivenLink> link;
         bool is_up = false;
-        std::optional<std::string> objection{};  ///< To what came over it.
+        std::optional<std::string> objection{};  ///< Why its last message was refused.
     };
 
     void on_change(Rank rank, const DrivenLink* link);

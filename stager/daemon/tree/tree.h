@@ -1,8 +1,8 @@
-// Who talks to whom among the daemons of a job?
+// Computes parents and children in the control tree of a stage's daemons.
 //
-// A k-ary heap over the ranks: parent and children are arithmetic, nothing is negotiated
-// (Derecho's way). Where a node is dead its children belong to its nearest living ancestor, so
-// that one silent daemon never silences those below it.
+// The tree is a k-ary heap over the ranks: parent and children are arithmetic, and nothing is
+// negotiated. If a node has failed, its children are re-parented to its nearest living
+// ancestor, so that one silent daemon never isolates those below it.
 #pragma once
 
 #include "transport/base/units.h"
@@ -21,12 +21,12 @@ class Tree {
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] std::size_t width() const { return width_; }
 
-    /// Nothing for the root, rank 0.
+    /// Nothing for the root, which is rank 0.
     [[nodiscard]] std::optional<Rank> parent(Rank rank) const;
     [[nodiscard]] std::vector<Rank> children(Rank rank) const;
     /// `above` is `rank`'s parent, or the parent's parent, and so on.
     [[nodiscard]] bool is_ancestor(Rank above, Rank rank) const;
-    /// Steps from the root.
+    /// The distance from the root.
     [[nodiscard]] std::size_t depth(Rank rank) const;
 
   private:

@@ -1,30 +1,32 @@
-// What do the daemons of one stage say to each other?
+// Encodes and decodes the messages between the daemons of one stage.
 //
-// Over a sealed link (stager/link) that serves one stage and one edge of its tree. The parent
-// speaks first, SETUP; then anything from the table. A child that is adopted gets another
-// SETUP, from an ancestor, with the same session. Durations, never times: clocks differ.
+// They travel over a sealed link (stager/link) that serves one stage and one edge of its
+// control tree. The parent sends SETUP first; then either side sends what the table allows. A
+// child that is re-parented receives another SETUP, from an ancestor, with the same session.
+// Messages carry durations, never times of day, because clocks differ.
 //
 // clang-format off
 //     down  SETUP     you are rank TO of this stage, I am rank FROM; the plan; time left
-//     up    GATHERED  what my subtree has to say in a collective
-//     down  RESULT    what came of it (fence, group, cards, listening)
+//     up    GATHERED  my subtree's contributions to a collective
+//     down  RESULT    the result of a collective (fence, group, cards, listening)
 //     up    FAILED    nodes that failed, and why
 //     down  VERDICT   the group's, final
 //     up    SETTLED   my subtree knows the verdict
-//     up    DIRECT    PMIx fails on some node: let the daemons carry the cards
-//     down  DIRECT    so be it: every node begins its wire-up anew
-//     both  PULSE     I am here; upwards: how far my subtree is
+//     up    DIRECT    PMIx fails on some node: the daemons should carry the cards
+//     down  DIRECT    agreed: every node starts its wire-up again
+//     both  PULSE     keep-alive; upwards: the progress of my subtree
 // clang-format on
 //
-// A node that waits for a SETUP in vain may ask the root's daemon, over a link of its own: ASK,
-// and the answer is TELL. That link ends with it. Before a push its first node asks each other
-// one: EXAMINE, and the answer is EXAMINED, after as many PULSEs as it takes. A node that is
-// asked about a job by its user asks the job's first one: QUESTION, and the answer is REPORT.
+// A node that waits for SETUP in vain may ask the root's daemon, over a link of its own: ASK,
+// answered by TELL, which ends that link. Before a push its first node asks every other one:
+// EXAMINE, answered by EXAMINED, after any number of PULSEs. A node whose user asks about a job
+// asks the job's first node: QUESTION, answered by REPORT.
 //
-// A node that lacks a file in its cache asks the file's keeper, over a link of its own: LEASE.
-// Both send PULSEs then; LEASED says "read it" or "fetch it there", HELD how that went, and the
-// lease ends with the link. Who fetches asks the holder: FETCH, then FOUND, then TAKE; after
-// that the connection carries the file (cache/sealed_copy.h) and no message any more.
+// A node that lacks a file in its cache asks the file's lease server, over a link of its own:
+// LEASE. Both ends then send PULSEs; LEASED says "read it" or "fetch it there", HELD how that
+// went, and the lease ends with the link. A node that fetches sends the holder FETCH, receives
+// FOUND and sends TAKE; after that the connection carries the file (cache/sealed_copy.h) and no
+// more messages.
 #pragma once
 
 #include "stager/cache/leases.h"
@@ -40,16 +42,16 @@
 namespace stage {
 
 inline constexpr std::uint8_t kTreeVersion = 1;
-/// Of a list of contributions, bytes: it fits a frame with what is around it.
+/// Bytes of a list of contributions: it fits a frame with what is around it.
 inline constexpr std::size_t kMaxGathered = kFrameMax - 64;
 
-/// Travels by number: append only.
+/// Encoded by number: append only.
 enum class Collective : std::uint8_t {
     fence = 1,      ///< Opaque bytes of each node's PMIx host; all of them, in rank order.
-    group = 2,      ///< Nothing from each; a context id for all, 64 bits.
-    outcome = 3,    ///< What each node's worker came to; ends in VERDICT.
+    group = 2,      ///< No bytes from a node; a context id for all, 64 bits.
+    outcome = 3,    ///< The outcome of each node's worker; ends in VERDICT.
     cards = 4,      ///< Each worker's card; all of them, as contributions, in rank order.
-    listening = 5,  ///< Nothing from each whose worker takes packets; nothing for all.
+    listening = 5,  ///< No bytes, from each node whose worker receives packets; none for all.
 };
 
 struct SetupMessage {
@@ -89,7 +91,7 @@ struct GroupVerdict {
     VerdictState state = VerdictState::failed;
     Blame blame = Blame::internal;
     std::string sentence;
-    Rank culprit{};  ///< Of a failure: whom the sentence names first.
+    Rank culprit{};  ///< Of a failure: the rank that the sentence names first.
 
     bool operator==(const GroupVerdict&) const = default;
 };
@@ -98,16 +100,16 @@ struct SettledMessage {
     bool operator==(const SettledMessage&) const = default;
 };
 
-/// How far a subtree is; what is not known yet is 0.
+/// The progress of a subtree; what is not known yet is 0.
 struct TreeProgress {
     std::uint32_t done = 0;         ///< Nodes that hold everything.
-    std::uint64_t bytes_least = 0;  ///< Of whoever holds the least.
-    Rank slowest;                   ///< That one.
+    std::uint64_t bytes_least = 0;  ///< Of the node that holds the least.
+    Rank slowest;                   ///< That node.
 
     bool operator==(const TreeProgress&) const = default;
 };
 
-/// What its sender and all below it have; downwards it says nothing.
+/// The progress of the sender and all nodes below it; unused downwards.
 struct PulseMessage {
     TreeProgress progress{};
 
@@ -118,28 +120,28 @@ struct DirectMessage {
     bool operator==(const DirectMessage&) const = default;
 };
 
-/// Up: `rank` can't open the group's port, and other programs there have `taken`. Down: this is
-/// the port from now on, and the wire-up begins anew (as by DirectMessage).
+/// Up: `rank` can't open the group's port, and other programs use `taken` there. Down: `port`
+/// is the group's from now on, and the wire-up starts again (as by DirectMessage).
 struct PortsMessage {
-    std::uint32_t move = 0;  ///< How often the port has been drawn again; up: so far.
+    std::uint32_t move = 0;  ///< How often the port has been drawn again.
     std::uint16_t port = 0;  ///< Down only.
-    Rank rank;               ///< Up only, and so are these.
+    Rank rank;               ///< This and `taken`: up only.
     std::vector<std::uint16_t> taken{};
 
     bool operator==(const PortsMessage&) const = default;
 };
-/// More are not told.
+/// Further taken ports are left out.
 inline constexpr std::size_t kTakenPortsMax = 1024;
 
-/// "Has your plugin announced this stage?"
+/// Asks whether the receiver's plugin has announced this stage.
 struct AskMessage {
     StageKey key;
 
     bool operator==(const AskMessage&) const = default;
 };
 
-/// Travels by number. Queued: announced, and it waits until it may begin; a daemon that does
-/// not know that word takes it for announced.
+/// Encoded by number. Queued: announced, and waiting until it may begin; an older daemon that
+/// does not know the number takes it for announced.
 enum class TellWord : std::uint8_t { unannounced, announced, queued };
 
 struct TellMessage {
@@ -148,17 +150,17 @@ struct TellMessage {
     bool operator==(const TellMessage&) const = default;
 };
 
-/// Before a push: "would this go well on your node?"
+/// Asks a node before a push whether the push would succeed there.
 struct ExamineMessage {
-    PushMode mode = PushMode::push;  ///< compare: what lies there?
+    PushMode mode = PushMode::push;  ///< compare: asks for the digest of what is there.
     std::string specs;
-    std::vector<std::byte> manifest;    ///< Of the source; empty if it is too long for that.
-    std::array<std::byte, 16> token{};  ///< Of its plans (push_permits.h).
+    std::vector<std::byte> manifest;    ///< Of the source; empty if it is too long to send.
+    std::array<std::byte, 16> token{};  ///< Of the push's plans (push_permits.h).
 
     bool operator==(const ExamineMessage&) const = default;
 };
 
-/// An empty sentence: it would.
+/// An empty sentence means that the push would succeed.
 struct ExaminedMessage {
     std::string sentence;
     std::uint64_t bytes = 0;
@@ -167,8 +169,8 @@ struct ExaminedMessage {
     bool operator==(const ExaminedMessage&) const = default;
 };
 
-/// "May I read this file?" From whoever can't wait for another reader, because others wait for
-/// it, !may_wait.
+/// Asks for the lease of a file. `may_wait` is false for a node that can't wait for another
+/// reader, because others wait for it.
 struct LeaseMessage {
     LeasedFile file;
     bool may_wait = true;
@@ -176,7 +178,7 @@ struct LeaseMessage {
     bool operator==(const LeaseMessage&) const = default;
 };
 
-/// Without a node: read it. Else that one's cache holds it.
+/// Without a node: the receiver is to read the file. Else that node's cache holds it.
 struct LeasedMessage {
     std::string node;
     std::string address;  ///< Numeric.
@@ -184,22 +186,22 @@ struct LeasedMessage {
     bool operator==(const LeasedMessage&) const = default;
 };
 
-/// "It is in my cache now", or "I did not get it there".
+/// Whether the sender's cache now has the file, or could not get it.
 struct HeldMessage {
     bool is_held = false;
 
     bool operator==(const HeldMessage&) const = default;
 };
 
-/// "Have you this file in your cache?"
+/// Asks whether the receiver's cache has a file.
 struct FetchMessage {
     LeasedFile file;
 
     bool operator==(const FetchMessage&) const = default;
 };
 
-/// 0 bytes: no, or, with a content, not now: too many are taking something. Else the key,
-/// fresh, under which they may come.
+/// 0 bytes: the file is not here, or, with a content, too many transfers are running. Otherwise
+/// the fresh key that encrypts the transfer.
 struct FoundMessage {
     std::uint64_t bytes = 0;
     Content content;
@@ -213,7 +215,7 @@ struct TakeMessage {
     bool operator==(const TakeMessage&) const = default;
 };
 
-/// "What may this user hear of that job?"
+/// Asks what this user may know about that job.
 struct ReportQuestion {
     std::uint32_t uid = 0;
     StatusRequest request;
@@ -250,7 +252,7 @@ using TreeMessage = std::variant<SetupMessage,
                                  PortsMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const TreeMessage& message);
-/// Fails (Blame::node) on anything but exactly one well-formed message of our version.
+/// Fails (Blame::node) unless `bytes` are exactly one well-formed message of our version.
 [[nodiscard]] Result<TreeMessage> decode_tree_message(Bytes bytes);
 
 }  // namespace stage

@@ -55,7 +55,7 @@ Status ControlSocket::read() {
         cards_ = std::move(cards->table);
         return {};
     }
-    if (auto* answer = std::get_if<WorkerTold>(&*message); answer != nullptr && setup_) {
+    if (auto* answer = std::get_if<WorkerCacheReply>(&*message); answer != nullptr && setup_) {
         if (!asked_.empty() &&
             answer->about == asked_) {  // Otherwise the answer came too late.
             answer_ = CacheAnswer{std::move(answer->content), received->file.trusted()};

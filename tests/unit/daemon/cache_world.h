@@ -106,14 +106,14 @@ class CacheWorld {
     /// What is in the file of that stamp, as the cache tells `uid`; "" if it doesn't know.
     std::string told(NodeCache::Member member, std::uint32_t uid, const SourceStamp& of) {
         std::vector<std::byte> content;
-        cache().ask(member, uid, about(of), [&](const WorkerTold& told, int) {
+        cache().ask(member, uid, about(of), [&](const WorkerCacheReply& told, int) {
             content = told.content;
         });
         return content.empty() ? "" : read(member, uid, content);
     }
     std::string read(NodeCache::Member member, std::uint32_t uid, Bytes content) {
         std::string text;
-        cache().ask(member, uid, about(content), [&](const WorkerTold&, int file) {
+        cache().ask(member, uid, about(content), [&](const WorkerCacheReply&, int file) {
             std::array<char, 64> room{};
             const ssize_t got = file < 0 ? 0 : ::pread(file, room.data(), room.size(), 0);
             text.assign(room.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));

@@ -132,7 +132,7 @@ TEST_CASE("a socket that is removed is made again, a closed door's is not") {
     const std::vector<std::byte> question = said(PingRequest{});
     REQUIRE(::send(client.get(), question.data(), question.size(), MSG_NOSIGNAL) > 0);
     world.hear(1);
-    world.server().close_door();
+    world.server().close_socket();
     CHECK_FALSE(world.has_socket());
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("who has not been heard when the daemon ends is hung up on untaken") {
     world.hear(1);
     const UniqueFd waits = world.connect();  // In the backlog, and has asked.
     REQUIRE(::send(waits.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
-    world.server().close_door();
+    world.server().close_socket();
     CHECK_FALSE(world.has_socket());
     std::array<std::byte, 16> buffer{};
     CHECK(::recv(waits.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) < 0);

@@ -43,7 +43,7 @@ TEST_CASE("only so many reports are fetched at one time") {
     world.config.port = first.port();
     world.services->addresses["n3"] = "127.0.0.1";
     RemoteStatuses reports{*world.services};
-    for (std::size_t i = 0; i < kFarReportsMax; ++i) {
+    for (std::size_t i = 0; i < kRemoteStatusesMax; ++i) {
         REQUIRE(reports.ask({}, "n3", [](const auto&) {}));
     }
     CHECK_FALSE(reports.ask({}, "n3", [](const auto&) {}));

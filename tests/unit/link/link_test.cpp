@@ -57,7 +57,7 @@ TEST_CASE("two daemons log in and talk both ways") {
     CHECK(world.next_frame(link) == "gathered");
     CHECK(world.next_frame(link) == "verdict");
     CHECK(world.listener->half_open() == 0);
-    CHECK(world.listener->strangers_total() == 0);
+    CHECK(world.listener->refused_total() == 0);
     CHECK_FALSE(link.deadline());
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("an unproven peer has its time limit too, and is counted") {
     CHECK(link.state() == State::closed);
     world.listener->settle(link, world.now);
     CHECK(world.listener->half_open() == 0);
-    CHECK(world.listener->strangers_total() == 1);
+    CHECK(world.listener->refused_total() == 1);
     REQUIRE(world.log_lines.size() == 1);
     CHECK_THAT(world.log_lines[0], Catch::Contains("127.0.0.1"));
 }
@@ -246,7 +246,7 @@ TEST_CASE("strangers get nothing out of the port, and nothing in") {
     });
     CHECK_FALSE(world.accepted.back()->is_trusted());
     world.listener->settle(*world.accepted.back(), world.now);
-    CHECK(world.listener->strangers_total() == 1);
+    CHECK(world.listener->refused_total() == 1);
     CHECK(world.listener->half_open() == 0);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("a crowd of silent strangers does not keep a daemon out") {
         world.until([&] { return world.accepted.size() == crowd.size(); });
     }
     CHECK(world.listener->half_open() == kHalfOpenMax);
-    CHECK(world.listener->strangers_total() == 50);
+    CHECK(world.listener->refused_total() == 50);
     CHECK(world.log_lines.size() == 1);  // the clock stands still
     Link& link = world.connect();
     world.until_open(link);

@@ -96,12 +96,12 @@ TEST_CASE("where all are from privileged ports, one of any user's is closed inst
     const UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const SocketAddress to = loopback(world.listener->port()).to_socket();
     REQUIRE(::connect(fd.get(), to.get(), to.length) == 0);
-    world.until([&] { return world.listener->strangers_total() == 1; });
+    world.until([&] { return world.listener->refused_total() == 1; });
     CHECK(world.accepted.size() == before);
     CHECK(std::ranges::all_of(world.accepted, [](const auto& link) { return is_here(*link); }));
     world.come(200, true, false);
     CHECK(is_here(*world.accepted.back()));
-    CHECK(world.listener->strangers_total() == 2);
+    CHECK(world.listener->refused_total() == 2);
 }
 
 TEST_CASE("a connection that has just come is not evicted while older ones exist") {

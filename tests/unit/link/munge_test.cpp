@@ -191,7 +191,7 @@ TEST_CASE("a local user can neither play a daemon nor read its secrets") {
         CHECK_THAT(error_of(*munge.world.accepted[0]),
                    Catch::Contains("made by uid 61234, not by root"));
         munge.world.listener->settle(*munge.world.accepted[0], munge.world.now);
-        CHECK(munge.world.listener->strangers_total() == 1);
+        CHECK(munge.world.listener->refused_total() == 1);
     }
     SECTION("as acceptor") {
         MungeWorld munge{helper_of(munged.socket()), helper_of_somebody(munged.socket())};
@@ -219,7 +219,7 @@ TEST_CASE("without munged there is a sentence at once, at either end") {
                    Catch::Contains("munge there does not answer its daemon; "
                                    "is munged running?"));
         munge.world.listener->settle(*munge.world.accepted[0], munge.world.now);
-        CHECK(munge.world.listener->strangers_total() == 0);
+        CHECK(munge.world.listener->refused_total() == 0);
     }
 }
 

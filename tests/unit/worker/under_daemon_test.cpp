@@ -161,15 +161,16 @@ TEST_CASE("a worker uses cached files without reading, and offers what it staged
     const auto about_file = worker.next<WorkerAsk>();
     REQUIRE(about_file);
     CHECK(about_file->about.size() == 32);
-    worker.send(WorkerTold{.about = {std::byte{1}}, .content = {}});  // To no question of its.
-    worker.send(WorkerTold{about_file->about, bytes_of(hasher.content())});
+    worker.send(
+        WorkerCacheReply{.about = {std::byte{1}}, .content = {}});  // To no question of its.
+    worker.send(WorkerCacheReply{about_file->about, bytes_of(hasher.content())});
     const auto about_bytes = worker.next<WorkerAsk>();
     REQUIRE(about_bytes);
     CHECK(about_bytes->about == bytes_of(hasher.content()));
     const UniqueFd file{entry.empty() ? -1 : ::open(entry.c_str(), O_RDONLY | O_CLOEXEC)};
-    worker.send(
-        WorkerTold{about_bytes->about, file ? about_bytes->about : std::vector<std::byte>{}},
-        file.get());
+    worker.send(WorkerCacheReply{about_bytes->about,
+                                 file ? about_bytes->about : std::vector<std::byte>{}},
+                file.get());
     if (entry != right && !entry.empty()) {
         const auto spoilt = worker.next<WorkerSpoilt>();
         REQUIRE(spoilt);

@@ -42,7 +42,7 @@ WorkerSetup sample(std::size_t nodes) {
     setup.interfaces = {"eth0", "eth1"};
     setup.protection = 1;
     setup.rate_max = 200'000'000;
-    setup.rate_told = true;
+    setup.rate_is_configured = true;
     setup.policies = {.rate_control = RateControl::acker, .repair_peers = RepairPeers::ring};
     setup.policies.flows = 2;
     setup.transport = "udp";

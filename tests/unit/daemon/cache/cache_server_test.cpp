@@ -56,7 +56,7 @@ class LenderWorld {
                                                                     world.loop().now()),
                                                       [] {}));
     }
-    /// What is lent has been used now.
+    /// What is served has been used now.
     [[nodiscard]] bool was_lent() const {
         struct stat status {};
         REQUIRE(::fstat(entry_.get(), &status) == 0);
@@ -129,13 +129,13 @@ TEST_CASE("who comes while too many take something is told that it is here all t
     }
     lending.fetch(kUnknown);
     lending.world.run_until([&] { return lending.found.size() == kLoansMax + 2; });
-    std::size_t lent = 0;
+    std::size_t served = 0;
     std::size_t busy = 0;
     for (const FoundMessage& found : lending.found) {
-        lent += found.bytes == 4 ? 1U : 0U;
+        served += found.bytes == 4 ? 1U : 0U;
         busy += found.bytes == 0 && found.content == lending.content ? 1U : 0U;
     }
-    CHECK(lent == kLoansMax);
+    CHECK(served == kLoansMax);
     CHECK(busy == 1);
 }
 

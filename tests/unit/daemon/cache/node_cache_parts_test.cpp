@@ -55,7 +55,7 @@ struct Parts : CacheWorld {
     std::optional<std::size_t> sought(std::uint32_t uid, unsigned number) {
         std::optional<std::size_t> blocks;
         const auto member = cache().enter();
-        cache().seek(member, uid, stamp(number), [&](const WorkerTold& told, int file) {
+        cache().seek(member, uid, stamp(number), [&](const WorkerCacheReply& told, int file) {
             CHECK(std::ranges::equal(told.about, stamp(number)));
             CHECK(told.content.empty());
             if (file < 0) {
@@ -93,12 +93,12 @@ TEST_CASE("what had come is there for the same user's next stage, even after a r
     CHECK_FALSE(world.sought(kAlice, 2));
     // It is no content, whatever is asked for.
     CHECK(world.told(world.cache().enter(), kAlice, stamp(1)).empty());
-    CHECK_FALSE(world.cache().lend({.uid = kAlice, .stamp = stamp(1)}));
-    const std::uint64_t taken = world.cache().shelf().taken();
+    CHECK_FALSE(world.cache().serve({.uid = kAlice, .stamp = stamp(1)}));
+    const std::uint64_t taken = world.cache().index().taken();
     CHECK(taken >= 3 * kBlockBytes);
     CHECK(taken < 4 * kBlockBytes);
     world.restart();
-    CHECK(world.cache().shelf().taken() == taken);
+    CHECK(world.cache().index().taken() == taken);
     CHECK(world.sought(kAlice, 1) == 3);
     CHECK_FALSE(world.sought(kBob, 1));
 }
@@ -182,7 +182,7 @@ TEST_CASE("who seeks a file that is here whole is told so") {
     world.run_until([&] { return world.counters.cache_kept == 1; });
     int answers = 0;
     world.cache().seek(
-        world.cache().enter(), kAlice, stamp(1), [&](const WorkerTold& told, int file) {
+        world.cache().enter(), kAlice, stamp(1), [&](const WorkerCacheReply& told, int file) {
             ++answers;
             CHECK(content_of_bytes(told.content));
             CHECK(file >= 0);
@@ -199,13 +199,13 @@ TEST_CASE("a later part takes an earlier one's place if it is not less") {
     world.break_off(kAlice, 1, part(1, 2));
     world.break_off(kAlice, 1, part(1, 3));
     CHECK(world.sought(kAlice, 1) == 3);
-    const std::uint64_t taken = world.cache().shelf().taken();
+    const std::uint64_t taken = world.cache().index().taken();
     const auto member = world.begin(kAlice, 1, part(1, 1));
     world.cache().leave(member);
     world.run_until([&] { return world.files() == 2; });  // It is being copied,
     world.run_until([&] { return world.files() == 1; });  // and thrown away.
     CHECK(world.sought(kAlice, 1) == 3);
-    CHECK(world.cache().shelf().taken() == taken);
+    CHECK(world.cache().index().taken() == taken);
 }
 
 TEST_CASE("parts are within the quota, and what is used less goes for them") {
@@ -216,7 +216,7 @@ TEST_CASE("parts are within the quota, and what is used less goes for them") {
     Parts world{8U << 20U};
     for (unsigned number = 1; number <= 4; ++number) {
         world.break_off(kAlice, number, part(number, 3));
-        CHECK(world.cache().shelf().taken() <= 8U << 20U);
+        CHECK(world.cache().index().taken() <= 8U << 20U);
     }
     CHECK(world.counters.cache_evicted == 2);
     CHECK(world.files() == 2);

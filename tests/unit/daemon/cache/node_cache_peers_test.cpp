@@ -66,9 +66,10 @@ struct AskingNode {
 
     /// A stage asks for alice's file `number`.
     void ask(NodeCache::Member stage, unsigned number) {
-        cache.ask(stage, kAlice, about(stamp(number)), [this](const WorkerTold& answer, int) {
-            told.push_back(!answer.content.empty());
-        });
+        cache.ask(
+            stage, kAlice, about(stamp(number)), [this](const WorkerCacheReply& answer, int) {
+                told.push_back(!answer.content.empty());
+            });
     }
 
     CacheWorld world{1'000'000};
@@ -115,7 +116,7 @@ TEST_CASE("nodes that send slowly hold up nothing but their own files, and are f
     AskingNode node;
     auto& [world, cache, peers, file, told] = node;
     const auto waits = cache.enter();
-    cache.ask(waits, kAlice, about(stamp(1)), [](const WorkerTold&, int) {});
+    cache.ask(waits, kAlice, about(stamp(1)), [](const WorkerCacheReply&, int) {});
     std::vector<UniqueFd> silent;
     const auto begin = [&](unsigned number) {
         std::array<int, 2> ends{};
@@ -165,13 +166,13 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
     CHECK(peers.take() == Said{"here 1"});
     cache.leave(two);
     CHECK(peers.take() == Said{"gone 2"});
-    // Another node is lent what its user has here.
-    const auto lent = cache.lend(file);
-    REQUIRE(lent);
-    CHECK(lent->content == content_of_text("text"));
-    CHECK(lent->bytes == 4);
-    CHECK_FALSE(cache.lend({.uid = kBob, .stamp = stamp(1)}));
-    CHECK_FALSE(cache.lend({.uid = kAlice, .stamp = stamp(2)}));
+    // Another node is served what its user has here.
+    const auto served = cache.serve(file);
+    REQUIRE(served);
+    CHECK(served->content == content_of_text("text"));
+    CHECK(served->bytes == 4);
+    CHECK_FALSE(cache.serve({.uid = kBob, .stamp = stamp(1)}));
+    CHECK_FALSE(cache.serve({.uid = kAlice, .stamp = stamp(2)}));
 }
 
 TEST_CASE(
@@ -183,7 +184,7 @@ TEST_CASE(
     AskingNode node;
     auto& [world, cache, peers, file, told] = node;
     const auto one = cache.enter();
-    cache.ask(one, kAlice, about(stamp(1)), [](const WorkerTold&, int) {});
+    cache.ask(one, kAlice, about(stamp(1)), [](const WorkerCacheReply&, int) {});
     CHECK(peers.take() == Said{"ask 1"});
     const auto two = cache.enter();
     node.ask(two, 1);

@@ -59,7 +59,7 @@ TEST_CASE("a worker that lies only fools its own user, if anyone") {
     world.keep(bob, kBob, stamp(2), "something", "else");
     const auto waits = cache.enter();
     bool answered = false;
-    cache.ask(waits, kBob, about(stamp(2)), [&](const WorkerTold& told, int) {
+    cache.ask(waits, kBob, about(stamp(2)), [&](const WorkerCacheReply& told, int) {
         answered = told.content.empty();
     });
     world.run_until([&] { return answered; });
@@ -76,7 +76,9 @@ TEST_CASE("who asks while a file is read waits, and has it from the cache") {
     const auto reader = cache.enter();
     CHECK(world.told(reader, kAlice, stamp(1)).empty());
     int told = 0;
-    const auto count = [&](const WorkerTold& answer, int) { told += !answer.content.empty(); };
+    const auto count = [&](const WorkerCacheReply& answer, int) {
+        told += !answer.content.empty();
+    };
     const auto one = cache.enter();
     const auto two = cache.enter();
     cache.ask(one, kAlice, about(stamp(1)), count);
@@ -99,11 +101,12 @@ TEST_CASE("who asks on before it was answered is told nothing of the wrong file"
     CHECK(world.told(reader, kAlice, stamp(1)).empty());
     CHECK(world.told(cache.enter(), kAlice, stamp(2)).empty());  // Which it is to read.
     const auto impatient = cache.enter();
-    std::map<SourceStamp, std::vector<WorkerTold>> told;
+    std::map<SourceStamp, std::vector<WorkerCacheReply>> told;
     const auto ask = [&](const SourceStamp& of) {
-        cache.ask(impatient, kAlice, about(of), [&told, of](const WorkerTold& answer, int) {
-            told[of].push_back(answer);
-        });
+        cache.ask(
+            impatient, kAlice, about(of), [&told, of](const WorkerCacheReply& answer, int) {
+                told[of].push_back(answer);
+            });
     };
     ask(stamp(1));
     CHECK(told.empty());
@@ -154,7 +157,7 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     CHECK(world.told(first, kAlice, stamp(1)) == "six by");  // And has it in use.
     const auto second = cache.enter();
     bool answered = false;
-    const auto on_answer = [&](const WorkerTold&, int) { answered = true; };
+    const auto on_answer = [&](const WorkerCacheReply&, int) { answered = true; };
     world.keep(second, kAlice, stamp(2), "eight by", "eight by");
     cache.ask(cache.enter(), kAlice, about(stamp(2)), on_answer);
     world.run_until([&] { return answered; });
@@ -163,7 +166,7 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     world.keep(second, kAlice, stamp(3), "eight by", "eight by");
     world.run_until([&] { return world.counters.cache_kept == 2; });
     CHECK(world.counters.cache_evicted == 1);
-    CHECK(cache.shelf().taken() == each);
+    CHECK(cache.index().taken() == each);
     CHECK(world.told(second, kAlice, stamp(1)).empty());
 }
 
@@ -182,8 +185,9 @@ TEST_CASE("what a worker claims sends nothing away: only what is written does") 
     const auto bob = cache.enter();
     const auto is_over = [&](const SourceStamp& of) {
         bool answered = false;
-        cache.ask(
-            cache.enter(), kBob, about(of), [&](const WorkerTold&, int) { answered = true; });
+        cache.ask(cache.enter(), kBob, about(of), [&](const WorkerCacheReply&, int) {
+            answered = true;
+        });
         world.run_until([&] { return answered; });
     };
     // One byte, said to be as much as there is room for.
@@ -220,16 +224,16 @@ TEST_CASE("a copy has room while it is written, and gives it back") {
         world.run_until([&] { return world.counters.cache_kept == number; });
     }
     CHECK(world.counters.cache_evicted == 3);
-    CHECK(cache.shelf().room_for(10 * kBlockBytes - cache.shelf().taken()));
-    CHECK(cache.shelf().taken() <= 10 * kBlockBytes);
+    CHECK(cache.index().room_for(10 * kBlockBytes - cache.index().taken()));
+    CHECK(cache.index().taken() <= 10 * kBlockBytes);
     // Spoilt on the way: its room is free again.
     world.keep(one, kAlice, stamp(9), half, "else");
     bool answered = false;
-    cache.ask(cache.enter(), kAlice, about(stamp(9)), [&](const WorkerTold& told, int) {
+    cache.ask(cache.enter(), kAlice, about(stamp(9)), [&](const WorkerCacheReply& told, int) {
         answered = told.content.empty();
     });
     world.run_until([&] { return answered; });
-    CHECK(cache.shelf().room_for(10 * kBlockBytes));
+    CHECK(cache.index().room_for(10 * kBlockBytes));
 }
 
 TEST_CASE("a copier that is killed gives its room back") {
@@ -258,11 +262,11 @@ TEST_CASE("a copier that is killed gives its room back") {
     for (unsigned number = 1; number <= 3; ++number) {
         const auto one = cache.enter();
         world.keep_as(one, kAlice, stamp(number), world.text_file("x"), kSize / 2);
-        world.run_until([&] { return !cache.shelf().room_for(kSize - kNameTakes); });
+        world.run_until([&] { return !cache.index().room_for(kSize - kNameTakes); });
         pid_t pid = 0;
         std::ifstream{pid_file} >> pid;
         REQUIRE(::kill(pid, SIGKILL) == 0);
-        world.run_until([&] { return cache.shelf().room_for(kSize).has_value(); });
+        world.run_until([&] { return cache.index().room_for(kSize).has_value(); });
         cache.leave(one);
     }
 }
@@ -284,7 +288,7 @@ TEST_CASE("a user's many files don't keep another's waiting") {
     CHECK(world.told(alice, kAlice, stamp(1)).empty());
     world.keep(alice, kAlice, stamp(1), "alice's", "alice's");
     std::uint64_t before = 0;
-    cache.ask(cache.enter(), kAlice, about(stamp(1)), [&](const WorkerTold& told, int) {
+    cache.ask(cache.enter(), kAlice, about(stamp(1)), [&](const WorkerCacheReply& told, int) {
         CHECK_FALSE(told.content.empty());
         before = world.counters.cache_kept;
     });

@@ -169,13 +169,13 @@ TEST_CASE("what a worker writes to stdout and stderr forges no line of the log")
     world.run_until([&] { return has_ended; });
     REQUIRE(lines.size() == wanted);
     for (const std::string& line : lines) {
-        CHECK(line.rfind("a job's process says", 0) == 0);
+        CHECK(line.rfind("output of a job's process", 0) == 0);
         CHECK(line.find_first_of("\r\n\033") == std::string::npos);
         CHECK(line.size() < kOutputLineMax + 200);
     }
     if (wanted == 2) {
         CHECK(
-            lines.front().rfind("a job's process says process=stagecast-worker stage=42.job.0 "
+            lines.front().rfind("output of a job's process process=stagecast-worker stage=42.job.0 "
                                 "uid=0 text=",
                                 0) == 0);
     }

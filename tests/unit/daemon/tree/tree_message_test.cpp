@@ -63,7 +63,7 @@ StagePlan some_plan() {
     plan.group_port = 6830;
     plan.rails = 2;
     plan.rate_max = 1'000'000'000;
-    plan.rate_told = true;
+    plan.rate_is_configured = true;
     plan.push_specs = "1;wd,/a/b,/images/b";
     plan.push_token.fill(std::byte{5});
     plan.is_root_spared = true;
