@@ -31,10 +31,10 @@ std::string padded(std::uint32_t value, std::size_t width) {
     return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
 }
 
-/// Slurm's own names have no more dimensions.
+/// Slurm's own names have at most so many dimensions.
 constexpr std::size_t kMaxBrackets = 4;
 
-/// What may still be made of a list: each name and each ending counts before it is built.
+/// Counts the characters that may still be built of a list, before they are built.
 class Room {
   public:
     [[nodiscard]] bool take(std::size_t count, std::size_t length) {
@@ -51,7 +51,7 @@ class Room {
     std::size_t left_ = kMaxListCharacters;
 };
 
-/// "0-3" or "7", appended to `out`. False if it is neither or too long.
+/// Appends "0-3" or "7" to `out`. False if `range` is neither or too long.
 bool append_range(std::string_view range, Room& room, Names& out) {
     const std::size_t dash = range.find('-');
     const std::string_view low = range.substr(0, dash);
@@ -93,7 +93,7 @@ bool is_plain(std::string_view text) {
     });
 }
 
-/// "r[0-1]n[0-3]" as what each of its parts may be: "r"; "0", "1"; "n"; "0" to "3".
+/// Splits "r[0-1]n[0-3]" into the values of its parts: "r"; "0", "1"; "n"; "0" to "3".
 std::optional<std::vector<Names>> parts_of(std::string_view item, Room& room) {
     std::vector<Names> parts;
     std::size_t brackets = 0;
@@ -178,7 +178,7 @@ Result<Names> expand_host_list(std::string_view list) {
     while (from <= list.size()) {
         const std::size_t end = item_end(list, from);
         const auto item = expand_item(list.substr(from, end - from), room);
-        // Duplicates count: a list of them is soon written, and long to expand.
+        // Duplicates count: a list of them is short to write, and long to expand.
         expanded += item ? item->size() : 0;
         if (!item || expanded > kMaxNodes) {
             return malformed(list);

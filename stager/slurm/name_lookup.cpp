@@ -15,14 +15,14 @@
 namespace stage {
 namespace {
 
-/// A name server answers in milliseconds: so many questions at a time are 2,000 in a second.
+/// A name server answers in milliseconds: so many parallel look-ups are 2,000 a second.
 constexpr std::size_t kThreadsMax = 16;
 
 struct AddressesFree {
     void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
 };
 
-/// getaddrinfo() puts IPv6 first.
+/// Prefers IPv4; getaddrinfo() returns IPv6 first.
 const addrinfo& chosen(const addrinfo& first) {
     for (const addrinfo* one = &first; one != nullptr; one = one->ai_next) {
         if (one->ai_family == AF_INET) {
@@ -32,7 +32,7 @@ const addrinfo& chosen(const addrinfo& first) {
     return first;
 }
 
-/// Shared by the threads and whoever waits for them; it lives as long as the last of them.
+/// Shared by the threads and their caller; it lives as long as the last of them.
 struct Round {
     std::vector<NodeName> names;
     LookUp one;
@@ -93,18 +93,18 @@ std::vector<Result<std::string>> look_up_all(std::vector<NodeName> names,
             std::thread{[round] { work(round); }}.detach();
         }
     } catch (const std::system_error&) {
-        // Those that were started do it all. Without any, each answer is that it took too long.
+        // The threads that were started do all. Without any, each answer is a time-out.
     }
     std::unique_lock lock{round->mutex};
     round->changed.wait_for(lock, within, [&] { return round->done == count; });
     std::vector<Result<std::string>> answers;
     for (std::size_t i = 0; i < count; ++i) {
         const NodeName& name = round->names[i];
-        answers.push_back(round->answers[i].value_or(
-            Error{Blame::node,
-                  "node " + name.node + ": the look-up of its NodeAddr " + name.address +
-                      " took too long; is the name server slow? Numbers as NodeAddr in "
-                      "slurm.conf, or /etc/hosts, need none"}));
+        answers.push_back(round->answers[i].value_or(Error{
+            Blame::node,
+            "node " + name.node + ": the look-up of its NodeAddr " + name.address +
+                " took too long; is the name server slow? Numeric addresses as NodeAddr in "
+                "slurm.conf, or entries in /etc/hosts, avoid the look-up"}));
     }
     round->next = count;  // No thread begins another one.
     return answers;

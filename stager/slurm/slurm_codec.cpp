@@ -1,4 +1,4 @@
-// Questions to Slurm and its answers as bytes, between the daemon and a child of its own.
+// Encodes questions to Slurm and their answers, between the daemon and its child process.
 #include "stager/slurm/slurm_query.h"
 #include "transport/base/codec.h"
 
@@ -179,7 +179,7 @@ Result<SlurmQuestion> decode_question(Bytes message) {
             break;
     }
     if (!reader.finished()) {
-        return Error{Blame::internal, "a question to Slurm that is none"};
+        return Error{Blame::internal, "malformed question to Slurm"};
     }
     return question;
 }
@@ -207,7 +207,7 @@ std::vector<std::byte> encode_slurm_answer(const Result<SlurmAnswer>& answer) {
 }
 
 Result<SlurmAnswer> decode_slurm_answer(Bytes message) {
-    const Error nonsense{Blame::internal, "the Slurm query answers nonsense"};
+    const Error nonsense{Blame::internal, "malformed answer of the process that asks Slurm"};
     ByteReader reader{message};
     SlurmAnswer answer;
     switch (static_cast<Told>(reader.u8())) {

@@ -19,7 +19,7 @@ namespace stage {
 namespace {
 
 constexpr std::size_t kNameMax = 255;
-/// For all names of one question; slurmctld had its time before.
+/// For all names of one question, after slurmctld's own time.
 constexpr Duration kLookUpMax = std::chrono::seconds{5};
 
 struct NodesFree {
@@ -41,7 +41,7 @@ std::string joined(const std::vector<std::string>& names) {
     return list;
 }
 
-/// Numeric; empty where slurmctld found none itself.
+/// Numeric; empty if slurmctld has no address itself.
 std::string text_of(const sockaddr_storage& address) {
     std::array<char, NI_MAXHOST> text{};
     const bool is_known = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address),  // NOLINT
@@ -54,7 +54,7 @@ std::string text_of(const sockaddr_storage& address) {
     return is_known ? text.data() : "";
 }
 
-/// It will hardly answer.
+/// Whether the node is down or powered off, so that it will hardly answer.
 bool is_away(const node_info_t& node) {
     const std::uint32_t base = node.node_state & NODE_STATE_BASE;
     return base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE ||
@@ -63,8 +63,8 @@ bool is_away(const node_info_t& node) {
 
 using Addresses = std::unordered_map<std::string, std::string>;
 
-/// Nodes with their NodeAddr, or those of them that aren't away; `only`: this one alone. The
-/// table of all nodes is long: it is loaded where Slurm has no shorter answer.
+/// Nodes with their NodeAddr, or only those that are up; `only`: this one alone. The table of
+/// all nodes is long: it is loaded only if Slurm has no shorter answer.
 Result<Addresses> load_nodes(bool may_be_away, const std::string& only = {}) {
     node_info_msg_t* loaded = nullptr;
     std::string name = only;
@@ -89,7 +89,7 @@ Result<Addresses> load_nodes(bool may_be_away, const std::string& only = {}) {
     return addresses;
 }
 
-/// The addresses of `names`, by one call of Slurm's.
+/// The addresses of `names`, by one call to Slurm.
 Result<Addresses> load_addresses(const std::vector<std::string>& names) {
     if (names.size() == 1) {
         return load_nodes(true, names.front());
@@ -108,7 +108,7 @@ Result<Addresses> load_addresses(const std::vector<std::string>& names) {
     return load_nodes(true);
 }
 
-/// One without an address, where that may be, has an empty one.
+/// A node without an address gets an empty one if `may_miss`.
 Result<SlurmAnswer> with_addresses(const std::vector<std::string>& names,
                                    const Addresses& addresses,
                                    bool may_miss) {
@@ -133,15 +133,15 @@ Result<SlurmAnswer> with_addresses(const std::vector<std::string>& names,
 }  // namespace
 
 Error no_slurm_answer(std::string_view asked) {
-    return {
-        Blame::node,
-        "slurmctld does not tell " + std::string{asked} + " (" + ::slurm_strerror(errno) + ")"};
+    return {Blame::node,
+            "slurmctld did not return " + std::string{asked} + " (" + ::slurm_strerror(errno) +
+                ")"};
 }
 
 Result<std::vector<std::string>> expand_nodes(const std::string& list) {
     const std::unique_ptr<hostlist, HostlistFree> hosts{::slurm_hostlist_create(list.c_str())};
     if (hosts == nullptr) {
-        return Error{Blame::internal, "this is no list of nodes: " + list.substr(0, kNameMax)};
+        return Error{Blame::internal, "malformed list of nodes: " + list.substr(0, kNameMax)};
     }
     const int count = ::slurm_hostlist_count(hosts.get());
     if (count < 1 || static_cast<std::size_t>(count) > kNodesMax) {

@@ -73,7 +73,7 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
         errno = cause;
         return no_slurm_answer("the job's state");
     }
-    // An array's job id brings all its tasks.
+    // The id of an array returns all its tasks.
     for (std::uint32_t i = 0; done == SLURM_SUCCESS && i < jobs->record_count; ++i) {
         if (job_of(jobs->job_array[i]) == job_id) {
             return SlurmAnswer{describe(jobs->job_array[i])};
@@ -82,7 +82,7 @@ Result<SlurmAnswer> job_state(std::uint32_t job_id) {
     return SlurmAnswer{absent_job()};
 }
 
-/// By one call where Slurm has it.
+/// Uses one call if this release of Slurm has it.
 Result<SlurmAnswer> job_states(const std::vector<std::uint32_t>& job_ids) {
     std::vector<SlurmJob> jobs(job_ids.size(), absent_job());
     if constexpr (kHasJobStates) {
@@ -121,8 +121,8 @@ bool comment_on(std::uint32_t job_id, std::string comment) {
     return ::slurm_update_job(&change) == SLURM_SUCCESS;
 }
 
-/// A node that learns late of a stage's end must not touch what runs under the same job id
-/// since: whatever slurmctld does not confirm is another life.
+/// A node that learns late of a stage's end must not touch a later restart under the same job
+/// id: unless slurmctld confirms the restart count, it is taken for another one.
 bool is_in_life(std::uint32_t job_id, std::uint32_t restart, bool in_prolog = false) {
     const Result<SlurmAnswer> answer = job_state(job_id);
     const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
@@ -130,40 +130,40 @@ bool is_in_life(std::uint32_t job_id, std::uint32_t restart, bool in_prolog = fa
            job->restart_count == restart && (!in_prolog || job->is_in_prolog);
 }
 
-/// JOB_RUNNING as a flag: a job that does not run any more is left as it is, by slurmctld.
+/// JOB_RUNNING as a flag makes slurmctld leave a job alone that no longer runs.
 Result<SlurmAnswer> on_failure(const FailureOrder& order) {
-    SlurmJob told{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
+    SlurmJob job{.state = SlurmJobState::alive, .restart_count = 0, .word = {}};
     if (order.requeue && !is_in_life(order.job_id, order.restart)) {
-        told.word = "it does not run any more";
-        return SlurmAnswer{std::move(told)};
+        job.word = "the job is no longer running";
+        return SlurmAnswer{std::move(job)};
     }
     if (order.requeue && requeue_job(order.job_id, JOB_RUNNING) == SLURM_SUCCESS) {
-        told = {.state = SlurmJobState::ended, .restart_count = 0, .word = "REQUEUED"};
+        job = {.state = SlurmJobState::ended, .restart_count = 0, .word = "REQUEUED"};
     } else if (order.requeue) {
-        told.word = ::slurm_strerror(errno);
+        job.word = ::slurm_strerror(errno);
     }
-    const bool is_requeued = told.state == SlurmJobState::ended;
+    const bool is_requeued = job.state == SlurmJobState::ended;
     if (!comment_on(order.job_id, order.sentence + (is_requeued ? " (requeued)" : "")) &&
         !is_requeued) {
-        return no_slurm_answer("whether it keeps the job's AdminComment");
+        return no_slurm_answer("a reply to the change of the job's AdminComment");
     }
-    return SlurmAnswer{std::move(told)};
+    return SlurmAnswer{std::move(job)};
 }
 
-/// Says why where anybody can read it, then cancels. Only the cancelling must work.
+/// Publishes the reason, then cancels. Only the cancelling must succeed.
 Result<SlurmAnswer> cancel(CancelOrder order) {
     if (!order.step_id && !is_in_life(order.job_id, order.restart, order.only_in_prolog)) {
-        return SlurmAnswer{SlurmJob{
-            .state = SlurmJobState::alive, .restart_count = 0, .word = "not in this life"}};
+        return SlurmAnswer{SlurmJob{.state = SlurmJobState::alive,
+                                    .restart_count = 0,
+                                    .word = "the job has been restarted"}};
     }
     static_cast<void>(::slurm_notify_job(whole_job(order.job_id), order.sentence.data()));
     static_cast<void>(comment_on(order.job_id, order.sentence));
     const int done = order.step_id ? kill_step(order.job_id, *order.step_id)
                                    : ::slurm_kill_job(whole_job(order.job_id), SIGKILL, 0);
     if (done != SLURM_SUCCESS && errno != ESLURM_ALREADY_DONE) {
-        return Error{
-            Blame::node,
-            "the job can't be cancelled (" + std::string{::slurm_strerror(errno)} + ")"};
+        return Error{Blame::node,
+                     "cannot cancel the job (" + std::string{::slurm_strerror(errno)} + ")"};
     }
     return SlurmAnswer{
         SlurmJob{.state = SlurmJobState::ended, .restart_count = 0, .word = "CANCELLED"}};
@@ -238,7 +238,7 @@ Result<SlurmQuestion> read_question(int fd) {
             continue;
         }
         if (got <= 0) {
-            return Error{Blame::internal, "the question did not come"};
+            return Error{Blame::internal, "the question was not received"};
         }
         have += static_cast<std::size_t>(got);
         if (have == kLengthBytes && bytes.size() == kLengthBytes) {
@@ -249,14 +249,14 @@ Result<SlurmQuestion> read_question(int fd) {
     return decode_question(Bytes{bytes}.subspan(kLengthBytes));
 }
 
-/// What the child needs when libslurm ends it: where to answer, and what libslurm has
-/// complained of.
+/// What the child needs if libslurm ends it: the socket for the answer, and libslurm's error
+/// output.
 struct LastWords {
     int answer_fd;
     int complaints_fd;
 };
 
-/// The last line of it, without "error: " or "fatal: ".
+/// The last line of libslurm's errors, without "error: " or "fatal: ".
 std::string last_complaint(int fd) {
     std::array<char, kSentenceMax> buffer{};
     const off_t size = ::lseek(fd, 0, SEEK_END);
@@ -273,7 +273,7 @@ std::string last_complaint(int fd) {
     return text;
 }
 
-/// libslurm's fatal() calls exit(): this is where that leads.
+/// libslurm's fatal() calls exit(), which calls this handler.
 void on_fatal(int status, void* argument) {
     static_cast<void>(status);
     const auto* words = static_cast<const LastWords*>(argument);
@@ -282,7 +282,7 @@ void on_fatal(int status, void* argument) {
         words->answer_fd,
         Error{Blame::node,
               "Slurm's library gave up (" +
-                  (complaint.empty() ? std::string{"it does not say why"} : complaint) + ")"}));
+                  (complaint.empty() ? std::string{"no reason given"} : complaint) + ")"}));
 }
 
 }  // namespace
@@ -302,7 +302,7 @@ SlurmJobState state_of_job(std::uint32_t slurm_state) {
 }
 
 int run_slurm_query(int fd) {
-    // A bound that holds even inside a call that never returns.
+    // A limit that holds even inside a call that never returns.
     ::alarm(static_cast<unsigned>(
         std::chrono::duration_cast<std::chrono::seconds>(kSlurmAnswerMax).count()));
     const auto question = read_question(fd);
@@ -328,7 +328,7 @@ Result<SlurmQuery> SlurmQuery::start(Spawner& spawner,
     }
     ByteWriter message;
     message.blob(encode_question(question));
-    // A node list fits an empty socket's buffer; one that does not is none that Slurm made.
+    // A node list fits an empty socket's buffer; Slurm makes none that does not.
     const ssize_t sent =
         ::send(child->socket.get(), message.view().data(), message.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(message.size())) {

@@ -1,17 +1,14 @@
-// What does Slurm know: which address has a node, which nodes does a list name, does the job
-// run?
+// Asks Slurm about nodes and jobs from a child process, so that the daemon never blocks.
 //
-// libslurm answers, but it blocks for as long as slurmctld is silent and ends the process when
-// it dislikes slurm.conf. So each question is asked in a child of its own (a spawner role): the
-// child gets a deadline, and whatever becomes of it, the daemon sees an answer or the end of a
-// socket.
+// libslurm blocks while slurmctld is silent, and ends the process if slurm.conf has an error.
+// So each question is asked in a child of its own (a spawner role) with a deadline: whatever
+// happens to the child, the daemon sees an answer or the end of a socket.
 //
 //     Result<SlurmQuery> query = SlurmQuery::start(spawner, kRoleSlurmQuery, question, now);
 //     epoll: EPOLLIN on query->fd() -> query->on_readable(); at query->deadline() ->
-//     on_time(now); if (query->answer()) ...                                    //
-//     Result<SlurmAnswer>, then drop it
+//     on_time(now); if (query->answer()) ... use it, then drop the query
 //
-// slurm_query.cpp and slurm_nodes.cpp are the files of stager/ that include <slurm/...>.
+// Only slurm_query.cpp and slurm_nodes.cpp of stager/ include <slurm/...>.
 #pragma once
 
 #include "stager/spawn/spawner.h"
@@ -27,44 +24,44 @@
 
 namespace stage {
 
-/// The names of a node list in its own order: rank order.
+/// The names of a node list in the list's order, which is rank order.
 struct ExpandQuestion {
     std::string node_list;
 };
-/// The same with each node's address (NodeAddr by slurmctld, made numeric here).
+/// The same with each node's address (NodeAddr from slurmctld, made numeric here).
 struct ResolveQuestion {
     std::string node_list;
-    bool may_miss = false;  ///< Nodes without an address get none, instead of no answer at all.
+    bool may_miss = false;  ///< A node without an address is no error.
 };
-/// The nodes that files' readers are agreed upon at (cache/keeper_choice.h), with addresses.
+/// The nodes that serve leases (cache/keeper_choice.h), with addresses.
 struct KeepersQuestion {};
-/// One job with all that a stage needs to know of it. The answer is a SlurmJob.
+/// One job with everything that a stage needs to know of it. The answer is a SlurmJob.
 struct JobStateQuestion {
     std::uint32_t job_id = 0;
 };
-/// The states of many jobs, and no more of them. The answer is a SlurmJob each, in this order.
+/// The states of many jobs, without other data. The answer is a SlurmJob each, in this order.
 struct JobsQuestion {
     std::vector<std::uint32_t> job_ids;
 };
-/// No question: a whole job's staging has failed. `sentence` becomes the job's AdminComment,
+/// No question: the stage of a whole job has failed. `sentence` becomes the job's AdminComment,
 /// and with `requeue` a batch job that still runs and may be requeued goes back to the queue.
 /// The answer is a SlurmJob: `ended` if it was requeued, else `alive`, with the reason as its
 /// word.
 struct FailureOrder {
     std::uint32_t job_id = 0;
-    std::uint32_t restart = 0;  ///< Another life of the job is left alone.
+    std::uint32_t restart = 0;  ///< Another restart of the job is left alone.
     bool requeue = false;
     std::string sentence;
 };
-/// No question: the job (or, where `step_id` names one, the step) is to be cancelled.
-/// `sentence` goes to whoever waits at a terminal, and into the job's admin comment. The answer
-/// is a SlurmJob; `alive` if the job is left alone, as one that has been requeued since.
+/// No question: the job (or, if `step_id` names one, the step) is to be cancelled. `sentence`
+/// is shown to a user who waits at a terminal, and becomes the job's AdminComment. The answer
+/// is a SlurmJob; `alive` if the job is left alone, for instance because it has been requeued.
 struct CancelOrder {
     std::uint32_t job_id = 0;
     std::optional<std::uint32_t> step_id;
     std::uint32_t restart = 0;  ///< Of a whole job; ignored for a step.
     std::string sentence;
-    bool only_in_prolog = false;  ///< A job for which Slurm does not await a prolog is left.
+    bool only_in_prolog = false;  ///< Leaves a job alone whose prolog Slurm does not await.
 };
 using SlurmQuestion = std::variant<ExpandQuestion,
                                    ResolveQuestion,
@@ -76,26 +73,26 @@ using SlurmQuestion = std::variant<ExpandQuestion,
 
 struct SlurmNode {
     std::string name;
-    std::string address;  ///< Numeric, of any family; empty in the answer to an ExpandQuestion.
+    std::string address;  ///< Numeric, IPv4 or IPv6; empty in the answer to an ExpandQuestion.
     bool operator==(const SlurmNode&) const = default;
 };
-/// What a stage needs to know of Slurm's job states.
+/// The job states that a stage distinguishes.
 enum class SlurmJobState : std::uint8_t {
-    alive = 0,       ///< Running or configuring: staging goes on.
+    alive = 0,       ///< Running or configuring: the stage goes on.
     ended = 1,       ///< Cancelled, failed, timed out, preempted, requeued, ...
-    absent = 2,      ///< slurmctld answers that it knows no such job.
-    suspended = 3,   ///< Or stopped: it goes on with its files.
-    completing = 4,  ///< Its processes may be here yet; an epilog follows.
+    absent = 2,      ///< slurmctld answers that it does not know the job.
+    suspended = 3,   ///< Or stopped: it continues with its files.
+    completing = 4,  ///< Its processes may still run; an epilog follows.
 };
-/// Of a job_state as slurmctld tells it.
+/// The state for a job_state of slurmctld's.
 [[nodiscard]] SlurmJobState state_of_job(std::uint32_t slurm_state);
 struct SlurmJob {
     SlurmJobState state = SlurmJobState::alive;
     std::uint32_t restart_count = 0;  ///< 0 in the answer to a JobsQuestion.
     std::string word;                 ///< Slurm's name of the state, "CANCELLED".
     std::string node_list{};  ///< Of the allocation; in the answer to a JobStateQuestion only.
-    bool is_in_prolog = false;        ///< Known to the child that asks only.
-    std::uint32_t array_job_id = 0;   ///< Likewise; 0: no task of an array.
+    bool is_in_prolog = false;        ///< Known only to the child that asks.
+    std::uint32_t array_job_id = 0;   ///< Likewise; 0: the job is not a task of an array.
     std::uint32_t array_task_id = 0;  ///< Likewise.
     std::uint32_t uid = 0;            ///< Its owner; in the answer to a JobStateQuestion only.
     std::uint32_t gid = 0;            ///< Likewise.
@@ -107,14 +104,14 @@ using SlurmAnswer = std::variant<std::vector<SlurmNode>, SlurmJob, std::vector<S
 inline constexpr std::size_t kNodesMax = 65'536;
 /// More jobs than this in one question are refused.
 inline constexpr std::size_t kJobsMax = 4096;
-/// How long a child may take. An unanswering slurmctld costs one such child at a time.
+/// The time that a child may take. A silent slurmctld costs one such child at a time.
 inline constexpr Duration kSlurmAnswerMax = std::chrono::seconds{15};
 
-/// The child's whole life: one question from `fd`, one answer to it. A role for the spawner
-/// (socket type SOCK_STREAM). Blocks, and may exit().
+/// The child's main function: reads one question from `fd` and writes one answer to it. A role
+/// for the spawner (socket type SOCK_STREAM). Blocks, and may exit().
 int run_slurm_query(int fd);
 
-/// A question under way. Dropping it is always allowed: the child ends by itself.
+/// A question in progress. It may be dropped at any time: the child ends by itself.
 class SlurmQuery {
   public:
     static Result<SlurmQuery> start(Spawner& spawner,
@@ -127,8 +124,8 @@ class SlurmQuery {
     void on_readable();
     void on_time(Instant now);
 
-    /// Nothing yet; or the answer; or why there is none (slurmctld does not answer, no
-    /// slurm.conf, an unknown node, ...), a sentence. No answer is no verdict about the job.
+    /// Empty until there is an answer or an error (slurmctld does not answer, no slurm.conf, an
+    /// unknown node, ...). An error says nothing about the job.
     [[nodiscard]] const std::optional<Result<SlurmAnswer>>& answer() const { return answer_; }
 
   private:

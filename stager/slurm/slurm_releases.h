@@ -1,7 +1,7 @@
-// What do Slurm's releases, 22.05 to 26.05, call the same things?
+// Hides the differences between the interfaces of Slurm's releases 22.05 to 26.05.
 //
 // libslurm's interface changes between releases (docs/COMPATIBILITY.md); each difference that
-// slurm_query.cpp and slurm_nodes.cpp would meet is here once.
+// concerns slurm_query.cpp and slurm_nodes.cpp is handled here, once.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -79,25 +79,26 @@ inline void name_job(job_desc_msg_t& change, std::uint32_t job_id) {
 #endif
 }
 
-/// Calls each(name, address) for the nodes of a list that Slurm knows. Not SLURM_SUCCESS: errno
-/// says why. What libslurm hands out is not freed: it exports no way, and the child ends soon.
+/// Calls each(name, address) for the nodes of a list that Slurm knows. On another result than
+/// SLURM_SUCCESS errno has the reason. libslurm exports no function to free its answer; the
+/// child that asks ends soon.
 #if SLURM_VERSION_NUMBER >= 0x170b00
 inline constexpr bool kHasNodeAddresses = true;
 template <class Each>
 [[nodiscard]] int each_node_address(std::string list, Each each) {
-    slurm_node_alias_addrs_t* told = nullptr;
-    const int done = ::slurm_get_node_alias_addrs(list.data(), &told);
-    if (done != SLURM_SUCCESS || told == nullptr) {
+    slurm_node_alias_addrs_t* reply = nullptr;
+    const int done = ::slurm_get_node_alias_addrs(list.data(), &reply);
+    if (done != SLURM_SUCCESS || reply == nullptr) {
         return done;
     }
     const std::unique_ptr<hostlist, HostlistFree> names{
-        ::slurm_hostlist_create(told->node_list)};
-    for (std::uint32_t i = 0; names != nullptr && i < told->node_cnt; ++i) {
+        ::slurm_hostlist_create(reply->node_list)};
+    for (std::uint32_t i = 0; names != nullptr && i < reply->node_cnt; ++i) {
         char* const name = ::slurm_hostlist_shift(names.get());
         if (name == nullptr) {
             break;
         }
-        each(name, told->node_addrs[i]);
+        each(name, reply->node_addrs[i]);
         std::free(name);  // NOLINT: libslurm's malloc
     }
     return SLURM_SUCCESS;
@@ -112,8 +113,8 @@ template <class Each>
 }
 #endif
 
-/// Calls each(job_id, state) for these jobs and maybe others, among them all tasks of an array
-/// whose id is asked for. Jobs that slurmctld does not know are left out.
+/// Calls each(job_id, state) for these jobs and perhaps others, among them all tasks of an
+/// array whose id is in the list. Jobs that slurmctld does not know are left out.
 #if SLURM_VERSION_NUMBER >= 0x180500
 inline constexpr bool kHasJobStates = true;
 template <class Each>
@@ -128,15 +129,16 @@ template <class Each>
         one.step_id.step_het_comp = NO_VAL;
         asked.push_back(one);
     }
-    job_state_response_msg_t* told = nullptr;
+    job_state_response_msg_t* reply = nullptr;
     const int done =
-        ::slurm_load_job_state(static_cast<int>(asked.size()), asked.data(), &told);
+        ::slurm_load_job_state(static_cast<int>(asked.size()), asked.data(), &reply);
     const int cause = errno;
-    for (std::uint32_t i = 0; done == SLURM_SUCCESS && told != nullptr && i < told->jobs_count;
+    for (std::uint32_t i = 0;
+         done == SLURM_SUCCESS && reply != nullptr && i < reply->jobs_count;
          ++i) {
-        each(told->jobs[i].job_id, told->jobs[i].state);
+        each(reply->jobs[i].job_id, reply->jobs[i].state);
     }
-    ::slurm_free_job_state_response_msg(told);
+    ::slurm_free_job_state_response_msg(reply);
     errno = cause;
     return done;
 }

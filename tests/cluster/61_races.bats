@@ -138,4 +138,4 @@ no_job_directory() { [ -z "$(lab on n1 ls /var/spool/stagecast)" ]; }
   lab start n1 stagecastd
   wait_for 30 no_job_directory
 }
-mount_is_reported() { grep -q "can't be removed.*job=$JOB.*is a mount point; unmount it" "$CLUSTER_DIR/log/stagecastd-n1.log"; }
+mount_is_reported() { grep -q "cannot remove a job's files.*job=$JOB.*is a mount point; unmount it" "$CLUSTER_DIR/log/stagecastd-n1.log"; }

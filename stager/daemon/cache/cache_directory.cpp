@@ -26,8 +26,8 @@ Result<UniqueFd> look_at_cache_directory(const Config& config) {
     const std::string& path = config.cache_dir;
     if (lies_in(path, config.stage_root) || lies_in(config.stage_root, path)) {
         return Error{Blame::node,
-                     "CacheDir " + path + " and StageRoot " + config.stage_root +
-                         " must not lie in one another"}
+                     "CacheDir: " + path + " and StageRoot, " + config.stage_root +
+                         ", must not lie in one another"}
             .remedy("set CacheDir to a directory outside StageRoot");
     }
     Result<UniqueFd> directory = open_stage_root(path, config.allow_ram_stage_root);
@@ -37,7 +37,7 @@ Result<UniqueFd> look_at_cache_directory(const Config& config) {
     }
     if (const auto foreign = CacheStore::foreign_name_in(*directory)) {
         return Error{Blame::node,
-                     "CacheDir " + path + " holds " + *foreign +
+                     "CacheDir: " + path + " holds " + *foreign +
                          ", which the node cache did not put there"}
             .remedy("set CacheDir to an empty directory");
     }

@@ -16,11 +16,11 @@
 namespace stage {
 namespace {
 
-/// From one removal of a user's to the next: stages that waited for the first come in between.
+/// Between two removals of one user, so that stages that waited for the first can begin.
 constexpr Duration kNextAfter = std::chrono::milliseconds{1};
 
 void warn_of(const Logger& log, std::uint32_t job_id, const std::string& why) {
-    log.warn("a job's files can't be removed now; it is tried again for an hour",
+    log.warn("cannot remove a job's files now; retrying for an hour",
              {{"job", job_id}, {"why", why}});
 }
 
@@ -40,8 +40,8 @@ void Cleaner::remove(std::uint32_t job_id, std::uint32_t step_id, OnDone on_done
     go_on();
 }
 
-/// The directory's owner is whom root made it for, in a directory that only root can change; a
-/// list's name says whose it is. Mostly that is one user.
+/// The owner of a directory is the user for which root made it, in a directory that only root
+/// can change; a list's name contains its owner. Usually that is one user.
 void Cleaner::enqueue(std::uint32_t job_id,
                       std::uint32_t step_id,
                       const std::shared_ptr<void>& done) {
@@ -73,7 +73,7 @@ void Cleaner::enqueue(std::uint32_t job_id,
     }
 }
 
-/// Begins the removals that wait for no other.
+/// Begins the removals that wait for no other one.
 void Cleaner::go_on() {
     for (auto& [uid, queue] : queues_) {
         while (!queue.empty() && !queue.front().is_running) {
@@ -100,7 +100,7 @@ void Cleaner::start(Removal& removal) {
         });
     removal.is_running = started.ok();
     if (!started) {
-        services_.log.warn("a job's directory is not removed",
+        services_.log.warn("cannot remove a job's directory",
                            {{"job", removal.job_id}, {"why", started.error().sentence()}});
     }
 }
@@ -125,7 +125,8 @@ bool Cleaner::is_following_lists(std::uint32_t uid) const {
            queue->second.front().is_running && queue->second.front().what.has_lists;
 }
 
-/// While there is something left below a StageRoot of before only this tells the next sweep.
+/// If something is left below an earlier StageRoot, only this record leads the next sweep to
+/// it.
 void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id) {
     const bool is_left = root ? !is_gone(owner_of(*root, job_id)) ||
                                     jobs_with_cleanup_lists(*root).contains(job_id)
@@ -135,7 +136,7 @@ void Cleaner::forget_root_if_gone(const Result<int>& root, std::uint32_t job_id)
     }
 }
 
-/// A directory that was made for steps alone: nobody will say that the job has ended.
+/// Removes a directory that was made for steps alone: no END for the job will arrive.
 void Cleaner::remove_empty_job(std::uint32_t job_id) {
     const auto keys = services_.verdicts.all();
     const bool has_more = std::any_of(

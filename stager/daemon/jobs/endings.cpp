@@ -8,10 +8,10 @@
 namespace stage {
 namespace {
 
-/// Slurm's epilog waits so long at most.
+/// Slurm's epilog waits for the answer no longer than this.
 constexpr Duration kAnswerMax = std::chrono::seconds{2};
-/// What could not be removed is tried again after this, and then after four times as long each
-/// time: 10 s, 40 s, 3 min, 11 min, 43 min. The next sweep comes after that.
+/// The first retry of a failed removal; each further one waits four times as long: 10 s, 40 s,
+/// 3 min, 11 min, 43 min. After these the next sweep tries.
 constexpr Duration kAgainAfter = std::chrono::seconds{10};
 constexpr unsigned kTriesMax = 5;
 
@@ -56,7 +56,7 @@ void Endings::try_again(Name name, unsigned tries) {
     look(name.first);
 }
 
-/// A job that was requeued has the same id, and its files the same place.
+/// A job that was requeued has the same id, and the same directory.
 bool Endings::lives_again(std::uint32_t job_id) const {
     return has_stage_(job_id) ||
            std::ranges::any_of(services_.verdicts.all(),

@@ -24,7 +24,7 @@ struct FileSystem {
     long magic;
     const char* name;
 };
-/// Where a file would fill memory, or cross the network that it came from.
+/// File systems on which a file would fill memory, or cross the network from which it came.
 constexpr std::array<FileSystem, 14> kUnfit{{{TMPFS_MAGIC, "tmpfs"},
                                              {RAMFS_MAGIC, "ramfs"},
                                              {OVERLAYFS_SUPER_MAGIC, "overlay"},
@@ -51,10 +51,11 @@ Status check_file_system(int fd, const std::string& path) {
     }
     for (const FileSystem& one : kUnfit) {
         if (static_cast<std::uint32_t>(about.f_type) == static_cast<std::uint32_t>(one.magic)) {
-            return unfit_directory(kKey,
-                                   path,
-                                   std::string{"is on "} + one.name + ", not on a local disk",
-                                   "name another, or set AllowRamStageRoot=yes");
+            return unfit_directory(
+                kKey,
+                path,
+                std::string{"is on "} + one.name + ", not on a local disk",
+                "name a directory on a local disk, or set AllowRamStageRoot=yes");
         }
     }
     return {};
@@ -67,11 +68,11 @@ Error not_opened(const std::string& name) {
         return mount_point(name);
     }
     const bool is_none = errno == ENOTDIR || errno == ELOOP || errno == ENOENT;
-    return is_none ? Error{Blame::node, name + " is no directory", ENOENT}
+    return is_none ? Error{Blame::node, name + " is not a directory", ENOENT}
                    : Error::from_errno(Blame::node, "opening the directory " + name);
 }
 
-/// This thread's file accesses are `owner`'s for as long as it lives.
+/// Makes this thread access files as `owner` while the object lives.
 class ActingAs {
   public:
     explicit ActingAs(Owner owner) {
@@ -109,7 +110,7 @@ std::vector<std::string> directory_names(std::uint32_t job_id, std::uint32_t ste
 Status make_job_directory(int root, std::uint32_t job_id, Owner owner) {
     const std::string name = text_of(job_id);
     if (::mkdirat(root, name.c_str(), 0700) == 0) {
-        // Root's, in a directory that only root can write: nobody can have exchanged it.
+        // Root has just made it in a directory that only root can write: it is the same one.
         const UniqueFd fd{::openat(root, name.c_str(), kDirectory)};
         if (!fd || ::fchown(fd.get(), owner.uid, owner.gid) != 0 ||
             ::fchmod(fd.get(), 0700) != 0) {
@@ -125,9 +126,10 @@ Status make_job_directory(int root, std::uint32_t job_id, Owner owner) {
         return found.error().within("the job's directory");
     }
     if (!found || found->uid != owner.uid) {
-        return Error{Blame::node,
-                     "the job's directory " + name + " is there already, and somebody else's",
-                     EEXIST}
+        return Error{
+            Blame::node,
+            "the job's directory " + name + " already exists and belongs to another user",
+            EEXIST}
             .remedy("remove it");
     }
     return {};
@@ -146,8 +148,9 @@ Status make_step_directory(int root, std::uint32_t job_id, std::uint32_t step_id
     }
     const auto found = owner_of(job.get(), name);
     if (!found || found->uid != owner.uid) {
-        return Error{Blame::user,
-                     "$STAGECAST_DIR/" + name + " is there already, and no directory of yours"}
+        return Error{
+            Blame::user,
+            "$STAGECAST_DIR/" + name + " already exists and is not a directory of yours"}
             .remedy("remove it");
     }
     return {};

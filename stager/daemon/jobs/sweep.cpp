@@ -32,7 +32,7 @@ void Sweep::begin() {
     alarm_.set(services_.loop.now() + drawn(times_.every));
     std::set<std::uint32_t> jobs = jobs_here();
     if (jobs.erase(kPushJob) > 0 && !is_here_(kPushJob)) {
-        remove_(kPushJob);  // Slurm knows nothing of pushes, and none is under way here.
+        remove_(kPushJob);  // Slurm does not know pushes, and none is running here.
     }
     if (asker_.is_busy()) {
         return;
@@ -64,7 +64,7 @@ std::set<std::uint32_t> Sweep::jobs_here() {
     return jobs;
 }
 
-/// Those of which this node itself does not know better, and whose time has come.
+/// The jobs of which this node itself knows no more, and whose time has come.
 std::vector<std::uint32_t> Sweep::due(const std::set<std::uint32_t>& jobs) {
     const Instant now = services_.loop.now();
     std::erase_if(resting_, [&](const auto& one) { return !jobs.contains(one.first); });
@@ -74,8 +74,8 @@ std::vector<std::uint32_t> Sweep::due(const std::set<std::uint32_t>& jobs) {
         if (is_here_(job_id) || steps.contains(job_id) || due.size() == kJobsMax) {
             continue;
         }
-        // Its epilog is the one to come, for an hour at least; an earlier daemon may have
-        // missed it.
+        // Its epilog may still come within an hour; if no question was answered yet, an earlier
+        // daemon may have missed the epilog.
         const Duration wait = !is_answered_ ? Duration::zero() : drawn(times_.first_rest);
         const auto [rest, is_new] = resting_.try_emplace(job_id, Rest{.until = now + wait});
         if (rest->second.until <= now) {
@@ -108,7 +108,7 @@ void Sweep::judge(std::uint32_t job_id, const SlurmJob& job) {
     resting_.erase(job_id);
     if (!is_here_(job_id)) {
         ++services_.counters.directories_swept;
-        services_.log.info("sweeping what an ended job left",
+        services_.log.info("removing what an ended job has left behind",
                            {{"job", job_id}, {"state", job.word}});
         remove_(job_id);
     }
@@ -128,7 +128,7 @@ bool Sweep::is_over(SlurmJobState state) const {
     return false;
 }
 
-/// Up to a quarter more: the daemons of a cluster began together.
+/// Up to a quarter longer, at random: the daemons of a cluster start at the same time.
 Duration Sweep::drawn(Duration length) const {
     const auto draw = random_value<std::uint32_t>();
     const double share = static_cast<double>(draw % 1000U) / 4000.0;

@@ -14,8 +14,8 @@
 namespace stage {
 namespace {
 
-/// Before the verdict, where another node is to blame: this, and its rank.
-constexpr std::uint32_t kCulpritMark = 0x63756c70U;  // "culp"; no message begins so.
+/// Precedes the verdict if another node is to blame, and is followed by that node's rank.
+constexpr std::uint32_t kCulpritMark = 0x63756c70U;  // "culp"; no message begins like this.
 constexpr std::size_t kCulpritBytes = 6;
 constexpr std::size_t kMaxFileBytes = kMaxMessageBytes + kCulpritBytes;
 

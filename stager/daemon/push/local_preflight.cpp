@@ -24,11 +24,11 @@ WorkerSetup setup_of(const Config& config, const PreflightOrder& order) {
     setup.dest_roots = config.push_roots;
     setup.keeps_owners = config.push_set_id;
     if (order.is_source) {
-        setup.dest_roots = {"/"};  // Where it goes is judged by whom it goes to.
+        setup.dest_roots = {"/"};  // The destination nodes check their own roots.
     }
     setup.purpose = order.compares ? WorkerPurpose::compare : WorkerPurpose::look;
     setup.manifest = order.manifest;
-    setup.max_bytes = order.compares ? 0 : config.max_bytes;  // What stands there is no matter.
+    setup.max_bytes = order.compares ? 0 : config.max_bytes;  // A comparison has no limit.
     return setup;
 }
 
@@ -38,8 +38,8 @@ LocalPreflight::LocalPreflight(Services& services, const PreflightOrder& order, 
     : on_done_{std::move(on_done)},
       loop_{services.loop},
       limit_{services.loop, [this] {
-                 finish(Error{Blame::node, "looking at the disk took longer than StageTimeout"}
-                            .remedy("look whether the file systems there answer"));
+                 finish(Error{Blame::node, "checking the disk took longer than StageTimeout"}
+                            .remedy("check whether the file systems there respond"));
              }} {
     StageRequest request;
     request.key.job_id = kPushJob;
@@ -57,8 +57,8 @@ LocalPreflight::LocalPreflight(Services& services, const PreflightOrder& order, 
                               UntrustedFd /*file*/) { on_message(std::move(message)); },
          .on_ended =
              [this](const std::string& why) {
-                 finish(
-                     Error{Blame::node, "stagecast-worker ended before it had looked: " + why});
+                 finish(Error{Blame::node,
+                              "stagecast-worker ended before it had checked the disk: " + why});
              }});
     if (!started) {
         finish(started.error());
@@ -83,7 +83,7 @@ void LocalPreflight::on_message(FromWorker message) {
     }
 }
 
-/// Later: not from within the worker's own callback.
+/// Calls on_done later, not within the worker's own callback.
 void LocalPreflight::finish(Result<WorkerLook> result) {
     if (!on_done_) {
         return;

@@ -37,7 +37,7 @@ void PreflightServer::on_examine(const ExamineMessage& message,
     Preflight& preflight = preflights_.back();
     auto objection = objection_to_push(services_.config, message.specs);
     if (!objection && preflights_.size() > kMaxPreflights) {
-        objection = "too many pushes at one time; try again";
+        objection = "too many pushes check this node at the same time; try again later";
     }
     if (objection) {
         begin_unless(objection, preflight);
@@ -48,7 +48,7 @@ void PreflightServer::on_examine(const ExamineMessage& message,
     judge_source(preflight);
 }
 
-/// By what Slurm said before, if that fits: of many nodes that are asked few ask slurmctld.
+/// Uses Slurm's earlier answer if it fits: of many nodes that are asked few ask slurmctld.
 void PreflightServer::judge_source(Preflight& preflight) {
     const PushSource source = source_of(preflight.link->link());
     const auto known = services_.addresses.find(source.node);
@@ -86,7 +86,7 @@ void PreflightServer::begin_unless(const std::optional<std::string>& objection,
     const DrivenLink* key = preflight.link.get();
     const std::string& node = preflight.link->link().peer_name();
     if (objection) {
-        services_.log.info("a push is refused", {{"node", node}, {"why", *objection}});
+        services_.log.info("refused a push", {{"node", node}, {"why", *objection}});
         on_done(key, Error{Blame::node, *objection});
         return;
     }
@@ -109,39 +109,40 @@ void PreflightServer::on_change(const DrivenLink* link) {
     const auto preflight = find(link);
     if (preflight == preflights_.end()) {
         return;
-    }
-    static_cast<void>(preflight->link->link().receive());  // Nothing is left to say.
-    if (preflight->link->link().state() == Link::State::closed) {
-        preflights_.erase(preflight);
-    }
-}
-
-void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& look) {
-    const auto preflight = find(link);
-    if (preflight != preflights_.end()) {
-        const ExamineMessage& asked = preflight->message;
-        if (look && asked.mode == PushMode::push) {
-            services_.push_permits.grant({.token = asked.token,
-                                          .source = preflight->link->link().peer_name(),
-                                          .specs = asked.specs},
-                                         services_.loop.now());
+        static_cast<void>(
+            preflight->link->link().receive());  // The source has no more to send.
+        static_cast<void>(preflight->link->link().receive());  // Nothing is left to say.
+        if (preflight->link->link().state() == Link::State::closed) {
+            preflights_.erase(preflight);
         }
-        preflight->pulse.reset();
-        preflight->link->send(encode(TreeMessage{told_of(look)}));
-        preflight->link->finish();
-        // Not from within its own callback.
-        services_.loop.defer(
-            [gone = std::shared_ptr<LocalPreflight>{std::move(preflight->local)},
-             asker = std::shared_ptr<SlurmAsker>{std::move(preflight->asker)}] {});
     }
-}
 
-void PreflightServer::pulse(const DrivenLink* link) {
-    const auto preflight = find(link);
-    if (preflight != preflights_.end()) {
-        preflight->link->send(encode(TreeMessage{PulseMessage{}}));
-        preflight->pulse->set(services_.loop.now() + kPulseEvery);
+    void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& look) {
+        const auto preflight = find(link);
+        if (preflight != preflights_.end()) {
+            const ExamineMessage& asked = preflight->message;
+            if (look && asked.mode == PushMode::push) {
+                services_.push_permits.grant({.token = asked.token,
+                                              .source = preflight->link->link().peer_name(),
+                                              .specs = asked.specs},
+                                             services_.loop.now());
+            }
+            preflight->pulse.reset();
+            preflight->link->send(encode(TreeMessage{told_of(look)}));
+            // Not within its own callback.
+            // Not from within its own callback.
+            services_.loop.defer(
+                [gone = std::shared_ptr<LocalPreflight>{std::move(preflight->local)},
+                 asker = std::shared_ptr<SlurmAsker>{std::move(preflight->asker)}] {});
+        }
     }
-}
+
+    void PreflightServer::pulse(const DrivenLink* link) {
+        const auto preflight = find(link);
+        if (preflight != preflights_.end()) {
+            preflight->link->send(encode(TreeMessage{PulseMessage{}}));
+            preflight->pulse->set(services_.loop.now() + kPulseEvery);
+        }
+    }
 
 }  // namespace stage

@@ -19,12 +19,11 @@
 namespace stage {
 namespace {
 
-/// A push in which so many rounds have failed is not going well.
+/// A push in which so many rounds have failed is given up.
 constexpr unsigned kMaxRounds = 8;
-/// Between two rounds: what the first has begun is cleared away meanwhile.
-constexpr Duration kPause = std::chrono::seconds{1};
+/// Between two rounds the nodes remove what the first one has begun.
 
-/// As slurmd said, or the site; else as the host calls itself, which is what Slurm assumes.
+/// The name from slurmd, or from the configuration; else the host name, as Slurm assumes.
 std::string own_name(LinkPolicy& links) {
     std::array<char, 256> name{};
     if (links.node_name.empty() && ::gethostname(name.data(), name.size() - 1) == 0) {
@@ -63,7 +62,7 @@ std::size_t Push::count(NodeState state) const {
         std::ranges::count_if(nodes_, [&](const Node& node) { return node.state == state; }));
 }
 
-// ---- who and what
+// ---- nodes and specs
 
 void Push::begin() {
     if (request_.timeout_s > 0) {
@@ -75,7 +74,7 @@ void Push::begin() {
     if (!names || !specs || specs->size() != 1) {
         why_ = !names   ? names.error().sentence()
                : !specs ? specs.error().sentence()
-                        : "a push has one source and one destination";
+                        : "a push must have one source and one destination";
         finish();
         return;
     }
@@ -117,7 +116,7 @@ void Push::resolve() {
                [this](const Result<SlurmAnswer>& answer) { on_resolved(answer); });
 }
 
-/// Where Slurm is silent, what it said before will do.
+/// If Slurm does not answer, its earlier answers are used.
 void Push::on_resolved(const Result<SlurmAnswer>& answer) {
     const auto* told = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
     for (const SlurmNode& node : told != nullptr ? *told : std::vector<SlurmNode>{}) {
@@ -134,7 +133,7 @@ void Push::on_resolved(const Result<SlurmAnswer>& answer) {
         }
         if (node.address.empty() && node.name != own_ && told == nullptr) {
             node.state = NodeState::failed;
-            node.why = "its address is not known: " + answer.error().sentence();
+            node.why = "Slurm gave no address for the node: " + answer.error().sentence();
         }
     }
     look_here();
@@ -142,9 +141,9 @@ void Push::on_resolved(const Result<SlurmAnswer>& answer) {
     on_one_more();
 }
 
-/// This node's own disk, if it is a target.
+/// Checks this node's own disk, if it is a target.
 void Push::look_here() {
-    ++open_looks_;  // Of on_resolved() itself.
+    ++open_looks_;  // Counts on_resolved() itself.
     Node* own = node_called(own_);
     if (own == nullptr) {
         return;
@@ -199,7 +198,7 @@ void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
         node.why = printable(answer->sentence);
     } else if (request_.mode == PushMode::compare &&
                (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
-        node.why = "what lies there differs from the source";
+        node.why = "the files there differ from the source";
         node.differs = true;
     } else {
         node.state = request_.mode == PushMode::push ? NodeState::fit : NodeState::done;
@@ -269,7 +268,7 @@ void Push::on_verdict(const Verdict& verdict) {
     on_failed_round(verdict, failures);
 }
 
-/// Who failed is out. Where it was the source itself, or nobody in particular, all are.
+/// Leaves the failed nodes out. If the source failed, or no single node is to blame, all fail.
 void Push::on_failed_round(const Verdict& verdict, const Failures& failures) {
     const auto put_out = [this](Rank rank, const std::string& why) {
         const std::string name =
@@ -314,7 +313,7 @@ void Push::cancel(const std::string& why) {
     why_ = why;
     Stage* stage = round_ ? stages_.find(*round_) : nullptr;
     if (phase_ == Phase::sending && stage != nullptr && stage->is_open()) {
-        stage->break_off(why);  // on_verdict() is next.
+        stage->break_off(why);  // on_verdict() follows.
         return;
     }
     fail_rest(why);

@@ -9,7 +9,7 @@
 namespace stage {
 namespace {
 
-/// The link itself gives up first, with the better sentence.
+/// So the link times out first, and its error says more.
 constexpr Duration kLinkFirst = std::chrono::seconds{3};
 
 }  // namespace
@@ -42,10 +42,11 @@ void PushPreflight::ask_one(std::size_t index) {
     const Place& place = places_[index];
     const auto address = Address::parse(place.address, services_.config.port);
     if (!address) {
-        on_answer_(index,
-                   place.address.empty()
-                       ? Error{Blame::node, "Slurm knows no such node, and it has no address"}
-                       : address.error());
+        on_answer_(
+            index,
+            place.address.empty()
+                ? Error{Blame::node, "Slurm does not know the node, and it has no address"}
+                : address.error());
         return;
     }
     OpenQuestion& question = open_[index];
@@ -67,7 +68,7 @@ void PushPreflight::on_change(std::size_t index) {
         return;
     }
     Link& link = question->second.link->link();
-    // One change may stand for several frames, and for the end behind them.
+    // One change may stand for several frames, and for the link's end behind them.
     while (const auto frame = link.receive()) {
         const auto message = decode_tree_message(*frame);
         if (!message) {
@@ -82,9 +83,9 @@ void PushPreflight::on_change(std::size_t index) {
                                       kLinkFirst);
     }
     if (link.state() == Link::State::closed) {
-        finish(
-            index,
-            link.error().value_or(Error{Blame::node, "its stagecastd hung up; see its log"}));
+        finish(index,
+               link.error().value_or(
+                   Error{Blame::node, "its stagecastd closed the connection; see its log"}));
     }
 }
 
@@ -93,7 +94,7 @@ void PushPreflight::finish(std::size_t index, const Result<ExaminedMessage>& ans
     if (question == open_.end()) {
         return;
     }
-    // It lives a moment longer, as this may be its own callback, and must not speak again.
+    // Destroyed later, as this may be its own callback; it must not call back until then.
     question->second.silence->set(std::nullopt);
     question->second.link->set_on_change([] {});
     services_.loop.defer(

@@ -10,7 +10,7 @@ void Pushes::on_request(Asker asker, const PushRequest& request, Answer answer) 
     if (pushes_.size() >= kMaxPushes) {
         answer(Refused{.blame = Blame::node,
                        .sentence = std::to_string(kMaxPushes) +
-                                   " pushes are under way here; wait for one to end"});
+                                   " pushes are running on this node; wait for one to end"});
         return;
     }
     Entry& entry = pushes_[asker];

@@ -5,7 +5,7 @@
 namespace stage {
 namespace {
 
-constexpr std::uint64_t kMaxBufferBytes = 1U << 30U;  // The kernel counts in ints.
+constexpr std::uint64_t kMaxBufferBytes = 1U << 30U;  // The kernel's limit is an int.
 
 Result<std::vector<udp::Rail>> own_rails(const Config& config,
                                          const udp::GroupFlows& flows,

@@ -13,10 +13,10 @@
 namespace stage {
 namespace {
 
-/// After one that could not start: munged is down, or the program is missing.
+/// After a host that could not start, for instance because munged is down.
 constexpr Duration kRetryAfter = std::chrono::seconds{5};
 
-/// Directories of an earlier daemon's hosts, which died with it.
+/// Removes the directories of an earlier daemon's hosts, which ended with it.
 void remove_leftovers(Children& children, int directory) {
     for (const std::string& name : numbered_directories(directory)) {
         const Result<Owner> owner = owner_of(directory, name);
@@ -73,7 +73,8 @@ void HostPool::serve() {
     while (!waiting_.empty() && is_open_to_all_) {
         const OnHost call = std::move(waiting_.front());
         waiting_.pop_front();
-        call(Error{Blame::node, "a PMIx host can't be kept from this node's other users"});
+        call(Error{Blame::node,
+                   "a PMIx host's listener can't be closed to this node's other users"});
     }
     while (!waiting_.empty() && !ready_.empty()) {
         const OnHost call = std::move(waiting_.front());
@@ -86,11 +87,12 @@ void HostPool::serve() {
     refill();
 }
 
-/// No gate, no PMIx: whoever waits learns it, and no spare is kept.
+/// Without a restricted listener there is no PMIx: fails the waiting requests, keeps no spares.
 void HostPool::give_up() {
     if (!std::exchange(is_open_to_all_, true)) {
         log_.warn(
-            "no PMIx on this node: its other users can't be kept from a listener; stages "
+            "no PMIx on this node: a PMIx host's listener can't be closed to other users; "
+            "stages "
             "exchange their cards over the daemons",
             {{"remedy",
               "allow user namespaces (sysctl user.max_user_namespaces), then restart "
@@ -110,7 +112,7 @@ void HostPool::refill() {
     if (is_open_to_all_) {
         return;
     }
-    // After a failure only for somebody who waits: the answer may be that it fails again.
+    // After a failure only for waiting requests, which learn if it fails again.
     const std::size_t wanted = waiting_.size() + (retry_ == 0 ? spares_ : 0);
     for (std::size_t have = starting_.size() + ready_.size(); have < wanted; ++have) {
         start_one();
@@ -162,8 +164,8 @@ void HostPool::on_ready(PmixHost* host) {
     }
 }
 
-/// One that never became ready, or a spare that died while it waited. Whoever waits learns why,
-/// rather than wait for what will fail again.
+/// A host never became ready, or a spare one crashed. Fails the waiting requests, because the
+/// next host would probably fail in the same way.
 void HostPool::on_failed(PmixHost* host, const std::string& why) {
     HostPointer lost = host != nullptr ? take_starting(host) : nullptr;
     const auto spare = std::find_if(
@@ -173,8 +175,10 @@ void HostPool::on_failed(PmixHost* host, const std::string& why) {
         ready_.erase(spare);
     }
     if (retry_ == 0) {
-        log_.warn("a PMIx host did not start; is munged running, and the program installed?",
-                  {{"why", why}, {"program", place_.program}});
+        log_.warn(
+            "a PMIx host did not start; is munged running, and is stagecast-pmix-host "
+            "installed?",
+            {{"why", why}, {"program", place_.program}});
         retry_ = loop_.after(kRetryAfter, [this] {
             retry_ = 0;
             refill();

@@ -21,11 +21,11 @@
 namespace stage {
 namespace {
 
-/// From ABORT until SIGKILL: the worker removes its temporary files.
+/// From ABORT until SIGKILL: the worker removes its temporary files in that time.
 constexpr Duration kAbortMax = std::chrono::seconds{3};
 /// From RELEASE until SIGKILL.
 constexpr Duration kReleaseMax = std::chrono::seconds{10};
-/// A worker learns of its host's death from its socket, we from the spawner.
+/// A worker learns of its host's crash from its socket, the daemon later from the spawner.
 constexpr Duration kHostNewsMax = std::chrono::milliseconds{500};
 
 }  // namespace
@@ -42,7 +42,7 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
                           worker_->send(told, file);
                       }
                   }},
-      host_alarm_{services.loop, [this] { replace_host("it did not answer in time"); }},
+      host_alarm_{services.loop, [this] { replace_host("it did not respond in time"); }},
       outcome_alarm_{services.loop, [this] { report_outcome(); }} {
 }
 
@@ -57,8 +57,7 @@ void NodeRun::begin(int root) {
     if (order_.plan.cards_follow) {
         start_worker({});
     } else if (order_.request.uid == 0) {
-        fail(Blame::internal,
-             "the plan has root's workers meet by PMIx, whose host is a user's");
+        fail(Blame::internal, "the plan of a push requires PMIx, whose host can't run as root");
     } else {
         take_host();
     }
@@ -81,7 +80,7 @@ void NodeRun::on_host(Result<HostPool::HostPointer> host) {
         return;
     }
     if (order_.plan.cards_follow) {
-        return;  // Too late; this one goes again.
+        return;  // It is too late; the host is dropped.
     }
     if (!host) {
         owner_.on_wire_up_lost(host.error().sentence());
@@ -126,7 +125,7 @@ void NodeRun::on_host_message(FromHost message) {
     }
 }
 
-/// Not while the worker waits for the node's cache, which may take as long as another reads.
+/// Off while the worker waits for the node's cache, which takes as long as another one reads.
 void NodeRun::watch_connect(bool is_due) {
     if (waits_for_connect_) {
         host_alarm_.set(is_due ? std::optional{services_.loop.now() + kHostConnectMax}
@@ -134,14 +133,14 @@ void NodeRun::watch_connect(bool is_due) {
     }
 }
 
-/// A wedged host is replaced: nobody knows yet where the second one is.
+/// Replaces a host that hangs: users of the node do not know where the second one listens.
 void NodeRun::replace_host(const std::string& why) {
     drop_host();
     if (phase_ != Phase::preparing && phase_ != Phase::wiring) {
         return;
     }
     ++services_.counters.hosts_replaced;
-    services_.log.warn("a PMIx host was lost; are strangers at its loopback port?",
+    services_.log.warn("a PMIx host was lost; do other users connect to its loopback port?",
                        {{"job", order_.request.key.job_id},
                         {"why", why},
                         {"replaced_total", services_.counters.hosts_replaced}});
@@ -165,13 +164,13 @@ void NodeRun::go_direct() {
     restart_worker();
 }
 
-/// The old one is gone before the new one comes: both would write the same temporary files.
+/// The old worker ends before the new one starts: both would write the same temporary files.
 void NodeRun::restart_worker() {
     held_outcome_.reset();
     outcome_alarm_.set(std::nullopt);
     if (worker_) {
         if (!std::exchange(restarting_, true)) {
-            worker_->send(WorkerAbort{Blame::node, "the wire-up begins anew"});
+            worker_->send(WorkerAbort{Blame::node, "the wire-up starts again"});
             worker_->kill_after(kAbortMax);
         }
         return;
@@ -195,7 +194,7 @@ void NodeRun::drop_host() {
     waits_for_connect_ = false;
     host_alarm_.set(std::nullopt);
     if (host_) {
-        // Not from within its own callback.
+        // Not within its own callback.
         host_->own(nullptr, nullptr);
         services_.loop.defer([host = std::shared_ptr<PmixHost>{std::move(host_)}] {});
         host_.reset();
@@ -219,14 +218,14 @@ void NodeRun::start_worker(std::vector<std::string> environment) {
          .on_message =
              [this](FromWorker message, UntrustedFd file) {
                  if (std::holds_alternative<WorkerAsk>(message)) {
-                     watch_connect(false);  // The answer watches again.
+                     watch_connect(false);  // The cache's answer turns it on again.
                  }
                  cache_link_.on_message(message, std::move(file));
                  on_worker_message(std::move(message));
              },
          .on_ended = [this](const std::string& why) { on_worker_ended(why); }});
     cache_link_.begin_anew();
-    sockets_.flows.clear();  // The worker alone listens.
+    sockets_.flows.clear();  // Only the worker receives from them.
     sockets_.unicast.reset();
     sockets_.rails.clear();
     if (!worker) {
@@ -274,9 +273,9 @@ void NodeRun::on_worker_ended(const std::string& why) {
         return;
     }
     if (held_outcome_ && phase_ != Phase::over) {
-        return;  // It said why; a moment, and we know whether it was its host.
+        return;  // It gave a reason; soon it is known whether its host had crashed.
     }
-    fail(Blame::node, "stagecast-worker ended before its work: " + why);
+    fail(Blame::node, "stagecast-worker ended before its work was done: " + why);
     drop_host();
 }
 
@@ -331,7 +330,7 @@ void NodeRun::abort(Blame blame, const std::string& sentence) {
         worker_->kill_after(kAbortMax);
     }
     if (host_) {
-        host_->send(HostAbort{});  // Second: the worker is to know why PMIx fails.
+        host_->send(HostAbort{});  // Second, so that the worker knows why PMIx fails.
     }
     if (!worker_) {
         drop_host();
@@ -353,7 +352,7 @@ void NodeRun::release() {
 
 void NodeRun::drop_worker() {
     if (worker_) {
-        // Not from within its own callback.
+        // Not within its own callback.
         services_.loop.defer([worker = std::shared_ptr<WorkerProcess>{std::move(worker_)}] {});
         worker_.reset();
     }
@@ -397,7 +396,7 @@ bool NodeRun::awaits_others() const {
     return progress_.bytes_total > 0 && progress_.bytes >= progress_.bytes_total;
 }
 
-/// By NodeAddr, as Slurm has them.
+/// By NodeAddr, as Slurm gives it.
 udp::Neighbours NodeRun::neighbours() const {
     udp::Neighbours known;
     for (std::size_t rank = 0; rank < order_.plan.nodes.size(); ++rank) {
@@ -417,7 +416,7 @@ void NodeRun::open_sockets() {
         fail(Blame::internal, group.error().sentence());
         return;
     }
-    if (!services_.ports.taken().empty()) {  // Their programs may have ended.
+    if (!services_.ports.taken().empty()) {  // Their programs may have ended since.
         services_.ports.hold(services_.config.data_port_range);
     }
     auto sockets = open_data_sockets(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kProgramName = "stagecast-pmix-host";
 
-/// Removes a host's directory, which belongs to whom the host became.
+/// Removes a host's directory, as the user that the host became.
 void remove_directory(Children& children,
                       int root,
                       const std::string& name,
@@ -91,7 +91,7 @@ PmixHost::~PmixHost() {
         remove_directory(children_, place_.directory_fd, name_, uid_, gid_);
         return;
     }
-    // Its directory can only go after it has gone; the event outlives us.
+    // Its directory can be removed only after its end; the event outlives this object.
     children_.kill(pid_, SIGKILL);
     children_.on_end(id_,
                      [&children = children_,
@@ -137,7 +137,7 @@ void PmixHost::on_readable() {
         return;
     }
     if (received->kind == HostReceived::Kind::closed) {
-        loop_.forget(socket_.get());  // Its end is told by the spawner.
+        loop_.forget(socket_.get());  // The spawner reports the host's end.
         return;
     }
     if (received->kind == HostReceived::Kind::nothing_yet) {
@@ -162,7 +162,7 @@ void PmixHost::on_event(const SpawnEvent& event) {
     lose(event.kind == SpawnEvent::Kind::failed ? event.sentence : event.status_text());
 }
 
-/// Told later: whoever sends to us must not lose us under their feet.
+/// Calls on_lost later: a caller of send() must not find this object destroyed.
 void PmixHost::lose(const std::string& why) {
     if (lost_) {
         return;

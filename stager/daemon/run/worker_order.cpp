@@ -5,7 +5,7 @@
 namespace stage {
 namespace {
 
-/// Better a worker than slurmd.
+/// Under memory pressure the kernel should kill a worker before slurmd.
 constexpr int kWorkerOomScore = 600;
 constexpr std::chrono::milliseconds kShortest{1};
 
@@ -84,7 +84,7 @@ ProgramRequest worker_program(const Config& config,
                               const StageRequest& request,
                               std::vector<std::string> environment) {
     environment.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
-    environment.emplace_back("HOME=/");  // PMIx' client dies without one.
+    environment.emplace_back("HOME=/");  // PMIx' client crashes without HOME.
     environment.emplace_back("LC_ALL=C");
     environment.emplace_back("STAGECAST_CONTROL_FD=" + std::to_string(kWorkerControlFd));
     return {.path = config.libexec_dir + "/stagecast-worker",

@@ -10,18 +10,18 @@
 namespace stage {
 namespace {
 
-/// From hanging up to its end.
+/// From closing the worker's socket until SIGKILL.
 constexpr Duration kLeaveMax = std::chrono::seconds{2};
-/// Messages that are taken per call: a worker that talks without end leaves the loop time for
-/// others.
+/// Messages that are taken per call: a worker that sends without end leaves the loop time for
+/// other work.
 constexpr int kMessagesAtOnce = 64;
-/// The same, of long messages.
+/// The same limit in bytes, for long messages.
 constexpr std::size_t kBytesAtOnce = 4U << 20U;
-/// What a worker may say beside its questions to the cache: PROGRESS twice a
-/// second. One that says more is no worker of ours, and is killed.
+/// Messages that a worker may send beside its questions to the cache: PROGRESS comes twice a
+/// second. A worker that sends more is not the program that was started, and is killed.
 constexpr int kMessagesMax = 20'000;
 constexpr int kMessagesASecond = 100;
-/// More than its socket holds.
+/// More messages than its socket holds.
 constexpr int kLastWordsMax = 4096;
 
 }  // namespace
@@ -33,9 +33,10 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(Loop& loop,
                                                             const WorkerOrder& order,
                                                             Events events) {
     if (order.closer->is_full()) {
-        return Error{Blame::user,
-                     "files that earlier jobs' processes handed over can't be closed"}
-            .remedy("end the file system (FUSE) on which they lie");
+        return Error{
+            Blame::user,
+            "stagecastd can't close files that processes of your earlier jobs have sent"}
+            .remedy("unmount the FUSE file system on which they lie, or end its server");
     }
     std::array<int, 2> pair{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) !=
@@ -108,13 +109,13 @@ void WorkerProcess::send(const ToWorker& message, int file) {
         return;
     }
     const Status sent = send_to_peer(socket_.get(), encode_to_worker(message), file);
-    if (!sent && sent.error().cause() != EPIPE) {  // Of a dead one the spawner tells.
+    if (!sent && sent.error().cause() != EPIPE) {  // EPIPE: the spawner reports its end.
         kill();
     }
 }
 
-void WorkerProcess::kill_after(Duration patience) {
-    kill_alarm_.set(loop_.now() + patience);
+void WorkerProcess::kill_after(Duration grace) {
+    kill_alarm_.set(loop_.now() + grace);
 }
 
 void WorkerProcess::kill() {
@@ -152,8 +153,8 @@ bool WorkerProcess::may_bring_file(const FromWorker& message) {
     return is_file && ++files_ <= kMaxKept + kMaxTreesKept + kMaxBegun && !closer_->is_full();
 }
 
-/// One outcome, and messages at a rate that a worker keeps; else it would have the daemon's
-/// thread.
+/// Allows one outcome, and messages at a limited rate: a faster worker would take all of the
+/// daemon's time.
 bool WorkerProcess::may_say(const FromWorker& message) {
     if (std::holds_alternative<WorkerOutcome>(message) && ++outcomes_ > 1) {
         return false;
@@ -168,11 +169,11 @@ bool WorkerProcess::may_say(const FromWorker& message) {
     return --messages_left_ >= 0;
 }
 
-/// What it sent and nobody read goes with the socket, descriptors of the user's included.
+/// Closes the socket, and with it unread messages and the user's descriptors in them.
 void WorkerProcess::hang_up() {
     if (socket_) {
         loop_.forget(socket_.get());
-        // The worker hears of it at once, even if the user's other descriptors hang.
+        // The worker sees it at once, even if closing the user's descriptors hangs.
         static_cast<void>(::shutdown(socket_.get(), SHUT_RDWR));
         closer_->close(std::move(socket_));
     }

@@ -5,9 +5,9 @@
 namespace stage {
 namespace {
 
-/// The prolog waits for it. One whose own time ends meanwhile returns, and the batch step asks
-/// for the verdict again.
-constexpr Duration kPatience = std::chrono::seconds{5};
+/// The prolog waits for slurmctld. If its own time ends meanwhile, it returns, and the batch
+/// step asks for the verdict again.
+constexpr Duration kTimeout = std::chrono::seconds{5};
 
 }  // namespace
 
@@ -28,18 +28,18 @@ void FailureNotice::tell(const StageKey& key,
         [this, key, call = std::move(on_told)](const Result<SlurmAnswer>& answer) {
             const auto* job = answer ? std::get_if<SlurmJob>(&*answer) : nullptr;
             if (!answer) {
-                services_.log.info("slurmctld was not told why a job's staging failed",
+                services_.log.info("cannot report to slurmctld why a job's stage failed",
                                    {{"job", key.job_id}, {"why", answer.error().sentence()}});
             } else if (job != nullptr && job->state == SlurmJobState::ended) {
-                services_.log.info("a job is requeued (OnNodeFault=requeue)",
+                services_.log.info("requeued a job (OnNodeFault=requeue)",
                                    {{"job", key.job_id}, {"restart", key.restart}});
             } else if (job != nullptr && !job->word.empty()) {
-                services_.log.info("a job is not requeued",
+                services_.log.info("cannot requeue a job",
                                    {{"job", key.job_id}, {"why", job->word}});
             }
             call();
         },
-        kPatience);
+        kTimeout);
 }
 
 }  // namespace stage

@@ -10,11 +10,11 @@ namespace stage {
 std::optional<std::string> reason_to_stop(const StageKey& key, const SlurmJob& job) {
     switch (job.state) {
         case SlurmJobState::absent:
-            return "Slurm knows no such job any more";
+            return "Slurm no longer knows the job";
         case SlurmJobState::ended:
         case SlurmJobState::completing:
-            return "the job is not running any more (" + job.word + ")";
-        case SlurmJobState::suspended:  // It goes on where it was, once it is resumed.
+            return "the job is no longer running (" + job.word + ")";
+        case SlurmJobState::suspended:  // It continues when it is resumed.
         case SlurmJobState::alive:
             break;
     }
@@ -59,8 +59,8 @@ void JobWatch::stop() {
     alarm_.set(std::nullopt);
 }
 
-/// The first answer tells which life of the job this is; from then on its state will do: it
-/// can't begin another life while this node's prolog, or a step here, has not ended.
+/// The first answer shows which restart of the job this is; from then on its state is enough:
+/// the job can't restart while this node's prolog, or a step here, has not ended.
 void JobWatch::ask() {
     const SlurmQuestion question = seen_ ? SlurmQuestion{JobsQuestion{{key_.job_id}}}
                                          : SlurmQuestion{JobStateQuestion{key_.job_id}};
@@ -87,11 +87,11 @@ void JobWatch::on_answer(const Result<SlurmAnswer>& answer) {
 }
 
 void JobWatch::consider(const SlurmJob& job) {
-    // An srun from outside of the job does not know which life of it this is.
+    // An srun from outside of the job does not know the job's restart count.
     if (!seen_ && key_.step_id != kWholeJob) {
         key_.restart = job.restart_count;
     }
-    // One that Slurm has never known is srun -Z's: nobody can take it away.
+    // A job that Slurm has never known is that of srun -Z: it can't be cancelled.
     seen_ = seen_ || job.state != SlurmJobState::absent;
     const auto why = seen_ ? reason_to_stop(key_, job) : std::nullopt;
     if (why) {

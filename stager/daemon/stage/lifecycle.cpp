@@ -40,7 +40,7 @@ constexpr std::array<Row, kStageStates> kTable{{
     {{ {S::starting, A::nothing},
        {S::starting, A::nothing},
        {S::running, A::nothing},
-       {S::reported, A::report_outcome},    // Faster than the news of its start.
+       {S::reported, A::report_outcome},    // Arrives before the event of its start.
        {S::reported, A::report_failure},
        {S::reported, A::report_failure},
        {S::settled, A::settle},

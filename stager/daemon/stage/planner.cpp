@@ -15,14 +15,14 @@
 namespace stage {
 namespace {
 
-// The worker and the plan's other readers count as Config does
+// The worker and other readers of the plan use the numbers of Config
 // (stager/messages/worker_setup.h).
 static_assert(static_cast<int>(Protection::none) == 0 &&
               static_cast<int>(Protection::auth) == 1 &&
               static_cast<int>(Protection::encrypt) == 2);
 
-/// Slurm's answer, where what it said before would do.
-constexpr Duration kPatienceIfKnown = std::chrono::seconds{2};
+/// For Slurm's answer, if an earlier one could be used instead.
+constexpr Duration kTimeoutIfKnown = std::chrono::seconds{2};
 
 std::string dotted(GroupAddress address) {
     std::string text;
@@ -32,8 +32,8 @@ std::string dotted(GroupAddress address) {
     return text;
 }
 
-/// What only slurmctld knows (slurmd tells no prolog of arrays): whether some name may want it.
-/// The names in a list are not known yet.
+/// Whether a pattern may need the array's ids, which only slurmctld knows (slurmd does not pass
+/// them to a prolog). The names in an `@LIST` are not known yet.
 bool may_name_array(std::string_view specs) {
     const auto parsed = parse_serialized(specs);
     return parsed && std::ranges::any_of(*parsed, [](const StageSpec& spec) {
@@ -77,7 +77,7 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
                      .readiness = config.readiness,
                      .flows = static_cast<std::uint8_t>(flows),
                      .group_leave = config.group_leave};
-    // Where none is free here the node says so when it opens its sockets.
+    // If none is free here, the node reports that when it opens its sockets.
     plan.group_port = draw_port(services, plan, {}).value_or(config.data_port_range.first);
     return plan;
 }
@@ -85,11 +85,11 @@ StagePlan draw_plan(const Services& services, const StageRequest& request) {
 std::optional<Error> objection_to_nodes(const std::vector<std::string>& names,
                                         const SlurmJob& job) {
     if (job.state == SlurmJobState::absent) {
-        return Error{Blame::user, "Slurm knows no such job"};
+        return Error{Blame::user, "Slurm does not know the job"};
     }
     const auto nodes = expand_host_list(job.node_list);
     if (!nodes) {
-        return Error{Blame::node, "slurmctld does not tell the job's nodes"};
+        return Error{Blame::node, "slurmctld did not return the job's nodes"};
     }
     const std::unordered_set<std::string> all{nodes->begin(), nodes->end()};
     for (const std::string& name : names) {
@@ -109,7 +109,7 @@ void Planner::make(const StageRequest& request,
     request_ = request;
     names_ = std::move(names);
     on_plan_ = std::move(on_plan);
-    // A step on this node alone makes no other daemon work, so its list need not be believed.
+    // A step on this node alone involves no other daemon, so its list need not be confirmed.
     const bool is_believed =
         names_.size() == 1 || (request_.key.step_id == kWholeJob && !request_.is_late);
     if (is_believed && !may_name_array(request_.specs)) {
@@ -138,7 +138,7 @@ void Planner::on_job(const Result<SlurmAnswer>& answer) {
     find_addresses();
 }
 
-/// Those that Slurm has to be asked for.
+/// The nodes for which Slurm has to be asked.
 std::vector<std::string> Planner::unknown() const {
     const Instant now = services_.loop.now();
     std::vector<std::string> unknown;
@@ -151,13 +151,13 @@ std::vector<std::string> Planner::unknown() const {
     return unknown;
 }
 
-/// Of whatever age.
+/// Whether all addresses are known, of whatever age.
 bool Planner::has_all() const {
     return std::ranges::all_of(
         names_, [&](const std::string& name) { return services_.addresses.contains(name); });
 }
 
-/// A node that is alone needs nobody's address.
+/// A stage on one node needs no addresses.
 void Planner::find_addresses() {
     const auto missing = names_.size() == 1 ? std::vector<std::string>{} : unknown();
     if (missing.empty()) {
@@ -172,12 +172,12 @@ void Planner::find_addresses() {
     for (const std::string& name : missing) {
         list += (list.empty() ? "" : ",") + name;
     }
-    // Both are good; a long list of names might not fit.
+    // Either list is correct; a long list of single names might not fit.
     const bool is_short = list.size() < request_.node_list.size() || missing.size() == 1;
     asker_.ask(
         ResolveQuestion{is_short ? list : request_.node_list},
         [this](const Result<SlurmAnswer>& answer) { on_addresses(answer); },
-        has_all() ? kPatienceIfKnown : kSlurmAnswerMax);
+        has_all() ? kTimeoutIfKnown : kSlurmAnswerMax);
 }
 
 void Planner::on_addresses(const Result<SlurmAnswer>& answer) {
@@ -201,14 +201,16 @@ Result<StagePlan> Planner::complete() const {
         plan.array_job_id = job_->array_job_id;
         plan.array_task_id = job_->array_task_id;
     }
-    // Who is alone needs no cards at all, and no PMIx host that would wait for it. A host never
-    // serves root. What this node's hosts can't do those of the others hardly can.
+    // A single node needs no cards, and so no PMIx host. A host never serves root. If hosts
+    // can't be used on this node, they can hardly be used on the others.
     plan.cards_follow = names_.size() == 1 || names_.size() >= kCardsFollowFrom ||
                         request_.uid == 0 || !services_.hosts.can_serve();
     for (const std::string& name : names_) {
         const auto found = services_.addresses.find(name);
         if (names_.size() > 1 && found == services_.addresses.end()) {
-            return Error{Blame::internal, "Slurm counts other nodes in " + request_.node_list};
+            return Error{
+                Blame::internal,
+                "Slurm resolved a different number of nodes for " + request_.node_list};
         }
         plan.nodes.push_back({name, names_.size() > 1 ? found->second : std::string{}});
     }

@@ -28,7 +28,7 @@ std::optional<std::string> PushPermits::take(const StageKey& stage,
     const auto entry = std::ranges::find(entries_, wanted, &Entry::permit);
     if (entry == entries_.end()) {
         return "the source of this push, node " + printable(wanted.source) +
-               ", has not asked this node first, or stagecastd was started anew here since; "
+               ", has not asked this node before, or stagecastd was restarted here since; "
                "push again";
     }
     entry->stage = stage;

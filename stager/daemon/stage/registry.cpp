@@ -15,13 +15,13 @@
 namespace stage {
 namespace {
 
-/// For a last word to leave.
+/// For sending the last message of a refused link.
 constexpr Duration kLastWordMax = std::chrono::seconds{5};
 constexpr const char* kTooManyHeld =
     "too many stages are held that no plugin has announced here; is stagecast.so in "
     "plugstack.conf there, and can it be loaded?";
 
-/// Their links speak one version, and yet.
+/// Same link protocol version, but an incompatible format of the plan.
 std::string unreadable_plan(const std::string& node) {
     return "stagecastd here, version " + std::string{version()} +
            ", can't read the plan of that of node " + node +
@@ -75,13 +75,13 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
     }
     const auto [job_id, step_id, restart] = request.key;
     if (endings_.is_in_the_way(job_id, step_id)) {
-        services_.log.info("a stage waits until the files of the job's last run are removed",
+        services_.log.info("a stage waits until the files of the job's earlier run are removed",
                            {{"job", job_id}, {"restart", restart}});
         endings_.when_clear(
             job_id, step_id, [this, request, answer] { on_stage(request, answer); });
         return;
     }
-    // Known from before this daemon, or settled and dropped: it is not staged again.
+    // Its verdict is known from an earlier daemon, or it was dropped: it is not staged again.
     if (stages_.count(request.key) == 0) {
         claim(request.key);
         const auto known = services_.verdicts.load(request.key);
@@ -100,9 +100,9 @@ void Registry::on_stage(const StageRequest& request, Answer answer) {
 void Registry::find_life(const StageRequest& request, Answer answer) {
     const auto asker = askers_.emplace(askers_.end(), services_);
     asker->ask(JobStateQuestion{request.key.job_id},
-               [this, asker, request, answer](const Result<SlurmAnswer>& told) {
+               [this, asker, request, answer](const Result<SlurmAnswer>& said) {
                    StageRequest known = request;
-                   const auto* job = told ? std::get_if<SlurmJob>(&*told) : nullptr;
+                   const auto* job = said ? std::get_if<SlurmJob>(&*said) : nullptr;
                    if (job != nullptr && job->state != SlurmJobState::absent) {
                        known.key.restart = job->restart_count;
                    }
@@ -111,19 +111,19 @@ void Registry::find_life(const StageRequest& request, Answer answer) {
                });
 }
 
-/// The plugin has come later than the verdict: from now on it is kept until the job's end.
+/// The plugin has come later than the verdict: stores the verdict until the job's end.
 void Registry::claim(const StageKey& key) {
     const auto* entry = unclaimed_.find(key, services_.loop.now());
     if (entry == nullptr) {
         return;
     }
     if (!services_.verdicts.save(key, entry->verdict, entry->culprit)) {
-        services_.log.warn("a verdict can't be stored; is RunDir full?", {{"job", key.job_id}});
+        services_.log.warn("cannot store a verdict; is RunDir full?", {{"job", key.job_id}});
     }
     unclaimed_.remove(key);
 }
 
-/// Of a stage that is over: as it was stored, or as other daemons drew it.
+/// The verdict of a stage that is over, stored here or received from other daemons.
 std::optional<Verdict> Registry::stored_verdict(const StageKey& key) const {
     auto stored = services_.verdicts.load(key);
     if (!stored) {
@@ -133,7 +133,7 @@ std::optional<Verdict> Registry::stored_verdict(const StageKey& key) const {
     return stored;
 }
 
-/// The newest life of this job or step that is live or has a verdict; `asked` if none is.
+/// The newest restart of this job or step that is live or has a verdict; `asked` if none is.
 StageKey Registry::latest(const StageKey& asked) const {
     StageKey newest{.job_id = asked.job_id, .step_id = asked.step_id, .restart = 0};
     const auto consider = [&newest](const StageKey& key) {
@@ -162,7 +162,7 @@ void Registry::on_query(const StageKey& asked, const Answer& answer) {
         answer(Verdict{});  // That life has ended here, and its files are about to go.
         return;
     }
-    // What other daemons have set up again here may be over long since.
+    // A stage that other daemons have set up again here may have ended long ago.
     const bool may_be_stored = !is_live || !found->second->is_announced();
     const auto stored = may_be_stored ? stored_verdict(key) : std::nullopt;
     if (is_live && !stored) {
@@ -191,15 +191,16 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     const bool is_known = stages_.count(setup.key) > 0;
     if (!plan || (!is_known && !may_hold(plan->nodes.front().name))) {
         ++services_.counters.messages_refused;
-        services_.log.warn("a SETUP of another daemon was refused; is its version ours?",
-                           {{"node", node},
-                            {"job", setup.key.job_id},
-                            {"why", plan ? "too many stages are held" : "malformed"}});
+        services_.log.warn(
+            "refused a SETUP of another stagecastd; do both nodes run one version?",
+            {{"node", node},
+             {"job", setup.key.job_id},
+             {"why", plan ? "too many stages are held" : "malformed"}});
         refuse(setup, plan ? kTooManyHeld : unreadable_plan(node), std::move(link));
         return;
     }
     learn_name(setup, *plan, link->link());
-    // Over here, as by a restart of this daemon: no plugin will announce it again.
+    // The stage is over here, as after a restart of this daemon: no plugin announces it again.
     const auto stored = is_known ? std::nullopt : stored_verdict(setup.key);
     if (stored && (stored->state != VerdictState::failed || setup.key.job_id == kPushJob)) {
         return;
@@ -207,7 +208,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     if (setup.key.job_id == kPushJob || plan->is_push()) {
         if (auto objection = objection_to(setup, *plan)) {
             ++services_.counters.messages_refused;
-            services_.log.warn("a push is refused", {{"node", node}, {"why", *objection}});
+            services_.log.warn("refused a push", {{"node", node}, {"why", *objection}});
             refuse(setup, *std::move(objection), std::move(link));
             return;
         }
@@ -217,8 +218,9 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     }
     if (!stage_of(setup.key).set_up(setup, *plan, std::move(link))) {
         ++services_.counters.messages_refused;
-        services_.log.warn("a SETUP does not fit its stage; do both nodes have one slurm.conf?",
-                           {{"node", node}, {"job", setup.key.job_id}});
+        services_.log.warn(
+            "a SETUP does not match its stage; do both nodes have the same slurm.conf?",
+            {{"node", node}, {"job", setup.key.job_id}});
         on_change(setup.key);
     } else if (stored) {
         const auto* entry = unclaimed_.find(setup.key, services_.loop.now());
@@ -228,7 +230,7 @@ void Registry::on_setup(const SetupMessage& setup, std::unique_ptr<DrivenLink> l
     }
 }
 
-/// The job's owner is to read why, not only who reads this node's log.
+/// Sends the reason back, so that the job's owner sees it, and not only this node's log.
 void Registry::refuse(const SetupMessage& setup,
                       std::string sentence,
                       std::unique_ptr<DrivenLink> link) {
@@ -239,8 +241,8 @@ void Registry::refuse(const SetupMessage& setup,
                          [left = std::shared_ptr<DrivenLink>{std::move(link)}] {});
 }
 
-/// As long as no slurmd has told who this node is, others do: those further down the tree must
-/// not be called by nobody.
+/// Until slurmd has given this node's name, learns it from the parent's SETUP, so that the
+/// nodes further down the tree see a valid name of their caller.
 void Registry::learn_name(const SetupMessage& setup, const StagePlan& plan, const Link& link) {
     const std::size_t to = setup.to.index();
     if (services_.links.node_name.empty() && to < plan.nodes.size() &&
@@ -249,18 +251,18 @@ void Registry::learn_name(const SetupMessage& setup, const StagePlan& plan, cons
     }
 }
 
-/// No plugin speaks for a push.
+/// A push has no plugin that announces it.
 void Registry::announce_push(const SetupMessage& setup, const StagePlan& plan) {
     const std::string& own = plan.nodes.at(setup.to.index()).name;
     stage_of(setup.key).announce(request_of_push(setup.key, plan, own), [](const Verdict&) {});
 }
 
-/// Root's order, by root's word (link.h), but by this node's own configuration, and by its word
-/// to the source (push_permits.h).
+/// The other end is root (link.h); this node's configuration and the permit that it gave to the
+/// source (push_permits.h) must allow the push as well.
 std::optional<std::string> Registry::objection_to(const SetupMessage& push,
                                                   const StagePlan& plan) {
     if (push.key.job_id != kPushJob || push.to.index() >= plan.nodes.size()) {
-        return "the plan of a push makes no sense";
+        return "the plan of the push is malformed";
     }
     auto objection = objection_to_push(services_.config, plan.push_specs);
     return objection ? objection
@@ -285,7 +287,7 @@ std::vector<const Stage*> Registry::all() const {
     return all;
 }
 
-/// Nobody will say that it has ended here, so it says so itself.
+/// No END comes for a push, so its end on this node is handled here.
 void Registry::clear_push(const StageKey& key) {
     services_.push_permits.release(key, services_.loop.now());
     services_.loop.defer([this, key] { endings_.begin(kPushJob, key.step_id, [] {}); });
@@ -336,8 +338,8 @@ void Registry::on_change(StageKey key) {
     }
 }
 
-/// Where no plugin has announced the stage it may still come; if it never does, nobody will end
-/// this job here.
+/// If no plugin has announced the stage, it may still come; if it never does, no END will come
+/// for this job here.
 void Registry::keep_verdict(const Stage& stage) {
     const Verdict* verdict = stage.unclaimed();
     if (verdict != nullptr) {

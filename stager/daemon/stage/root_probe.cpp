@@ -59,8 +59,9 @@ void RootProbe::connect(const StageKey& key, const SlurmNode& node) {
 
 void RootProbe::on_change() {
     const auto frame = link_->link().receive();
-    const auto message = frame ? decode_tree_message(*frame)
-                               : Result<TreeMessage>{Error{Blame::node, "it hung up"}};
+    const auto message =
+        frame ? decode_tree_message(*frame)
+              : Result<TreeMessage>{Error{Blame::node, "it closed the connection"}};
     if (const auto* told = message ? std::get_if<TellMessage>(&*message) : nullptr) {
         constexpr std::array<Said, 3> kSaid{Said::unannounced, Said::announced, Said::queued};
         finish(kSaid.at(static_cast<std::size_t>(told->word)), "");
@@ -68,14 +69,15 @@ void RootProbe::on_change() {
         finish(Said::nothing, message.error().sentence());
     } else if (frame || link_->link().state() == Link::State::closed) {
         const auto& error = link_->link().error();
-        finish(Said::nothing, error ? error->sentence() : "its stagecastd makes no sense");
+        finish(Said::nothing,
+               error ? error->sentence() : "its stagecastd sent an unexpected message");
     }
 }
 
 void RootProbe::finish(Said said, const std::string& why) {
     alarm_.set(std::nullopt);
     const std::string kept = why;
-    link_.reset();  // So that its end, which is told apart from the answer, is told nobody.
+    link_.reset();  // First, so that its end causes no second answer.
     if (const OnAnswer call = std::exchange(on_answer_, nullptr)) {
         call(said, kept);
     }

@@ -22,7 +22,7 @@ TimeLimits time_limits(Duration wanted, Duration most) {
 }
 
 Duration silence_max(const Config& config) {
-    constexpr Duration kLeast = std::chrono::seconds{3};  // Some pulses.
+    constexpr Duration kLeast = std::chrono::seconds{3};  // A few pulses.
     return std::max<Duration>(2 * config.stall_timeout, kLeast);
 }
 

@@ -11,7 +11,7 @@ DrivenLink::DrivenLink(Loop& loop, std::unique_ptr<Link> link, Loop::Task on_cha
       link_{std::move(link)},
       on_change_{std::move(on_change)},
       alarm_{loop, [this] { on_time(); }} {
-    // Munge's answer changes the link from outside of its own calls.
+    // Munge's answer changes the link outside of the calls of this object.
     link_->set_wake([this] {
         refresh();
         notify_later();
@@ -49,7 +49,7 @@ UniqueFd DrivenLink::release() {
     if (socket) {
         on_change_ = [] {};
     }
-    refresh();  // Which forgets the descriptor while it is open still.
+    refresh();  // Forgets the descriptor while it is still open.
     return socket;
 }
 
@@ -73,14 +73,14 @@ void DrivenLink::on_ready(std::uint32_t events) {
 void DrivenLink::notify_later() {
     loop_.defer([this, alive = std::weak_ptr<bool>{alive_}] {
         if (!alive.expired()) {
-            const Loop::Task call = on_change_;  // It may destroy us.
+            const Loop::Task call = on_change_;  // It may destroy this object.
             call();
         }
     });
 }
 
-/// Watches what there is to watch. Every call into the link is followed by this, before another
-/// descriptor can take the number of one that it has closed.
+/// Updates the watch to the link's state. Must follow every call into the link, before another
+/// descriptor can get the number of one that the link has closed.
 void DrivenLink::refresh() {
     const int fd = link_->fd();
     if (fd_ >= 0 && fd != fd_) {

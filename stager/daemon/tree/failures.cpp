@@ -36,17 +36,17 @@ bool Failures::add(Failure failure) {
 }
 
 Blame Failures::blame() const {
-    invariant(!named_.empty(), "somebody failed");
+    invariant(!named_.empty(), "there is a failure");
     return named_.front().blame;
 }
 
 Rank Failures::culprit() const {
-    invariant(!named_.empty(), "somebody failed");
+    invariant(!named_.empty(), "there is a failure");
     return named_.front().rank;
 }
 
 std::string Failures::sentence(const std::vector<std::string>& names) const {
-    invariant(!named_.empty(), "somebody failed");
+    invariant(!named_.empty(), "there is a failure");
     const Failure& first = named_.front();
     std::string text = "node " + name_of(first, names) + ": " + first.sentence;
     const std::size_t others = named_.size() + unnamed_.size() - 1;

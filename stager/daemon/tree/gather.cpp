@@ -22,7 +22,7 @@ bool Gather::add(Rank from, std::vector<Contribution> contributions) {
 }
 
 std::vector<Contribution> Gather::take() {
-    invariant(complete(), "a gather is taken when everybody has spoken");
+    invariant(complete(), "a gather is taken when all have contributed");
     std::sort(gathered_.begin(), gathered_.end(), [](const auto& one, const auto& other) {
         return one.rank < other.rank;
     });

@@ -8,7 +8,7 @@
 namespace stage {
 namespace {
 
-/// Open collectives of a stage; a worker makes a fence or two and a group.
+/// Open collectives of a stage; a worker makes one or two fences and a group.
 constexpr std::size_t kMaxGathers = 16;
 
 std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
@@ -19,7 +19,7 @@ std::vector<std::byte> concatenated(const std::vector<Contribution>& all) {
     return writer.take();
 }
 
-/// What is in it are the words of the job's user: whoever said most is named.
+/// The contributions are under the user's control: the node with the longest one is named.
 Failure too_long(const std::vector<Contribution>& all) {
     const auto longest =
         std::max_element(all.begin(), all.end(), [](const auto& one, const auto& other) {
@@ -27,7 +27,7 @@ Failure too_long(const std::vector<Contribution>& all) {
         });
     return {longest->rank,
             Blame::user,
-            "what the nodes say of themselves is too long for so many (" +
+            "the nodes' business cards are too long for one message (" +
                 std::to_string(all.size()) + " nodes, " + std::to_string(length_of(all)) +
                 " bytes); stage for fewer nodes"};
 }
@@ -110,7 +110,8 @@ bool Group::from_below(Instant now, Rank from, TreeMessage& message) {
         if (asked->rank != from && !seat_.tree.is_ancestor(from, asked->rank)) {
             return false;
         }
-        ask_for_port(now, std::move(*asked), "the group's UDP ports are taken");
+        ask_for_port(
+            now, std::move(*asked), "the group's UDP ports are in use by other programs");
         return true;
     }
     if (std::holds_alternative<SettledMessage>(message)) {
@@ -150,7 +151,7 @@ void Group::contribute(Instant now,
     std::vector<Contribution> own;
     own.push_back({seat_.self, std::move(bytes)});
     if (!gather(now, seat_.self, {kind, sequence}, std::move(own))) {
-        fail(now, Blame::internal, "a part of a collective was said twice");
+        fail(now, Blame::internal, "this node contributed twice to a collective");
     }
 }
 
@@ -159,7 +160,7 @@ bool Group::gather(Instant now,
                    GatherKey key,
                    std::vector<Contribution> contributions) {
     if (verdict_ || is_of_earlier_move(key)) {
-        return true;  // Too late to matter.
+        return true;  // It comes too late, and changes nothing.
     }
     auto found = gathers_.find(key);
     if (found == gathers_.end()) {
@@ -169,7 +170,7 @@ bool Group::gather(Instant now,
         found = gathers_.try_emplace(key, seat_.self, seat_.tree.children(seat_.self)).first;
     }
     if (!found->second.add(from, std::move(contributions))) {
-        // A grandchild by adoption: its part comes too late for a stage that has failed.
+        // From a re-parented grandchild: it comes too late for a stage that has failed.
         return !seat_.tree.parent(from) || *seat_.tree.parent(from) != seat_.self;
     }
     if (found->second.complete()) {
@@ -302,7 +303,7 @@ void Group::settle(Instant now, GroupVerdict verdict, std::vector<Contribution> 
     cut_at_ = now + times_.settle_max;
     draw_at_.reset();
     gathers_.clear();
-    // Nothing is lost any more by giving up a node too soon: those below it hear from another.
+    // Giving up a node too soon costs nothing now: those below it get the verdict from another.
     branches_.hurry(now, std::max(times_.branch.connect_max, 3 * times_.pulse));
     send_below(*verdict_);
     commands_.emplace_back(group::Settle{*verdict_, std::move(outcomes)});
@@ -339,7 +340,7 @@ void Group::send_above(TreeMessage message) {
     }
 }
 
-/// Before anything is judged by the clock.
+/// Must run before anything is decided by the clock.
 void Group::notice_pause(Instant now) {
     const auto due = deadline();
     if (!due || now < *due + times_.pause_min) {
@@ -354,7 +355,7 @@ void Group::notice_pause(Instant now) {
         fail(now,
              Blame::node,
              "stagecastd did not run for " + std::to_string(length) +
-                 " s while it staged; was it stopped, or the machine suspended?");
+                 " s during the stage; was it stopped, or the machine suspended?");
         decide_now(now);
     }
 }
@@ -408,20 +409,21 @@ void Group::on_link_down(Instant now, Rank rank, const std::string& why) {
     after_branches(now);
 }
 
-/// What the link said is a sentence already; a branch that fell silent left none.
+/// A link's error is a complete sentence; a branch that fell silent has left none.
 std::string Group::said_of(const LostBranch& lost) const {
     if (!lost.why.empty()) {
         return lost.why;
     }
     const std::size_t rank = lost.rank.index();
     const std::string place = rank < seat_.places.size() ? " at " + seat_.places[rank] : "";
-    return lost.was_up ? "stagecastd" + place +
-                             " fell silent while staging; is it stopped, or the network cut?"
-                       : "stagecastd does not answer" + place +
-                             "; is it running there, and does Port let us through?";
+    return lost.was_up
+               ? "stagecastd" + place +
+                     " fell silent during the stage; is it stopped, or is the network down?"
+               : "stagecastd does not answer" + place +
+                     "; is it running there, and does a firewall block Port?";
 }
 
-/// Says what the branches ask for: connections, and the names of the lost.
+/// Carries out what the branches ask for: makes connections, and reports the lost ones.
 void Group::after_branches(Instant now) {
     for (const LostBranch& lost : branches_.take_lost()) {
         commands_.emplace_back(group::Hangup{lost.rank});
@@ -460,14 +462,14 @@ void Group::on_time(Instant now) {
     if (!verdict_ && above_ == Above::lost && now >= parent_until_) {
         const std::size_t above = seat_.tree.parent(seat_.self).value_or(Rank{0}).index();
         decide_alone(now,
-                     "no contact with the stagecastd of node " + seat_.names.at(above) +
-                         " any more; see its log, and the network between the nodes");
+                     "lost the connection to stagecastd on node " + seat_.names.at(above) +
+                         "; see its log, and check the network between the nodes");
     }
     if (!verdict_ && draw_at_ && now >= *draw_at_) {
         draw(now);
     }
     if (!verdict_ && now >= own_deadline()) {
-        decide_alone(now, "staging was not done within StageTimeout");
+        decide_alone(now, "the stage was not done within StageTimeout");
     }
     if (now >= pulse_at_) {
         pulse_at_ = now + times_.pulse;
@@ -513,7 +515,7 @@ void Group::request_port(Instant now,
 
 void Group::ask_for_port(Instant now, PortsMessage asked, const std::string& why) {
     if (verdict_ || asked.move != moved_.move || asked.rank.index() >= seat_.tree.size()) {
-        return;  // It is being drawn again already.
+        return;  // Another port is being drawn already.
     }
     if (moved_.move >= group::kMovesMax || gathers_.count({Collective::outcome, 0}) > 0) {
         fail(now, Failure{asked.rank, Blame::node, why});
@@ -540,7 +542,7 @@ void Group::on_move(PortsMessage moved) {
     commands_.emplace_back(group::Move{moved_.move, moved_.port});
 }
 
-/// Workers of before are gone, and what they said is of no use: cards count the moves, and
+/// The earlier workers have ended, and their contributions are void: cards count the moves, and
 /// listening counts every new wire-up (docs/WIRING.md).
 bool Group::is_of_earlier_move(GatherKey key) const {
     const auto [kind, sequence] = key;

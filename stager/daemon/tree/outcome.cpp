@@ -7,7 +7,7 @@
 namespace stage {
 namespace {
 
-/// The state, and the lengths of two texts.
+/// Bytes of the state and the lengths of two texts.
 constexpr std::size_t kOutcomeHead = 9;
 constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;

@@ -32,7 +32,7 @@ void StageLinks::take(Rank rank, std::unique_ptr<DrivenLink> link) {
     const DrivenLink* key = link.get();
     link->set_on_change([this, rank, key] { on_change(rank, key); });
     links_[rank] = {.link = std::move(link), .is_up = true};
-    // More may have come with the SETUP.
+    // More messages may have arrived with the SETUP.
     on_change(rank, key);
 }
 
@@ -97,7 +97,7 @@ void StageLinks::read(Rank rank, const DrivenLink* link) {
         if (!message) {
             ++services_.counters.messages_refused;
             entry->objection = message.error().sentence();
-            entry->link->close(message.error());  // It may be closed already, for less.
+            entry->link->close(message.error());  // Sets this error if it is closed already.
             return;
         }
         owner_.on_link_message(rank, std::move(*message));

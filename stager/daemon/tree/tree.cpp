@@ -7,8 +7,8 @@
 namespace stage {
 
 Tree::Tree(std::size_t size, std::size_t width) : size_{size}, width_{width} {
-    invariant(size >= 1 && size <= 65536, "a tree has nodes, and a rank counts them");
-    invariant(width >= 1, "a tree grows");
+    invariant(size >= 1 && size <= 65536, "a tree has 1 to 65536 nodes");
+    invariant(width >= 1, "a node may have children");
 }
 
 std::optional<Rank> Tree::parent(Rank rank) const {

@@ -35,11 +35,11 @@ enum class Type : std::uint8_t {
     ports = 21,
 };
 
-/// A plan of kMaxNodes names and addresses; a fence's result of as many cards.
+/// Bytes of a plan with kMaxNodes names and addresses, and of a fence's result.
 constexpr std::size_t kMaxPlanBytes = 3U << 20U;
 constexpr std::size_t kMaxResultBytes = 4U << 20U;
 
-/// Of each kind, in the order of TreeMessage.
+/// The types in the order of TreeMessage.
 constexpr std::array kTypes{
     Type::setup,  Type::gathered, Type::result, Type::failed, Type::verdict, Type::settled,
     Type::pulse,  Type::ask,      Type::tell,   Type::direct, Type::examine, Type::examined,
@@ -352,8 +352,9 @@ Result<TreeMessage> decode_tree_message(Bytes bytes) {
     const auto type = static_cast<Type>(reader.u8());
     if (reader.ok() && version != kTreeVersion) {
         return Error{Blame::node,
-                     "its stagecastd speaks version " + std::to_string(version) +
-                         " of the tree's messages, ours speaks " + std::to_string(kTreeVersion)}
+                     "its stagecastd uses version " + std::to_string(version) +
+                         " of the tree's messages, this one version " +
+                         std::to_string(kTreeVersion)}
             .remedy("install the same stagecast on all nodes");
     }
     auto message = take_body(type, reader);

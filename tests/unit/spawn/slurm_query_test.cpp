@@ -223,7 +223,7 @@ TEST_CASE("when libslurm ends its process, what it said is the sentence") {
     REQUIRE_FALSE(answer);
     CHECK_THAT(
         answer.error().sentence(),
-        Catch::StartsWith("Slurm's library gave up (") && !Catch::Contains("does not say why"));
+        Catch::StartsWith("Slurm's library gave up (") && !Catch::Contains("no reason given"));
 }
 
 TEST_CASE("no slurmctld is no verdict") {

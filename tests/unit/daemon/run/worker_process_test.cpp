@@ -174,10 +174,10 @@ TEST_CASE("what a worker writes to stdout and stderr forges no line of the log")
         CHECK(line.size() < kOutputLineMax + 200);
     }
     if (wanted == 2) {
-        CHECK(
-            lines.front().rfind("output of a job's process process=stagecast-worker stage=42.job.0 "
-                                "uid=0 text=",
-                                0) == 0);
+        CHECK(lines.front().rfind(
+                  "output of a job's process process=stagecast-worker stage=42.job.0 "
+                  "uid=0 text=",
+                  0) == 0);
     }
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("a user whose descriptors hang hands over no more, and starts nothing"
     }
     const auto refused = start_true();
     REQUIRE_FALSE(refused);
-    CHECK_THAT(refused.error().sentence(), Catch::Contains("end the file system"));
+    CHECK_THAT(refused.error().sentence(), Catch::Contains("unmount the FUSE file system"));
     stream.far.reset();
     world.run_until([&] { return !closer->is_full(); });
     CHECK(start_true());

@@ -55,7 +55,7 @@ TEST_CASE("a link over which another version speaks is lost for that, and not fo
     links.connect(Rank{1}, "n1", loopback(listener->port()));
     world.run_until([&] { return !owner.lost.empty(); });
     CHECK_THAT(owner.lost,
-               Catch::Contains("speaks version 2 of the tree's messages") &&
+               Catch::Contains("uses version 2 of the tree's messages") &&
                    Catch::Contains("install the same stagecast on all nodes"));
     world.loop().forget(listener->fd());
 }

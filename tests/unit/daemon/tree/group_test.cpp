@@ -95,7 +95,7 @@ TEST_CASE("what all nodes say together and no message carries fails the group") 
     const GroupVerdict verdict = common_verdict(world);
     CHECK(verdict.state == VerdictState::failed);
     CHECK(verdict.blame == Blame::user);
-    CHECK_THAT(verdict.sentence, Catch::Contains("too long for so many"));
+    CHECK_THAT(verdict.sentence, Catch::Contains("too long for one message"));
     CHECK(world.longest() <= kFrameMax);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a daemon that is not there is named, and those below it are told") {
     CHECK(verdict.sentence ==
           "node n" + name +
               (silent ? ": stagecastd does not answer at 10.0.0." + name +
-                            ":6829; is it running there, and does Port let us through?"
+                            ":6829; is it running there, and does a firewall block Port?"
                       : ": Connection refused"));
     for (std::size_t rank = 0; rank < 15; ++rank) {
         if (world.reachable(rank)) {
@@ -161,7 +161,7 @@ TEST_CASE("a node that never announces costs the stage, not for ever") {
     world.run(kEnd);
     const GroupVerdict verdict = common_verdict(world);
     CHECK(verdict.state == VerdictState::failed);
-    CHECK(verdict.sentence == "node n0: staging was not done within StageTimeout");
+    CHECK(verdict.sentence == "node n0: the stage was not done within StageTimeout");
     CHECK(*world.node(3).settled_at <= kStart + 21s);
 }
 
