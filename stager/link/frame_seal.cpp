@@ -14,7 +14,7 @@
 namespace stage {
 namespace {
 
-// OpenSSL speaks unsigned char; these are the only places where bytes become its.
+// OpenSSL uses unsigned char; bytes are converted only here.
 unsigned char* raw(std::byte* bytes) {
     return reinterpret_cast<unsigned char*>(bytes);
 }
@@ -27,12 +27,12 @@ struct KdfFree {
     void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
 };
 
-/// HKDF-SHA256 (RFC 5869), extract and expand. Our inputs can't make it fail.
+/// HKDF-SHA256 (RFC 5869), extract and expand. It can't fail for the inputs used here.
 void hkdf(Bytes secret, Bytes salt, std::string_view label, MutableBytes out) {
     const std::unique_ptr<EVP_KDF, KdfFree> kdf{EVP_KDF_fetch(nullptr, "HKDF", nullptr)};
     const std::unique_ptr<EVP_KDF_CTX, KdfFree> context{EVP_KDF_CTX_new(kdf.get())};
     invariant(context != nullptr, "OpenSSL knows HKDF");
-    // OSSL_PARAM is not const-correct: nothing here is written to.
+    // OSSL_PARAM is not const-correct: OpenSSL does not write to these.
     const auto octets = [](const char* name, Bytes bytes) {
         return OSSL_PARAM_construct_octet_string(
             name, const_cast<std::byte*>(bytes.data()), bytes.size());
@@ -170,8 +170,9 @@ Result<std::size_t> FrameOpener::whole_length(Bytes header) {
     ByteReader reader{header};
     const std::size_t length = reader.u32();
     if (!reader.ok() || length <= kFrameTag || length > kFrameMax + kFrameTag) {
-        return Error{Blame::node,
-                     "a frame of " + std::to_string(length) + " bytes is none of stagecast's"};
+        return Error{
+            Blame::node,
+            "a frame of " + std::to_string(length) + " bytes is not one of stagecast's"};
     }
     return kFrameHeader + length;
 }
@@ -198,7 +199,7 @@ Result<std::vector<std::byte>> FrameOpener::open(Bytes frame) {
         EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, kFrameTag, tag.data()) == 1 &&
         EVP_DecryptFinal_ex(context, raw(tag.data()), &done) == 1;
     if (!opened) {
-        return Error{Blame::node, "a frame was forged or damaged on its way"};
+        return Error{Blame::node, "a frame was forged or damaged in transit"};
     }
     return plain;
 }

@@ -1,14 +1,14 @@
-// How is one frame between daemons sealed, and from what are the keys made?
+// Seals frames between daemons and derives the keys.
 //
-// Pure: bytes in, bytes out. A frame on the wire is
+// No I/O: bytes in, bytes out. A frame on the wire is
 //
 //     0   u32  length of what follows (plain bytes + 16), also the seal's additional data
 //     4   ...  AES-128-GCM of the plain bytes
 //     -16 ...  tag
 //
 // Each direction has a key and a 12-byte nonce base of its own; frame number k (from 0, 64
-// bits, never sent) is sealed with base xor k. TCP keeps order, so a frame lost, repeated,
-// swapped or cut off by somebody in between fails to open, and the link ends.
+// bits, never sent) is sealed with base xor k. TCP keeps the order, so that a frame that an
+// attacker removes, repeats, reorders or truncates fails to open, and the link ends.
 #pragma once
 
 #include "transport/base/result.h"
@@ -32,7 +32,7 @@ using LinkSecret = std::array<std::byte, 32>;
 using LinkNonce = std::array<std::byte, 32>;
 using TranscriptHash = std::array<std::byte, 32>;
 
-/// One direction's key. Wiped when it goes.
+/// The key of one direction. Wiped on destruction.
 struct DirectionKey {
     std::array<std::byte, 16> key{};
     std::array<std::byte, 12> nonce_base{};
@@ -76,10 +76,10 @@ class FrameSealer {
 class FrameOpener {
   public:
     explicit FrameOpener(const DirectionKey& key);
-    /// How long the frame that begins with these 4 bytes is in all, or an error if no frame of
-    /// ours can be so long or so short.
+    /// The length of the frame that begins with these 4 bytes, or an error if no frame can have
+    /// that length.
     [[nodiscard]] static Result<std::size_t> whole_length(Bytes header);
-    /// The plain bytes of one whole frame. After an error the opener is of no further use.
+    /// The plain bytes of one whole frame. After an error the opener can't be used any more.
     Result<std::vector<std::byte>> open(Bytes frame);
 
   private:

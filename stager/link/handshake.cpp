@@ -40,18 +40,18 @@ std::string text_of(const VersionRange& versions) {
                : lowest + " to " + std::to_string(versions.highest);
 }
 
-/// What `uid` made of a credential, by number: its name would need a look-up that may block.
+/// "node NAME", or `otherwise` if the name is not known.
 std::string node_or(const std::string& name, std::string_view otherwise) {
     return name.empty() ? std::string{otherwise} : "node " + name;
 }
 
-/// Both by name: whoever reads it, a job's owner for one, may be on neither.
+/// Names both nodes: its reader, a job's owner for instance, may be on neither.
 std::string versions_sentence(const std::string& peer,
                               const VersionRange& theirs,
                               const std::string& own,
                               const VersionRange& ours) {
-    return "stagecastd of " + node_or(peer, "the peer") + " speaks version " + text_of(theirs) +
-           " of the daemons' protocol, that of " + node_or(own, "this node") + " " +
+    return "stagecastd of " + node_or(peer, "the peer") + " uses version " + text_of(theirs) +
+           " of the daemons' protocol, that of " + node_or(own, "this node") + " version " +
            text_of(ours) + "; install the same release of stagecast on both";
 }
 
@@ -78,7 +78,7 @@ std::string clock_sentence(const std::string& maker,
                            const std::string& reader,
                            std::int64_t encoded_at,
                            std::int64_t decoded_at) {
-    // Both are a stranger's numbers: their difference may not fit.
+    // The peer may send any numbers: their difference may overflow.
     std::int64_t apart = 0;
     if (__builtin_sub_overflow(decoded_at, encoded_at, &apart)) {
         apart = 0;
@@ -94,7 +94,7 @@ std::string clock_sentence(const std::string& maker,
 
 Handshake::Handshake(Start start) : start_{std::move(start)} {
     invariant(start_.role == LinkRole::acceptor || !start_.peer_name.empty(),
-              "a connector knows whom it calls");
+              "a connector knows the name of its peer");
 }
 
 Handshake::~Handshake() {
@@ -124,7 +124,7 @@ Result<Handshake::Step> Handshake::on_message(Bytes message) {
     const auto due =
         await_ == Await::greeting ? MessageType::greeting : MessageType::credential;
     if (!reader.ok() || type != due) {
-        return Error{Blame::node, "what answers is no stagecastd"};
+        return Error{Blame::node, "the program that answers is not stagecastd"};
     }
     // Both sides hash the same bytes: lengths included, in the order of sending.
     static_cast<void>(remember(with_length(message)));
@@ -137,9 +137,9 @@ Result<Handshake::Step> Handshake::on_greeting(ByteReader& reader) {
     read_array(reader, peer_nonce_);
     const std::string from = reader.text(kNodeNameMax);
     const std::string to = reader.text(kNodeNameMax);
-    // Later versions may say more at the end; the credentials bind every byte.
+    // Later versions may append fields; the credentials authenticate every byte.
     if (!reader.ok() || !magic || !is_name(from) || !is_name(to)) {
-        return Error{Blame::node, "what answers is no stagecastd"};
+        return Error{Blame::node, "the program that answers is not stagecastd"};
     }
     version_ = std::min(peer_versions_.highest, start_.versions.highest);
     if (version_ < peer_versions_.lowest || version_ < start_.versions.lowest) {
@@ -162,7 +162,7 @@ Result<Handshake::Step> Handshake::on_greeting(ByteReader& reader) {
         start_.own_name = to;
     } else if (to != start_.own_name) {
         return refuse({.code = RefusalCode::name, .versions = {}, .name = start_.own_name},
-                      node_or(from, "a peer") + " takes this node for " + to +
+                      node_or(from, "a peer") + " addresses this node as " + to +
                           "; check NodeAddr in slurm.conf");
     }
     start_.peer_name = from;
@@ -175,7 +175,7 @@ Result<Handshake::Step> Handshake::on_credential(ByteReader& reader) {
     Step step;
     step.open = reader.text(kGreetingMax);
     if (!reader.finished() || step.open.empty() || step.open.find('\0') != std::string::npos) {
-        return Error{Blame::node, "what answers is no stagecastd"};
+        return Error{Blame::node, "the program that answers is not stagecastd"};
     }
     await_ = Await::munge;
     return step;
@@ -185,7 +185,7 @@ Result<Handshake::Step> Handshake::on_sealed(const std::string& credential) {
     ByteWriter message;
     message.u8(static_cast<std::uint8_t>(MessageType::credential)).text(credential);
     if (message.size() > kGreetingMax) {
-        return Error{Blame::internal, "munge makes credentials that are too long"};
+        return Error{Blame::internal, "munge made a credential that is too long"};
     }
     Step step;
     step.send = remember(with_length(message.view()));
@@ -218,7 +218,7 @@ Result<Handshake::Step> Handshake::on_opened(const OpenedCredential& opened) {
     if (std::find(trusted.begin(), trusted.end(), opened.uid) == trusted.end()) {
         return refuse({.code = RefusalCode::uid, .versions = {}, .name = {}},
                       "its credential was made by uid " + std::to_string(opened.uid) +
-                          ", not by root: that is no stagecastd");
+                          ", not by root, so it is not from stagecastd");
     }
     const Status checked = check_payload(opened.payload);
     if (!checked) {
@@ -243,7 +243,7 @@ Error Handshake::on_refusal(ByteReader& reader) const {
     const auto decoded_at = static_cast<std::int64_t>(reader.u64());
     const std::string name = reader.text(kNodeNameMax);
     if (!reader.ok() || !is_name(name)) {
-        return {Blame::node, "what answers is no stagecastd"};
+        return {Blame::node, "the program that answers is not stagecastd"};
     }
     switch (code) {
         case RefusalCode::versions:
@@ -262,7 +262,7 @@ Error Handshake::on_refusal(ByteReader& reader) const {
             return {Blame::node,
                     clock_sentence(start_.own_name, start_.peer_name, encoded_at, decoded_at)};
         case RefusalCode::uid:
-            return {Blame::node, "it says that this daemon is not root"};
+            return {Blame::node, "it reports that this daemon does not run as root"};
         case RefusalCode::munge_silent:
             return {Blame::node, "munge there does not answer its daemon; is munged running?"};
         case RefusalCode::content:
@@ -301,14 +301,14 @@ Status Handshake::check_payload(Bytes payload) {
     const std::string from = reader.text(kNodeNameMax);
     const std::string to = reader.text(kNodeNameMax);
     if (!reader.finished() || !magic || role == start_.role) {
-        return Error{Blame::node, "its credential was not made for this"};
+        return Error{Blame::node, "its credential was not made for a stagecast login"};
     }
     if (ours != start_.nonce || theirs != peer_nonce_) {
         return Error{Blame::node, "its credential was made for another connection: a replay"};
     }
     if (from != start_.peer_name || to != start_.own_name || versions != peer_versions_) {
         return Error{Blame::node,
-                     "its credential says other names or versions than its greeting"};
+                     "its credential has other names or versions than its greeting"};
     }
     return {};
 }

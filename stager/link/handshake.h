@@ -1,6 +1,6 @@
-// How do two daemons come to trust each other and to a common key?
+// Authenticates two daemons to each other and derives the link's keys.
 //
-// Pure: messages and munge's answers in, messages and questions to munge out. In order:
+// No I/O: messages and munge's answers in, messages and questions to munge out. In order:
 //
 //     connector                                    acceptor
 //     GREETING {versions, nonce, from, to}    ->
@@ -11,10 +11,10 @@
 //     opens it                                     both: keys from secrets and transcript
 //     FINISHED (first sealed frame)          <->   FINISHED (first sealed frame)
 //
-// The credentials can be opened by root only, so only root knows the secrets; each holds the
-// nonce that the reader drew for this connection, so an old one is of no use to anybody; role,
-// names and versions in it keep it from being turned back or elsewhere, or talked down. An
-// acceptor asks munge for nothing until a stranger has shown something to open.
+// Only root can open the credentials, so only root knows the secrets; each contains the nonce
+// that the reader drew for this connection, so that an old one is useless; role, names and
+// versions in it prevent reflection, redirection and a version downgrade. An acceptor asks
+// munge nothing until the peer has sent a credential to open.
 //
 // Every message is a u32 length and so many bytes, of which the first is the type; numbers are
 // big-endian, texts have a u32 length, nonces and secrets are 32 bytes:
@@ -25,8 +25,8 @@
 //     REFUSAL    u8 3, u8 code, u16 lowest, u16 highest, u64 encoded at, u64 decoded at, text
 //     name
 //
-// Instead of an answer comes REFUSAL {code, times}, in the clear: a hint for a sentence, no
-// more.
+// A REFUSAL {code, times} may come instead of an answer, unencrypted: it is only a hint for the
+// error message.
 #pragma once
 
 #include "stager/link/credentials.h"
@@ -43,7 +43,7 @@
 
 namespace stage {
 
-/// Link protocol versions that this program speaks.
+/// The link protocol versions of this program.
 inline constexpr std::uint16_t kLinkVersionMin = 1;
 inline constexpr std::uint16_t kLinkVersionMax = 1;
 /// Longest message before the keys, its 4-byte length not counted.
@@ -58,27 +58,28 @@ struct VersionRange {
     bool operator==(const VersionRange&) const = default;
 };
 
-/// Why the other end will not go on. By number on the wire: append only.
+/// Why the other end refuses. Encoded by number: append only.
 enum class RefusalCode : std::uint8_t {
-    versions = 1,      ///< Nothing in common.
-    name = 2,          ///< I am another node.
-    credential = 3,    ///< Munge does not take it: another key, garbage.
+    versions = 1,      ///< No common version.
+    name = 2,          ///< The sender is another node.
+    credential = 3,    ///< Munge refuses it: another key, malformed.
     clock = 4,         ///< Expired or from the future.
     uid = 5,           ///< Not made by root.
-    munge_silent = 6,  ///< Munge on my node does not answer.
-    content = 7,       ///< Opened, but it is not what it should be.
+    munge_silent = 6,  ///< Munge on the sender's node does not answer.
+    content = 7,       ///< Opened, but its content is wrong.
 };
 
 struct Refusal {
     RefusalCode code = RefusalCode::content;
-    VersionRange versions;        ///< For `versions`: mine.
+    VersionRange versions;        ///< For `versions`: the sender's.
     std::int64_t encoded_at = 0;  ///< For `clock`: the maker's clock, seconds since the epoch,
     std::int64_t decoded_at = 0;  ///< and the reader's.
-    std::string name;             ///< For `name`: who I am.
+    std::string name;             ///< For `name`: the sender's.
     bool operator==(const Refusal&) const = default;
 };
 
-/// "the clocks of nodes n0 and n3 are 3600 s apart (n3 is behind)...": what both ends say.
+/// The message of both ends: "the clocks of nodes n0 and n3 are 3600 s apart (n3 is
+/// behind)...".
 [[nodiscard]] std::string clock_sentence(const std::string& maker,
                                          const std::string& reader,
                                          std::int64_t encoded_at,
@@ -91,19 +92,19 @@ class Handshake {
         LinkRole role = LinkRole::connector;
         std::string
             own_name;  ///< May be empty for an acceptor: it takes the name it is called.
-        std::string peer_name;  ///< Whom the connector means; empty for an acceptor.
+        std::string peer_name;  ///< The node that the connector wants; empty for an acceptor.
         VersionRange versions;
         std::vector<uid_t> trusted_uids;
         LinkSecret secret{};
         LinkNonce nonce{};
     };
 
-    /// What to do next; any of them may be there.
+    /// What is to be done next; any number of the members may be set.
     struct Step {
         std::vector<std::byte> send;   ///< A message for the peer, with its length.
         std::vector<std::byte> seal;   ///< Have munge seal this, then on_sealed().
         std::string open;              ///< Have munge open this, then on_opened().
-        std::optional<LinkKeys> keys;  ///< From here on everything is sealed frames.
+        std::optional<LinkKeys> keys;  ///< From here on all messages are sealed frames.
     };
 
     explicit Handshake(Start start);
@@ -121,15 +122,15 @@ class Handshake {
     Result<Step> on_sealed(const std::string& credential);
     Result<Step> on_opened(const OpenedCredential& opened);
 
-    /// Whether the peer may speak now. Its bytes wait while we ask munge.
+    /// Whether a message of the peer is due. Its bytes wait while munge is asked.
     [[nodiscard]] bool expects_message() const;
-    /// What the peer should be told about the error just returned.
+    /// What the peer should be sent about the error just returned.
     [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
 
     [[nodiscard]] LinkRole role() const { return start_.role; }
-    /// The highest that both speak, once the peer has greeted.
+    /// The highest common version, once the peer's greeting has arrived.
     [[nodiscard]] std::uint16_t version() const { return version_; }
-    /// By what name each side goes; the acceptor's are the connector's claim until it is
+    /// The names of both sides; an acceptor has only the connector's claims until that one is
     /// trusted.
     [[nodiscard]] const std::string& own_name() const { return start_.own_name; }
     [[nodiscard]] const std::string& peer_name() const { return start_.peer_name; }

@@ -14,17 +14,17 @@ namespace stage {
 namespace {
 
 void set_option(int fd, int level, int name, int value) {
-    // Comforts, not needs: a kernel without one of them still carries the link.
+    // Optional: the link works on a kernel without the option.
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
 }
 
-/// Gives the socket a source port that only root can bind, where one is free and this process
-/// may: the listener at the other end evicts connections from such a port last.
+/// Gives the socket a source port that only root can bind, if one is free and this process may
+/// bind it: the listener at the other end evicts connections from such a port last.
 bool take_privileged_port(int fd, int family) {
-    constexpr unsigned kFirst = 600;  // Below are ports that well-known services listen at.
+    constexpr unsigned kFirst = 600;  // Well-known services use the ports below.
     constexpr unsigned kCount = kUnprivilegedPorts - kFirst;
-    // A service that comes later can listen there all the same, and a port whose last
-    // connection went elsewhere can be used again at once.
+    // A service that starts later can still listen there, and a port whose last connection went
+    // to another peer can be used again at once.
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     const unsigned begin = random_value<std::uint16_t>();
     for (unsigned tries = 0; tries < kCount; ++tries) {
@@ -131,7 +131,7 @@ void Link::start_connecting(Instant now) {
             check_connected();
             return;
         }
-        // The last connection from that port to this peer still lingers: another one will do.
+        // The last connection from that port to this peer is in TIME_WAIT: tries another port.
         if (errno == EADDRNOTAVAIL && is_privileged) {
             continue;
         }
@@ -151,13 +151,13 @@ void Link::prepare_socket() {
         static_cast<int>(duration_cast<std::chrono::milliseconds>(policy_.silence_max).count());
     const int third = std::clamp(milliseconds / 3000, 1, kKeepIdleMax);
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    // A peer whose machine is gone sends no end of stream: ask it now and then.
+    // A peer whose machine has failed sends no end of stream: keep-alive detects it.
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, third);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, third);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
-    // After an outage the next attempt comes soon, where the kernel can be told so.
+    // After an outage TCP retries soon, if the kernel has the option.
     set_option(fd, IPPROTO_TCP, kRtoMaxMs, 1000);
 }
 
@@ -195,7 +195,7 @@ unsigned Link::progress() const {
     return handshake_.version() != 0 ? 1 : 0;
 }
 
-bool Link::was_stranger() const {
+bool Link::was_unauthorised() const {
     return state_ == State::closed && !is_connector() && !trusted_ && !munge_silent_;
 }
 
@@ -242,13 +242,13 @@ Status Link::send(Bytes frame) {
     }
     if (frame.size() > kFrameMax) {
         return Error{Blame::internal,
-                     "what is to be said to stagecastd at " + address_.to_string() +
-                         " is longer than a message may be (4 MiB)"};
+                     "a message to stagecastd at " + address_.to_string() +
+                         " is longer than the limit of 4 MiB"};
     }
     if (queued() + frame.size() > policy_.queue_bytes_max) {
         return Error{Blame::node,
                      "stagecastd at " + address_.to_string() +
-                         " does not read what it is sent; is that node overloaded?"};
+                         " does not read its messages; is that node overloaded?"};
     }
     if (state_ != State::open) {
         unsealed_.emplace_back(frame.begin(), frame.end());
@@ -315,7 +315,7 @@ std::string Link::words_of(int cause) {
 }
 
 void Link::evict() {
-    close({Blame::node, "too many others try to log in at this node"});
+    close({Blame::node, "too many others are logging in at this node"});
     wake();
 }
 
@@ -334,11 +334,11 @@ void Link::lost(std::string_view why) {
                    "); is it running there?"});
     } else if (state_ == State::authenticating) {
         close({Blame::node,
-               "stagecastd at " + at + " ended the login (" + reason + "); its log says why"});
+               "stagecastd at " + at + " ended the login (" + reason + "); see its log"});
     } else {
         close({Blame::node,
                "the connection to stagecastd at " + at + " was lost (" + reason +
-                   "); has it ended there?"});
+                   "); has stagecastd ended there?"});
     }
 }
 
@@ -347,7 +347,7 @@ std::string Link::late_sentence() const {
     if (state_ == State::connecting) {
         return "stagecastd does not answer at " + at + " within " +
                seconds_of(policy_.connect_timeout) +
-               "; is it running there, does a firewall close its port?";
+               "; is it running there, and does a firewall block its port?";
     }
     const Duration limit = is_connector() ? policy_.connect_timeout : policy_.accept_timeout;
     return "the login at stagecastd " + at + " took longer than " + seconds_of(limit) +
@@ -361,7 +361,7 @@ constexpr std::string_view kFinished = "stagecast link finished";
 constexpr std::size_t kReadAtOnce = 64U << 10U;
 /// Sent bytes that may lie before the unsent ones.
 constexpr std::size_t kKeepSent = 4U << 20U;
-/// What may lie unread in a Link: one whole frame and what came with its end.
+/// Bytes that may lie unread in a Link: one whole frame, and what was read with its end.
 constexpr std::size_t kReadAhead = kFrameHeader + kFrameMax + kFrameTag + kReadAtOnce;
 /// Before the key: one message, and the first sealed frame behind it.
 constexpr std::size_t kReadAheadUnproven = kFrameHeader + kGreetingMax + 256;
@@ -382,8 +382,8 @@ void Link::read_some() {
     }
 }
 
-/// How much more may lie here: nothing until what has come is received. A peer that has not
-/// proved itself is not waited for.
+/// The bytes that may still be read: none until what has arrived is received. A peer that has
+/// not proved itself is closed instead.
 std::size_t Link::room_to_read() {
     const std::size_t limit = opener_ ? kReadAhead : kReadAheadUnproven;
     const std::size_t held = in_.size() + received_bytes_;
@@ -393,7 +393,7 @@ std::size_t Link::room_to_read() {
     if (!opener_) {
         close(
             {Blame::node,
-             "the peer at " + address_.to_string() + " says too much before it has logged in"});
+             "the peer at " + address_.to_string() + " sent too much before it has logged in"});
     }
     return 0;
 }
@@ -415,7 +415,7 @@ bool Link::read_once(std::size_t room) {
         on_end_of_stream();
         return false;
     }
-    // A link that is finishing is not interested any more.
+    // After finish() further bytes of the peer are ignored.
     if (!finishing_ || state_ != State::open) {
         in_.insert(in_.end(), chunk.begin(), chunk.begin() + got);
         take_messages();
@@ -439,7 +439,7 @@ void Link::take_messages() {
     drop_front(in_, in_taken_);
 }
 
-/// True if one was there and taken.
+/// True if a whole message was there and was taken.
 bool Link::take_message(Bytes rest) {
     if (rest.size() < kFrameHeader) {
         return false;
@@ -454,7 +454,8 @@ bool Link::take_greeting(Bytes rest) {
     ByteReader reader{rest};
     const std::size_t length = reader.u32();
     if (length > kGreetingMax) {
-        close({Blame::node, "what answers at " + address_.to_string() + " is no stagecastd"});
+        close({Blame::node,
+               "the program that answers at " + address_.to_string() + " is not stagecastd"});
         return false;
     }
     const Bytes message = reader.raw(length);
@@ -485,7 +486,8 @@ bool Link::take_frame(Bytes rest) {
     } else if (std::ranges::equal(*frame, as_bytes(kFinished))) {
         become_open();
     } else {
-        close({Blame::node, "what answers at " + address_.to_string() + " is no stagecastd"});
+        close({Blame::node,
+               "the program that answers at " + address_.to_string() + " is not stagecastd"});
     }
     return true;
 }
@@ -547,7 +549,7 @@ void Link::on_munge_silent(const Error& error) {
     close(error);
 }
 
-/// Ends a failed login; tells the peer why, as far as a stranger may know.
+/// Ends a failed login; sends the peer the reason, as far as an unauthorised one may know it.
 void Link::refuse(const Error& error) {
     if (handshake_.refusal() && !is_connector()) {
         const auto message = encode_refusal(*handshake_.refusal());
@@ -577,7 +579,7 @@ void Link::become_open() {
     write_some();
 }
 
-/// False if the socket takes no more for now.
+/// False if the socket accepts no more for now.
 bool Link::write_once() {
     const ssize_t sent =
         ::send(socket_.get(), &out_[out_sent_], out_.size() - out_sent_, MSG_NOSIGNAL);
@@ -598,11 +600,11 @@ void Link::write_some() {
             break;
         }
     }
-    // Moving the rest to the front for every little that was sent would cost more than sending.
+    // Moving the rest to the front after every small write would cost more than the writes.
     if (out_sent_ == out_.size() || out_sent_ >= kKeepSent) {
         drop_front(out_, out_sent_);
     }
-    // Shutting down, not closing: what has not been read would make the kernel throw away what
+    // Shuts down instead of closing: if bytes are unread at a close, the kernel discards what
     // has not been sent.
     if (finishing_ && !said_end_ && state_ == State::open && out_.empty()) {
         said_end_ = true;

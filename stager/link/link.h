@@ -1,20 +1,20 @@
-// How do two daemons talk so that nobody else can speak or listen?
+// Connects two daemons by an authenticated and encrypted TCP connection.
 //
-// Over one nonblocking TCP connection per stage and edge of its tree. Both ends prove by munge
-// that they are root on a node of this cluster (or SlurmUser, if so configured), each with a
-// secret that only root can read and with the other's fresh nonce, so that replays are useless.
-// From both secrets come two AES-128-GCM keys, one per direction, that seal every frame
-// (handshake.h, frame_seal.h: the pure parts; docs/WIRING.md, 3: the bytes).
+// There is one nonblocking connection per stage and edge of its control tree. Both ends prove
+// by munge that they are root on a node of this cluster (or SlurmUser, if so configured), each
+// with a secret that only root can read and with the other's fresh nonce, so that replays are
+// useless. Both secrets yield two AES-128-GCM keys, one per direction, that seal every frame
+// (handshake.h, frame_seal.h: the parts without I/O; docs/WIRING.md, 3: the bytes).
 //
 // A Link is driven by the daemon's epoll loop and never blocks:
 //
 //     auto link = Link::connect(policy, munge, {...}, now);        // or Listener::accept()
-//     link->send(setup);                                          // may be said before it is
-//     open epoll (level-triggered): EPOLLIN always, EPOLLOUT while wants_write(); on_time at
+//     link->send(setup);                                          // allowed before it is open
+//     epoll (level-triggered): EPOLLIN always, EPOLLOUT while wants_write(); on_time at
 //     deadline() after any call, and after munge.on_readable(): while (auto frame =
 //     link->receive()) ...; if (link->state() == Link::State::closed) ... link->error()
 //
-// Answers of munge change a Link from outside: set_wake() tells which one to look at again.
+// Munge's answers change a Link outside of its own calls: set_wake() notifies its owner.
 #pragma once
 
 #include "stager/link/credentials.h"
@@ -36,23 +36,24 @@
 
 namespace stage {
 
-/// Source ports from here on are any user's; those below are root's. Connectors use one of
-/// root's where they may, and Listener keeps such connections longest. It is no proof of
-/// anything.
+/// Source ports from here on can be bound by any user; those below only by root. Connectors use
+/// one of root's if possible, and Listener evicts such connections last. The port proves
+/// nothing.
 inline constexpr std::uint16_t kUnprivilegedPorts = 1024;
 
-/// What holds for all links of a daemon. Must outlive them.
+/// Settings of all links of a daemon. Must outlive them.
 struct LinkPolicy {
-    /// This node's NodeName. May be empty (not known yet): then an acceptor takes the name that
-    /// it is called by, and whoever uses the link compares called_name() later.
+    /// This node's NodeName. May be empty (not known yet): then an acceptor takes the name by
+    /// which it is called, and the link's user compares called_name() later.
     std::string node_name;
     std::vector<uid_t> trusted_uids{0};
     VersionRange versions{kLinkVersionMin, kLinkVersionMax};
     Duration connect_timeout =
         std::chrono::seconds{5};  ///< Of the connector, handshake included.
     Duration accept_timeout = std::chrono::seconds{5};  ///< Of the acceptor's handshake.
-    Duration silence_max = std::chrono::seconds{10};    ///< Unacknowledged bytes, dead peer.
-    std::size_t queue_bytes_max = 16U << 20U;  ///< Frames of ours not yet in the kernel.
+    Duration silence_max =
+        std::chrono::seconds{10};              ///< For unacknowledged bytes, silent peers.
+    std::size_t queue_bytes_max = 16U << 20U;  ///< Frames that the kernel has not taken.
 };
 
 class Link {
@@ -64,16 +65,16 @@ class Link {
   public:
     enum class State : unsigned char { connecting, authenticating, open, closed };
 
-    /// Begins to connect to node `peer_name` at `address`. Never fails at once: what is wrong
-    /// is the closed link's error, always naming node and address. `policy` and `credentials`
+    /// Begins to connect to node `peer_name` at `address`. Never fails at once: a failure is
+    /// the closed link's error, which names node and address. `policy` and `credentials`
     /// must outlive the link.
     static std::unique_ptr<Link> connect(const LinkPolicy& policy,
                                          Credentials& credentials,
                                          std::string peer_name,
                                          const Address& address,
                                          Instant now);
-    /// The other end of it, for a socket just accepted. See Listener, which bounds their
-    /// number.
+    /// Makes the acceptor's end, for a socket just accepted. Listener bounds the number of
+    /// these links.
     static std::unique_ptr<Link> accept(const LinkPolicy& policy,
                                         Credentials& credentials,
                                         UniqueFd socket,
@@ -89,47 +90,47 @@ class Link {
     ~Link();
 
     [[nodiscard]] State state() const { return state_; }
-    /// The socket; -1 once closed (closing took it out of epoll).
+    /// The socket; -1 once closed (closing has removed it from epoll).
     [[nodiscard]] int fd() const { return socket_.get(); }
-    /// Ask epoll for EPOLLOUT too.
+    /// Whether epoll must watch for EPOLLOUT, too.
     [[nodiscard]] bool wants_write() const;
-    /// When on_time() has something to do.
+    /// When on_time() must be called.
     [[nodiscard]] std::optional<Instant> deadline() const { return deadline_; }
 
-    /// EPOLLIN, EPOLLHUP, EPOLLERR. Reads what is there, up to one frame's length over what has
-    /// not been received yet; level-triggered polling comes again for the rest.
+    /// For EPOLLIN, EPOLLHUP, EPOLLERR. Reads what is available, up to one frame's length
+    /// beyond what has not been received yet; level-triggered polling reports the rest again.
     void on_readable(Instant now);
     void on_writable(Instant now);
     void on_time(Instant now);
 
-    /// Queues one frame of at least a byte. Before the link is open it waits for the key. Fails
-    /// when closed, beyond kFrameMax bytes, or when queue_bytes_max would be exceeded: the peer
-    /// does not read.
+    /// Queues one frame of at least one byte. Before the link is open it waits for the key.
+    /// Fails if the link is closed, the frame is longer than kFrameMax, or queue_bytes_max
+    /// would be exceeded because the peer does not read.
     Status send(Bytes frame);
-    /// The next frame of the peer, whole and authentic. Those that came before the end can
+    /// The next frame of the peer, whole and authentic. Frames that arrived before the end can
     /// still be received from a closed link.
     [[nodiscard]] std::optional<std::vector<std::byte>> receive();
 
     /// Sends what is queued, then closes without an error; gives up after silence_max.
     void finish(Instant now);
-    /// Closes at once. The first error stays.
+    /// Closes at once. An earlier error stays.
     void close(Error error);
 
-    /// The connection goes on without this link, which is closed then: the socket,
-    /// nonblocking. None if it isn't open, or if something is not sent or not received yet.
+    /// Closes the link but keeps the connection, and returns its nonblocking socket. Returns
+    /// none if the link isn't open, or if something is not sent or not received yet.
     [[nodiscard]] UniqueFd release();
 
-    /// Closes to make place for others, and wakes its owner.
+    /// Closes the link to make room for others, and wakes its owner.
     void evict();
 
-    /// Why it is closed; none if finish()ed by us. A sentence with the address in it, ready for
+    /// Why it is closed; none after finish(). A message with the address in it, ready for
     /// .within("node " + peer_name()): "stagecastd does not answer at 10.77.1.4:6829
-    /// (Connection refused); is it running there?". Clocks that differ are told with the names
-    /// of both nodes.
+    /// (Connection refused); is it running there?". Clock skew is reported with the names of
+    /// both nodes.
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
-    /// The node at the other end: as we were told (connector), or as it has proved once open
-    /// (acceptor; what it claims before).
+    /// The node at the other end: at a connector the one it was given; at an acceptor the
+    /// peer's claim, which is proved once the link is open.
     [[nodiscard]] const std::string& peer_name() const { return handshake_.peer_name(); }
     /// The name by which the connector knows the acceptor.
     [[nodiscard]] const std::string& called_name() const {
@@ -137,13 +138,13 @@ class Link {
     }
     [[nodiscard]] const Address& address() const { return address_; }
     [[nodiscard]] bool is_connector() const { return handshake_.role() == LinkRole::connector; }
-    /// What both speak, once open.
+    /// The common version, once open.
     [[nodiscard]] std::uint16_t version() const { return handshake_.version(); }
-    /// The peer has shown a credential that munge on this node took for root's.
+    /// Whether the peer has sent a credential that munge on this node accepted as root's.
     [[nodiscard]] bool is_trusted() const { return trusted_; }
-    /// Closed without it, and not because our own munge was silent.
-    [[nodiscard]] bool was_stranger() const;
-    /// How far an unproven peer has come: 0 nothing said, 1 greeted, 2 munge is being asked.
+    /// Whether it was closed without that, and not because this node's munge was silent.
+    [[nodiscard]] bool was_unauthorised() const;
+    /// The progress of an unproven peer: 0 no message, 1 greeting received, 2 munge is asked.
     [[nodiscard]] unsigned progress() const;
 
     /// `wake` is called when munge's answer (or evict()) has changed this link's state,
@@ -184,16 +185,16 @@ class Link {
     UniqueFd socket_;
     State state_ = State::connecting;
     std::optional<Error> error_;
-    Instant seen_;  ///< The loop's clock at its last call.
+    Instant seen_;  ///< The loop's time at its last call.
     std::optional<Instant> deadline_;
-    Credentials::Ticket ticket_ = 0;  ///< What munge is being asked for us.
+    Credentials::Ticket ticket_ = 0;  ///< The pending question to munge.
     bool trusted_ = false;
     bool munge_silent_ = false;
     bool finishing_ = false;
-    bool said_end_ = false;  ///< Our direction of the stream is shut down.
+    bool said_end_ = false;  ///< The sending direction of the stream is shut down.
     std::function<void()> wake_;
 
-    std::vector<std::byte> in_;  ///< Read, from in_taken_ on not yet understood.
+    std::vector<std::byte> in_;  ///< Bytes read; those from in_taken_ on are not decoded yet.
     std::size_t in_taken_ = 0;
     std::vector<std::byte> out_;  ///< Greeting messages or sealed frames, from out_sent_ on.
     std::size_t out_sent_ = 0;

@@ -48,7 +48,7 @@ std::uint16_t port_of(int fd) {
     return address ? address->port : std::uint16_t{0};
 }
 
-/// IPv4 that came in through an IPv6 socket (::ffff:10.1.2.3), as IPv4.
+/// Converts an IPv4 address that an IPv6 socket has reported (::ffff:10.1.2.3).
 Address plain(const Address& address) {
     constexpr std::size_t kPrefix = 12;
     const Bytes octets = address.ip.bytes();
@@ -109,7 +109,7 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
         }
         const Address from = plain(*address);
         if (!make_place(from, now)) {
-            count_stranger(from, "too many others try to log in at this node", now);
+            count_refused(from, "too many others are logging in at this node", now);
             continue;
         }
         links.push_back(Link::accept(*policy_, *credentials_, std::move(fd), from, now));
@@ -118,8 +118,8 @@ std::vector<std::unique_ptr<Link>> Listener::accept(Instant now) {
     return links;
 }
 
-/// After a failed accept. Without descriptors left, one of the unproven gives up its own: else
-/// the loop would be told of the newcomer for ever.
+/// After a failed accept. If no descriptors are left, an unproven link is closed: otherwise the
+/// loop would report the newcomer for ever.
 bool Listener::may_try_again(int cause, Instant now) {
     if ((cause == EMFILE || cause == ENFILE) && !half_open_.empty()) {
         evict(std::ranges::min_element(
@@ -130,13 +130,13 @@ bool Listener::may_try_again(int cause, Instant now) {
     return cause == ECONNABORTED || cause == EINTR;
 }
 
-/// The least of these goes first.
+/// The link with the lowest value is evicted first.
 Listener::Worth Listener::worth(const HalfOpen& one, Instant now) {
     const bool is_privileged = one.link->address().port < kUnprivilegedPorts;
     return {is_privileged, now < one.since + kHalfOpenGrace, one.link->progress()};
 }
 
-/// False: there is none for this newcomer.
+/// False if there is no place for this newcomer.
 bool Listener::make_place(const Address& newcomer, Instant now) {
     if (half_open_.size() < kHalfOpenMax) {
         return true;
@@ -165,27 +165,28 @@ void Listener::evict(std::vector<HalfOpen>::iterator one, Instant now) {
     Link* const link = one->link;
     half_open_.erase(one);
     link->evict();
-    count_stranger(link->address(), link->error()->sentence(), now);
+    count_refused(link->address(), link->error()->sentence(), now);
 }
 
 void Listener::settle(const Link& link, Instant now) {
     const auto erased =
         std::erase_if(half_open_, [&link](const HalfOpen& one) { return one.link == &link; });
-    if (erased > 0 && link.was_stranger()) {
-        count_stranger(link.address(),
-                       link.error() ? link.error()->sentence() : std::string{"it went away"},
-                       now);
+    if (erased > 0 && link.was_unauthorised()) {
+        count_refused(
+            link.address(),
+            link.error() ? link.error()->sentence() : std::string{"it closed the connection"},
+            now);
     }
 }
 
-void Listener::count_stranger(const Address& address, const std::string& why, Instant now) {
+void Listener::count_refused(const Address& address, const std::string& why, Instant now) {
     ++refused_total_;
-    if (logged_at_ && now < *logged_at_ + kStrangerLogEvery) {
+    if (logged_at_ && now < *logged_at_ + kRefusedLogEvery) {
         return;
     }
     logged_at_ = now;
     log_->warn(
-        "a login at the daemons' port failed; if that address is no node of this cluster, "
+        "a login at the daemons' port failed; if that address is not a node of this cluster, "
         "close the port to it",
         {{"address", address.to_string()},
          {"why", why},

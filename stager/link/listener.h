@@ -1,6 +1,6 @@
 // Accepts connections at the daemon's TCP port and bounds those that are not authenticated yet.
 //
-// Anybody can connect, and until munge has answered nothing is known of the peer. At most
+// Any host can connect, and until munge has answered nothing is known about the peer. At most
 // kHalfOpenMax connections are in that state. When all places are taken, one is evicted for the
 // newcomer, in this order:
 //   1. of an address that has kHalfOpenPerAddress of them already, only one of that address;
@@ -10,7 +10,7 @@
 //      that time;
 //   4. the least progress in the login first, of those the oldest.
 // A newcomer from an unprivileged port never evicts one from a privileged port: it is closed
-// instead. Failed logins are counted, and logged at most once in kStrangerLogEvery.
+// instead. Failed logins are counted, and logged at most once in kRefusedLogEvery.
 #pragma once
 
 #include "stager/link/link.h"
@@ -26,27 +26,27 @@ namespace stage {
 inline constexpr std::size_t kHalfOpenMax = 128;
 inline constexpr std::size_t kHalfOpenPerAddress = 32;
 inline constexpr Duration kHalfOpenGrace = std::chrono::milliseconds{200};
-inline constexpr Duration kStrangerLogEvery = std::chrono::seconds{10};
+inline constexpr Duration kRefusedLogEvery = std::chrono::seconds{10};
 
 class Listener {
   public:
     /// Listens on every address of the node, IPv6 and IPv4 (IPv4 alone where there is no IPv6).
-    /// All that is handed in must outlive it.
+    /// All arguments must outlive it.
     static Result<Listener> open(std::uint16_t port,
                                  const LinkPolicy& policy,
                                  Credentials& credentials,
                                  const Logger& log);
 
     [[nodiscard]] int fd() const { return socket_.get(); }
-    /// The port, of use where 0 was asked for.
+    /// The port; of use if 0 was passed to open().
     [[nodiscard]] std::uint16_t port() const { return port_; }
 
-    /// EPOLLIN: the new connections, in state authenticating. The caller owns and drives them
-    /// as any Link. Making place may have closed some that it has.
+    /// For EPOLLIN: the new connections, in state authenticating. The caller owns and drives
+    /// them as any Link. Some of its earlier ones may have been closed to make room.
     [[nodiscard]] std::vector<std::unique_ptr<Link>> accept(Instant now);
 
     /// To be called for every accepted link that has become open or closed, before it is
-    /// destroyed: frees its place and counts it as a stranger if it closed without having been
+    /// destroyed: frees its place, and counts it as refused if it closed without having been
     /// trusted.
     void settle(const Link& link, Instant now);
 
@@ -69,7 +69,7 @@ class Listener {
     [[nodiscard]] bool make_place(const Address& newcomer, Instant now);
     void evict(std::vector<HalfOpen>::iterator one, Instant now);
     [[nodiscard]] bool may_try_again(int cause, Instant now);
-    void count_stranger(const Address& address, const std::string& why, Instant now);
+    void count_refused(const Address& address, const std::string& why, Instant now);
 
     UniqueFd socket_;
     std::uint16_t port_;

@@ -14,7 +14,7 @@ struct ContextFree {
 };
 
 struct Freed {
-    // libmunge allocates with malloc and leaves the rest to its caller.
+    // libmunge allocates with malloc, and its caller has to free.
     void operator()(void* bytes) const { std::free(bytes); }  // NOLINT
 };
 
@@ -23,7 +23,7 @@ struct Freed {
 Result<std::string> seal_and_open(const std::string& socket) {
     const std::unique_ptr<munge_ctx, ContextFree> context{::munge_ctx_create()};
     if (context == nullptr) {
-        return Error{Blame::node, "libmunge can't be set up"};
+        return Error{Blame::node, "cannot set up libmunge"};
     }
     if (!socket.empty()) {
         ::munge_ctx_set(context.get(), MUNGE_OPT_SOCKET, socket.c_str());
@@ -34,7 +34,7 @@ Result<std::string> seal_and_open(const std::string& socket) {
     const std::unique_ptr<char, Freed> credential{made};
     if (error != EMUNGE_SUCCESS) {
         return Error{Blame::node,
-                     std::string{"it does not answer ("} + ::munge_strerror(error) + ")"}
+                     std::string{"munge does not answer ("} + ::munge_strerror(error) + ")"}
             .remedy("start munged: systemctl start munge");
     }
     void* opened = nullptr;
@@ -43,7 +43,8 @@ Result<std::string> seal_and_open(const std::string& socket) {
     const std::unique_ptr<void, Freed> payload{opened};
     if (error != EMUNGE_SUCCESS) {
         return Error{Blame::node,
-                     std::string{"it does not open its own ("} + ::munge_strerror(error) + ")"}
+                     std::string{"munge does not open its own credential ("} +
+                         ::munge_strerror(error) + ")"}
             .remedy("see munged's log");
     }
     return std::string{

@@ -21,7 +21,7 @@ Result<std::string> read_sealed(Bytes reply) {
     const bool done = reader.u8() == 0;
     std::string text = reader.text(kTextMax);
     if (!reader.finished()) {
-        return Error{Blame::internal, "the munge helper answers nonsense"};
+        return Error{Blame::internal, "malformed answer of the munge helper"};
     }
     if (!done) {
         return Error{Blame::node, std::move(text)};
@@ -45,7 +45,7 @@ Result<OpenedCredential> read_opened(Bytes reply) {
     opened.payload.assign(payload.begin(), payload.end());
     opened.sentence = reader.text(kTextMax);
     if (!reader.finished() || state > static_cast<std::uint8_t>(CredentialState::refused)) {
-        return Error{Blame::internal, "the munge helper answers nonsense"};
+        return Error{Blame::internal, "malformed answer of the munge helper"};
     }
     return opened;
 }
@@ -54,7 +54,7 @@ Result<OpenedCredential> read_opened(Bytes reply) {
 
 void MungeClient::attach(UniqueFd helper) {
     if (helper_) {
-        lose_helper("another munge helper has taken over");
+        lose_helper("another munge helper has replaced this one");
     }
     helper_ = std::move(helper);
     ask_next();
@@ -98,8 +98,8 @@ void MungeClient::cancel(Ticket ticket) {
     }
 }
 
-/// One question at a time: the helper is not faster for more of them, and what waits here can
-/// still be cancelled.
+/// Asks one question at a time: the helper is not faster with more of them, and a question that
+/// waits here can still be cancelled.
 void MungeClient::ask_next() {
     if (!helper_ || asked_ || waiting_.empty()) {
         return;
@@ -109,8 +109,8 @@ void MungeClient::ask_next() {
     const auto& message = question.message;
     const ssize_t sent =
         ::send(helper_.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    // A helper that can't take one message into an empty socket is dead; its end of the socket
-    // says so to on_readable(), and the question goes to its successor.
+    // A helper that can't take one message into an empty socket is dead; on_readable() sees the
+    // end of its socket, and the question goes to its successor.
     if (sent != static_cast<ssize_t>(message.size())) {
         waiting_.push_front(std::move(question));
         return;
@@ -128,7 +128,7 @@ void MungeClient::on_readable(Instant now) {
             return;
         }
         if (got <= 0 || !asked_) {
-            lose_helper("the munge helper has died");
+            lose_helper("the munge helper has ended");
             return;
         }
         Question question = std::move(*asked_);
@@ -170,7 +170,7 @@ std::optional<Instant> MungeClient::deadline() const {
 }
 
 void MungeClient::lose_helper(const std::string& why) {
-    // Who is told may open something: not under this number, which may be watched still.
+    // Callbacks may open descriptors, but not under this number, which may still be watched.
     const UniqueFd lost = std::move(helper_);
     give_up_at_.reset();
     fresh_ = false;

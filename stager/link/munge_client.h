@@ -1,10 +1,10 @@
-// How does a daemon with one thread talk to munge, which may block?
+// Asks munge through a helper process, so that the daemon's only thread never blocks.
 //
-// Through a helper process: libmunge tries a dead or stopped munged for seconds, and nothing
-// can interrupt it. The helper (forked by the spawner, role run_munge_helper) holds one end of
-// a SOCK_SEQPACKET pair and answers one question after the other; this is the other end.
-// Questions wait here, not there, so one that nobody wants any more costs nothing. If the
-// helper dies, what was asked fails with a sentence and the daemon attaches a new one.
+// libmunge tries to reach a dead or stopped munged for seconds, and can't be interrupted. The
+// helper (forked by the spawner, role run_munge_helper) holds one end of a SOCK_SEQPACKET pair
+// and answers one question after the other; this is the other end. Questions are queued here,
+// not there, so that a question that is not needed any more costs nothing. If the helper dies,
+// its question fails and the daemon attaches a new one.
 #pragma once
 
 #include "stager/link/credentials.h"
@@ -15,13 +15,13 @@
 
 namespace stage {
 
-/// The helper's whole life: answers on `fd` until it closes; returns the exit status. `socket`
-/// is munged's, empty for libmunge's own. Blocks; only for a process of its own.
+/// The helper's main function: answers on `fd` until it closes; returns the exit status.
+/// `socket` is munged's, empty for libmunge's own. Blocks; only for a process of its own.
 int run_munge_helper(int fd, const std::string& socket);
 
-/// Questions that may wait; the next is refused with a sentence.
+/// Questions that may wait; one more fails.
 inline constexpr std::size_t kMungeQueueMax = 4096;
-/// A helper that takes longer for one answer is given up: libmunge has lost its way.
+/// A helper that takes longer for one answer is given up: libmunge hangs.
 inline constexpr Duration kMungeAnswerMax = std::chrono::seconds{20};
 
 /// For the epoll loop: level-triggered EPOLLIN on fd() -> on_readable(); on_time() at
@@ -30,8 +30,8 @@ class MungeClient final : public Credentials {
   public:
     MungeClient() = default;
 
-    /// Takes our end of a new helper's socket pair. What the old one had not answered fails;
-    /// what was waiting goes to the new one.
+    /// Takes the daemon's end of a new helper's socket pair. The question that the old helper
+    /// has not answered fails; those that wait go to the new one.
     void attach(UniqueFd helper);
 
     /// -1 while there is no helper: then start one (at most one a second) and attach() it.
@@ -63,10 +63,10 @@ class MungeClient final : public Credentials {
     UniqueFd helper_;
     Ticket last_ticket_ = 0;
     std::deque<Question> waiting_;
-    std::deque<Question> refused_;   ///< One too many: told at the next on_time().
-    std::optional<Question> asked_;  ///< What the helper is busy with.
+    std::deque<Question> refused_;   ///< Beyond the limit: they fail at the next on_time().
+    std::optional<Question> asked_;  ///< The question that the helper has.
     std::optional<Instant> give_up_at_;
-    bool fresh_ = false;  ///< asked_ has no give_up_at_ yet: no clock was at hand.
+    bool fresh_ = false;  ///< asked_ has no give_up_at_ yet, because no time was known.
 };
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// The process that may block: libmunge's calls, one after the other. See munge_client.h.
+// Runs libmunge's blocking calls in the helper process, one after the other (munge_client.h).
 #include "stager/link/munge_client.h"
 #include "transport/base/codec.h"
 
@@ -23,11 +23,11 @@ struct ContextFree {
 using Context = std::unique_ptr<munge_ctx, ContextFree>;
 
 struct Freed {
-    // libmunge allocates with malloc and leaves the rest to its caller.
+    // libmunge allocates with malloc, and its caller has to free.
     void operator()(void* bytes) const { std::free(bytes); }  // NOLINT
 };
 
-/// A new one for every question: decoding overwrites its settings.
+/// Makes a new context for every question: decoding overwrites its settings.
 Context new_context(const std::string& socket) {
     Context context{::munge_ctx_create()};
     if (context != nullptr && !socket.empty()) {
@@ -55,12 +55,12 @@ std::string silent(const Context& context, munge_err_t error) {
 std::vector<std::byte> seal(const std::string& socket, Bytes payload) {
     const Context context = new_context(socket);
     constexpr uid_t kRoot = 0;
-    // The cipher is named, so that no munged configured for "none" can give our secrets away.
+    // The cipher is set, so that a munged configured for "none" does not reveal the secrets.
     if (context == nullptr ||
         ::munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, kRoot) != EMUNGE_SUCCESS ||
         ::munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128) !=
             EMUNGE_SUCCESS) {
-        return failure("libmunge can't be set up");
+        return failure("cannot set up libmunge");
     }
     char* made = nullptr;
     const munge_err_t error =
@@ -99,7 +99,7 @@ std::uint64_t time_of(const Context& context, munge_opt_t option) {
 std::vector<std::byte> open(const std::string& socket, Bytes text) {
     const Context context = new_context(socket);
     if (context == nullptr) {
-        return failure("libmunge can't be set up");
+        return failure("cannot set up libmunge");
     }
     std::string credential;
     for (const std::byte byte : text) {
@@ -140,7 +140,7 @@ int run_munge_helper(int fd, const std::string& socket) {
         ByteReader reader{Bytes{question}.first(static_cast<std::size_t>(got))};
         const std::uint8_t ask = reader.u8();
         const Bytes rest = reader.raw(reader.left());
-        std::vector<std::byte> reply = failure("the munge helper was asked nonsense");
+        std::vector<std::byte> reply = failure("malformed question to the munge helper");
         if (ask == kAskSeal) {
             reply = seal(socket, rest);
         } else if (ask == kAskOpen) {

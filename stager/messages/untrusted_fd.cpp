@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 256U << 10U;
 
-/// Signals are the daemon's own business, not such a thread's.
+/// Signals are handled by the daemon's main thread, so this thread blocks them.
 bool begin_detached(void* (*work)(void*), void* argument) {
     pthread_attr_t how{};
     if (::pthread_attr_init(&how) != 0) {
@@ -84,7 +84,7 @@ void* DeferredCloser::run(void* self) {
         }
     }
     closer.has_thread_ = false;
-    lock.unlock();  // Before the mutex goes, if nobody else holds it.
+    lock.unlock();  // Before the mutex is destroyed, if this was the last reference.
     return nullptr;
 }
 

@@ -1,11 +1,10 @@
-// Who closes a descriptor that a user's process has sent?
+// Closes descriptors that a user's process has sent, without blocking the daemon.
 //
-// It may be a file of the user's own file system (FUSE), or a socket that lingers: close() then
-// waits for the user, as long as the user likes. The last close() of a file in memory frees it,
-// which takes seconds where it is large. A daemon of one thread doesn't do that itself: what a
-// user's process sent is closed by a thread that has nothing else to do, one a user. Nor is
-// such a file read, written or looked at here; it is handed on to a process of its own
-// (cache/copier.h).
+// Such a descriptor may be a file of the user's own file system (FUSE), or a socket that
+// lingers: close() then waits as long as the user likes. The last close() of a large file in
+// memory frees it, which takes seconds. The daemon has one thread, so a thread of its own, one
+// for each user, closes what the user's processes have sent. Nor does the daemon read, write or
+// stat such a file; it passes it on to a process of its own (cache/copier.h).
 #pragma once
 
 #include "transport/os/unique_fd.h"
@@ -19,23 +18,23 @@
 
 namespace stage {
 
-/// A memfd, or a file of tmpfs: nothing that is done with it waits for anybody. Asks no file
-/// system.
+/// Whether it is a memfd, or a file of tmpfs, so that no access blocks. Does not access the
+/// file system.
 [[nodiscard]] bool is_in_memory(int fd);
 
-/// Descriptors of one user that may wait to be closed at one time. While there are as many
-/// nothing more is taken from that user's processes.
+/// Descriptors of one user that may wait to be closed at one time. At that number nothing more
+/// is accepted from that user's processes.
 inline constexpr std::size_t kClosingMax = 256;
 
-/// Closes what one user's processes sent, one after the other, by one thread while there is
-/// something to close: a user whose descriptors hang waits for the own ones.
+/// Closes the descriptors of one user, one after the other, in a thread that runs while there
+/// are any: a user whose descriptors hang delays only the user's own ones.
 class DeferredCloser : public std::enable_shared_from_this<DeferredCloser> {
   public:
-    /// Closes them without waiting. Where no thread can be made they stay open until the next
-    /// ones come: that costs a few descriptors, not the daemon. Held by a shared_ptr.
+    /// Closes them without waiting. If no thread can be made, they stay open until the next
+    /// call, which costs only a few descriptors. The object must be held by a shared_ptr.
     void close(std::vector<UniqueFd> fds);
     void close(UniqueFd fd);
-    /// The one that is being closed included.
+    /// Includes the one that is being closed.
     [[nodiscard]] std::size_t waiting() const;
     [[nodiscard]] bool is_full() const { return waiting() >= kClosingMax; }
 
@@ -45,13 +44,13 @@ class DeferredCloser : public std::enable_shared_from_this<DeferredCloser> {
 
     mutable std::mutex mutex_;
     std::vector<UniqueFd> fds_;
-    std::size_t at_work_ = 0;  ///< That the thread has taken and not closed yet.
+    std::size_t at_work_ = 0;  ///< Descriptors that the thread has taken and not closed yet.
     bool has_thread_ = false;
 };
 
 using CloserPtr = std::shared_ptr<DeferredCloser>;
 
-/// Each user's. One of them lives as long as somebody holds it, or it has something to close.
+/// The closers by user. A closer lives while it is referenced, or has something to close.
 class UserClosers {
   public:
     [[nodiscard]] CloserPtr of(uid_t uid);
@@ -60,7 +59,7 @@ class UserClosers {
     std::map<uid_t, std::weak_ptr<DeferredCloser>> closers_;
 };
 
-/// The owner of one such descriptor, or of none.
+/// Owns one such descriptor, or none.
 class UntrustedFd {
   public:
     UntrustedFd() = default;
@@ -85,7 +84,8 @@ class UntrustedFd {
         }
     }
 
-    /// For who knows that it comes from root, or may wait: closed like any other from here on.
+    /// For callers that know that it comes from root, or that may block: closed at once from
+    /// here.
     [[nodiscard]] UniqueFd trusted() { return std::move(fd_); }
 
   private:

@@ -44,7 +44,7 @@ void put_milliseconds(ByteWriter& writer, std::chrono::milliseconds time) {
     writer.u64(static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count())));
 }
 
-/// At most `count_max` texts. The count is believed only as far as bytes are there for it.
+/// At most `count_max` texts. The count is trusted only as far as there are bytes for it.
 std::vector<std::string> take_names(ByteReader& reader,
                                     std::size_t count_max,
                                     std::size_t limit) {
@@ -110,7 +110,8 @@ void put(ByteWriter& writer, const WorkerSetup& setup) {
     }
     writer.u32(setup.array_job_id).u32(setup.array_task_id).u8(setup.cards_follow ? 1 : 0);
     put_enum(writer, setup.purpose);
-    invariant(setup.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
+    invariant(setup.manifest.size() <= kMaxLookBytes,
+              "a manifest for a preflight check is short");
     writer.blob(setup.manifest);
     writer.u8(setup.keeps_owners ? 1 : 0).u8(setup.may_cache ? 1 : 0);
 }
@@ -158,7 +159,8 @@ void put(ByteWriter& writer, const WorkerReleased& released) {
 }
 
 void put(ByteWriter& writer, const WorkerLook& look) {
-    invariant(look.manifest.size() <= kMaxLookBytes, "a manifest to look for is short");
+    invariant(look.manifest.size() <= kMaxLookBytes,
+              "a manifest for a preflight check is short");
     writer.blob(look.manifest).u64(look.bytes);
     put_text(writer, look.digest, kMaxNameBytes);
 }
@@ -381,7 +383,7 @@ Result<ToWorker> decode_to_worker(Bytes message) {
     std::optional<ToWorker> taken =
         type ? take_to_worker(reader, *type) : std::optional<ToWorker>{};
     if (!taken || !reader.finished()) {
-        return Error{Blame::internal, "the daemon's message is none of ours"};
+        return Error{Blame::internal, "malformed or unknown message from stagecastd"};
     }
     return std::move(*taken);
 }
@@ -392,7 +394,7 @@ Result<FromWorker> decode_from_worker(Bytes message) {
     std::optional<FromWorker> taken =
         type ? take_from_worker(reader, *type) : std::optional<FromWorker>{};
     if (!taken || !reader.finished()) {
-        return Error{Blame::internal, "the worker's message is none of ours"};
+        return Error{Blame::internal, "malformed or unknown message from the worker"};
     }
     return std::move(*taken);
 }

@@ -1,22 +1,22 @@
-// What do the daemon and its worker say to each other?
+// Encodes and decodes the messages between the daemon and its worker.
 //
 // Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
 //
 //     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK
 //                        and SEEK), LISTENING (once), ABORT, RELEASE
 //     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
-//                        BEGUN, SPOILT, KEEP (only if may_cache), LEFT, LOOK (only if that is
-//                        all it is for), OUTCOME (once), RELEASED (once, last)
+//                        BEGUN, SPOILT, KEEP (only if may_cache), LEFT, LOOK (only for purposes
+//                        look and compare), OUTCOME (once), RELEASED (once, last)
 //
 // One datagram is one message: version, type, body, in network byte order (base/codec.h). A
 // SETUP for ten thousand nodes is longer than a datagram may be, so a message beyond
-// kMaxDatagram travels as a memfd beside a datagram that tells its length; send_to_peer() and
-// receive_from_peer() hide that. The end of the stream says that the other side is gone: a
+// kMaxDatagram travels as a memfd beside a datagram that has its length; send_to_peer() and
+// receive_from_peer() hide that. The end of the stream shows that the other side has ended: a
 // worker then removes what it has not finished, and exits.
 //
 // The worker trusts its daemon. The daemon does not trust the worker, which is the user's
-// process: decode_from_worker() bounds every field, a memfd is read, never mapped, and what
-// comes instead of one is not even closed by who received it (untrusted_fd.h).
+// process: decode_from_worker() limits every field, a memfd is read, never mapped, and another
+// file in its place is not even closed by the receiving thread (untrusted_fd.h).
 #pragma once
 
 #include "stager/config/policies.h"
@@ -33,8 +33,8 @@ inline constexpr std::uint8_t kWorkerVersion = 1;
 inline constexpr int kWorkerControlFd = 3;  ///< SEQPACKET, to the daemon.
 inline constexpr int kWorkerGroupFd = 4;    ///< UDP, bound, joined and sized: the first flow.
 inline constexpr int kWorkerUnicastFd = 5;  ///< UDP, bound and sized.
-/// And on: the other flows, as the group's; then the source's sockets for sending by each rail
-/// but the first.
+/// From here on: the other flows, as the group's; then the source's sockets for sending on each
+/// rail but the first.
 inline constexpr int kWorkerFlowsFd = 6;
 inline constexpr std::size_t kMaxDatagram = 32U << 10U;
 inline constexpr std::size_t kMaxToWorker = 32U << 20U;  ///< A SETUP for 65,535 nodes fits.
@@ -44,33 +44,33 @@ inline constexpr std::size_t kMaxStatisticsBytes = 4096;
 inline constexpr std::size_t kMaxCardBytes = 4096;  ///< One member's card.
 inline constexpr std::size_t kMaxCardTableBytes = 16U << 20U;
 
-/// What a worker is started for. Travels by number: append only.
+/// What a worker is started for. Encoded by number: append only.
 enum class WorkerPurpose : std::uint8_t {
     stage = 0,    ///< Bring the files to this node.
     lend = 1,     ///< Be the source, and keep no copy.
-    look = 2,     ///< Alone. Source: what is it? Else: would `manifest` find place and room?
-    compare = 3,  ///< Alone. What is the digest of the source, or of what lies where it goes?
+    look = 2,     ///< Alone. Source: describe it. Else: check path and space for `manifest`.
+    compare = 3,  ///< Alone. Compute the digest of the source, or of the destination's files.
 };
-/// KEEPs of one worker, each with a descriptor: one that says more is killed.
+/// KEEPs of one worker, each with a descriptor: a worker that sends more is killed.
 inline constexpr std::size_t kMaxKept = 1024;
-/// Of trees, besides.
+/// KEEPs of directory trees, in addition.
 inline constexpr std::size_t kMaxTreesKept = 16;
 /// BEGUNs, likewise.
 inline constexpr std::size_t kMaxBegun = 16;
-/// An entry of a cleanup list: a path, and which file it is, bytes.
+/// Bytes of an entry in a cleanup list: a path, and which file it is.
 inline constexpr std::size_t kMaxEntryBytes = kMaxPathBytes + 128;
 /// Entries of one LEFT: at least one byte and a length each, in a datagram.
 inline constexpr std::size_t kMaxEntries = kMaxDatagram / 5;
-/// The manifest of what is to be looked for, bytes.
+/// Bytes of the manifest for a preflight check.
 inline constexpr std::size_t kMaxLookBytes = 8U << 10U;
 
-/// Everything a worker must know. What came from the user (specs, work_dir) is checked by
-/// whoever uses it, as the user.
+/// Everything that a worker must know. What comes from the user (specs, work_dir) is checked
+/// where it is used, with the user's rights.
 struct WorkerSetup {
     StageKey key;
     Rank rank;                       ///< This node, an index into `nodes`.
-    Rank source;                     ///< Who has the files.
-    std::vector<std::string> nodes;  ///< Names, in rank order: sentences speak them.
+    Rank source;                     ///< The node that has the files.
+    std::vector<std::string> nodes;  ///< Names, in rank order, for messages.
     std::string specs;               ///< stage_spec.h: parse_serialized().
     std::string work_dir;            ///< Relative sources lie below it.
     std::string stage_dir;           ///< The job's directory, made by the daemon, mode 0700.
@@ -82,14 +82,14 @@ struct WorkerSetup {
     std::array<std::byte, 32> group_key{};
     std::string group_address;  ///< Numeric, "239.192.0.7" or "ff35::7"; empty: no multicast.
     std::uint16_t group_port = 0;
-    std::uint8_t group_rails = 1;  ///< Neighbouring addresses of the group.
-    /// Names of those that multicast uses, by rail; the flows are on them in turn.
+    std::uint8_t group_rails = 1;  ///< Consecutive addresses of the group.
+    /// Names of the interfaces that multicast uses, by rail; the flows use them in turn.
     std::vector<std::string> interfaces;
     std::uint8_t protection =
         2;                       ///< As seal::Protection and Config: 0 none, 1 auth, 2 encrypt.
-    std::uint64_t rate_max = 0;  ///< No faster, bits per second on the wire; 0: no bound.
-    bool rate_is_configured = false;  ///< Send at it.
-    bool may_compress = false;        ///< The source, while that makes it faster.
+    std::uint64_t rate_max = 0;  ///< Upper limit, bits per second on the wire; 0: none.
+    bool rate_is_configured = false;  ///< Send at rate_max; otherwise search for the rate.
+    bool may_compress = false;        ///< The source compresses while that makes it faster.
     Policies policies;
     std::string transport;                         ///< "auto", "udp", ...
     std::chrono::milliseconds stage_timeout{0};    ///< What is left of it; 0: none.
@@ -100,7 +100,7 @@ struct WorkerSetup {
     std::uint32_t array_task_id = 0;
     bool cards_follow = false;  ///< Cards go over this socket, not over PMIx.
     WorkerPurpose purpose = WorkerPurpose::stage;
-    std::vector<std::byte> manifest{};  ///< To look for.
+    std::vector<std::byte> manifest{};  ///< For a preflight check.
     /// Owners, ACLs and set-id bits are kept (files/target/target.h): a job's, and PushSetId.
     bool keeps_owners = true;
     bool may_cache = false;  ///< This node has a cache: ASK, SEEK, BEGUN and KEEP.
@@ -108,7 +108,7 @@ struct WorkerSetup {
     bool operator==(const WorkerSetup&) const = default;
 };
 
-/// "Stop, remove what is not finished, exit."
+/// Makes the worker stop, remove what is not finished, and exit.
 struct WorkerAbort {
     Blame blame = Blame::internal;
     std::string sentence;
@@ -123,22 +123,22 @@ struct WorkerCards {
     bool operator==(const WorkerCards&) const = default;
 };
 
-/// "The group has its verdict: nobody needs your repairs any more."
+/// The group has its verdict: no other node needs the worker's repairs any more.
 struct WorkerRelease {
     bool operator==(const WorkerRelease&) const = default;
 };
 
 inline constexpr std::size_t kMaxCacheNameBytes = 48;  ///< A stamp, or a content.
 
-/// What the node cache says to an ASK or a SEEK; beside it the bytes, where they were wanted.
+/// The node cache's answer to an ASK or a SEEK; beside it the file, if it was asked for.
 struct WorkerCacheReply {
     std::vector<std::byte> about{};    ///< The question.
-    std::vector<std::byte> content{};  ///< content/content.h; empty: not known, not here.
+    std::vector<std::byte> content{};  ///< content/content.h; empty: unknown, or not here.
 
     bool operator==(const WorkerCacheReply&) const = default;
 };
 
-/// "All workers of the group take packets now."
+/// All workers of the group receive packets now.
 struct WorkerListening {
     bool operator==(const WorkerListening&) const = default;
 };
@@ -150,14 +150,14 @@ using ToWorker = std::variant<WorkerSetup,
                               WorkerCacheReply,
                               WorkerListening>;
 
-/// What a worker is at. Travels by number: append only.
+/// The phases of a worker. Encoded by number: append only.
 enum class WorkerPhase : std::uint8_t {
     wire_up = 0,   ///< Cards, offers; no byte of the file yet.
     transfer = 1,  ///< `bytes` of `bytes_total` are here.
-    serve = 2,     ///< Done, serving others.
+    serve = 2,     ///< Done, answering other members' repair requests.
 };
 
-/// The first says that this worker takes packets.
+/// The first one shows that this worker receives packets.
 struct WorkerProgress {
     WorkerPhase phase = WorkerPhase::wire_up;
     std::uint64_t bytes = 0;
@@ -173,8 +173,8 @@ struct WorkerCard {
     bool operator==(const WorkerCard&) const = default;
 };
 
-/// What became of the files on this node. It is sent once the files are under their final names
-/// (or can't be); the worker may serve its peers for a while yet.
+/// The result for the files on this node. It is sent when the files have their final names (or
+/// can't get them); the worker may serve its peers for a while after that.
 struct WorkerOutcome {
     VerdictState state = VerdictState::failed;  ///< ok, partial or failed.
     Blame blame = Blame::internal;              ///< Of what is not ok.
@@ -182,43 +182,44 @@ struct WorkerOutcome {
     /// When another member's failure ended this worker, that sentence, and `culprit` is its
     /// rank.
     std::string sentence;
-    Rank culprit;  ///< Who failed: this worker's own rank, or the one that it was told of.
-    /// Where each spec's file lies here, absolute, in spec order; "" for one that is not here.
+    Rank culprit;  ///< The rank that failed: this worker's own, or the one reported to it.
+    /// The absolute paths of the specs' files here, in spec order; "" for one that is not here.
     std::vector<std::string> paths;
-    /// Those that this worker placed libraries in, absolute, each with a slash at its end. At
-    /// most one per spec.
+    /// The directories in which this worker placed libraries, absolute, each with a slash at
+    /// its end. At most one per spec.
     std::vector<std::string> library_directories;
-    /// Absolute, at most kMaxDirectories, below which all that it placed lies.
+    /// Absolute, at most kMaxDirectories, below which everything lies that it placed.
     std::vector<std::string> directories;
     std::string statistics;  ///< One line of JSON, "{}" at the least.
 
     bool operator==(const WorkerOutcome&) const = default;
 };
 
-/// "I am leaving", with what is known at the end.
+/// The worker is about to end; with the final statistics.
 struct WorkerReleased {
     std::string statistics;
 
     bool operator==(const WorkerReleased&) const = default;
 };
 
-/// What a worker that looks alone has seen; before its OUTCOME.
+/// The result of a preflight check; sent before OUTCOME.
 struct WorkerLook {
-    std::vector<std::byte> manifest{};  ///< The source's, for others to look for.
+    std::vector<std::byte> manifest{};  ///< The source's, for the other nodes' checks.
     std::uint64_t bytes = 0;
     std::string digest{};  ///< Of the content, if it is compared.
 
     bool operator==(const WorkerLook&) const = default;
 };
 
-/// Of a stamp: which content has that file? Of a content: have you it? One at a time.
+/// With a stamp: asks for the file's content. With a content: asks for its bytes. One at a
+/// time.
 struct WorkerAsk {
     std::vector<std::byte> about{};
 
     bool operator==(const WorkerAsk&) const = default;
 };
 
-/// A file that was staged, as the descriptor beside it, for the node cache.
+/// Offers the node cache a file that was staged, as the descriptor beside the message.
 struct WorkerKeep {
     std::array<std::byte, 32> stamp{};  ///< Of the source's file.
     std::array<std::byte, 16> sum{};    ///< XXH3-128 over its leaves.
@@ -227,8 +228,8 @@ struct WorkerKeep {
     bool operator==(const WorkerKeep&) const = default;
 };
 
-/// What came of that file here before it was broken off, or is all of it here? One at a time.
-/// (The answer has a content if it is all.)
+/// Asks whether an earlier, interrupted stage kept a part of that file here, or all of it. One
+/// at a time. (The answer has a content if it is all.)
 struct WorkerSeek {
     std::array<std::byte, 32> stamp{};  ///< Of the source's file.
 
@@ -236,7 +237,7 @@ struct WorkerSeek {
 };
 
 /// A file that is being written, with its note (content/part_note.h), as the descriptor beside
-/// it: if this stage is broken off, that is what had come.
+/// the message: if this stage is interrupted, the cache keeps what was received.
 struct WorkerBegun {
     std::array<std::byte, 32> stamp{};  ///< Of the source's file.
     std::uint64_t bytes = 0;            ///< When it is whole.
@@ -244,15 +245,15 @@ struct WorkerBegun {
     bool operator==(const WorkerBegun&) const = default;
 };
 
-/// What the cache gave is not that content.
+/// The bytes that the cache gave do not have that content.
 struct WorkerSpoilt {
     std::vector<std::byte> content{};
 
     bool operator==(const WorkerSpoilt&) const = default;
 };
 
-/// Entries for the stage's cleanup list (removal/cleanup_entry.h). What is to be removed is
-/// told before it has its name, so that a worker that is killed leaves nothing behind.
+/// Entries for the stage's cleanup list (removal/cleanup_entry.h). A file that is to be removed
+/// is reported before it gets its name, so that a worker that is killed leaves nothing behind.
 struct WorkerLeft {
     std::vector<std::string> entries{};
 
@@ -271,30 +272,29 @@ using FromWorker = std::variant<WorkerProgress,
                                 WorkerBegun,
                                 WorkerLeft>;
 
-/// Requires every field within its limit (nodes, roots and texts as in message.h); the sentence
-/// and the statistics are cut, the rest is an invariant.
+/// Requires every field within its limit (nodes, roots and texts as in message.h); sentence and
+/// statistics are cut, any other violation is an invariant.
 [[nodiscard]] std::vector<std::byte> encode_to_worker(const ToWorker& message);
 [[nodiscard]] std::vector<std::byte> encode_from_worker(const FromWorker& message);
 
-/// Fails (Blame::internal) on anything but exactly one well-formed message of our version.
+/// Fails (Blame::internal) unless the bytes are exactly one well-formed message of our version.
 [[nodiscard]] Result<ToWorker> decode_to_worker(Bytes message);
 [[nodiscard]] Result<FromWorker> decode_from_worker(Bytes message);
 
-/// Sends one encoded message. On a non-blocking socket that is full the error's cause is EAGAIN
-/// and nothing was sent. A peer that is gone is EPIPE, without a signal.
+/// Sends one encoded message. On a full non-blocking socket the error's cause is EAGAIN and
+/// nothing was sent. If the peer has ended it is EPIPE, without a signal.
 /// `file`: a descriptor beside a message of at most kMaxDatagram, borrowed; -1: none.
 [[nodiscard]] Status send_to_peer(int fd, Bytes message, int file = -1);
 
-/// What a look at the socket gave.
+/// The result of receive_from_peer().
 struct PeerMessage {
     enum class Kind : unsigned char { message, nothing_yet, closed } kind = Kind::nothing_yet;
     std::vector<std::byte> message;
-    UntrustedFd file{};  ///< What came beside it, if anything did.
+    UntrustedFd file{};  ///< The descriptor beside the message, if there was one.
 };
 
-/// Takes one message of at most `limit` bytes. Waits only if the socket blocks. Fails on a
-/// datagram that is no message of ours, and on more than one descriptor.
-/// `closer`: the peer's user's.
+/// Takes one message of at most `limit` bytes. Blocks only if the socket does. Fails on a
+/// malformed datagram, and on more than one descriptor. `closer`: of the peer's user.
 [[nodiscard]] Result<PeerMessage> receive_from_peer(
     int fd, std::size_t limit, const CloserPtr& closer = std::make_shared<DeferredCloser>());
 

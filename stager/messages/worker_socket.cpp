@@ -1,4 +1,4 @@
-// The datagrams below worker_setup.h: one a message, the long ones with a memfd at their side.
+// Sends and receives the datagrams of worker_setup.h; a long message travels as a memfd.
 #include "stager/messages/worker_setup.h"
 
 #include <sys/mman.h>
@@ -13,12 +13,12 @@
 namespace stage {
 namespace {
 
-/// In front of every datagram: is the message in here, or in a file beside it?
+/// The first byte of every datagram: the message is inside, or in a file beside it.
 enum class Carriage : std::uint8_t { inside = 1, memfd = 2 };
 
 constexpr std::size_t kMemfdHead = 1 + sizeof(std::uint64_t);
-/// As many as the kernel lets a stranger send: what finds no room here it would close in this
-/// very thread.
+/// As many as the kernel lets a process send: descriptors beyond that would be closed by the
+/// kernel in this very thread.
 constexpr std::size_t kMaxDescriptors = 253;
 
 Error internal_errno(std::string_view doing, int cause = errno) {
@@ -28,7 +28,7 @@ Error internal_errno(std::string_view doing, int cause = errno) {
 /// One datagram, with a descriptor beside it unless `descriptor` is -1.
 Status send_datagram(int fd, Bytes datagram, int descriptor) {
     iovec part{};
-    // sendmsg() doesn't write through it.
+    // sendmsg() does not write to it.
     part.iov_base = const_cast<std::byte*>(datagram.data());  // NOLINT
     part.iov_len = datagram.size();
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
@@ -74,7 +74,7 @@ Result<UniqueFd> filled_memfd(Bytes message) {
     return file;
 }
 
-/// Read, not mapped: the sender may still shorten it.
+/// Read, not mapped: the sender can still truncate it.
 Result<std::vector<std::byte>> read_memfd(int file, std::size_t length) {
     std::vector<std::byte> message(length);
     std::size_t done = 0;
@@ -85,14 +85,15 @@ Result<std::vector<std::byte>> read_memfd(int file, std::size_t length) {
             continue;
         }
         if (count <= 0) {
-            return Error{Blame::internal, "a control message is shorter than it says"};
+            return Error{Blame::internal,
+                         "a control message is shorter than its announced length"};
         }
         done += static_cast<std::size_t>(count);
     }
     return message;
 }
 
-/// Owns all descriptors that one control message brings.
+/// Takes ownership of all descriptors of one control message.
 void take_descriptors(const cmsghdr& control, std::vector<UniqueFd>& taken) {
     if (control.cmsg_level != SOL_SOCKET || control.cmsg_type != SCM_RIGHTS) {
         return;
@@ -105,7 +106,7 @@ void take_descriptors(const cmsghdr& control, std::vector<UniqueFd>& taken) {
     }
 }
 
-/// The one that came along, if any did. More are none of ours.
+/// The descriptor beside the message, if there is one. More than one is an error.
 Result<UntrustedFd> the_descriptor(msghdr& head, const CloserPtr& closer) {
     std::vector<UniqueFd> taken;
     for (cmsghdr* control = CMSG_FIRSTHDR(&head); control != nullptr;
@@ -114,7 +115,7 @@ Result<UntrustedFd> the_descriptor(msghdr& head, const CloserPtr& closer) {
     }
     if (taken.size() > 1) {
         closer->close(std::move(taken));
-        return Error{Blame::internal, "a control datagram brings too many descriptors"};
+        return Error{Blame::internal, "a control datagram has too many descriptors"};
     }
     return taken.empty() ? UntrustedFd{} : UntrustedFd{std::move(taken.front()), closer};
 }
@@ -131,7 +132,7 @@ Result<PeerMessage> unpack(Bytes datagram, UntrustedFd file, std::size_t limit) 
     const bool is_sound =
         carriage == Carriage::memfd && reader.finished() && length <= limit && file;
     if (!is_sound || !is_in_memory(file.get())) {
-        return Error{Blame::internal, "a control datagram is none of ours"};
+        return Error{Blame::internal, "a control datagram is malformed"};
     }
     Result<std::vector<std::byte>> message = read_memfd(file.get(), length);
     if (!message) {
@@ -148,7 +149,7 @@ Status send_to_peer(int fd, Bytes message, int descriptor) {
         writer.u8(static_cast<std::uint8_t>(Carriage::inside)).raw(message);
         return send_datagram(fd, writer.view(), descriptor);
     }
-    invariant(descriptor < 0, "what a descriptor goes with is short");
+    invariant(descriptor < 0, "a message with a descriptor is short");
     const Result<UniqueFd> file = filled_memfd(message);
     if (!file) {
         return file.error();
@@ -167,12 +168,13 @@ Result<PeerMessage> receive_from_peer(int fd, std::size_t limit, const CloserPtr
     head.msg_control = control.data();
     head.msg_controllen = control.size();
     ssize_t count = 0;
-    // A peer that left something unread is a reset, told once and before its last words.
-    bool is_reset_told = false;
+    // If the peer left messages unread at its end, one reset is reported before its last
+    // messages.
+    bool is_reset_reported = false;
     do {
         count = ::recvmsg(fd, &head, MSG_CMSG_CLOEXEC);
-    } while (count < 0 &&
-             (errno == EINTR || (errno == ECONNRESET && !std::exchange(is_reset_told, true))));
+    } while (count < 0 && (errno == EINTR ||
+                           (errno == ECONNRESET && !std::exchange(is_reset_reported, true))));
     if (count < 0) {
         if (errno == EAGAIN) {
             return PeerMessage{PeerMessage::Kind::nothing_yet, {}, {}};

@@ -39,7 +39,7 @@ std::string own_cgroup() {
     if (::statfs(mount.c_str(), &status) != 0 || status.f_type != CGROUP2_SUPER_MAGIC) {
         return {};
     }
-    // On a machine with v2 alone the file is one line, "0::/path".
+    // On a machine with only v2 the file is one line, "0::/path".
     const std::string text = first_bytes("/proc/self/cgroup");
     constexpr std::string_view kPrefix = "0::";
     const std::size_t end = text.find('\n');

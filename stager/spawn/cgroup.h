@@ -1,20 +1,20 @@
-// How are a stage's processes kept together where there is cgroup v2?
+// Keeps a stage's processes together in a cgroup, if the node has cgroup v2.
 //
-// In a sub-cgroup of the daemon's own, made with the first process and removed after the last:
-// an admin sees a stage's memory and CPU in one place. A comfort: whatever fails here leaves
-// the process where it was, and that nothing outlives a stage rests on the spawner (a
-// subreaper), not on this. Not tested on a real cgroup v2 machine yet: the places where
-// stagecast is built have v1 or none.
+// The sub-cgroup of the daemon's own is made with the first process and removed after the last
+// one, so that an administrator sees a stage's memory and CPU time in one place. It is
+// optional: if anything fails here, the process stays where it was; that no process outlives a
+// stage is ensured by the spawner (a subreaper). Not tested on a real cgroup v2 machine yet:
+// the machines on which stagecast is built have v1 or none.
 #pragma once
 
 #include <string>
 
 namespace stage {
 
-/// Makes `parent`/`group` if need be and moves this process into it.
+/// Makes `parent`/`group` if it is missing and moves this process into it.
 void join_cgroup(const std::string& parent, const std::string& group);
 
-/// Kills what is left in it and removes it.
+/// Kills the processes that are left in it and removes it.
 void end_cgroup(const std::string& parent, const std::string& group);
 
 }  // namespace stage

@@ -23,10 +23,10 @@ namespace stage {
 namespace {
 
 constexpr int kFirstFd = 3;
-/// Where descriptors wait while 3, 4, ... are filled: above all of those.
+/// Descriptors are parked above this number while 3, 4, ... are filled.
 constexpr int kParkFd = 64;
-/// What a program may have open and lock in memory, whatever the daemon's unit allows. (None
-/// locks any.)
+/// The limits of a program's open files and locked memory, whatever the daemon's unit allows.
+/// (No program locks any.)
 constexpr rlim_t kOpenFilesMax = 65'536;
 constexpr rlim_t kLockedBytesMax = 64U << 10U;
 
@@ -74,8 +74,8 @@ Status write_file(const char* path, const std::string& text) {
     return {};
 }
 
-/// The name whose groups are meant: the one given if passwd has it for this uid, else what
-/// passwd has for the uid, or none.
+/// The user name whose groups are used: the given one if passwd has it for this uid, else the
+/// one that passwd has for the uid, or none.
 std::string name_of(const UserIdentity& user) {
     constexpr std::size_t kEntryMax = 65'536;
     std::vector<char> buffer(kEntryMax);
@@ -114,7 +114,7 @@ Status limit(const ProgramRequest& program) {
         return Error::from_errno(Blame::node, "entering /");
     }
     if (program.oom_score_adj != 0) {
-        // In a container it may be forbidden to lower it; the program runs all the same.
+        // In a container lowering it may be forbidden; the program runs all the same.
         static_cast<void>(
             write_file("/proc/self/oom_score_adj", std::to_string(program.oom_score_adj)));
     }
@@ -195,8 +195,8 @@ Result<int> arrange_descriptors(std::span<const int> fds, int kept) {
 Status become_user(const UserIdentity& user) {
     const std::string who = "becoming uid " + std::to_string(user.uid);
     const std::string name = name_of(user);
-    // A name that the group database does not know is no reason to fail: Slurm's own
-    // identity of the job is uid and gid.
+    // A name that the group database does not know is no reason to fail: Slurm's own identity
+    // of the job is uid and gid.
     const int grouped =
         name.empty() ? ::setgroups(1, &user.gid) : ::initgroups(name.c_str(), user.gid);
     if (grouped != 0) {
@@ -238,7 +238,7 @@ Error run_program(const ProgramRequest& program, const std::string& cgroup, pid_
     }
     static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
     const std::vector<char*> arguments = pointers(program.arguments);
-    // The program inherits our stderr, and so the name of what that is (transport/base/log.h).
+    // The program inherits the daemon's stderr, and so needs its name (transport/base/log.h).
     std::vector<std::string> variables = program.environment;
     if (const char* const stream = std::getenv("JOURNAL_STREAM")) {  // NOLINT: no threads
         variables.push_back(std::string{"JOURNAL_STREAM="} + stream);

@@ -1,8 +1,8 @@
-// What becomes of a process between fork and its work?
+// Prepares a child process between fork and its work.
 //
-// Everything that a child must not have from its parent is taken off here: descriptors,
-// signals, terminal, root. Called in the child only; single-threaded, so that allocation and
-// name look-ups are allowed.
+// These functions remove everything that a child must not inherit: descriptors, signal
+// settings, terminal, root's privileges. They are called in the child only, which has one
+// thread, so that allocation and name look-ups are allowed.
 #pragma once
 
 #include "stager/spawn/request.h"
@@ -15,24 +15,26 @@
 
 namespace stage {
 
-/// Closes every descriptor from `first` on but `kept` (-1: none).
+/// Closes every descriptor from `first` on except `kept` (-1: none).
 void close_from(int first, int kept);
 
-/// A session of its own, signals at their defaults, none blocked.
+/// Starts a new session, resets all signals to their defaults and unblocks them.
 void stand_alone();
 
-/// Places `fds` at 3, 4, ..., /dev/null at 0, and closes all others but `kept`, whose new
-/// number, close-on-exec, is returned (-1 for -1).
+/// Moves `fds` to 3, 4, ..., opens /dev/null as 0, and closes all others except `kept`, whose
+/// new number, close-on-exec, is returned (-1 for -1).
 [[nodiscard]] Result<int> arrange_descriptors(std::span<const int> fds, int kept);
 
-/// Takes on `user` for good, with all groups. Fails without leaving a choice but to exit.
+/// Becomes `user` for good, with all groups. After an error the child must exit.
 Status become_user(const UserIdentity& user);
 
-/// Dies with the parent, which must still be `parent`. After become_user(): that clears it.
+/// Lets the child die with its parent, which must be `parent`. Call it after become_user(),
+/// which clears the setting.
 Status die_with(pid_t parent);
 
-/// Limits, cgroup, user, exec, after stand_alone() and arrange_descriptors(). Returns only why
-/// it could not. `cgroup` is where program.group's directory is made, empty for none.
+/// Sets limits, cgroup and user, and executes the program; to be called after stand_alone() and
+/// arrange_descriptors(). Returns only on an error. `cgroup` is the directory in which
+/// program.group is made; empty: no cgroup.
 [[nodiscard]] Error run_program(const ProgramRequest& program,
                                 const std::string& cgroup,
                                 pid_t parent);

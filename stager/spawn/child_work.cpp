@@ -15,14 +15,14 @@ namespace stage {
 namespace {
 
 constexpr int kCouldNotStart = 127;
-constexpr int kFirstFd = 3;  ///< Where arrange_descriptors() puts the first.
+constexpr int kFirstFd = 3;  ///< The number that arrange_descriptors() gives the first one.
 
 void write_report(int report, std::string_view sentence) {
     [[maybe_unused]] const auto written =
         ::write(report, sentence.data(), std::min(sentence.size(), kSpawnSentenceMax));
 }
 
-/// stdout and stderr are `fd` from now on, or /dev/null for -1.
+/// Makes `fd`, or /dev/null for -1, stdout and stderr.
 bool open_output(int fd) {
     const UniqueFd null{fd < 0 ? ::open("/dev/null", O_WRONLY | O_CLOEXEC) : -1};
     const int output = fd < 0 ? null.get() : fd;

@@ -1,7 +1,6 @@
-// What does each kind of the spawner's children do?
+// Defines the work of each kind of the spawner's children.
 //
-// The bodies of the children, from just after fork to their exit status. Called in the child
-// only.
+// The functions run from just after fork to the child's exit status, in the child only.
 #pragma once
 
 #include "stager/spawn/spawner.h"
@@ -10,9 +9,9 @@ namespace stage {
 
 /// What a child needs to know of the spawner.
 struct ChildPlace {
-    const std::string& cgroup;  ///< Where groups are made; empty: nowhere.
+    const std::string& cgroup;  ///< The directory in which groups are made; empty: none.
     pid_t parent;
-    int report;  ///< A sentence written here goes into the child's event.
+    int report;  ///< A sentence written here becomes part of the child's event.
 };
 
 /// Returns only if the program could not be executed.

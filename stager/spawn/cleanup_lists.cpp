@@ -24,7 +24,7 @@ UniqueFd find_cleanup_directory(int root) {
     return UniqueFd{::openat(root, kDirectoryName, kDirectory)};
 }
 
-/// A decimal number without a sign or leading zeros at the beginning of `text`, cut off there.
+/// Removes a decimal number without sign or leading zeros from the beginning of `text`.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

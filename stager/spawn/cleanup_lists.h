@@ -1,13 +1,14 @@
-// Root's cleanup lists: what the stages of this node left, or use, outside their directories.
+// Manages root's cleanup lists: the files that this node's stages have placed outside their
+// directories, or use there.
 //
 //     StageRoot/.stagecast/UID.GID.JOB           of a job's own stage
 //     StageRoot/.stagecast/UID.GID.JOB.step.N    of a step
 //
-// The directory (0700) and the lists (0600) are root's: only the daemon makes, extends and
-// removes them. Whose a list is stands in its name, as slurmd told it; it is never read from a
-// file's owner. The entries (removal/cleanup_entry.h) are what the user's worker said, so only
-// a process with that user's rights and no others may act on them (removal/removal.h). The
-// directory is there while a list is.
+// The directory (0700) and the lists (0600) belong to root: only the daemon makes, extends and
+// removes them. A list's owner is in its name, as slurmd gave it; it is never taken from a
+// file's owner. The entries (removal/cleanup_entry.h) come from the user's worker, so only a
+// process with that user's rights and no others may act on them (removal/removal.h). The
+// directory exists while there is a list.
 #pragma once
 
 #include "transport/base/result.h"
@@ -24,8 +25,8 @@
 
 namespace stage {
 
-/// A list holds no more than this, bytes: 100,000 files of an `@LIST`, and a stage that leaves
-/// more fails.
+/// The longest list in bytes: enough for 100,000 files of an `@LIST`. A stage that needs more
+/// fails.
 inline constexpr std::uint64_t kCleanupListMax = 64ULL << 20U;
 
 struct CleanupListName {
@@ -34,8 +35,8 @@ struct CleanupListName {
     std::string stage;  ///< "42" or "42.step.3".
 
     bool operator==(const CleanupListName&) const = default;
-    /// Whether it is of the stage whose directory is `path` below StageRoot, {"42", "step.3"};
-    /// of a whole job, {"42"}, or of one of its steps.
+    /// Whether it belongs to the stage whose directory is `path` below StageRoot, {"42",
+    /// "step.3"}; for a whole job, {"42"}, to the job or one of its steps.
     [[nodiscard]] bool is_of(const std::vector<std::string>& path) const;
     [[nodiscard]] std::uint32_t job_id() const;
 };
@@ -45,33 +46,33 @@ struct CleanupListName {
                                                 gid_t gid,
                                                 const std::vector<std::string>& path);
 [[nodiscard]] std::string to_text(const CleanupListName& name);
-/// Nothing for what is not the name of a list.
+/// Nothing if `text` is not the name of a list.
 [[nodiscard]] std::optional<CleanupListName> parse_cleanup_list_name(std::string_view text);
 
 /// The lists below the open directory StageRoot.
 [[nodiscard]] std::vector<CleanupListName> cleanup_lists(int root);
-/// One of them, for reading and appending; nothing, with errno, if it is not there.
+/// Opens one of them for reading and appending; nothing, with errno, if it does not exist.
 [[nodiscard]] UniqueFd open_cleanup_list(int root, const CleanupListName& name);
-/// What it named is removed.
+/// To be called when the files that the list names are removed.
 void remove_cleanup_list(int root, const CleanupListName& name);
-/// Every job that has lists.
+/// All jobs that have lists.
 [[nodiscard]] std::set<std::uint32_t> jobs_with_cleanup_lists(int root);
 
-/// The directory of the lists, opened; made if it is missing.
+/// Opens the directory of the lists; makes it if it is missing.
 [[nodiscard]] UniqueFd open_cleanup_directory(int root);
 
-/// A list that a stage at work extends.
+/// The list of a running stage.
 class CleanupList {
   public:
     /// Opens the list, or makes it. Fails with Blame::node.
     [[nodiscard]] static Result<CleanupList> open(int root, const CleanupListName& name);
 
     /// Appends `entries`, all or none. Fails with Blame::user if the list would be too long,
-    /// and with Blame::node if the disk refuses.
+    /// and with Blame::node if it can't be written.
     [[nodiscard]] Status add(const std::vector<std::string>& entries);
-    /// The same for absolute paths that the stage uses; "/": any.
+    /// The same for absolute paths that the stage uses; "/" stands for any path.
     [[nodiscard]] Status add_uses(const std::vector<std::string>& paths);
-    /// The stage has told all that it uses: "/" holds no more.
+    /// The list now has all paths that the stage uses: "/" is not valid any more.
     [[nodiscard]] Status end_uses();
 
   private:

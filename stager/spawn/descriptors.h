@@ -1,6 +1,6 @@
-// How does a message travel with open descriptors?
+// Sends and receives messages together with open descriptors.
 //
-// SCM_RIGHTS on a SOCK_SEQPACKET pair: one message, a few descriptors, whole or refused.
+// A message uses SCM_RIGHTS on a SOCK_SEQPACKET pair; it arrives whole or is refused.
 #pragma once
 
 #include "transport/base/result.h"
@@ -18,7 +18,7 @@ Status send_with_descriptors(int socket, Bytes message, std::span<const int> fds
 struct Received {
     std::vector<std::byte> message;
     std::vector<UniqueFd> fds;  ///< Close-on-exec.
-    bool ended = false;         ///< Nobody is at the other end any more.
+    bool ended = false;         ///< The other end is closed.
 };
 /// Blocks until there is a message. A longer one than kSpawnRequestMax, or one with more
 /// descriptors than kSpawnFdsMax, is an error.

@@ -1,6 +1,6 @@
 // Lists the processes whose parent this process is.
 //
-// For a subreaper these are the ones that it forked, and what its descendants left behind.
+// For a subreaper these are the ones that it forked, and orphans of its descendants.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 namespace stage {
 
-/// As the kernel has them (CONFIG_PROC_CHILDREN); none where it keeps no list. Of a process
-/// with one thread.
+/// The kernel's list (CONFIG_PROC_CHILDREN), of a process with one thread; empty if the kernel
+/// has no list.
 [[nodiscard]] std::vector<pid_t> own_children();
 
 }  // namespace stage

@@ -36,19 +36,19 @@ constexpr const char* kLeftName = "left.";
 
 enum class End : int { all = 0, not_all = 1, stays = 2, broken_off = 3 };
 
-/// What came of something done as the user.
+/// The result of a part that ran as the user.
 struct Acted {
     End end = End::broken_off;
-    std::string why{};  ///< What is left, and for which reason.
+    std::string why{};  ///< What was not removed, and why.
 };
 constexpr std::size_t kWhyMax = 1024;  ///< A pipe takes it at once.
 
-/// In the child, for good: as the user. (Root's is a push's.)
+/// Runs in the child and does not return; acts as the user. (Root, for a push.)
 [[noreturn]] void act(const UserIdentity& user,
                       std::chrono::seconds longest,
                       int report,
                       const std::function<Acted()>& work) {
-    // Kills it where only that ends a call: in a file system that does not answer.
+    // Only a signal ends a call into a file system that does not answer.
     static_cast<void>(::alarm(static_cast<unsigned>(longest.count())));
     if (user.uid != 0 && !become_user(user)) {
         ::_exit(static_cast<int>(End::broken_off));
@@ -64,12 +64,12 @@ std::string read_report(int report) {
     return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
-/// Whatever the user does to the child (it can be stopped or killed), and whatever hangs, root
-/// goes on afterwards: without the child, where not even a signal ends it.
+/// Whatever the user does to the child (stop it or kill it), and whatever hangs, root continues
+/// afterwards; it leaves the child behind if not even a signal ends it.
 Acted do_as_user(const UserIdentity& user,
                  std::chrono::seconds longest,
                  const std::function<Acted()>& work) {
-    constexpr int kLookEvery = 200;  // ms; its end is seen at once.
+    constexpr int kLookEvery = 200;  // ms; the child's end is seen at once.
     const auto give_up = std::chrono::steady_clock::now() + longest + std::chrono::seconds{2};
     std::array<int, 2> ends{-1, -1};
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -98,7 +98,7 @@ Acted do_as_user(const UserIdentity& user,
             .why = read_report(report.get())};
 }
 
-/// As the user: what the lists name.
+/// Removes, as the user, the files that the lists name.
 Acted follow(const std::vector<UniqueFd>& own, const std::vector<UniqueFd>& others) {
     const Removed removed = follow_cleanup_lists(own, others);
     if (!removed.why_kept.empty()) {
@@ -107,8 +107,8 @@ Acted follow(const std::vector<UniqueFd>& own, const std::vector<UniqueFd>& othe
     return {.end = removed.why_stays.empty() ? End::all : End::stays, .why = removed.why_stays};
 }
 
-/// What the stage left elsewhere. Lists that were not followed to their end stay for the next
-/// sweep.
+/// Removes what the stage placed elsewhere. Lists that were not worked off to their end stay
+/// for the next sweep.
 Status follow_lists(int root, const RemoveRequest& what, std::chrono::seconds longest) {
     std::vector<CleanupListName> names;
     std::vector<UniqueFd> own;
@@ -131,7 +131,8 @@ Status follow_lists(int root, const RemoveRequest& what, std::chrono::seconds lo
                                     ? acted.why
                                     : "a file system there did not answer, or the process that "
                                       "removes it was killed";
-        return Error{Blame::user, "what was staged elsewhere is not all removed: " + why}
+        return Error{Blame::user,
+                     "not all files staged outside the job's directory were removed: " + why}
             .remedy("the next sweep tries again");
     }
     for (const CleanupListName& name : names) {
@@ -139,8 +140,10 @@ Status follow_lists(int root, const RemoveRequest& what, std::chrono::seconds lo
     }
     return acted.end == End::all
                ? Status{}
-               : Status{Error{Blame::user,
-                              "what was staged elsewhere stays in part: " + acted.why}};
+               : Status{
+                     Error{Blame::user,
+                           "some files staged outside the job's directory were not removed: " +
+                               acted.why}};
 }
 
 std::string text_of(const std::vector<std::string>& path) {
@@ -151,13 +154,13 @@ std::string text_of(const std::vector<std::string>& path) {
     return text;
 }
 
-/// Root may empty what the job's user owns; a push's directory is root's own.
+/// The user whose directories root may empty; none for a push, whose directory is root's.
 std::optional<uid_t> only_of(const UserIdentity& user) {
     return user.uid == 0 ? std::nullopt : std::optional{user.uid};
 }
 
-/// What other users have in the job's directory is theirs still, and nobody's to reach: the
-/// user who moved it here has no right to remove it.
+/// Moves what belongs to other users out of the job's directory, to a directory that no user
+/// can reach: the user who moved it there has no right to remove it.
 Status set_aside(int root, const std::string& job, const Error& why) {
     const UniqueFd place = open_cleanup_directory(root);
     for (int number = 0; number < kRetries; ++number) {
@@ -165,7 +168,8 @@ Status set_aside(int root, const std::string& job, const Error& why) {
             kLeftName + job + (number == 0 ? "" : '.' + std::to_string(number));
         if (::renameat2(root, job.c_str(), place.get(), name.c_str(), RENAME_NOREPLACE) == 0) {
             return Error{Blame::user, why.sentence()}.remedy(
-                "it is in StageRoot/.stagecast/" + name + " now: give it back, or remove it");
+                "it has been moved to StageRoot/.stagecast/" + name +
+                "; return it to its owner, or remove it");
         }
         if (errno != EEXIST) {
             break;
@@ -174,13 +178,13 @@ Status set_aside(int root, const std::string& job, const Error& why) {
     return why;
 }
 
-/// The open directory of the last name in `path`, and that of the one before.
+/// The open directory of the last name in `path`, and its parent.
 struct Found {
     UniqueFd parent;
     UniqueFd top;
 };
 
-/// Fails with cause() ENOENT if there is none.
+/// Fails with cause() ENOENT if it does not exist.
 Result<Found> find(int root, const std::vector<std::string>& path) {
     const std::string text = text_of(path);
     Found found;
@@ -228,7 +232,7 @@ Status remove_directory(int root, const RemoveRequest& what, std::chrono::second
             return is_anothers && what.path.size() == 1 ? set_aside(root, text, why)
                                                         : Status{why};
         }
-        // A process of the job's that outlives it still makes files here.
+        // A process that outlives its job still makes files here.
         std::this_thread::sleep_for(kRetryAfter);
     }
 }

@@ -44,14 +44,14 @@ UserIdentity read_user(ByteReader& reader) {
     user.uid = reader.u32();
     user.gid = reader.u32();
     user.name = reader.text(kNameMax);
-    // setuid(-1) means "leave it": a user that is none must not stay root by accident.
+    // setuid(-1) means "unchanged": a child without a valid user must not stay root.
     if (user.uid == static_cast<uid_t>(-1) || user.gid == static_cast<gid_t>(-1)) {
         reader.fail();
     }
     return user;
 }
 
-/// One name in a directory, nothing that leads anywhere else.
+/// Whether it is one name in a directory, without a path.
 bool is_entry(const std::string& name) {
     return !name.empty() && name.size() <= kNameMax && name != "." && name != ".." &&
            name.find('/') == std::string::npos && name.find('\0') == std::string::npos;

@@ -1,7 +1,7 @@
-// What does the daemon ask of its spawner, and in which bytes?
+// Encodes the daemon's requests to its spawner.
 //
-// Both ends are this program, but the spawner is root and parses what it gets with the same
-// care as anything else: bounded, checked, refused whole.
+// Both ends are this program, but the spawner is root and parses its input with the same care
+// as any other: with limits, checked, and refused as a whole.
 #pragma once
 
 #include "transport/base/result.h"
@@ -17,38 +17,38 @@
 
 namespace stage {
 
-/// Whom a child becomes.
+/// The user that a child becomes.
 struct UserIdentity {
     uid_t uid = static_cast<uid_t>(-1);
     gid_t gid = static_cast<gid_t>(-1);
-    /// For initgroups(); empty: looked up by uid in the child. A uid that passwd does not know
-    /// gets `gid` alone.
+    /// For initgroups(); empty: looked up by uid in the child. A uid that is not in passwd gets
+    /// only `gid`.
     std::string name;
     bool operator==(const UserIdentity&) const = default;
 };
 
 /// A program to execute. It gets a session of its own, stdin, stdout and stderr from /dev/null,
-/// the root directory as its own, no core dumps, 64 KiB of locked memory, all signals at
-/// default, no_new_privs if it has a user, and nothing open but the descriptors named. What it
-/// leaves behind when it ends, in whichever session, is killed. (exec makes a process dumpable
+/// the working directory /, no core dumps, 64 KiB of locked memory, default signals,
+/// no_new_privs if it has a user, and no open descriptors except those named. Processes that it
+/// leaves behind when it ends, in whichever session, are killed. (exec makes a process dumpable
 /// again unless its user can't read the program: so it is installed 0711, and calls
 /// prctl(PR_SET_DUMPABLE, 0) first thing in main, too.)
 struct ProgramRequest {
     std::string path;                      ///< Absolute.
     std::vector<std::string> arguments;    ///< argv, argv[0] first.
-    std::vector<std::string> environment;  ///< NAME=VALUE, the whole of it.
-    std::optional<UserIdentity> user;      ///< None: stays root (the PMIx host's spare).
+    std::vector<std::string> environment;  ///< NAME=VALUE, the complete environment.
+    std::optional<UserIdentity> user;      ///< None: it stays root (a spare PMIx host).
     mode_t umask = 077;
-    int oom_score_adj = 0;  ///< -1000 to 1000; workers are better killed than slurmd.
+    int oom_score_adj = 0;  ///< -1000 to 1000; the kernel should kill workers before slurmd.
     std::string group;      ///< Sub-cgroup, such as "stage-42"; empty: none. No '/'.
-    /// The last descriptor given is its stdout and stderr; never the daemon's own, where a
-    /// user's process could write lines in the daemon's name.
+    /// The last descriptor becomes its stdout and stderr. Never pass the daemon's own, to which
+    /// a user's process could write lines in the daemon's name.
     bool has_output = false;
     bool operator==(const ProgramRequest&) const = default;
 };
 
-/// The end of a stage's files: the stage's directory, as names below an open StageRoot, {"42"}
-/// or {"42", "step.0"}, and what the cleanup lists of `user` for it name (cleanup_lists.h).
+/// Removes a stage's files: the stage's directory, as names below an open StageRoot, {"42"} or
+/// {"42", "step.0"}, and what the cleanup lists of `user` for it name (cleanup_lists.h).
 struct RemoveRequest {
     std::vector<std::string> path;
     UserIdentity user;
@@ -72,7 +72,7 @@ using SpawnRequest = std::variant<ProgramRequest, RoleRequest, RemoveRequest, Ki
 
 /// Longest request; a program with more arguments and environment is refused.
 inline constexpr std::size_t kSpawnRequestMax = 128U << 10U;
-/// Most descriptors handed to one child.
+/// Most descriptors that are passed to one child.
 inline constexpr std::size_t kSpawnFdsMax = 41;
 
 [[nodiscard]] std::vector<std::byte> encode_spawn_request(std::uint32_t id,
@@ -82,7 +82,7 @@ struct NumberedRequest {
     std::uint32_t id = 0;
     SpawnRequest request;
 };
-/// Refuses what is not one whole request whose values lie in their limits.
+/// Fails unless `message` is exactly one request whose values are within their limits.
 [[nodiscard]] Result<NumberedRequest> decode_spawn_request(Bytes message);
 
 }  // namespace stage

@@ -1,7 +1,7 @@
-// Finds the account for the daemon's own helpers that need no rights.
+// Finds the account of the daemon's helpers that need no privileges.
 //
-// The packages make a system user "stagecast". Where it is missing the helpers are nobody's,
-// which other services may be, too: these could signal one another, and no more.
+// The packages make a system user "stagecast". If it is missing, the helpers run as the user
+// nobody, as other services may, too: these could signal one another, but no more.
 #pragma once
 
 #include "stager/spawn/request.h"
@@ -10,7 +10,7 @@ namespace stage {
 
 inline constexpr const char* kServiceUser = "stagecast";
 
-/// Asks the name service: at the daemon's start, not later.
+/// Asks the name service, which may block: call it at the daemon's start only.
 [[nodiscard]] UserIdentity service_user();
 
 }  // namespace stage

@@ -13,7 +13,7 @@
 namespace stage {
 namespace {
 
-/// Events taken per call, so that the loop comes back to others.
+/// Events taken per call, so that the loop can do other work.
 constexpr int kEventsAtOnce = 256;
 
 struct Pair {
@@ -104,7 +104,7 @@ Result<std::vector<SpawnEvent>> Spawner::read_events() {
         }
         if (got <= 0) {
             return Error{Blame::internal,
-                         "the spawner has died, and the jobs' processes with it"};
+                         "the spawner has ended, and the jobs' processes with it"};
         }
         auto event = decode_event(Bytes{message}.first(static_cast<std::size_t>(got)));
         if (!event) {

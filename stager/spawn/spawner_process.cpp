@@ -23,15 +23,15 @@
 namespace stage {
 namespace {
 
-/// Turns of 50 ms that the end waits for what was killed, and for what that leaves behind.
+/// Turns of 50 ms for which the end waits for killed processes, and for their orphans.
 constexpr int kOrphanSlices = 20;
-/// Children at once: a bound for a runaway daemon, far above what jobs need.
+/// Children at one time: a limit for a runaway daemon, far above what jobs need.
 constexpr std::size_t kChildrenMax = 4096;
 
 struct Child {
     SpawnId id = 0;
-    UniqueFd report;  ///< Readable end; open until exec, or until the child has said its last.
-    std::string sentence;                            ///< What came through it.
+    UniqueFd report;  ///< Readable end; open until exec, or until the child's last sentence.
+    std::string sentence;                            ///< What was read from it.
     std::string group;                               ///< Its sub-cgroup.
     bool announced = false;                          ///< The daemon knows that it runs.
     std::chrono::steady_clock::time_point start_by;  ///< When it must have been executed.
@@ -116,7 +116,7 @@ void SpawnerProcess::on_request() {
     }
     const auto numbered = decode_spawn_request(received->message);
     if (!numbered) {
-        alive_ = false;  // the other end is not our daemon any more
+        alive_ = false;  // The other end is not the daemon any more.
         return;
     }
     act(*numbered, received->fds);
@@ -136,8 +136,8 @@ int SpawnerProcess::patience() const {
     return starting ? kSecond : -1;
 }
 
-/// A child that hangs before exec waits for a directory service; the daemon does not know its
-/// pid.
+/// A child that hangs before exec waits for a directory service; the daemon can't kill it,
+/// because it does not know its pid.
 void SpawnerProcess::end_late_starts() {
     const auto now = std::chrono::steady_clock::now();
     for (auto& [pid, child] : children_) {
@@ -150,7 +150,7 @@ void SpawnerProcess::end_late_starts() {
     }
 }
 
-/// Forks and has the child do `work(report)`, whose error goes through the report and ends it.
+/// Forks, and the child does `work(report)`; an error is written to the report and ends it.
 template <class Work>
 void SpawnerProcess::fork_child(Child child, Work work) {
     std::array<int, 2> pipe{-1, -1};
@@ -241,7 +241,8 @@ void SpawnerProcess::act(SpawnId id,
     }
 }
 
-/// What has come through the pipe so far; its end is the exec, or the child's.
+/// Reads what the child has written to the pipe; the pipe's end is the exec, or the child's
+/// end.
 void SpawnerProcess::on_report(pid_t pid, Child& child) {
     std::array<char, kSpawnSentenceMax> text{};
     const ssize_t got = ::read(child.report.get(), text.data(), text.size());
@@ -268,8 +269,8 @@ void SpawnerProcess::reap() {
     end_orphans();
 }
 
-/// Children of ours that we did not start are what ours left behind: nobody's, so they are
-/// killed. Each that ends brings us back here, with the ones that it left in turn.
+/// Children that the spawner has not started are orphans of its children, and are killed. The
+/// end of each leads back here, with the orphans that it left in turn.
 std::size_t SpawnerProcess::end_orphans() const {
     std::size_t count = 0;
     for (const pid_t pid : own_children()) {
@@ -290,7 +291,7 @@ void SpawnerProcess::on_end(pid_t pid, int status) {
     for (pollfd ready{}; child.report;) {
         ready = {.fd = child.report.get(), .events = POLLIN, .revents = 0};
         if (::poll(&ready, 1, 0) <= 0) {
-            break;  // somebody that it forked holds the other end: its sentence is told already
+            break;  // A process that it forked holds the other end: the sentence is complete.
         }
         on_report(pid, child);
     }
@@ -314,9 +315,9 @@ void SpawnerProcess::leave_group(const Child& child) {
     }
 }
 
-/// The daemon is gone. Children with a control socket notice by themselves; the rest is told. A
-/// removal ends, too: the next daemon's sweep removes what is left, and two removals at a time
-/// could not tell what the other's list has in use.
+/// The daemon has ended. Children with a control socket notice by themselves; the others get a
+/// signal. Removals end, too: the next daemon's sweep removes the rest, and of two removals at
+/// one time neither could see what the other's list has in use.
 void SpawnerProcess::end_children() {
     daemon_.reset();
     constexpr int kSlice = 50;
@@ -352,7 +353,7 @@ void SpawnerProcess::tell(const SpawnEvent& event) {
         return;
     }
     const std::vector<std::byte> message = encode_event(event);
-    // Blocks if the daemon does not read: then nothing here is urgent either.
+    // Blocks if the daemon does not read: then nothing here is urgent, either.
     if (::send(daemon_.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0) {
         alive_ = false;
     }
@@ -365,7 +366,7 @@ void run_spawner(UniqueFd daemon, SpawnerSetup setup) {
     static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
     static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
     close_from(STDERR_FILENO + 1, daemon.get());
-    // A terminal's ^C or a service manager's SIGTERM is the daemon's to answer.
+    // A terminal's ^C or a service manager's SIGTERM is for the daemon to handle.
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
         struct sigaction ignored {};
         ignored.sa_handler = SIG_IGN;

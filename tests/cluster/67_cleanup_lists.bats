@@ -94,7 +94,7 @@ plants_a_list() {
   local left
   left=$(lab on n1 bash -c 'echo /var/spool/stagecast/.stagecast/left.*')
   [ "$(lab on n1 cat "$left/T/private/thesis")" = thesis ]
-  log_since stagecastd-n1 | grep "T is a directory of uid 2002; it is in StageRoot/.stagecast/left"
+  log_since stagecastd-n1 | grep "T is a directory of uid 2002; it has been moved to StageRoot/.stagecast/left"
   lab on n1 rm -rf /var/spool/stagecast/.stagecast
 }
 

@@ -150,7 +150,7 @@ TEST_CASE("a daemon of another node is named") {
     login.run();
     CHECK_FALSE(login.agreed());
     CHECK_THAT(login.connector_error, Catch::Contains("that of node n5; check NodeAddr"));
-    CHECK_THAT(login.acceptor_error, Catch::Contains("node n0 takes this node for n3"));
+    CHECK_THAT(login.acceptor_error, Catch::Contains("node n0 addresses this node as n3"));
 }
 
 TEST_CASE("the highest common version is taken, none is an error at both ends") {
@@ -168,12 +168,12 @@ TEST_CASE("the highest common version is taken, none is an error at both ends") 
         login.run();
         CHECK_FALSE(login.agreed());
         CHECK(login.connector_error ==
-              "stagecastd of node n3 speaks version 5 to 6 of the daemons' protocol, that of "
+              "stagecastd of node n3 uses version 5 to 6 of the daemons' protocol, that of "
               "node "
-              "n0 1 to 4; install the same release of stagecast on both");
+              "n0 version 1 to 4; install the same release of stagecast on both");
         CHECK_THAT(login.acceptor_error,
-                   Catch::Contains("node n0 speaks version 1 to 4") &&
-                       Catch::Contains("node n3 5 to 6"));
+                   Catch::Contains("node n0 uses version 1 to 4") &&
+                       Catch::Contains("node n3 version 5 to 6"));
     }
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("a credential turned back to its maker is refused") {
     };
     login.run();
     CHECK_FALSE(login.connector_keys);
-    CHECK_THAT(login.connector_error, Catch::Contains("not made for this"));
+    CHECK_THAT(login.connector_error, Catch::Contains("not made for a stagecast login"));
 }
 
 TEST_CASE("no bit of a greeting or a payload can be changed on the way") {

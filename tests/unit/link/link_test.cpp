@@ -90,7 +90,7 @@ TEST_CASE("a peer that does not read is told of, at the queue's limit") {
         sent = link.send(frame);
     }
     REQUIRE_FALSE(sent);
-    CHECK_THAT(sent.error().sentence(), Catch::Contains("does not read what it is sent"));
+    CHECK_THAT(sent.error().sentence(), Catch::Contains("does not read its messages"));
     CHECK(link.state() == State::open);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a frame beyond the limit is refused, and the link lives on") {
     world.until_open(link);
     const Status sent = link.send(std::vector<std::byte>(kFrameMax + 1));
     REQUIRE_FALSE(sent);
-    CHECK_THAT(sent.error().sentence(), Catch::Contains("longer than a message may be"));
+    CHECK_THAT(sent.error().sentence(), Catch::Contains("longer than the limit"));
     REQUIRE(link.send(as_bytes("short")));
     CHECK(world.next_frame(*world.accepted.back()) == "short");
 }

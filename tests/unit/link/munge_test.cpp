@@ -187,7 +187,7 @@ TEST_CASE("a local user can neither play a daemon nor read its secrets") {
     SECTION("as connector") {
         MungeWorld munge{helper_of_somebody(munged.socket()), helper_of(munged.socket())};
         CHECK_THAT(munge.login_error(),
-                   Catch::Contains("it says that this daemon is not root"));
+                   Catch::Contains("it reports that this daemon does not run as root"));
         CHECK_THAT(error_of(*munge.world.accepted[0]),
                    Catch::Contains("made by uid 61234, not by root"));
         munge.world.listener->settle(*munge.world.accepted[0], munge.world.now);
@@ -273,7 +273,7 @@ TEST_CASE("what a dead helper was asked fails, what waited goes to the next one"
     REQUIRE(wait_readable(client.fd()));
     client.on_readable({});
     CHECK(client.fd() == -1);
-    CHECK(first == "the munge helper has died");
+    CHECK(first == "the munge helper has ended");
     CHECK(second == "(nothing)");
 
     munged.go_on();

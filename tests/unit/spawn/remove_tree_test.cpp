@@ -104,8 +104,9 @@ TEST_CASE("another user's directory that was moved into the job's is set aside, 
     SECTION("of a job") {
         const Status removed = stage.remove();
         CHECK(sentence_of(removed) ==
-              "42: T/private is a directory of uid 0; it is in StageRoot/.stagecast/left.42 "
-              "now: give it back, or remove it");
+              "42: T/private is a directory of uid 0; it has been moved to "
+              "StageRoot/.stagecast/left.42"
+              "; return it to its owner, or remove it");
         CHECK_FALSE(exists(stage.job()));
         const std::string left = stage.root() + "/.stagecast/left.42";
         CHECK(exists(left + "/T/private/thesis"));
@@ -261,7 +262,7 @@ TEST_CASE("what can't be removed elsewhere is told, and tried again where that m
         REQUIRE(::mkdir((tree + "/roots").c_str(), 0700) == 0);
         write_file(tree + "/roots/file");
         CHECK_THAT(sentence_of(world.remove()),
-                   Catch::Contains("stays in part: " + tree + ": "));
+                   Catch::Contains("were not removed: " + tree + ": "));
         CHECK(exists(world.outside() + "/.tree.stagecast.going/roots/file"));
     }
     SECTION("a mount in it: when that is gone") {
@@ -362,7 +363,7 @@ TEST_CASE("a list is followed with the rights of the user whom its name tells, a
                         .c_str(),
                     0,
                     0) == 0);
-    CHECK_THAT(sentence_of(world.remove()), Catch::Contains("stays in part"));
+    CHECK_THAT(sentence_of(world.remove()), Catch::Contains("were not removed: "));
     CHECK(exists(world.outside() + "/roots"));
     CHECK(exists(world.outside() + "/private/file"));
     CHECK_FALSE(exists(world.root() + "/.stagecast"));

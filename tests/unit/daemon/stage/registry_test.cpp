@@ -99,7 +99,7 @@ TEST_CASE("a SETUP of a push whose source has not asked this node is refused, by
     }
     RegistryWorld world;
     world.world.config.push_roots = {"/images"};
-    std::string why = "the source of this push, node n0, has not asked this node first";
+    std::string why = "the source of this push, node n0, has not asked this node before";
     SECTION("the destination is allowed") {
         world.push("1;wd,/a,/images/a");
     }
