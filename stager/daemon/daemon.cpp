@@ -226,7 +226,7 @@ void Daemon::on_status(std::uint32_t uid,
             {.uid = uid, .request = request},
             first,
             [here, answer](const std::optional<std::string>& there) {
-                answer(there && tells_something(*there) ? Report{*there} : here);
+                answer(there && mentions_stages(*there) ? Report{*there} : here);
             });
     if (!is_asked) {
         answer(here);

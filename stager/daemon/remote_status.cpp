@@ -58,8 +58,8 @@ void RemoteStatus::on_change() {
     const auto message =
         frame ? decode_tree_message(*frame)
               : Result<TreeMessage>{Error{Blame::node, "it closed the connection"}};
-    if (const auto* told = message ? std::get_if<ReportMessage>(&*message) : nullptr) {
-        finish(told->json);
+    if (const auto* answer = message ? std::get_if<ReportMessage>(&*message) : nullptr) {
+        finish(answer->json);
     } else if (frame || link_->link().state() == Link::State::closed) {
         finish(std::nullopt);
     }

@@ -16,36 +16,36 @@ bool is_asked_for(const StatusRequest& request, const StageKey& key) {
 }
 
 json stages_for(std::uint32_t uid, const StatusRequest& request, const Registry& registry) {
-    json told = json::array();
+    json content = json::array();
     for (const Stage* stage : registry.all()) {
         const bool is_theirs = uid == 0 || stage->uid() == uid;
         if (is_theirs && is_asked_for(request, stage->key()) && stage->is_open()) {
-            told.push_back(request.kind == StatusKind::explain ? stage->explanation()
-                                                               : stage->status());
+            content.push_back(request.kind == StatusKind::explain ? stage->explanation()
+                                                                  : stage->status());
         }
     }
-    return told;
+    return content;
 }
 
 json ended_for(std::uint32_t uid, const StatusRequest& request, const Services& services) {
-    json told = json::array();
+    json content = json::array();
     for (const EndedStage& ended : services.ended) {
         const bool is_theirs = uid == 0 || ended.uid == uid;
         if (is_theirs && is_asked_for(request, ended.key)) {
-            told.push_back(json::parse(ended.explanation, nullptr, false));
+            content.push_back(json::parse(ended.explanation, nullptr, false));
         }
     }
-    return told;
+    return content;
 }
 
 json pushes_for(std::uint32_t uid, const StatusRequest& request, const Pushes& pushes) {
-    json told = json::array();
+    json content = json::array();
     for (const Push* push : uid == 0 ? pushes.all() : std::vector<const Push*>{}) {
         if (is_asked_for(request, push->id())) {
-            told.push_back(push->report());
+            content.push_back(push->report());
         }
     }
-    return told;
+    return content;
 }
 
 /// For `stagecast doctor`.
@@ -65,15 +65,15 @@ Report report_for(std::uint32_t uid,
                   const Services& services,
                   const Registry& registry,
                   const Pushes& pushes) {
-    json told;
-    told["stages"] = stages_for(uid, request, registry);
+    json content;
+    content["stages"] = stages_for(uid, request, registry);
     if (request.kind == StatusKind::explain) {
-        told["ended"] = ended_for(uid, request, services);
+        content["ended"] = ended_for(uid, request, services);
     } else {
-        told["data_ports"] = data_ports_of(services);
-        told["pushes"] = pushes_for(uid, request, pushes);
+        content["data_ports"] = data_ports_of(services);
+        content["pushes"] = pushes_for(uid, request, pushes);
     }
-    return report_of(told);
+    return report_of(content);
 }
 
 std::string first_node_of(std::uint32_t uid,
@@ -97,14 +97,14 @@ std::string first_node_of(std::uint32_t uid,
     return {};
 }
 
-bool tells_something(const std::string& report) {
-    const json told = json::parse(report, nullptr, false);
-    if (!told.is_object()) {
+bool mentions_stages(const std::string& report) {
+    const json content = json::parse(report, nullptr, false);
+    if (!content.is_object()) {
         return false;
     }
     const auto has = [&](const char* list) {
-        const auto found = told.find(list);
-        return found != told.end() && found->is_array() && !found->empty();
+        const auto found = content.find(list);
+        return found != content.end() && found->is_array() && !found->empty();
     };
     return has("stages") || has("ended");
 }

@@ -24,6 +24,6 @@ namespace stage {
                                         const Services& services,
                                         const Registry& registry);
 /// Whether another daemon's report mentions any stage.
-[[nodiscard]] bool tells_something(const std::string& report);
+[[nodiscard]] bool mentions_stages(const std::string& report);
 
 }  // namespace stage

@@ -12,7 +12,7 @@ enum class Type : std::uint8_t {
     abort = 2,
     cards = 3,
     release = 4,
-    told = 5,
+    cache_reply = 5,
     listening = 6,
     progress = 65,
     card = 66,
@@ -165,8 +165,8 @@ void put(ByteWriter& writer, const WorkerLook& look) {
     put_text(writer, look.digest, kMaxNameBytes);
 }
 
-void put(ByteWriter& writer, const WorkerCacheReply& told) {
-    writer.blob(told.about).blob(told.content);
+void put(ByteWriter& writer, const WorkerCacheReply& reply) {
+    writer.blob(reply.about).blob(reply.content);
 }
 
 void put(ByteWriter& writer, const WorkerAsk& ask) {
@@ -214,7 +214,7 @@ constexpr Type kType<WorkerReleased> = Type::released;
 template <>
 constexpr Type kType<WorkerLook> = Type::look;
 template <>
-constexpr Type kType<WorkerCacheReply> = Type::told;
+constexpr Type kType<WorkerCacheReply> = Type::cache_reply;
 template <>
 constexpr Type kType<WorkerAsk> = Type::ask;
 template <>
@@ -318,7 +318,7 @@ std::optional<ToWorker> take_to_worker(ByteReader& reader, Type type) {
             return WorkerRelease{};
         case Type::listening:
             return WorkerListening{};
-        case Type::told: {
+        case Type::cache_reply: {
             std::vector<std::byte> about = take_blob(reader, kMaxCacheNameBytes);
             return WorkerCacheReply{std::move(about), take_blob(reader, kMaxCacheNameBytes)};
         }

@@ -2,7 +2,7 @@
 //
 // Over a pair of SEQPACKET sockets, the worker's end being descriptor 3:
 //
-//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), TOLD (to each ASK
+//     daemon -> worker   SETUP (once, first), CARDS (only if cards_follow), REPLY (to each ASK
 //                        and SEEK), LISTENING (once), ABORT, RELEASE
 //     worker -> daemon   CARD (only if cards_follow), PROGRESS (now and then), ASK, SEEK,
 //                        BEGUN, SPOILT, KEEP (only if may_cache), LEFT, LOOK (only for purposes

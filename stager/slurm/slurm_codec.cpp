@@ -18,10 +18,10 @@ enum class Ask : std::uint8_t {
     jobs = 6,
     failure = 7
 };
-enum class Told : std::uint8_t { error = 0, nodes = 1, job = 2, jobs = 3 };
+enum class AnswerKind : std::uint8_t { error = 0, nodes = 1, job = 2, jobs = 3 };
 
 void write_nodes(ByteWriter& out, const std::vector<SlurmNode>& nodes) {
-    out.u8(static_cast<std::uint8_t>(Told::nodes))
+    out.u8(static_cast<std::uint8_t>(AnswerKind::nodes))
         .u32(static_cast<std::uint32_t>(nodes.size()));
     for (const SlurmNode& node : nodes) {
         out.text(node.name).text(node.address);
@@ -187,17 +187,17 @@ Result<SlurmQuestion> decode_question(Bytes message) {
 std::vector<std::byte> encode_slurm_answer(const Result<SlurmAnswer>& answer) {
     ByteWriter out;
     if (!answer) {
-        out.u8(static_cast<std::uint8_t>(Told::error));
+        out.u8(static_cast<std::uint8_t>(AnswerKind::error));
         out.u8(static_cast<std::uint8_t>(answer.error().blame()));
         out.text(std::string_view{answer.error().sentence()}.substr(0, kSentenceMax));
     } else if (const auto* nodes = std::get_if<std::vector<SlurmNode>>(&*answer)) {
         write_nodes(out, *nodes);
     } else if (const auto* job = std::get_if<SlurmJob>(&*answer)) {
-        out.u8(static_cast<std::uint8_t>(Told::job));
+        out.u8(static_cast<std::uint8_t>(AnswerKind::job));
         write_job(out, *job);
     } else {
         const auto& jobs = std::get<std::vector<SlurmJob>>(*answer);
-        out.u8(static_cast<std::uint8_t>(Told::jobs));
+        out.u8(static_cast<std::uint8_t>(AnswerKind::jobs));
         out.u32(static_cast<std::uint32_t>(jobs.size()));
         for (const SlurmJob& one : jobs) {
             write_job(out, one);
@@ -210,21 +210,21 @@ Result<SlurmAnswer> decode_slurm_answer(Bytes message) {
     const Error nonsense{Blame::internal, "malformed answer of the process that asks Slurm"};
     ByteReader reader{message};
     SlurmAnswer answer;
-    switch (static_cast<Told>(reader.u8())) {
-        case Told::error: {
+    switch (static_cast<AnswerKind>(reader.u8())) {
+        case AnswerKind::error: {
             const std::uint8_t blame = reader.u8();
             std::string sentence = reader.text(kSentenceMax);
             const bool good =
                 reader.finished() && blame <= static_cast<std::uint8_t>(Blame::internal);
             return good ? Error{static_cast<Blame>(blame), std::move(sentence)} : nonsense;
         }
-        case Told::nodes:
+        case AnswerKind::nodes:
             answer = read_nodes(reader);
             break;
-        case Told::job:
+        case AnswerKind::job:
             answer = read_job(reader);
             break;
-        case Told::jobs:
+        case AnswerKind::jobs:
             answer = read_jobs(reader);
             break;
         default:

@@ -76,10 +76,10 @@ Acted do_as_user(const UserIdentity& user,
         return {};
     }
     const UniqueFd report{ends[0]};
-    const UniqueFd told{ends[1]};
+    const UniqueFd writing_end{ends[1]};
     const pid_t pid = ::fork();
     if (pid == 0) {
-        act(user, longest, told.get(), work);
+        act(user, longest, writing_end.get(), work);
     }
     const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
     int status = 0;

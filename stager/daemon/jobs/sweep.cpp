@@ -87,13 +87,15 @@ std::vector<std::uint32_t> Sweep::due(const std::set<std::uint32_t>& jobs) {
 
 void Sweep::on_answer(const std::vector<std::uint32_t>& jobs,
                       const Result<SlurmAnswer>& answer) {
-    const auto* told = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
-    for (std::size_t i = 0; told != nullptr && i < std::min(jobs.size(), told->size()); ++i) {
-        judge(jobs[i], told->at(i));
+    const auto* jobs_found = answer ? std::get_if<std::vector<SlurmJob>>(&*answer) : nullptr;
+    for (std::size_t i = 0;
+         jobs_found != nullptr && i < std::min(jobs.size(), jobs_found->size());
+         ++i) {
+        judge(jobs[i], jobs_found->at(i));
     }
     is_first_ = false;
-    is_answered_ = is_answered_ || told != nullptr;
-    if (told == nullptr) {
+    is_answered_ = is_answered_ || jobs_found != nullptr;
+    if (jobs_found == nullptr) {
         alarm_.set(services_.loop.now() + drawn(times_.if_silent));
     }
 }

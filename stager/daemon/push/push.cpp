@@ -118,8 +118,8 @@ void Push::resolve() {
 
 /// If Slurm does not answer, its earlier answers are used.
 void Push::on_resolved(const Result<SlurmAnswer>& answer) {
-    const auto* told = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
-    for (const SlurmNode& node : told != nullptr ? *told : std::vector<SlurmNode>{}) {
+    const auto* resolved = answer ? std::get_if<std::vector<SlurmNode>>(&*answer) : nullptr;
+    for (const SlurmNode& node : resolved != nullptr ? *resolved : std::vector<SlurmNode>{}) {
         Node* known = node_called(node.name);
         if (known != nullptr && !node.address.empty()) {
             known->address = node.address;
@@ -131,7 +131,7 @@ void Push::on_resolved(const Result<SlurmAnswer>& answer) {
         if (node.address.empty() && known != services_.addresses.end()) {
             node.address = known->second;
         }
-        if (node.address.empty() && node.name != own_ && told == nullptr) {
+        if (node.address.empty() && node.name != own_ && resolved == nullptr) {
             node.state = NodeState::failed;
             node.why = "Slurm gave no address for the node: " + answer.error().sentence();
         }

@@ -36,10 +36,10 @@ NodeRun::NodeRun(Services& services, NodeRunOwner& owner, RunOrder order)
       order_{std::move(order)},
       cache_link_{services.cache,
                   order_.request.uid,
-                  [this](const ToWorker& told, int file) {
+                  [this](const ToWorker& message, int file) {
                       watch_connect(true);
                       if (worker_) {
-                          worker_->send(told, file);
+                          worker_->send(message, file);
                       }
                   }},
       host_alarm_{services.loop, [this] { replace_host("it did not respond in time"); }},

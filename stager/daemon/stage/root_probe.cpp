@@ -62,9 +62,9 @@ void RootProbe::on_change() {
     const auto message =
         frame ? decode_tree_message(*frame)
               : Result<TreeMessage>{Error{Blame::node, "it closed the connection"}};
-    if (const auto* told = message ? std::get_if<TellMessage>(&*message) : nullptr) {
+    if (const auto* tell = message ? std::get_if<TellMessage>(&*message) : nullptr) {
         constexpr std::array<Said, 3> kSaid{Said::unannounced, Said::announced, Said::queued};
-        finish(kSaid.at(static_cast<std::size_t>(told->word)), "");
+        finish(kSaid.at(static_cast<std::size_t>(tell->word)), "");
     } else if (frame && !message) {
         finish(Said::nothing, message.error().sentence());
     } else if (frame || link_->link().state() == Link::State::closed) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kOutcomeHead = 9;
 constexpr std::size_t kMaxStatisticsInOutcome = 512;
 constexpr std::size_t kMaxPartialBytes = 1024;
-constexpr std::array kTold{
+constexpr std::array kReported{
     "seconds", "packets_lost", "packets_repaired", "bytes_read", "bytes_here"};
 constexpr std::array kHappened{"group_left", "group_unheard"};
 
@@ -19,21 +19,21 @@ constexpr std::array kHappened{"group_left", "group_unheard"};
 
 std::string statistics_to_tell(const std::string& statistics) {
     const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
-    auto told = nlohmann::json::object();
+    auto kept = nlohmann::json::object();
     if (!line.is_object()) {
-        return told.dump();
+        return kept.dump();
     }
-    for (const char* name : kTold) {
+    for (const char* name : kReported) {
         if (const auto found = line.find(name); found != line.end() && found->is_number()) {
-            told[name] = *found;
+            kept[name] = *found;
         }
     }
     for (const char* name : kHappened) {
         if (line.contains(name)) {
-            told[name] = true;
+            kept[name] = true;
         }
     }
-    return told.dump();
+    return kept.dump();
 }
 
 std::vector<std::byte> encode(const NodeOutcome& outcome, std::size_t nodes) {

@@ -1,4 +1,4 @@
-// What tests of the node cache share: a daemon's loop and spawner around one. As root.
+// Shared by tests of the node cache: a daemon's loop and spawner around one. As root.
 #pragma once
 
 #include "stager/cache/copier.h"
@@ -104,10 +104,12 @@ class CacheWorld {
     }
 
     /// What is in the file of that stamp, as the cache tells `uid`; "" if it doesn't know.
-    std::string told(NodeCache::Member member, std::uint32_t uid, const SourceStamp& of) {
+    std::string cached_text(NodeCache::Member member,
+                            std::uint32_t uid,
+                            const SourceStamp& of) {
         std::vector<std::byte> content;
-        cache().ask(member, uid, about(of), [&](const WorkerCacheReply& told, int) {
-            content = told.content;
+        cache().ask(member, uid, about(of), [&](const WorkerCacheReply& reply, int) {
+            content = reply.content;
         });
         return content.empty() ? "" : read(member, uid, content);
     }

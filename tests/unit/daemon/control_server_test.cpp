@@ -76,7 +76,7 @@ class World {
         return answer;
     }
 
-    /// Whoever has connected is taken, and so many are heard.
+    /// Waits until all connections are accepted and so many requests have arrived.
     void hear(int count) {
         run_until(*loop_, [&] { return requests == count; });
     }
@@ -136,7 +136,7 @@ TEST_CASE("a socket that is removed is made again, a closed door's is not") {
     CHECK_FALSE(world.has_socket());
 }
 
-TEST_CASE("a stranger may PING, and nothing else") {
+TEST_CASE("an untrusted local user may PING, and nothing else") {
     if (::geteuid() != 0) {
         return;
     }
@@ -183,12 +183,12 @@ TEST_CASE("who has closed its half hears a long answer whole") {
     CHECK(*answer == world.reply);
 }
 
-TEST_CASE("who has not been heard when the daemon ends is hung up on untaken") {
+TEST_CASE("a client whose request is unread when the daemon ends is disconnected") {
     if (::geteuid() != 0) {
         return;
     }
     World world;
-    world.waits_for_gone = true;  // Nobody is answered.
+    world.waits_for_gone = true;  // No request is answered.
     const UniqueFd heard = world.connect();
     const UniqueFd silent = world.connect();
     const auto request = said(PingRequest{});
@@ -204,11 +204,11 @@ TEST_CASE("who has not been heard when the daemon ends is hung up on untaken") {
     CHECK(::send(silent.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0);
     CHECK(errno == EPIPE);
     CHECK(::recv(heard.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) < 0);
-    CHECK(errno == EAGAIN);  // It is still owed its answer.
+    CHECK(errno == EAGAIN);  // Its answer is still pending.
     CHECK(world.requests == 1);
 }
 
-TEST_CASE("silent connections of one user take nobody else's place") {
+TEST_CASE("silent connections of one user take no other user's place") {
     if (::geteuid() != 0) {
         return;
     }

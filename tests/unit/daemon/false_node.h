@@ -1,4 +1,4 @@
-// What does another node's daemon say, all at once?  For tests of parts that ask one.
+// Answers as another node's daemon, for tests of parts that ask one.
 #pragma once
 
 #include "stager/daemon/tree/driven_link.h"

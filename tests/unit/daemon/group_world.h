@@ -1,4 +1,4 @@
-// A whole group of daemons without sockets: what would each node be told, whoever dies when?
+// Runs a whole group of daemons without sockets, in which any node can fail at any time.
 //
 // Time is a number, links are queues with a drawn latency, a node's worker is three
 // contributions: a fence's part, listening (for which all wait), outcome.
@@ -20,7 +20,7 @@ class GroupWorld {
     struct Node {
         std::unique_ptr<Group> group;
         bool dead = false;    ///< Its process is gone: connections are refused or cut.
-        bool silent = false;  ///< Its network is gone: nothing arrives, nobody hears of it.
+        bool silent = false;  ///< Its network has failed: nothing arrives, and no node notices.
         Instant frozen_until{};
         bool announced = false;
         bool early_failure = false;

@@ -1,4 +1,4 @@
-// Is what we export what Prometheus reads?
+// Tests that Prometheus can read the exported metrics.
 #include "stager/daemon/metrics.h"
 
 #include "stager/daemon/base/counters.h"

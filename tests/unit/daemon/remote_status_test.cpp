@@ -1,4 +1,4 @@
-// Does a node hear what another one knows of a job, once, and do without?
+// Tests that a node gets another node's report on a job once, and can do without it.
 #include "stager/daemon/remote_status.h"
 
 #include "tests/unit/daemon/false_node.h"
@@ -15,10 +15,10 @@ std::optional<std::string> answer_of(std::vector<TreeMessage> answers) {
     world.config.port = first.port();
     world.services->addresses["n3"] = "127.0.0.1";
     RemoteStatuses reports{*world.services};
-    std::optional<std::string> told;
+    std::optional<std::string> report;
     int times = 0;
     REQUIRE(reports.ask({.uid = 7, .request = {}}, "n3", [&](const auto& json) {
-        told = json;
+        report = json;
         ++times;
     }));
     world.run_until([&] { return times > 0; });
@@ -26,7 +26,7 @@ std::optional<std::string> answer_of(std::vector<TreeMessage> answers) {
     world.loop().after(std::chrono::milliseconds{20}, [&] { has_ended = true; });
     world.run_until([&] { return has_ended; });
     CHECK(times == 1);
-    return told;
+    return report;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How does a test wait for what a daemon's loop brings about?
+// Runs a daemon's loop until a condition of a test holds.
 #pragma once
 
 #include "stager/daemon/base/loop.h"

@@ -1,4 +1,4 @@
-// What tests of parts of the daemon share: its loop, its spawner and all that its stages
+// Shared by tests of parts of the daemon: its loop, its spawner and all that its stages
 // borrow, without munge, PMIx or Slurm. As root.
 #pragma once
 

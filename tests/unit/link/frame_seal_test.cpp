@@ -1,4 +1,4 @@
-// Are keys and frames what docs/WIRING.md says, and does nothing forged come through?
+// Tests that keys and frames match docs/WIRING.md, and that forged frames fail to open.
 #include "stager/link/frame_seal.h"
 
 #include "transport/base/codec.h"

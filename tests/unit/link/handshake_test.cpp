@@ -1,4 +1,4 @@
-// Does a login succeed only between two roots who mean each other, now?
+// Tests that a login succeeds only between two current roots that name each other.
 #include "stager/link/handshake.h"
 
 #include "transport/base/prng.h"
@@ -177,7 +177,7 @@ TEST_CASE("the highest common version is taken, none is an error at both ends") 
     }
 }
 
-TEST_CASE("clocks that differ are told by both names, whoever notices") {
+TEST_CASE("clock skew is reported with both names, on either side") {
     Login login;
     const bool acceptor_notices = GENERATE(true, false);
     const std::int64_t ahead = GENERATE(-3600, 3600);
@@ -296,7 +296,8 @@ TEST_CASE("garbage ends a login, and nothing worse") {
     CHECK_FALSE(login.agreed());
 }
 
-TEST_CASE("a refusal is a sentence for every code, whatever a stranger claims in it") {
+TEST_CASE(
+    "a refusal is a sentence for every code, whatever an unauthorised peer claims in it") {
     for (int code = 0; code <= 9; ++code) {
         Login login;
         login.bend = [&](std::vector<std::byte>& message, bool to_acceptor, int) {

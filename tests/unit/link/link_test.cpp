@@ -1,5 +1,4 @@
-// Does a link carry frames whole, in order and sealed, and end with a sentence whatever
-// happens?
+// Tests that a link carries frames whole, in order and sealed, and ends with an error message.
 #include "stager/link/link.h"
 
 #include "tests/unit/link/link_world.h"
@@ -27,7 +26,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-UniqueFd stranger(const World& world) {
+UniqueFd unauthorised_peer(const World& world) {
     UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const SocketAddress to = loopback(world.listener->port()).to_socket();
     REQUIRE(::connect(fd.get(), to.get(), to.length) == 0);
@@ -41,7 +40,7 @@ void say(const UniqueFd& fd, Bytes bytes) {
 
 }  // namespace
 
-TEST_CASE("two daemons log in and talk both ways") {
+TEST_CASE("two daemons log in and send frames both ways") {
     World world;
     Link& link = world.connect();
     REQUIRE(link.send(as_bytes("setup")));  // before it is open
@@ -79,7 +78,7 @@ TEST_CASE("frames of every size come whole and in order") {
     }
 }
 
-TEST_CASE("a peer that does not read is told of, at the queue's limit") {
+TEST_CASE("a peer that does not read is reported, at the queue's limit") {
     World world;
     world.connector_policy.queue_bytes_max = 8U << 20U;
     Link& link = world.connect();
@@ -114,7 +113,7 @@ TEST_CASE("finish sends what is queued, then ends without an error") {
     const std::vector<std::byte> frame(kFrameMax, std::byte{1});
     REQUIRE(link.send(frame));
     REQUIRE(link.send(as_bytes("last")));
-    REQUIRE(other.send(as_bytes("nobody reads this any more")));
+    REQUIRE(other.send(as_bytes("no peer reads this any more")));
     link.finish(world.now);
     CHECK_FALSE(link.send(as_bytes("too late")));
     CHECK(world.next_frame(other).size() == kFrameMax);
@@ -140,7 +139,7 @@ TEST_CASE("finish gives up on a peer that does not read") {
     CHECK_FALSE(link.error());
 }
 
-TEST_CASE("nobody there is a sentence with the address") {
+TEST_CASE("a peer that does not run is an error with the address") {
     World world;
     const std::uint16_t port = world.listener->port();
     world.listener.reset();
@@ -191,7 +190,7 @@ TEST_CASE("silence ends a connector at its time limit, with a sentence of where 
 
 TEST_CASE("an unproven peer has its time limit too, and is counted") {
     World world;
-    const UniqueFd fd = stranger(world);
+    const UniqueFd fd = unauthorised_peer(world);
     world.until([&] { return !world.accepted.empty(); });
     Link& link = *world.accepted.back();
     CHECK(world.listener->half_open() == 1);
@@ -204,9 +203,9 @@ TEST_CASE("an unproven peer has its time limit too, and is counted") {
     CHECK_THAT(world.log_lines[0], Catch::Contains("127.0.0.1"));
 }
 
-TEST_CASE("strangers get nothing out of the port, and nothing in") {
+TEST_CASE("an unauthorised peer can neither read nor send at the port") {
     World world;
-    const UniqueFd fd = stranger(world);
+    const UniqueFd fd = unauthorised_peer(world);
     SECTION("garbage") {
         say(fd, bytes_of("GET / HTTP/1.0\r\n\r\n"));
     }
@@ -250,11 +249,11 @@ TEST_CASE("strangers get nothing out of the port, and nothing in") {
     CHECK(world.listener->half_open() == 0);
 }
 
-TEST_CASE("a crowd of silent strangers does not keep a daemon out") {
+TEST_CASE("a crowd of silent peers does not keep a daemon out") {
     World world;
     std::vector<UniqueFd> crowd;
     for (std::size_t i = 0; i < kHalfOpenMax + 50; ++i) {
-        crowd.push_back(stranger(world));
+        crowd.push_back(unauthorised_peer(world));
         world.until([&] { return world.accepted.size() == crowd.size(); });
     }
     CHECK(world.listener->half_open() == kHalfOpenMax);
@@ -266,7 +265,7 @@ TEST_CASE("a crowd of silent strangers does not keep a daemon out") {
 
 TEST_CASE("an evicted link wakes its owner") {
     World world;
-    const UniqueFd fd = stranger(world);
+    const UniqueFd fd = unauthorised_peer(world);
     world.until([&] { return !world.accepted.empty(); });
     bool woken = false;
     world.accepted.back()->set_wake([&] { woken = true; });
@@ -292,7 +291,7 @@ TEST_CASE("munge's answer wakes a link's owner, and a dropped link is not called
     }
 }
 
-TEST_CASE("whoever stands between can only end a link") {
+TEST_CASE("an attacker between two daemons can only end a link") {
     // A relay that changes one byte of the stream, at any place of it.
     const std::size_t at = GENERATE(range(std::size_t{0}, std::size_t{700}, std::size_t{3}));
     const bool to_acceptor = GENERATE(true, false);
@@ -312,7 +311,7 @@ TEST_CASE("whoever stands between can only end a link") {
     pollfd ready{.fd = relay_port->fd(), .events = POLLIN, .revents = 0};
     REQUIRE(::poll(&ready, 1, 20'000) == 1);
     const UniqueFd near{::accept(relay_port->fd(), nullptr, nullptr)};
-    const UniqueFd far = stranger(world);
+    const UniqueFd far = unauthorised_peer(world);
     std::size_t passed_near = 0;
     std::size_t passed_far = 0;
     const auto pass = [&](int from, int to, std::size_t& passed, bool spoil) {

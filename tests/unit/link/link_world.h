@@ -1,5 +1,5 @@
-// What tests of links share: daemons' ends in one process, over real sockets, with real or
-// false munge, and time that stands still unless a test moves it.
+// Shared by tests of links: both daemons in one process, over real sockets, with real or
+// simulated munge, and time that stands still unless a test moves it.
 #pragma once
 
 #include "stager/link/link.h"
@@ -20,7 +20,8 @@
 
 namespace stage {
 
-/// Munge without munged: answers when told to. `bend` changes what is found in a credential.
+/// Munge without munged: answers when a test lets it. `bend` changes what is found in a
+/// credential.
 class FalseMunge : public Credentials {
   public:
     std::function<void(OpenedCredential&)> bend = [](OpenedCredential&) {};

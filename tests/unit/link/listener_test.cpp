@@ -1,4 +1,4 @@
-// Which connection goes when too many are not authenticated yet?
+// Tests which connection is evicted when too many are not authenticated yet.
 #include "stager/link/listener.h"
 
 #include "tests/unit/link/link_world.h"

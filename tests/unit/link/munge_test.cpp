@@ -1,4 +1,4 @@
-// Does the login work with the real munge, and fail with the right sentence when that does?
+// Tests the login with the real munge, and its error messages when munge fails.
 //
 // Real munged processes in a directory of their own, with keys of their own; helpers forked by
 // a real spawner. Needs root and munged; the clocks' test needs libfaketime as well.
@@ -99,7 +99,7 @@ SpawnRole helper_of(const std::string& socket) {
 
 SpawnRole helper_of_somebody(const std::string& socket) {
     return [socket](int fd) {
-        return ::setuid(kSomebody) == 0 ? run_munge_helper(fd, socket) : 99;
+        return ::setuid(kUnknownUid) == 0 ? run_munge_helper(fd, socket) : 99;
     };
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("daemons whose munges share a key log in") {
     CHECK(munge.world.accepted[0]->peer_name() == "n0");
 }
 
-TEST_CASE("daemons whose munges have different keys are told so") {
+TEST_CASE("daemons whose munges have different keys report that") {
     if (!can_run()) {
         return;
     }
@@ -159,7 +159,7 @@ TEST_CASE("daemons whose munges have different keys are told so") {
                Catch::Contains("munge here does not accept"));
 }
 
-TEST_CASE("clocks an hour apart are told by the names of both nodes") {
+TEST_CASE("clocks an hour apart are reported with the names of both nodes") {
     if (!can_run()) {
         return;
     }
@@ -235,7 +235,7 @@ TEST_CASE("a munged that is stopped stops no daemon") {
     link.on_time(munge.world.now + 5s);
     CHECK_THAT(error_of(link), Catch::Contains("waiting for munge on this node"));
 
-    // The helper is still stuck with that question; nobody wants its answer any more.
+    // The helper is still stuck with that question; its answer is not needed any more.
     REQUIRE(munge.near.deadline());
     munge.near.on_time(munge.world.now);
     REQUIRE(munge.near.deadline() == munge.world.now + kMungeAnswerMax);

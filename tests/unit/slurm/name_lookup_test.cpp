@@ -1,4 +1,4 @@
-// Are many names looked up in order, and is the truth told of those that took too long?
+// Tests that many names are looked up in order, and slow ones are reported as such.
 #include "stager/slurm/name_lookup.h"
 
 #include <catch2/catch.hpp>

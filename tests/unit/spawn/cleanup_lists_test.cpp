@@ -1,4 +1,4 @@
-// Whose is a cleanup list, by its name alone?
+// Tests that the name of a cleanup list gives its owner and stage.
 #include "stager/spawn/cleanup_lists.h"
 
 #include "tests/unit/spawn/stage_root.h"

@@ -1,4 +1,4 @@
-// Is a job's directory gone with everything in it, and nothing outside of it touched?
+// Tests that a job's directory is removed with everything in it, and nothing outside.
 #include "stager/spawn/remove_tree.h"
 
 #include "stager/removal/cleanup_entry.h"
@@ -81,7 +81,7 @@ TEST_CASE("links lead nowhere") {
     CHECK(exists(stage.outside() + "/precious"));
 }
 
-TEST_CASE("root removes what lies in the user's own directories, whoever made it") {
+TEST_CASE("root removes what lies in the user's own directories, whatever user made it") {
     if (!is_root()) {
         return;
     }
@@ -134,7 +134,7 @@ TEST_CASE("a tree deeper than descriptors or paths reach is removed") {
     for (int depth = 0; depth < 3000; ++depth) {
         REQUIRE(::mkdirat(here.get(), "d", 0755) == 0);
         if (::geteuid() == 0) {
-            REQUIRE(::fchownat(here.get(), "d", kSomebody, kSomebody, 0) == 0);
+            REQUIRE(::fchownat(here.get(), "d", kUnknownUid, kUnknownUid, 0) == 0);
         }
         here.reset(::openat(here.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         REQUIRE(here);
@@ -228,7 +228,7 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
         return;
     }
     const StageRoot world;
-    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    REQUIRE(::chown(world.outside().c_str(), kUnknownUid, kUnknownUid) == 0);
     const auto list = [&](const std::vector<std::string>& path, const std::string& name) {
         world.as_user("echo x >" + world.outside() + "/" + name);
         add_list(world, path, {world.outside() + "/" + name});
@@ -248,12 +248,12 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("what can't be removed elsewhere is told, and tried again where that may help") {
+TEST_CASE("what can't be removed elsewhere is reported, and retried where that may help") {
     if (!is_root()) {
         return;
     }
     const StageRoot world;
-    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    REQUIRE(::chown(world.outside().c_str(), kUnknownUid, kUnknownUid) == 0);
     world.as_user("mkdir -m 777 " + world.outside() + "/tree " + world.outside() + "/tree/mnt");
     const std::string tree = world.outside() + "/tree";
     const UniqueFd top{::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -288,7 +288,7 @@ TEST_CASE("what another stage of the user's uses stays until that one ends") {
         return;
     }
     const StageRoot world;
-    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    REQUIRE(::chown(world.outside().c_str(), kUnknownUid, kUnknownUid) == 0);
     world.as_user("touch " + world.outside() + "/shared");
     const std::string shared = world.outside() + "/shared";
     add_list(world, {"42"}, {use_entry(shared), shared});
@@ -312,7 +312,7 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     const std::string place = GENERATE("hangs", "through");
     for (const char* name : {"/hangs", "/through"}) {
         REQUIRE(::mkdir((world.outside() + name).c_str(), 0755) == 0);
-        REQUIRE(::chown((world.outside() + name).c_str(), kSomebody, kSomebody) == 0);
+        REQUIRE(::chown((world.outside() + name).c_str(), kUnknownUid, kUnknownUid) == 0);
     }
     const std::string script = "cd " + world.outside() + R"(
         for place in hangs through; do
@@ -345,7 +345,7 @@ TEST_CASE("a file system that hangs keeps what lies there, and nothing else") {
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("a list is followed with the rights of the user whom its name tells, and no others") {
+TEST_CASE("a list is followed with the rights of the user in its name, and no others") {
     if (!is_root()) {
         return;
     }
@@ -374,7 +374,7 @@ TEST_CASE("what the user makes in the job's directory is no list") {
         return;
     }
     const StageRoot world;
-    REQUIRE(::chown(world.outside().c_str(), kSomebody, kSomebody) == 0);
+    REQUIRE(::chown(world.outside().c_str(), kUnknownUid, kUnknownUid) == 0);
     world.as_user("touch " + world.outside() + "/stays; mkdir .stagecast; printf '" +
                   world.outside() + "/stays\\0' >.stagecast/remove");
     REQUIRE(world.remove());

@@ -1,4 +1,4 @@
-// Does the spawner do only what it was asked whole and within limits?
+// Tests that the spawner accepts only complete requests within their limits.
 #include "stager/spawn/request.h"
 
 #include "stager/spawn/event.h"

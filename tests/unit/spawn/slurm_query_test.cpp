@@ -1,4 +1,4 @@
-// Does the daemon get an answer from Slurm, or a sentence, whatever state Slurm is in?
+// Tests that the daemon gets an answer from Slurm, or an error, in whatever state Slurm is.
 //
 // Asks a real slurmctld with a munged of its own, started for the test. Lives beside the
 // spawner's tests because a query is a role of it.
@@ -45,7 +45,7 @@ int run(const std::string& command) {
     return std::system(command.c_str());  // NOLINT(cert-env33-c): a test's own words
 }
 
-/// A port that nobody listens on just now.
+/// A port on which no process listens just now.
 std::uint16_t free_port() {
     const UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     sockaddr_in address{};
@@ -186,7 +186,7 @@ TEST_CASE("slurmctld tells addresses in rank order, and a job's state") {
 }
 
 TEST_CASE("a job that is suspended, or is being ended, has not ended") {
-    for (const auto& [told, state] : std::map<std::uint32_t, SlurmJobState>{
+    for (const auto& [slurm_state, state] : std::map<std::uint32_t, SlurmJobState>{
              {JOB_RUNNING, SlurmJobState::alive},
              {JOB_RUNNING | JOB_CONFIGURING, SlurmJobState::alive},
              {JOB_RUNNING | JOB_STOPPED, SlurmJobState::suspended},
@@ -197,8 +197,8 @@ TEST_CASE("a job that is suspended, or is being ended, has not ended") {
              {JOB_PENDING, SlurmJobState::ended},
              {JOB_RUNNING | JOB_REQUEUE, SlurmJobState::ended},
              {JOB_CANCELLED, SlurmJobState::ended}}) {
-        CAPTURE(told);
-        CHECK(state_of_job(told) == state);
+        CAPTURE(slurm_state);
+        CHECK(state_of_job(slurm_state) == state);
     }
 }
 

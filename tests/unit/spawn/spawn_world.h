@@ -1,4 +1,4 @@
-// What tests of the spawner share: a real spawner, its events in time, a user that is not root.
+// Shared by tests of the spawner: a real spawner, its events in time, a user that is not root.
 #pragma once
 
 #include "stager/spawn/spawner.h"
@@ -17,8 +17,8 @@
 
 namespace stage {
 
-inline constexpr int kPatienceMs = 20'000;  ///< For things that take milliseconds.
-inline constexpr uid_t kSomebody = 61'234;  ///< Nobody in passwd has this uid.
+inline constexpr int kPatienceMs = 20'000;    ///< For things that take milliseconds.
+inline constexpr uid_t kUnknownUid = 61'234;  ///< No user in passwd has this uid.
 
 /// False (and a line in the output) where the test can't be made.
 inline bool is_root() {

@@ -1,5 +1,5 @@
-// Does a child run as whom it should, with what it was given and nothing else, and is its end
-// told?
+// Tests that children run as the right user with the right descriptors, and that their ends
+// are reported.
 #include "stager/spawn/spawner.h"
 
 #include "tests/unit/spawn/spawn_world.h"
@@ -50,11 +50,11 @@ TEST_CASE("a worker is its user, with all groups and no way back") {
               "\nNoNewPrivs:\t1\n0\nSigBlk:\t0000000000000000\n500\n");
     }
     SECTION("whose name is another user's: that one's groups are not given") {
-        program.user = UserIdentity{.uid = kSomebody, .gid = 61'235, .name = "root"};
+        program.user = UserIdentity{.uid = kUnknownUid, .gid = 61'235, .name = "root"};
         CHECK_THAT(output_of(world, program), Catch::StartsWith("61234\n61235\n61235\n"));
     }
-    SECTION("of a uid that nobody has: its gid alone") {
-        program.user = UserIdentity{.uid = kSomebody, .gid = 61'235, .name = {}};
+    SECTION("of a uid that is not in passwd: its gid alone") {
+        program.user = UserIdentity{.uid = kUnknownUid, .gid = 61'235, .name = {}};
         CHECK(output_of(world, program) ==
               "61234\n61235\n61235\n0027\n/"
               "\nNoNewPrivs:\t1\n0\nSigBlk:\t0000000000000000\n500\n");
@@ -108,7 +108,7 @@ TEST_CASE("a child's stdout and stderr are what was given last, else nothing") {
     }
 }
 
-TEST_CASE("what can't be executed is told in a sentence, and never was started") {
+TEST_CASE("a program that can't be executed is reported with the reason, and never started") {
     SpawnWorld world;
     ProgramRequest program = SpawnWorld::shell("");
     program.path = "/nonexistent/stagecast-worker";
@@ -120,7 +120,7 @@ TEST_CASE("what can't be executed is told in a sentence, and never was started")
           "executing /nonexistent/stagecast-worker: No such file or directory");
 }
 
-TEST_CASE("an end is told with its status") {
+TEST_CASE("an end is reported with its status") {
     SpawnWorld world;
     REQUIRE(world.spawner().start(SpawnWorld::shell("exit 7"), {}));
     const SpawnEvent started = world.next(Kind::started);
@@ -130,7 +130,7 @@ TEST_CASE("an end is told with its status") {
     CHECK(ended.status_text() == "exit status 7");
 }
 
-TEST_CASE("kill reaches the whole group of a child, and nobody else") {
+TEST_CASE("kill reaches the whole group of a child, and no other process") {
     SpawnWorld world;
     Pipe pipe;
     // The pipe ends when the shell and what it has started are both gone.
@@ -140,18 +140,18 @@ TEST_CASE("kill reaches the whole group of a child, and nobody else") {
     const SpawnEvent started = world.next(Kind::started);
     REQUIRE(wait_readable(pipe.out.get()));
 
-    const pid_t stranger = ::fork();
-    if (stranger == 0) {
+    const pid_t unrelated = ::fork();
+    if (unrelated == 0) {
         ::pause();
         ::_exit(0);
     }
-    REQUIRE(world.spawner().kill(stranger, SIGKILL));
+    REQUIRE(world.spawner().kill(unrelated, SIGKILL));
     REQUIRE(world.spawner().kill(started.pid, SIGKILL));
     CHECK(world.next(Kind::ended).status_text() == "killed by SIGKILL");
     CHECK(read_all(pipe.out.get()) == "up\n");
-    CHECK(::waitpid(stranger, nullptr, WNOHANG) == 0);
-    ::kill(stranger, SIGKILL);
-    ::waitpid(stranger, nullptr, 0);
+    CHECK(::waitpid(unrelated, nullptr, WNOHANG) == 0);
+    ::kill(unrelated, SIGKILL);
+    ::waitpid(unrelated, nullptr, 0);
 }
 
 TEST_CASE("what a child leaves behind in a session of its own is killed with its end") {
@@ -189,7 +189,7 @@ TEST_CASE("a role runs without exec, on its own end of a socket pair") {
     CHECK(world.next(Kind::failed).sentence == "there is no such role");
 }
 
-TEST_CASE("many children at once are all told of") {
+TEST_CASE("many children at once are all reported") {
     SpawnWorld world;
     constexpr int kMany = 64;
     for (int i = 0; i < kMany; ++i) {
@@ -211,7 +211,7 @@ TEST_CASE("when the daemon dies its children and its spawner end") {
     const pid_t daemon = ::fork();
     if (daemon == 0) {
         auto spawner = Spawner::fork({});
-        // Deaf to SIGTERM, as a worker in trouble may be.
+        // Ignores SIGTERM, as a worker in trouble may be.
         const bool asked =
             spawner && spawner->start(SpawnWorld::shell("trap '' TERM; echo up >&3; "
                                                         "while :; do read x </dev/zero; done"),

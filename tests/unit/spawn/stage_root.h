@@ -1,4 +1,4 @@
-// Where is a job's directory, and a place outside of it, for tests of what removes them?
+// Makes a StageRoot with a job's directory, and a place outside it, for tests of removal.
 #pragma once
 
 #include "stager/removal/empty_directory.h"
@@ -17,7 +17,7 @@
 
 namespace stage::test {
 
-inline const UserIdentity kUser{.uid = kSomebody, .gid = kSomebody, .name = {}};
+inline const UserIdentity kUser{.uid = kUnknownUid, .gid = kUnknownUid, .name = {}};
 
 inline bool exists(const std::string& path) {
     struct stat status {};
@@ -39,7 +39,7 @@ class StageRoot {
             REQUIRE(::mkdir(path.c_str(), 0755) == 0);
         }
         if (::geteuid() == 0) {
-            REQUIRE(::chown(job().c_str(), kSomebody, kSomebody) == 0);
+            REQUIRE(::chown(job().c_str(), kUnknownUid, kUnknownUid) == 0);
         }
         fd_.reset(::open(root().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         REQUIRE(fd_);

@@ -36,21 +36,21 @@ Loop make_loop() {
 
 TEST_CASE("timers come in their order, and what is cancelled does not come") {
     Loop loop = make_loop();
-    std::string told;
-    loop.after(2ms, [&] { told += "b"; });
-    loop.after(1ms, [&] { told += "a"; });
-    const auto dropped = loop.after(1ms, [&] { told += "x"; });
+    std::string order;
+    loop.after(2ms, [&] { order += "b"; });
+    loop.after(1ms, [&] { order += "a"; });
+    const auto dropped = loop.after(1ms, [&] { order += "x"; });
     loop.after(3ms, [&] {
-        told += "c";
+        order += "c";
         loop.stop();
     });
     loop.cancel(dropped);
     loop.cancel(0);
     loop.run();
-    CHECK(told == "abc");
+    CHECK(order == "abc");
 }
 
-TEST_CASE("a timer set in a timer waits for the next round, so nobody starves") {
+TEST_CASE("a timer set in a timer waits for the next round, so no descriptor starves") {
     Loop loop = make_loop();
     int rounds = 0;
     std::function<void()> again = [&] {

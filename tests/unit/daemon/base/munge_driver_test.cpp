@@ -1,4 +1,4 @@
-// Is munge's helper replaced without harm to anybody else?
+// Tests that munge's helper is replaced, and other questions are answered all the same.
 #include "stager/daemon/base/munge_driver.h"
 
 #include "stager/daemon/base/children.h"

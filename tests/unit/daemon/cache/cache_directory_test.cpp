@@ -1,4 +1,4 @@
-// Does the node cache keep away from what is somebody else's?
+// Tests that the node cache refuses directories that contain other files.
 #include "stager/daemon/cache/cache_directory.h"
 
 #include "tests/unit/scratch.h"

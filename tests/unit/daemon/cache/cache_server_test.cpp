@@ -1,4 +1,4 @@
-// Does a node lend what it has, whoever else asks?
+// Tests that a node sends its cached files, and only to a limited number of nodes.
 #include "stager/daemon/cache/cache_server.h"
 
 #include "stager/cache/store.h"
@@ -18,7 +18,7 @@ namespace {
 const LeasedFile kKnown{.uid = 2001, .stamp = {std::byte{1}}};
 const LeasedFile kUnknown{.uid = 2001, .stamp = {std::byte{2}}};
 
-/// A cache with one entry, a lender, and peers that never hang up.
+/// A cache with one entry, a cache server, and peers that never close their links.
 class LenderWorld {
   public:
     LenderWorld() {
@@ -43,11 +43,11 @@ class LenderWorld {
         REQUIRE(opened);
         listener_.emplace(std::move(*opened));
         REQUIRE(world.loop().watch(listener_->fd(), EPOLLIN, [this](auto) { on_connect(); }));
-        lender.emplace(*world.services);
+        server.emplace(*world.services);
     }
 
     void fetch(const LeasedFile& file) {
-        lender->on_fetch({.file = file},
+        server->on_fetch({.file = file},
                          std::make_unique<DrivenLink>(world.loop(),
                                                       Link::connect(world.links,
                                                                     world.munge,
@@ -68,8 +68,8 @@ class LenderWorld {
     LenderWorld& operator=(const LenderWorld&) = delete;
 
     ServicesWorld world;
-    std::optional<CacheServer> lender;
-    std::vector<FoundMessage> found;  ///< What the peers were told.
+    std::optional<CacheServer> server;
+    std::vector<FoundMessage> found;  ///< The answers to the peers.
     Content content{.key = {std::byte{7}}, .sum = {}};
 
   private:
@@ -98,7 +98,7 @@ class LenderWorld {
 }  // namespace
 
 TEST_CASE(
-    "who was told that there is nothing takes nobody's place, but only so many may stay") {
+    "a node that gets no file takes no transfer's place, but only a limited number may stay") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -118,7 +118,7 @@ TEST_CASE(
     CHECK_FALSE(full.was_lent());
 }
 
-TEST_CASE("who comes while too many take something is told that it is here all the same") {
+TEST_CASE("a node that asks while too many transfers run is informed that the file is here") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;

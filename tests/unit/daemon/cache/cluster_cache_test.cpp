@@ -1,4 +1,4 @@
-// Where does a node look for a file that another one has?
+// Tests how a node finds a file that another node has.
 #include "stager/daemon/cache/cluster_cache.h"
 
 #include "stager/cache/keeper_choice.h"
@@ -16,7 +16,7 @@ namespace {
 const SlurmNode kSelf{.name = "n0", .address = "127.0.0.1"};
 const SlurmNode kOther{.name = "n3", .address = "127.0.0.1"};
 
-/// A file whose keeper is the other node.
+/// A file whose lease server is the other node.
 LeasedFile file_of_other() {
     LeasedFile file{.uid = 2001, .stamp = {}};
     while (keeper_of({kSelf.name, kOther.name}, file) != 1) {

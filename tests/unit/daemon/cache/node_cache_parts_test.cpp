@@ -1,4 +1,4 @@
-// What is kept of a stage that was broken off, for whom, and how long?
+// Tests which parts of an interrupted stage the cache keeps, and for which user.
 #include "stager/cache/part_copy.h"
 #include "stager/daemon/run/cache_link.h"
 #include "stager/messages/untrusted_fd.h"
@@ -55,9 +55,9 @@ struct Parts : CacheWorld {
     std::optional<std::size_t> sought(std::uint32_t uid, unsigned number) {
         std::optional<std::size_t> blocks;
         const auto member = cache().enter();
-        cache().seek(member, uid, stamp(number), [&](const WorkerCacheReply& told, int file) {
-            CHECK(std::ranges::equal(told.about, stamp(number)));
-            CHECK(told.content.empty());
+        cache().seek(member, uid, stamp(number), [&](const WorkerCacheReply& reply, int file) {
+            CHECK(std::ranges::equal(reply.about, stamp(number)));
+            CHECK(reply.content.empty());
             if (file < 0) {
                 return;
             }
@@ -92,7 +92,7 @@ TEST_CASE("what had come is there for the same user's next stage, even after a r
     CHECK_FALSE(world.sought(kBob, 1));
     CHECK_FALSE(world.sought(kAlice, 2));
     // It is no content, whatever is asked for.
-    CHECK(world.told(world.cache().enter(), kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(world.cache().enter(), kAlice, stamp(1)).empty());
     CHECK_FALSE(world.cache().serve({.uid = kAlice, .stamp = stamp(1)}));
     const std::uint64_t taken = world.cache().index().taken();
     CHECK(taken >= 3 * kBlockBytes);
@@ -169,10 +169,10 @@ TEST_CASE("what came to be whole leaves no part, nor what was there of it before
     world.keep(world.cache().enter(), kBob, stamp(1), "whole", "whole");
     world.run_until([&] { return world.counters.cache_kept == 1; });
     CHECK(world.files() == 1);
-    CHECK(world.told(world.cache().enter(), kBob, stamp(1)) == "whole");
+    CHECK(world.cached_text(world.cache().enter(), kBob, stamp(1)) == "whole");
 }
 
-TEST_CASE("who seeks a file that is here whole is told so") {
+TEST_CASE("a worker that seeks a file that is here whole gets all of it") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -182,9 +182,9 @@ TEST_CASE("who seeks a file that is here whole is told so") {
     world.run_until([&] { return world.counters.cache_kept == 1; });
     int answers = 0;
     world.cache().seek(
-        world.cache().enter(), kAlice, stamp(1), [&](const WorkerCacheReply& told, int file) {
+        world.cache().enter(), kAlice, stamp(1), [&](const WorkerCacheReply& reply, int file) {
             ++answers;
-            CHECK(content_of_bytes(told.content));
+            CHECK(content_of_bytes(reply.content));
             CHECK(file >= 0);
         });
     CHECK(answers == 1);
@@ -228,7 +228,7 @@ TEST_CASE("parts are within the quota, and what is used less goes for them") {
     small.run_until([&] { return small.files() == 1; });  // Its draft has gone.
     small.break_off(kAlice, 2, part(2, 1));
     CHECK_FALSE(small.sought(kAlice, 1));
-    CHECK(small.told(small.cache().enter(), kAlice, stamp(9)) == "kept");
+    CHECK(small.cached_text(small.cache().enter(), kAlice, stamp(9)) == "kept");
 }
 
 TEST_CASE("what a worker makes up is not kept") {

@@ -1,4 +1,4 @@
-// What does a node's cache make of the other nodes'?
+// Tests how a node's cache uses the caches of other nodes.
 #include "stager/cache/sealed_copy.h"
 #include "tests/unit/daemon/cache_world.h"
 
@@ -68,7 +68,7 @@ struct AskingNode {
     void ask(NodeCache::Member stage, unsigned number) {
         cache.ask(
             stage, kAlice, about(stamp(number)), [this](const WorkerCacheReply& answer, int) {
-                told.push_back(!answer.content.empty());
+                answers.push_back(!answer.content.empty());
             });
     }
 
@@ -76,35 +76,35 @@ struct AskingNode {
     NodeCache& cache = world.cache();
     FalsePeers peers;
     const LeasedFile file{.uid = kAlice, .stamp = stamp(1)};
-    std::vector<bool> told;  ///< For each answer: is it there?
+    std::vector<bool> answers;  ///< For each answer: is it there?
 };
 
 }  // namespace
 
-TEST_CASE("one stage of a node asks the other nodes, and all are told what comes of it") {
+TEST_CASE("one stage of a node asks the other nodes, and all stages get the answer") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
     }
     AskingNode node;
-    auto& [world, cache, peers, file, told] = node;
+    auto& [world, cache, peers, file, answers] = node;
     const auto one = cache.enter();
     const auto two = cache.enter();
     node.ask(one, 1);
     node.ask(two, 1);
-    CHECK(told.empty());
+    CHECK(answers.empty());
     CHECK(peers.take() == Said{"ask 1"});
-    // What was promised does not come: the peers are asked again, nobody has heard anything.
+    // The announced file does not arrive: the peers are asked again, no stage has an answer.
     REQUIRE(send_in(cache, file, "texx", "text"));
     world.run_until([&] { return !peers.said.empty(); });
     CHECK(peers.take() == Said{"missed 1"});
-    CHECK(told.empty());
+    CHECK(answers.empty());
     REQUIRE(send_in(cache, file, "text", "text"));
-    world.run_until([&] { return told.size() == 2; });
-    CHECK(told == std::vector{true, true});
+    world.run_until([&] { return answers.size() == 2; });
+    CHECK(answers == std::vector{true, true});
     CHECK(peers.take() == Said{"here 1"});
     CHECK(world.counters.cache_fetched == 1);
-    CHECK(world.told(one, kAlice, stamp(1)) == "text");
+    CHECK(world.cached_text(one, kAlice, stamp(1)) == "text");
     CHECK(peers.take().empty());
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("nodes that send slowly hold up nothing but their own files, and are f
         return;
     }
     AskingNode node;
-    auto& [world, cache, peers, file, told] = node;
+    auto& [world, cache, peers, file, answers] = node;
     const auto waits = cache.enter();
     cache.ask(waits, kAlice, about(stamp(1)), [](const WorkerCacheReply&, int) {});
     std::vector<UniqueFd> silent;
@@ -146,21 +146,21 @@ TEST_CASE("a stage whose turn it is reads, and the other nodes hear when it is k
         return;
     }
     AskingNode node;
-    auto& [world, cache, peers, file, told] = node;
+    auto& [world, cache, peers, file, answers] = node;
     const auto one = cache.enter();
     const auto two = cache.enter();
     node.ask(one, 1);
     node.ask(two, 1);
     cache.leave(one);  // While the peers are asked: the next one takes its place.
-    CHECK(told.empty());
+    CHECK(answers.empty());
     cache.on_turn(file);
-    CHECK(told == std::vector{false});
+    CHECK(answers == std::vector{false});
     cache.on_turn(file);
-    // Others may wait for it now, so it waits for nobody.
+    // Others may wait for it now, so it must not wait.
     node.ask(two, 2);
     CHECK(peers.take() == Said{"ask 1", "ask now 2"});
     cache.on_turn({.uid = kAlice, .stamp = stamp(2)});
-    CHECK(told == std::vector{false, false});
+    CHECK(answers == std::vector{false, false});
     world.keep(two, kAlice, stamp(1), "text", "text");
     world.run_until([&] { return !peers.said.empty(); });
     CHECK(peers.take() == Said{"here 1"});
@@ -182,7 +182,7 @@ TEST_CASE(
         return;
     }
     AskingNode node;
-    auto& [world, cache, peers, file, told] = node;
+    auto& [world, cache, peers, file, answers] = node;
     const auto one = cache.enter();
     cache.ask(one, kAlice, about(stamp(1)), [](const WorkerCacheReply&, int) {});
     CHECK(peers.take() == Said{"ask 1"});
@@ -191,10 +191,10 @@ TEST_CASE(
     // Its patience has ended, it reads; what it hands over is changed before it is copied.
     world.keep(one, kAlice, stamp(1), "text", "texx");
     cache.leave(one);
-    world.run_until([&] { return !told.empty(); });
-    CHECK(told == std::vector{false});
+    world.run_until([&] { return !answers.empty(); });
+    CHECK(answers == std::vector{false});
     cache.on_turn(file);
-    CHECK(told.size() == 1);
+    CHECK(answers.size() == 1);
     cache.leave(two);
     CHECK(peers.take() == Said{"gone 1"});
 }

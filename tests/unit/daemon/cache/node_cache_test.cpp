@@ -1,4 +1,4 @@
-// Whose files does the node cache give to whom, and what can a lying worker do?
+// Tests which users get which cached files, and that a lying worker harms only itself.
 #include "stager/daemon/cache/node_cache.h"
 
 #include "tests/unit/daemon/cache_world.h"
@@ -22,15 +22,15 @@ TEST_CASE("what a user staged is known to that user, even after a restart") {
     CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto first = cache.enter();
-    CHECK(world.told(first, kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(first, kAlice, stamp(1)).empty());
     world.keep(first, kAlice, stamp(1), "alice's", "alice's");
     cache.leave(first);
     world.run_until([&] { return world.counters.cache_kept == 1; });
     const auto second = cache.enter();
-    CHECK(world.told(second, kAlice, stamp(1)) == "alice's");
-    CHECK(world.told(second, kBob, stamp(1)).empty());
+    CHECK(world.cached_text(second, kAlice, stamp(1)) == "alice's");
+    CHECK(world.cached_text(second, kBob, stamp(1)).empty());
     world.restart();
-    CHECK(world.told(world.cache().enter(), kAlice, stamp(1)) == "alice's");
+    CHECK(world.cached_text(world.cache().enter(), kAlice, stamp(1)) == "alice's");
 }
 
 TEST_CASE("a worker that lies only fools its own user, if anyone") {
@@ -45,22 +45,22 @@ TEST_CASE("a worker that lies only fools its own user, if anyone") {
     world.keep(bob, kBob, stamp(1), "poison", "poison");
     world.run_until([&] { return world.counters.cache_kept == 1; });
     const auto alice = cache.enter();
-    CHECK(world.told(alice, kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(alice, kAlice, stamp(1)).empty());
     world.keep(alice, kAlice, stamp(1), "alice's", "alice's");
     world.run_until([&] { return world.counters.cache_kept == 2; });
-    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "alice's");
     ContentHasher hasher;
     const std::string text = "alice's";
     hasher.add(std::as_bytes(std::span{text}));
     CHECK(world.read(bob, kBob, bytes_of(hasher.content())).empty());
     cache.drop({.uid = kBob, .content = hasher.content()});  // SPOILT, of what isn't his.
-    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "alice's");
     // What is handed over is not what was staged: changed meanwhile, or made up.
     world.keep(bob, kBob, stamp(2), "something", "else");
     const auto waits = cache.enter();
     bool answered = false;
-    cache.ask(waits, kBob, about(stamp(2)), [&](const WorkerCacheReply& told, int) {
-        answered = told.content.empty();
+    cache.ask(waits, kBob, about(stamp(2)), [&](const WorkerCacheReply& reply, int) {
+        answered = reply.content.empty();
     });
     world.run_until([&] { return answered; });
     CHECK(world.counters.cache_kept == 2);
@@ -74,23 +74,23 @@ TEST_CASE("who asks while a file is read waits, and has it from the cache") {
     CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto reader = cache.enter();
-    CHECK(world.told(reader, kAlice, stamp(1)).empty());
-    int told = 0;
+    CHECK(world.cached_text(reader, kAlice, stamp(1)).empty());
+    int answers = 0;
     const auto count = [&](const WorkerCacheReply& answer, int) {
-        told += !answer.content.empty();
+        answers += !answer.content.empty();
     };
     const auto one = cache.enter();
     const auto two = cache.enter();
     cache.ask(one, kAlice, about(stamp(1)), count);
     cache.ask(two, kAlice, about(stamp(1)), count);
-    CHECK(told == 0);
+    CHECK(answers == 0);
     world.keep(reader, kAlice, stamp(1), "text", "text");
     cache.leave(reader);
-    world.run_until([&] { return told == 2; });
+    world.run_until([&] { return answers == 2; });
     CHECK(world.counters.cache_kept == 1);
 }
 
-TEST_CASE("who asks on before it was answered is told nothing of the wrong file") {
+TEST_CASE("a stage that asks on before its answer gets no answer about the wrong file") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -98,34 +98,34 @@ TEST_CASE("who asks on before it was answered is told nothing of the wrong file"
     CacheWorld world{1'000'000};
     NodeCache& cache = world.cache();
     const auto reader = cache.enter();
-    CHECK(world.told(reader, kAlice, stamp(1)).empty());
-    CHECK(world.told(cache.enter(), kAlice, stamp(2)).empty());  // Which it is to read.
+    CHECK(world.cached_text(reader, kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(cache.enter(), kAlice, stamp(2)).empty());  // Which it is to read.
     const auto impatient = cache.enter();
-    std::map<SourceStamp, std::vector<WorkerCacheReply>> told;
+    std::map<SourceStamp, std::vector<WorkerCacheReply>> answers;
     const auto ask = [&](const SourceStamp& of) {
         cache.ask(
-            impatient, kAlice, about(of), [&told, of](const WorkerCacheReply& answer, int) {
-                told[of].push_back(answer);
+            impatient, kAlice, about(of), [&answers, of](const WorkerCacheReply& answer, int) {
+                answers[of].push_back(answer);
             });
     };
     ask(stamp(1));
-    CHECK(told.empty());
+    CHECK(answers.empty());
     ask(stamp(2));
-    REQUIRE(told[stamp(2)].size() == 1);
-    CHECK(told[stamp(2)][0].about == about(stamp(2)).about);
-    CHECK(told[stamp(2)][0].content.empty());
+    REQUIRE(answers[stamp(2)].size() == 1);
+    CHECK(answers[stamp(2)][0].about == about(stamp(2)).about);
+    CHECK(answers[stamp(2)][0].content.empty());
     world.keep(reader, kAlice, stamp(1), "text", "text");
-    world.run_until([&] { return !told[stamp(1)].empty(); });
-    REQUIRE(told[stamp(1)].size() == 1);
-    CHECK(told[stamp(1)][0].about == about(stamp(1)).about);
-    CHECK(world.read(impatient, kAlice, told[stamp(1)][0].content) == "text");
-    CHECK(told[stamp(2)].size() == 1);
+    world.run_until([&] { return !answers[stamp(1)].empty(); });
+    REQUIRE(answers[stamp(1)].size() == 1);
+    CHECK(answers[stamp(1)][0].about == about(stamp(1)).about);
+    CHECK(world.read(impatient, kAlice, answers[stamp(1)][0].content) == "text");
+    CHECK(answers[stamp(2)].size() == 1);
     // Answered, it may wait again.
     ask(stamp(2));
-    CHECK(told[stamp(2)].size() == 1);
+    CHECK(answers[stamp(2)].size() == 1);
 }
 
-TEST_CASE("a stage that asks without end is told nothing, and others are") {
+TEST_CASE("a stage that asks without end gets no answer, and others do") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -137,10 +137,10 @@ TEST_CASE("a stage that asks without end is told nothing, and others are") {
     world.run_until([&] { return world.counters.cache_kept == 1; });
     const auto asks = cache.enter();
     for (std::size_t i = 0; i < kMaxAsks / 2; ++i) {  // Each time by stamp and by content.
-        REQUIRE(world.told(asks, kAlice, stamp(1)) == "text");
+        REQUIRE(world.cached_text(asks, kAlice, stamp(1)) == "text");
     }
-    CHECK(world.told(asks, kAlice, stamp(1)).empty());
-    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "text");
+    CHECK(world.cached_text(asks, kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "text");
 }
 
 TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
@@ -154,7 +154,7 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     const auto first = cache.enter();
     world.keep(first, kAlice, stamp(1), "six by", "six by");
     world.run_until([&] { return world.counters.cache_kept == 1; });
-    CHECK(world.told(first, kAlice, stamp(1)) == "six by");  // And has it in use.
+    CHECK(world.cached_text(first, kAlice, stamp(1)) == "six by");  // And has it in use.
     const auto second = cache.enter();
     bool answered = false;
     const auto on_answer = [&](const WorkerCacheReply&, int) { answered = true; };
@@ -167,7 +167,7 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     world.run_until([&] { return world.counters.cache_kept == 2; });
     CHECK(world.counters.cache_evicted == 1);
     CHECK(cache.index().taken() == each);
-    CHECK(world.told(second, kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(second, kAlice, stamp(1)).empty());
 }
 
 TEST_CASE("what a worker claims sends nothing away: only what is written does") {
@@ -191,21 +191,21 @@ TEST_CASE("what a worker claims sends nothing away: only what is written does") 
         world.run_until([&] { return answered; });
     };
     // One byte, said to be as much as there is room for.
-    CHECK(world.told(bob, kBob, stamp(2)).empty());
+    CHECK(world.cached_text(bob, kBob, stamp(2)).empty());
     world.keep_as(bob, kBob, stamp(2), world.text_file("x"), kSize - 2 * kNameTakes);
     is_over(stamp(2));
     // A pipe, into which nothing comes; and a file that says much and gives nothing.
     std::array<int, 2> ends{};
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
     const UniqueFd writing{ends[1]};
-    CHECK(world.told(bob, kBob, stamp(3)).empty());
+    CHECK(world.cached_text(bob, kBob, stamp(3)).empty());
     world.keep_as(bob, kBob, stamp(3), UniqueFd{ends[0]}, kSize / 2);
     is_over(stamp(3));
     CHECK(world.counters.cache_evicted == 0);
-    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "alice's");
     // More than there is place for is not even begun.
     world.keep_as(bob, kBob, stamp(4), world.text_file("x"), ~std::uint64_t{0});
-    CHECK(world.told(cache.enter(), kAlice, stamp(1)) == "alice's");
+    CHECK(world.cached_text(cache.enter(), kAlice, stamp(1)) == "alice's");
 }
 
 TEST_CASE("a copy has room while it is written, and gives it back") {
@@ -229,8 +229,8 @@ TEST_CASE("a copy has room while it is written, and gives it back") {
     // Spoilt on the way: its room is free again.
     world.keep(one, kAlice, stamp(9), half, "else");
     bool answered = false;
-    cache.ask(cache.enter(), kAlice, about(stamp(9)), [&](const WorkerCacheReply& told, int) {
-        answered = told.content.empty();
+    cache.ask(cache.enter(), kAlice, about(stamp(9)), [&](const WorkerCacheReply& reply, int) {
+        answered = reply.content.empty();
     });
     world.run_until([&] { return answered; });
     CHECK(cache.index().room_for(10 * kBlockBytes));
@@ -285,11 +285,11 @@ TEST_CASE("a user's many files don't keep another's waiting") {
         world.keep(bob, kBob, stamp(number), text, text);
     }
     const auto alice = cache.enter();
-    CHECK(world.told(alice, kAlice, stamp(1)).empty());
+    CHECK(world.cached_text(alice, kAlice, stamp(1)).empty());
     world.keep(alice, kAlice, stamp(1), "alice's", "alice's");
     std::uint64_t before = 0;
-    cache.ask(cache.enter(), kAlice, about(stamp(1)), [&](const WorkerCacheReply& told, int) {
-        CHECK_FALSE(told.content.empty());
+    cache.ask(cache.enter(), kAlice, about(stamp(1)), [&](const WorkerCacheReply& reply, int) {
+        CHECK_FALSE(reply.content.empty());
         before = world.counters.cache_kept;
     });
     world.run_until([&] { return before > 0; });

@@ -31,7 +31,7 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a StageRoot is a directory of root's that nobody else can change") {
+TEST_CASE("a StageRoot is a directory of root's that no other user can change") {
     if (!is_root()) {
         return;
     }
@@ -66,7 +66,7 @@ TEST_CASE("a StageRoot in memory needs the site's word") {
     static_cast<void>(::rmdir(path.c_str()));
 }
 
-TEST_CASE("a job's directory is the user's, and nobody else's is taken for it") {
+TEST_CASE("a job's directory is the user's, and no other user's is accepted") {
     if (!is_root()) {
         return;
     }
@@ -131,12 +131,12 @@ TEST_CASE("a step's directory is made with the user's rights, below what is the 
     CHECK(status_of(scratch.path() + "/42/step.3").st_uid == kUser.uid);
     CHECK(make_step_directory(root->get(), 42, 3, kUser));
 
-    // What the user has planted there is not followed, nor given away.
+    // A link that the user has made there is not followed, and its target's owner stays.
     const std::string elsewhere = scratch.directory("elsewhere", 0755);
     scratch.link(elsewhere, "42/step.4");
-    const Status planted = make_step_directory(root->get(), 42, 4, kUser);
-    REQUIRE_FALSE(planted);
-    CHECK(planted.error().blame() == Blame::user);
+    const Status refused = make_step_directory(root->get(), 42, 4, kUser);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().blame() == Blame::user);
     CHECK(status_of(elsewhere).st_uid == 0);
     // And root is root again.
     CHECK(make_job_directory(root->get(), 50, kUser));

@@ -1,4 +1,4 @@
-// Is a job's directory found again, and removed, by a daemon that has another StageRoot?
+// Tests that a daemon with another StageRoot finds and removes a job's directory.
 #include "stager/daemon/jobs/job_roots.h"
 
 #include "stager/daemon/jobs/job_directory.h"
@@ -14,7 +14,7 @@
 namespace stage {
 namespace {
 
-constexpr Owner kUser{.uid = kSomebody, .gid = kSomebody};
+constexpr Owner kUser{.uid = kUnknownUid, .gid = kUnknownUid};
 
 /// A job with a directory below the StageRoot of before, and that of today.
 class RootsWorld {
@@ -96,7 +96,7 @@ TEST_CASE("a StageRoot that is gone is forgotten, one that can't be reached is n
         is_gone = true;
     }
     SECTION("another's") {
-        REQUIRE(::chown(world.before.c_str(), kSomebody, kSomebody) == 0);
+        REQUIRE(::chown(world.before.c_str(), kUnknownUid, kUnknownUid) == 0);
     }
     registry.on_request(EndRequest{.job_id = 42, .step_id = kWholeJob},
                         [&](const Answer&) { answered = true; });

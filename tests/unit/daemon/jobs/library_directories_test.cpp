@@ -1,5 +1,4 @@
-// Does a verdict tell the directories of libraries, behind the files and no more of them than
-// fit?
+// Tests that a verdict has the directories of libraries behind the files, as many as fit.
 #include "stager/daemon/jobs/library_directories.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Which processes are a job's step?
+// Tests which processes count as a job's step.
 #include "stager/daemon/jobs/local_steps.h"
 
 #include "tests/unit/files/scratch.h"
@@ -29,7 +29,7 @@ TEST_CASE("slurmstepd says which step of which job it is for") {
     }
 }
 
-// The command line of another process is never opened: its user can make whoever reads it wait
+// The command line of another process is never opened: its user can make a reader of it wait
 // for ever (a FUSE mapping whose server is stopped holds the memory map's lock), and a process
 // that is not dumpable has files of root's below /proc.
 TEST_CASE("only root's processes count, as any user's may be called slurmstepd") {

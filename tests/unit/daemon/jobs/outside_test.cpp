@@ -1,4 +1,4 @@
-// Is it known, and noted in time, what a stage has outside of its directory?
+// Tests that the cleanup list has the paths that a stage uses outside its directory.
 #include "stager/daemon/jobs/outside.h"
 
 #include "stager/removal/cleanup_entry.h"

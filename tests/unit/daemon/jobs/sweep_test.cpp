@@ -1,4 +1,4 @@
-// Which jobs' files does the sweep remove, and whose may it never touch?
+// Tests which jobs' files the sweep removes, and which it never touches.
 #include "stager/daemon/jobs/sweep.h"
 
 #include "stager/daemon/jobs/verdict_store.h"
@@ -25,7 +25,7 @@ constexpr std::uint32_t kStepped = 98;  ///< Has a step here; slurmctld would ca
 SlurmJob told_of(std::uint32_t job) {
     const auto state =
         job >= kStepped ? SlurmJobState::absent : static_cast<SlurmJobState>(job - kFirst);
-    return {.state = state, .restart_count = 0, .word = "TOLD"};
+    return {.state = state, .restart_count = 0, .word = "STATE"};
 }
 
 /// In place of the child that asks Slurm.
@@ -98,7 +98,7 @@ TEST_CASE("the files of suspended jobs stay, and those of completing ones but at
     CHECK(swept() == over);
 }
 
-// The only answer is that all jobs are over: whoever is asked about is removed.
+// The only answer is that all jobs are over: every job in a question is removed.
 TEST_CASE("after the start no job is asked about whose time has not come") {
     if (!is_root()) {
         return;

@@ -1,4 +1,4 @@
-// Is what a node keeps of stages that are not its own bounded?
+// Tests that a node keeps a limited number of verdicts of stages that are not its own.
 #include "stager/daemon/jobs/unclaimed_verdicts.h"
 
 #include <catch2/catch.hpp>

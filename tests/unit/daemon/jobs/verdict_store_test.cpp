@@ -58,7 +58,7 @@ TEST_CASE("a verdict is forgotten") {
     CHECK(store->all().empty());
 }
 
-TEST_CASE("what is no verdict is none, and a stranger's directory is refused") {
+TEST_CASE("a malformed file is no verdict, and another user's directory is refused") {
     const Scratch scratch;
     auto store = VerdictStore::open(scratch.path() + "/jobs");
     REQUIRE(store);

@@ -1,4 +1,4 @@
-// Does a look at a disk that hangs come to an end?
+// Tests that a check of a disk that hangs ends.
 #include "stager/daemon/push/local_preflight.h"
 
 #include "tests/unit/daemon/services_world.h"

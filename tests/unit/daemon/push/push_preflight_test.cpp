@@ -1,4 +1,4 @@
-// Does a push hear what its nodes say, each once, however it comes?
+// Tests that a push gets one answer of each node, in whatever form it arrives.
 #include "stager/daemon/push/push_preflight.h"
 
 #include "tests/unit/daemon/false_node.h"
@@ -24,10 +24,10 @@ TEST_CASE("an answer behind other frames is heard") {
     ServicesWorld world;
     FalseNode node{world, {PulseMessage{}, PulseMessage{}, PulseMessage{}, kWould}};
     world.config.port = node.port();
-    PushPreflight canvass{*world.services};
+    PushPreflight preflight{*world.services};
     std::vector<Result<ExaminedMessage>> heard;
     bool is_done = false;
-    canvass.ask(
+    preflight.ask(
         {{.name = "n3", .address = "127.0.0.1"}},
         ExamineMessage{},
         [&](std::size_t, const Result<ExaminedMessage>& answer) { heard.push_back(answer); },
@@ -49,10 +49,10 @@ TEST_CASE("a node that has answered does not fall silent any more") {
     world.config.port = node.port();
     // Silence begins half a second after the question: while its answer is being taken.
     world.config.connect_timeout = std::chrono::milliseconds{-2500};
-    PushPreflight canvass{*world.services};
+    PushPreflight preflight{*world.services};
     int heard = 0;
     bool is_done = false;
-    canvass.ask(
+    preflight.ask(
         {{.name = "n3", .address = "127.0.0.1"}},
         ExamineMessage{},
         [&](std::size_t, const Result<ExaminedMessage>&) {

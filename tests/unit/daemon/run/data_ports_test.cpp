@@ -1,4 +1,4 @@
-// Can another program take the ports that stages need?
+// Tests that another program cannot take the ports that stages need.
 #include "stager/daemon/run/data_ports.h"
 
 #include "tests/unit/spawn/spawn_world.h"
@@ -96,7 +96,7 @@ TEST_CASE("a user can take no port of the daemon's, and stages can use them all"
     CHECK(taken_by_user() == 0);
 }
 
-TEST_CASE("what is sent to a held port that no stage uses is nobody's") {
+TEST_CASE("no stage receives what is sent to a held port that it does not use") {
     DataPorts ports;
     ports.hold(kRange);
     const UniqueFd sender = bound(at("127.0.0.1", 0));

@@ -1,4 +1,4 @@
-// Does a run end when its stage does, whatever its worker and its host were at?
+// Tests that a run ends with its stage, in whatever state its worker and its host are.
 #include "stager/daemon/run/node_run.h"
 
 #include "pmix/host_message.h"
@@ -89,8 +89,8 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
         ::open(world.scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     RunOrder order;
     order.request.key = {.job_id = 7, .step_id = kWholeJob};
-    order.request.uid = kSomebody;
-    order.request.gid = kSomebody;
+    order.request.uid = kUnknownUid;
+    order.request.gid = kUnknownUid;
     order.request.node_name = "n0";
     order.plan.nodes = {{"n0", "127.0.0.1"}};
     order.plan.group_address = "239.255.77.7";
@@ -108,7 +108,8 @@ TEST_CASE("a run whose stage is over lets its host go, even if its worker has ju
     CHECK(run.is_gone());
 }
 
-TEST_CASE("a host that can't be closed off serves nobody, and no second one is started") {
+TEST_CASE(
+    "a host whose listener can't be restricted serves no stage, and no second one is started") {
     if (!is_root()) {
         return;
     }

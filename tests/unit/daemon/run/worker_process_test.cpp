@@ -1,4 +1,4 @@
-// Can a user's worker keep the daemon from everything else?
+// Tests that a user's worker cannot keep the daemon busy.
 #include "stager/daemon/run/worker_process.h"
 
 #include "stager/daemon/base/children.h"

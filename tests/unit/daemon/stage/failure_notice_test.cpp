@@ -1,4 +1,4 @@
-// Which jobs does a node's fault send back to the queue?
+// Tests which jobs are requeued after a node's fault.
 #include "stager/daemon/stage/failure_notice.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Two daemons whose links speak one version and whose messages don't: do both say so?
+// Tests that two daemons with one link version and different message versions report that.
 #include "stager/daemon/incoming.h"
 #include "stager/daemon/tree/stage_links.h"
 #include "stager/link/listener.h"

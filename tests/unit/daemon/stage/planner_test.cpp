@@ -1,4 +1,4 @@
-// Whose node list is believed, and when is slurmctld asked where nodes are?
+// Tests which node lists slurmctld must confirm, and when it is asked for addresses.
 #include "stager/daemon/stage/planner.h"
 
 #include "stager/slurm/host_list.h"

@@ -1,4 +1,4 @@
-// Does a node tell what it knows of a stage, whoever comes first: the plugin or other daemons?
+// Tests that a node answers for its stages, whether the plugin or another daemon comes first.
 #include "stager/daemon/stage/registry.h"
 
 #include "tests/unit/daemon/stage/registry_world.h"
@@ -56,7 +56,7 @@ TEST_CASE("who had failed is known by rank, whatever the sentence says") {
         culprit = expected.rank = Rank{0};
         stored = "node n0: " + expected.sentence;
     }
-    SECTION("nobody of this stage") {
+    SECTION("no member of this stage") {
         culprit = Rank{7};
     }
     world.store(VerdictState::failed, stored, culprit);
@@ -64,7 +64,7 @@ TEST_CASE("who had failed is known by rank, whatever the sentence says") {
     CHECK(world.next<FailedMessage>().failures == std::vector<Failure>{expected});
 }
 
-TEST_CASE("a plan that this daemon can't read is everybody's failure, by the reason's name") {
+TEST_CASE("a plan that this daemon can't read fails the stage on all nodes, with the reason") {
     if (!is_root()) {
         return;
     }
@@ -131,7 +131,8 @@ TEST_CASE("a stage that is only held is let go when its job ends") {
     world.world.run_until([&] { return world.registry.find(kKey) == nullptr; });
 }
 
-TEST_CASE("a stage that waits for the files of the job's last run to go is announced") {
+TEST_CASE(
+    "a stage that waits for the files of the job's earlier run to be removed is announced") {
     if (!is_root()) {
         return;
     }
@@ -144,7 +145,7 @@ TEST_CASE("a stage that waits for the files of the job's last run to go is annou
     CHECK(world.registry.tell(kKey).word == TellWord::queued);
 }
 
-TEST_CASE("of a settled stage that nobody announces only the verdict is left") {
+TEST_CASE("of a settled stage that no plugin announces only the verdict is left") {
     if (!is_root()) {
         return;
     }

@@ -1,4 +1,4 @@
-// Does a node that waits for the job's first one hear why, once, and live on?
+// Tests that a node that waits for the job's first one gets one answer.
 #include "stager/daemon/stage/root_probe.h"
 
 #include "tests/unit/daemon/false_node.h"

@@ -1,4 +1,4 @@
-// Does each user come to a place, whatever the others ask for, and in turn?
+// Tests that each user gets a place in turn, however many the others ask for.
 #include "stager/daemon/stage/stage_places.h"
 
 #include <catch2/catch.hpp>

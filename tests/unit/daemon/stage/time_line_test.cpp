@@ -1,4 +1,4 @@
-// What does the daemon's log say of a worker that has left?
+// Tests the daemon's log line about a worker that has ended.
 #include "stager/daemon/stage/time_line.h"
 
 #include <catch2/catch.hpp>

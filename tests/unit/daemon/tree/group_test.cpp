@@ -63,7 +63,7 @@ TEST_CASE("a group in which nothing fails agrees on ok, and hangs up") {
     }
 }
 
-TEST_CASE("one node's failure is everybody's, at once") {
+TEST_CASE("one node's failure is the verdict of all nodes, at once") {
     const auto seed = GENERATE(range(1U, 20U));
     CAPTURE(seed);
     GroupWorld world{13, 2, seed};
@@ -112,7 +112,7 @@ TEST_CASE("two nodes that fail differently are both named") {
     CHECK(*world.node(0).settled_at <= kStart + 2200ms);
 }
 
-TEST_CASE("a daemon that is not there is named, and those below it are told") {
+TEST_CASE("a daemon that does not run is named, and those below it learn the verdict") {
     const auto dead = GENERATE(range(1U, 15U));
     const bool silent = GENERATE(false, true);
     CAPTURE(dead, silent);

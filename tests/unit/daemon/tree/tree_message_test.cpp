@@ -132,9 +132,9 @@ TEST_CASE("a plan travels whole or not at all") {
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         CHECK_FALSE(decode_plan(Bytes{bytes}.first(length)));
     }
-    StagePlan nobody = plan;
-    nobody.nodes.clear();
-    CHECK_FALSE(decode_plan(encode(nobody)));
+    StagePlan empty = plan;
+    empty.nodes.clear();
+    CHECK_FALSE(decode_plan(encode(empty)));
     StagePlan no_tree = plan;
     no_tree.width = 0;
     CHECK_FALSE(decode_plan(encode(no_tree)));
