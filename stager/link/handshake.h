@@ -16,8 +16,8 @@
 // versions in it prevent reflection, redirection and a version downgrade. An acceptor asks
 // munge nothing until the peer has sent a credential to open.
 //
-// Every message is a u32 length and so many bytes, of which the first is the type; numbers are
-// big-endian, texts have a u32 length, nonces and secrets are 32 bytes:
+// Every message is a u32 length and that number of bytes, of which the first is the type;
+// numbers are big-endian, texts have a u32 length, nonces and secrets are 32 bytes:
 //
 //     GREETING   u8 1, u32 "SCL1", u16 lowest, u16 highest version, nonce, text from, text to
 //     CREDENTIAL u8 2, text credential; in it: u32 "SCC1", u8 role, u16 lowest, u16 highest,

@@ -8,7 +8,7 @@
 namespace stage {
 
 /// Seals a few bytes and opens them again. `socket`: munged's, empty for libmunge's own.
-/// Returns a sentence for the user; an error names the remedy.
+/// Returns a message for the user; an error names the remedy.
 [[nodiscard]] Result<std::string> seal_and_open(const std::string& socket);
 
 }  // namespace stage

@@ -31,7 +31,7 @@ std::string padded(std::uint32_t value, std::size_t width) {
     return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
 }
 
-/// Slurm's own names have at most so many dimensions.
+/// Slurm's own names have no more dimensions.
 constexpr std::size_t kMaxBrackets = 4;
 
 /// Counts the characters that may still be built of a list, before they are built.

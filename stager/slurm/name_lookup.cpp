@@ -15,7 +15,7 @@
 namespace stage {
 namespace {
 
-/// A name server answers in milliseconds: so many parallel look-ups are 2,000 a second.
+/// A name server answers in milliseconds: 16 parallel look-ups are 2,000 a second.
 constexpr std::size_t kThreadsMax = 16;
 
 struct AddressesFree {

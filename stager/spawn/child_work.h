@@ -11,7 +11,7 @@ namespace stage {
 struct ChildPlace {
     const std::string& cgroup;  ///< The directory in which groups are made; empty: none.
     pid_t parent;
-    int report;  ///< A sentence written here becomes part of the child's event.
+    int report;  ///< Text written here becomes part of the child's event.
 };
 
 /// Returns only if the program could not be executed.

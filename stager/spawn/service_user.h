@@ -1,7 +1,7 @@
 // Finds the account of the daemon's helpers that need no privileges.
 //
-// The packages make a system user "stagecast". If it is missing, the helpers run as the user
-// nobody, as other services may, too: these could signal one another, but no more.
+// The packages make a system user "stagecast". If it is missing, the helpers run as
+// user nobody, as other services may, too: these could signal one another, but no more.
 #pragma once
 
 #include "stager/spawn/request.h"

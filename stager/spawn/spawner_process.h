@@ -1,10 +1,10 @@
 // The main function of the spawner process.
 //
 // It waits for three things: a request from the daemon, the end of a child, and a child's
-// report whether its exec has worked (a pipe that closes on exec, or carries a sentence). It
-// forks, kills and reports; whatever may block (name look-ups, removals, munge, Slurm) happens
-// in its children. Orphans of its children become its own children (it is a subreaper) and are
-// killed: so no process outlives a worker, with or without cgroups.
+// report whether its exec has worked (a pipe that closes on exec, or carries an error message).
+// It forks, kills and reports; whatever may block (name look-ups, removals, munge, Slurm)
+// happens in its children. Orphans of its children become its own children (it is a subreaper)
+// and are killed: so no process outlives a worker, with or without cgroups.
 #pragma once
 
 #include "stager/spawn/spawner.h"

@@ -10,7 +10,7 @@
 namespace stage {
 namespace {
 
-/// So many reads empty a full pipe (64 KiB) when the process has ended.
+/// The reads that empty a full pipe (64 KiB) when the process has ended.
 constexpr int kLastReads = 32;
 
 }  // namespace

@@ -38,7 +38,7 @@ struct EndedStage {
     std::uint32_t uid = 0;
     std::string explanation;  ///< JSON.
 };
-/// At most so many are remembered; the oldest are dropped first.
+/// Stages that are remembered; beyond that the oldest are dropped first.
 inline constexpr std::size_t kMaxEnded = 256;
 
 struct Services {

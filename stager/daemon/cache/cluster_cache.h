@@ -19,8 +19,8 @@
 
 namespace stage {
 
-/// A holder with no free transfer is asked again after this pause, and so many times; then this
-/// node reads, and the lease server goes on naming that holder to others.
+/// A holder with no free transfer is asked again after this pause, at most kBusyTimesMax times;
+/// then this node reads, and the lease server goes on naming that holder to others.
 inline constexpr Duration kBusyPause = std::chrono::seconds{1};
 inline constexpr unsigned kBusyTimesMax = 30;
 

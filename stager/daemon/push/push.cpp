@@ -19,7 +19,7 @@
 namespace stage {
 namespace {
 
-/// A push in which so many rounds have failed is given up.
+/// After this number of failed rounds a push is given up.
 constexpr unsigned kMaxRounds = 8;
 /// Between two rounds the nodes remove what the first one has begun.
 

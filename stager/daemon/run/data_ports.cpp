@@ -12,7 +12,7 @@ bool is_engines(unsigned port) {
     return port >= kEnginePortFirst && port <= kEnginePortLast;
 }
 
-/// The first ports of all sequences of so many fit ones.
+/// The first ports of all sequences of `flows` fit ports.
 template <class IsFit>
 std::vector<std::uint16_t> runs_of(const ConfigRange<std::uint16_t>& range,
                                    std::size_t flows,

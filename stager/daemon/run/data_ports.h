@@ -24,7 +24,7 @@ class DataPorts {
   public:
     using Ports = std::set<std::uint16_t>;
 
-    /// Of a longer range only so many ports are held.
+    /// Ports that are held at most; of a longer range the rest is not.
     static constexpr std::size_t kMost = 256;
 
     /// Binds the ports that are not held yet, and closes those that have left the range.

@@ -118,7 +118,7 @@ class Group {
                     Collective kind,
                     std::uint32_t sequence,
                     std::vector<std::byte> bytes);
-    /// This node has failed, with `blame` and a sentence without the node's name.
+    /// This node has failed, with `blame` and a message without the node's name.
     void fail(Instant now, Blame blame, std::string sentence);
     /// As fail(), but another rank is to blame.
     void fail(Instant now, Failure failure);

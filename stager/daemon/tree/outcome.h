@@ -25,7 +25,7 @@ struct NodeOutcome {
 /// contain anything, because the worker is the user's process.
 [[nodiscard]] std::string statistics_to_tell(const std::string& statistics);
 
-/// The outcome of one of `nodes`, all of which have to fit one message: a sentence is cut,
+/// The outcome of one of `nodes`, all of which have to fit one message: sentences are cut,
 /// statistics are left out.
 [[nodiscard]] std::vector<std::byte> encode(const NodeOutcome& outcome, std::size_t nodes = 1);
 [[nodiscard]] std::optional<NodeOutcome> decode_node_outcome(Bytes bytes);

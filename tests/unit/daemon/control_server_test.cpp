@@ -76,8 +76,8 @@ class World {
         return answer;
     }
 
-    /// Waits until all connections are accepted and so many requests have arrived.
-    void hear(int count) {
+    /// Waits until all connections are accepted and `count` requests have arrived.
+    void await_requests(int count) {
         run_until(*loop_, [&] { return requests == count; });
     }
     [[nodiscard]] UniqueFd connect(uid_t user = 0) const { return connect_as(user, path_); }
@@ -90,7 +90,7 @@ class World {
 
     int requests = 0;
     Answer reply = Ack{};
-    bool waits_for_gone = false;  ///< Who asks closes its half, and only then is answered.
+    bool waits_for_gone = false;  ///< A client closes its half before it is answered.
     Counters counters_;
     std::vector<std::string> log_lines;
 
@@ -131,7 +131,7 @@ TEST_CASE("a socket that is removed is made again, a closed door's is not") {
     const UniqueFd client = world.connect();
     const std::vector<std::byte> question = said(PingRequest{});
     REQUIRE(::send(client.get(), question.data(), question.size(), MSG_NOSIGNAL) > 0);
-    world.hear(1);
+    world.await_requests(1);
     world.server().close_socket();
     CHECK_FALSE(world.has_socket());
 }
@@ -171,7 +171,7 @@ TEST_CASE("nonsense is refused and counted, a length beyond all measure too") {
     CHECK(world.requests == 0);
 }
 
-TEST_CASE("who has closed its half hears a long answer whole") {
+TEST_CASE("a client that has closed its half receives a long answer whole") {
     if (::geteuid() != 0) {
         return;
     }
@@ -193,7 +193,7 @@ TEST_CASE("a client whose request is unread when the daemon ends is disconnected
     const UniqueFd silent = world.connect();
     const auto request = said(PingRequest{});
     REQUIRE(::send(heard.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
-    world.hear(1);
+    world.await_requests(1);
     const UniqueFd waits = world.connect();  // In the backlog, and has asked.
     REQUIRE(::send(waits.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
     world.server().close_socket();

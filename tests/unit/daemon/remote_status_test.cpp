@@ -37,7 +37,7 @@ TEST_CASE("another daemon's report comes once, and nonsense is none") {
     CHECK_FALSE(answer_of({}));
 }
 
-TEST_CASE("only so many reports are fetched at one time") {
+TEST_CASE("only a limited number of reports is fetched at one time") {
     ServicesWorld world;
     FalseNode first{world, {ReportMessage{"{}"}}};
     world.config.port = first.port();

@@ -78,7 +78,7 @@ TEST_CASE("every input changes the keys") {
                   .to_acceptor.key) != key);
 }
 
-TEST_CASE("what is sealed opens once, in order, at the other end") {
+TEST_CASE("a sealed frame opens once, in order, at the other end") {
     const LinkKeys keys = sample_keys();
     FrameSealer sealer{keys.to_acceptor};
     FrameOpener opener{keys.to_acceptor};

@@ -297,7 +297,8 @@ TEST_CASE("garbage ends a login, and nothing worse") {
 }
 
 TEST_CASE(
-    "a refusal is a sentence for every code, whatever an unauthorised peer claims in it") {
+    "a refusal becomes an error message for every code, whatever an unauthorised peer claims "
+    "in it") {
     for (int code = 0; code <= 9; ++code) {
         Login login;
         login.bend = [&](std::vector<std::byte>& message, bool to_acceptor, int) {

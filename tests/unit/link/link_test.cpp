@@ -154,7 +154,7 @@ TEST_CASE("a peer that does not run is an error with the address") {
     CHECK(link->error()->blame() == Blame::node);
 }
 
-TEST_CASE("silence ends a connector at its time limit, with a sentence of where it was") {
+TEST_CASE("silence ends a connector at its time limit, with an error that names its state") {
     World world;
     Link& link = world.connect();
     REQUIRE(link.deadline() == world.now + 5s);

@@ -202,7 +202,7 @@ TEST_CASE("a local user can neither play a daemon nor read its secrets") {
     }
 }
 
-TEST_CASE("without munged there is a sentence at once, at either end") {
+TEST_CASE("without munged a login fails at once with an error, at either end") {
     if (!can_run()) {
         return;
     }
@@ -248,7 +248,7 @@ TEST_CASE("a munged that is stopped stops no daemon") {
     munge.world.until_open(munge.world.connect());
 }
 
-TEST_CASE("what a dead helper was asked fails, what waited goes to the next one") {
+TEST_CASE("the question of a dead helper fails, those that waited go to the next one") {
     if (!can_run()) {
         return;
     }

@@ -24,7 +24,7 @@ TEST_CASE("Slurm's node lists, in their order") {
     CHECK(expand_host_list("n[0-65534]")->size() == kMaxNodes);
 }
 
-TEST_CASE("what is no node list is refused") {
+TEST_CASE("a malformed node list is refused") {
     for (const char* list : {"",
                              ",",
                              "a,",

@@ -33,7 +33,7 @@ TEST_CASE("a name that has no address is an error, and the others' answers stay"
     CHECK(*answers[2] == "fd00::1");
 }
 
-TEST_CASE("what is not answered in time is said to be slow, not unknown") {
+TEST_CASE("a look-up that is not answered in time is reported as slow, not unknown") {
     std::promise<void> released;
     const std::shared_future<void> release = released.get_future().share();
     const auto answers = look_up_all({{.node = "n0", .address = "slow.example"}},

@@ -43,7 +43,7 @@ TEST_CASE("a job's directory goes with all that its user made") {
     CHECK_FALSE(exists(stage.job()));
 }
 
-TEST_CASE("what is not there needs no removal") {
+TEST_CASE("a missing directory needs no removal") {
     const StageRoot stage;
     CHECK(stage.remove({"43"}));
     CHECK(stage.remove({"42", "step.0"}));
@@ -223,7 +223,8 @@ void add_list(const StageRoot& world,
 
 }  // namespace
 
-TEST_CASE("what was staged elsewhere for the job goes though the job emptied its directory") {
+TEST_CASE(
+    "files staged elsewhere for the job are removed though the job emptied its directory") {
     if (!is_root()) {
         return;
     }
@@ -248,7 +249,8 @@ TEST_CASE("what was staged elsewhere for the job goes though the job emptied its
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("what can't be removed elsewhere is reported, and retried where that may help") {
+TEST_CASE(
+    "files elsewhere that can't be removed are reported, and retried where that may help") {
     if (!is_root()) {
         return;
     }
@@ -283,7 +285,7 @@ TEST_CASE("what can't be removed elsewhere is reported, and retried where that m
     CHECK(cleanup_lists(world.fd()).empty());
 }
 
-TEST_CASE("what another stage of the user's uses stays until that one ends") {
+TEST_CASE("a file that another stage of the user uses stays until that one ends") {
     if (!is_root()) {
         return;
     }
@@ -369,7 +371,7 @@ TEST_CASE("a list is followed with the rights of the user in its name, and no ot
     CHECK_FALSE(exists(world.root() + "/.stagecast"));
 }
 
-TEST_CASE("what the user makes in the job's directory is no list") {
+TEST_CASE("a file that the user makes in the job's directory is no list") {
     if (!is_root()) {
         return;
     }

@@ -47,7 +47,7 @@ TEST_CASE("a request survives its bytes") {
     }
 }
 
-TEST_CASE("what is cut, lengthened or senseless is no request") {
+TEST_CASE("a truncated, lengthened or malformed message is no request") {
     for (const SpawnRequest& request : samples()) {
         std::vector<std::byte> bytes = encode_spawn_request(1, request);
         for (std::size_t length = 0; length < bytes.size(); ++length) {

@@ -202,7 +202,7 @@ TEST_CASE("a job that is suspended, or is being ended, has not ended") {
     }
 }
 
-TEST_CASE("without a slurm.conf there is a sentence, and only the child ends") {
+TEST_CASE("without a slurm.conf there is an error, and only the child ends") {
     QueryWorld world{"/nonexistent/slurm.conf"};
     const auto answer = world.ask(JobStateQuestion{1});
     REQUIRE_FALSE(answer);

@@ -49,7 +49,7 @@ TEST_CASE("a worker is its user, with all groups and no way back") {
               "65534\n65534\n65534\n0027\n/"
               "\nNoNewPrivs:\t1\n0\nSigBlk:\t0000000000000000\n500\n");
     }
-    SECTION("whose name is another user's: that one's groups are not given") {
+    SECTION("with another user's name: that user's groups are not given") {
         program.user = UserIdentity{.uid = kUnknownUid, .gid = 61'235, .name = "root"};
         CHECK_THAT(output_of(world, program), Catch::StartsWith("61234\n61235\n61235\n"));
     }
@@ -154,7 +154,7 @@ TEST_CASE("kill reaches the whole group of a child, and no other process") {
     ::waitpid(unrelated, nullptr, 0);
 }
 
-TEST_CASE("what a child leaves behind in a session of its own is killed with its end") {
+TEST_CASE("a child's orphans in sessions of their own are killed at its end") {
     SpawnWorld world;
     Pipe pipe;
     // Twice removed and in other sessions; the pipe ends when all of them are gone.

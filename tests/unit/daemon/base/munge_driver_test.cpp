@@ -20,7 +20,8 @@ int die_of_a_question(int fd) {
 
 }  // namespace
 
-TEST_CASE("who opens a descriptor when munge's helper dies is called when it is readable") {
+TEST_CASE(
+    "a descriptor opened when munge's helper dies is watched as its own, not as the helper's") {
     if (!is_root()) {
         return;
     }

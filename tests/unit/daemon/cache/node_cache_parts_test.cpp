@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kSize = 4 * std::uint64_t{kBlockBytes};
 
-/// Of the file with that stamp so many first blocks, all of `fill`, with a note.
+/// The first blocks of the file with that stamp, filled with `fill`, with a note.
 std::string part(unsigned number, std::size_t blocks, char fill = 'a') {
     const std::string block(kBlockBytes, fill);
     std::vector<Digest128> leaves(part_block_count(kSize));
@@ -81,7 +81,7 @@ struct Parts : CacheWorld {
 
 }  // namespace
 
-TEST_CASE("what had come is there for the same user's next stage, even after a restart") {
+TEST_CASE("a received part is there for the same user's next stage, even after a restart") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -119,7 +119,7 @@ TEST_CASE("a worker that leaves, or is followed by another, has broken off, too"
     CHECK(world.sought(kAlice, 1) == 2);
 }
 
-TEST_CASE("what a worker says of its files is of the stage's user") {
+TEST_CASE("a worker's messages about files concern the stage's user only") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -150,7 +150,7 @@ TEST_CASE("what a worker says of its files is of the stage's user") {
     CHECK_FALSE(world.sought(kBob, 1));
 }
 
-TEST_CASE("what came to be whole leaves no part, nor what was there of it before") {
+TEST_CASE("a file that becomes whole leaves no part, new or old") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -231,7 +231,7 @@ TEST_CASE("parts are within the quota, and what is used less goes for them") {
     CHECK(small.cached_text(small.cache().enter(), kAlice, stamp(9)) == "kept");
 }
 
-TEST_CASE("what a worker makes up is not kept") {
+TEST_CASE("a part that a worker makes up is not kept") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;

@@ -14,7 +14,7 @@
 
 using namespace stage;
 
-TEST_CASE("what a user staged is known to that user, even after a restart") {
+TEST_CASE("a user's staged files are known to that user, even after a restart") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -66,7 +66,7 @@ TEST_CASE("a worker that lies only fools its own user, if anyone") {
     CHECK(world.counters.cache_kept == 2);
 }
 
-TEST_CASE("who asks while a file is read waits, and has it from the cache") {
+TEST_CASE("a stage that asks while a file is read waits, and gets it from the cache") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;
@@ -170,7 +170,7 @@ TEST_CASE("the cache keeps to its size, and nothing that is in use goes") {
     CHECK(world.cached_text(second, kAlice, stamp(1)).empty());
 }
 
-TEST_CASE("what a worker claims sends nothing away: only what is written does") {
+TEST_CASE("a worker's claimed size evicts nothing: only written bytes do") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;

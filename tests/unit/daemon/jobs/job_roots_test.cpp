@@ -63,7 +63,7 @@ TEST_CASE("a job keeps its StageRoot for as long as its directory is there") {
     CHECK_FALSE(RootsWorld::exists(world.before));
 }
 
-TEST_CASE("what lies below the StageRoot of before goes with its job") {
+TEST_CASE("files below an earlier StageRoot are removed with their job") {
     if (!is_root()) {
         return;
     }

@@ -20,7 +20,7 @@ std::string specs_of(const StageSpec& spec) {
 
 }  // namespace
 
-TEST_CASE("what a stage asks for outside of its directory is seen in its specs") {
+TEST_CASE("the paths outside its directory that a stage uses are taken from its specs") {
     StageSpec spec;
     spec.source = "/home/a/x";
     CHECK(outside_of(specs_of(spec)).empty());

@@ -44,7 +44,7 @@ TEST_CASE("an unclaimed verdict is found until its time is over or its job ends"
     CHECK(verdicts.size() == 1);
 }
 
-TEST_CASE("of many unclaimed verdicts the oldest are forgotten, and none is long") {
+TEST_CASE("beyond the limit the oldest unclaimed verdicts are dropped, and none is long") {
     UnclaimedVerdicts verdicts;
     const Instant now{1h};
     const auto most = static_cast<std::uint32_t>(UnclaimedVerdicts::kMax);

@@ -36,7 +36,7 @@ TEST_CASE("a verdict is there again after the daemon's death") {
     CHECK(store->all() == std::vector<StageKey>{kKey});
 }
 
-TEST_CASE("who is to blame is there again, too") {
+TEST_CASE("the node to blame is restored, too") {
     const Scratch scratch;
     auto store = VerdictStore::open(scratch.path() + "/jobs");
     REQUIRE(store);

@@ -129,7 +129,7 @@ TEST_CASE("a worker that floods the daemon, or has two outcomes, is killed") {
     CHECK(heard <= (is_flood ? 30'000 : 1));
 }
 
-TEST_CASE("what a worker writes to stdout and stderr forges no line of the log") {
+TEST_CASE("a worker's stdout and stderr can't forge a line of the log") {
     if (!test::is_root()) {
         WARN("skipped: needs root");
         return;

@@ -25,7 +25,7 @@ TEST_CASE("only a job that runs, in this life, is still wanted") {
     CHECK(reason(SlurmJobState::completing, 1, "TIMEOUT"));
 }
 
-TEST_CASE("what slurmctld has just said of a job counts as a look at it") {
+TEST_CASE("a job's state that slurmctld has just given counts as a look at it") {
     if (!is_root()) {
         return;
     }

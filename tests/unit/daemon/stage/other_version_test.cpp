@@ -60,7 +60,7 @@ TEST_CASE("a link over which another version speaks is lost for that, and not fo
     world.loop().forget(listener->fd());
 }
 
-TEST_CASE("who comes with words of another version hears ours, and sees whose they are") {
+TEST_CASE("a daemon with messages of another version receives ours, and reports the version") {
     if (!is_root()) {
         return;
     }

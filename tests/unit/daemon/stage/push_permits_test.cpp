@@ -56,7 +56,7 @@ TEST_CASE("a permit holds while its stage runs, and a moment longer for the next
     CHECK(permits.take(kNext, plan, late + 2 * kNextRoundMax));
 }
 
-TEST_CASE("what is not used in time is forgotten, and so is the oldest of too many") {
+TEST_CASE("a permit that is not used in time is dropped, and so is the oldest of too many") {
     PushPermits permits;
     permits.grant(permit_of(1), kStart);
     CHECK(permits.take(kStage, plan_of(permit_of(1)), kStart + 2 * kPushPermitMax));

@@ -38,7 +38,7 @@ TEST_CASE("a SETUP for a stage that a restart broke off is answered by that, at 
     CHECK_THAT(stored->sentence, Catch::Contains(kRestarted));
 }
 
-TEST_CASE("who had failed is known by rank, whatever the sentence says") {
+TEST_CASE("the failed node is known by its rank, whatever the message says") {
     if (!is_root()) {
         return;
     }
@@ -145,7 +145,7 @@ TEST_CASE(
     CHECK(world.registry.tell(kKey).word == TellWord::queued);
 }
 
-TEST_CASE("of a settled stage that no plugin announces only the verdict is left") {
+TEST_CASE("only the verdict is left of a settled stage that no plugin announces") {
     if (!is_root()) {
         return;
     }

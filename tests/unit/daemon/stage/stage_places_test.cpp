@@ -59,7 +59,7 @@ TEST_CASE("all that wait have their turn, in the order in which they came") {
     CHECK(world.places.waiting() == 0);
 }
 
-TEST_CASE("who leaves while waiting is not served") {
+TEST_CASE("a stage that leaves while waiting is not served") {
     World world{1};
     const auto first = world.wait(kAlice, "first");
     const auto second = world.wait(kAlice, "second");

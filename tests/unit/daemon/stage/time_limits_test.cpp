@@ -25,7 +25,8 @@ TEST_CASE("a job has all of the time that it wants, where the site allows more")
     CHECK_FALSE(is_wanted_limit(seconds{599}, seconds{600}));
 }
 
-TEST_CASE("of the site's time some is for the nodes to agree, and the words say how much") {
+TEST_CASE(
+    "a part of the site's limit is for the nodes to agree, and the message says how much") {
     const TimeLimits sites{.work = seconds{596}, .verdict = seconds{598}};
     CHECK(time_limits(seconds{0}, seconds{600}) == sites);
     CHECK(time_limits(seconds{600}, seconds{600}) == sites);

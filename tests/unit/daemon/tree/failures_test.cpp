@@ -12,7 +12,7 @@ Failure of(std::uint16_t rank, std::string sentence = "disk full") {
 }
 }  // namespace
 
-TEST_CASE("one failure reads as a sentence about a node") {
+TEST_CASE("one failure is a message that names the node") {
     Failures failures;
     CHECK(failures.empty());
     CHECK(failures.add(of(3, "/x: No space left on device")));
@@ -28,7 +28,7 @@ TEST_CASE("the lowest rank speaks first, whatever came first") {
           "node n2: disk full (and 1 more node: n5: no permission)");
 }
 
-TEST_CASE("of many, few are named and all counted, in any order of arrival") {
+TEST_CASE("of many failures a few are named and all counted, in any order of arrival") {
     Failures rising;
     Failures falling;
     for (std::uint16_t rank = 0; rank < 8; ++rank) {

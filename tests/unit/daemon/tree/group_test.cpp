@@ -82,7 +82,7 @@ TEST_CASE("one node's failure is the verdict of all nodes, at once") {
     CHECK(world.links() == 0);
 }
 
-TEST_CASE("what all nodes say together and no message carries fails the group") {
+TEST_CASE("contributions that together exceed a message fail the group") {
     const bool direct = GENERATE(false, true);
     const std::size_t width = GENERATE(2U, 16U);  // At rank 1 already; at the root.
     CAPTURE(direct, width);
@@ -320,7 +320,7 @@ TEST_CASE("a root that was away for too long blames itself, not those that waite
                    !Catch::Contains("node n1"));
 }
 
-TEST_CASE("who is no ancestor is no parent") {
+TEST_CASE("a node that is not an ancestor is not accepted as parent") {
     GroupSeat seat{.key = {},
                    .tree = Tree{7, 2},
                    .self = Rank{5},

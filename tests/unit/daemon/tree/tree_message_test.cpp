@@ -82,7 +82,7 @@ StagePlan some_plan() {
 
 }  // namespace
 
-TEST_CASE("what a daemon says is what the next one hears") {
+TEST_CASE("a decoded message equals the encoded one") {
     for (const TreeMessage& message : every_kind()) {
         CAPTURE(message.index());
         const auto heard = decode_tree_message(encode(message));
@@ -165,7 +165,7 @@ TEST_CASE("the digest knows specs, node list and owner, and not where one ends")
     CHECK(digest_of(other) != digest);
 }
 
-TEST_CASE("what the root tells of a node rises, however much its worker says") {
+TEST_CASE("a node's statistics reach the root, however much its worker reports") {
     const auto risen = [](const std::string& line) {
         const auto back = decode_node_outcome(
             encode(NodeOutcome{VerdictState::ok, "", statistics_to_tell(line)}));
