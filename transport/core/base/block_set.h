@@ -1,8 +1,8 @@
-// Which blocks does a member hold, however many there are?
+// Stores which blocks a member holds, for an object of any number of blocks.
 //
-// A bit each, in pages: one that is all held, or not begun, needs no bits. Blocks come nearly
-// in order, so only a few pages are ever mixed, and two terabytes cost a few kilobytes; at the
-// very worst it is one bit a block.
+// One bit for each block, in pages. A page whose blocks are all held, or none of them, needs no
+// bits. Blocks arrive nearly in order, so few pages are mixed and an object of 2 TB costs a few
+// kilobytes. The worst case is one bit for each block.
 #pragma once
 
 #include "transport/base/units.h"
@@ -20,11 +20,12 @@ class BlockSet {
 
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
     [[nodiscard]] std::uint32_t count() const { return count_; }
-    /// False of a block beyond the object.
+    /// False for a block beyond the object.
     [[nodiscard]] bool has(BlockIndex block) const;
-    /// Requires a block of the object that is not there yet.
+    /// Requires a block of the object that is not in the set.
     void add(BlockIndex block);
-    /// The lowest block in [from, below) that is not there, or below; below <= blocks().
+    /// The lowest block in [from, below) that is not in the set, or below. Requires below <=
+    /// blocks().
     [[nodiscard]] std::uint32_t next_absent(std::uint32_t from, std::uint32_t below) const;
 
   private:
@@ -35,7 +36,8 @@ class BlockSet {
     };
     struct Place {
         bool is_full = false;
-        std::unique_ptr<Page> page;  ///< Null: nothing of it is there, or all.
+        /// Null if no block of the page is in the set, or all are.
+        std::unique_ptr<Page> page;
     };
 
     [[nodiscard]] std::uint32_t size_of(std::size_t page) const;

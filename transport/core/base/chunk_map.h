@@ -1,8 +1,8 @@
-// What does a member have of the object?
+// Tracks which blocks and chunks of the object a member has.
 //
-// Two levels: a bit for every block that it holds (block_set.h), and chunk bits for the few
-// blocks that are open: coming in, being verified, being stored. A block beyond that bound is
-// simply not there yet, and is pulled later.
+// Two levels: one bit for every held block (block_set.h), and one bit for every chunk of the
+// few open blocks, which are being received, verified or stored. A chunk of a block for which
+// there is no room is dropped and requested later.
 #pragma once
 
 #include "transport/base/units.h"
@@ -21,18 +21,20 @@ enum class OpenState : std::uint8_t { filling, verifying, storing };
 struct OpenBlock {
     BlockIndex block;
     OpenState state = OpenState::filling;
-    std::uint32_t chunks = 0;  ///< 0 while its descriptor isn't known.
-    ChunkSet have;             ///< Placed.
-    ChunkSet asked;            ///< Asked of somebody, not answered yet.
-    /// So often it was complete, and wrong: nobody is given of it before it is right.
+    std::uint32_t chunks = 0;  ///< 0 while its descriptor is not known.
+    ChunkSet have;             ///< Placed in the block's buffer.
+    ChunkSet asked;            ///< Requested from a peer, not answered yet.
+    /// How often the complete block had a wrong digest. Its chunks are given to no peer until
+    /// the digest is right.
     std::uint32_t bad_digests = 0;
 
-    // How asking for it goes: see puller.h.
-    std::uint8_t failures = 0;  ///< Requests in a row that gave nothing,
-    std::uint8_t silences = 0;  ///< and of these the last ones that nobody answered.
-    std::uint8_t refusals = 0;  ///< Peers in a row, silence apart, that lacked what was asked.
+    // State of the repair requests for this block: see puller.h.
+    std::uint8_t failures = 0;  ///< Requests in a row that gave nothing.
+    std::uint8_t silences = 0;  ///< How many of the last failures were time-outs.
+    /// Peers in a row, time-outs aside, that lacked the requested chunks.
+    std::uint8_t refusals = 0;
     Instant ask_after = kLongAgo;
-    std::array<Rank, 4> lacking{};  ///< Who said last that they don't have it.
+    std::array<Rank, 4> lacking{};  ///< The last peers that answered LACKING.
     std::uint8_t lacking_count = 0;
 
     [[nodiscard]] bool is_complete() const { return chunks != 0 && have.count() == chunks; }
@@ -46,7 +48,7 @@ class ChunkMap {
     [[nodiscard]] std::uint32_t held() const { return held_.count(); }
     [[nodiscard]] bool is_held(BlockIndex block) const { return held_.has(block); }
     [[nodiscard]] bool holds_all() const { return held() == blocks(); }
-    /// The lowest block that isn't held, or blocks(). It never falls.
+    /// The lowest block that is not held, or blocks(). It never decreases.
     [[nodiscard]] std::uint32_t first_unheld() const { return first_unheld_; }
 
     /// The open block, or null. Valid until the next open() or close().
@@ -54,11 +56,12 @@ class ChunkMap {
     [[nodiscard]] const OpenBlock* find(BlockIndex block) const;
     /// Opens a block that is neither open nor held. Null if too many are open.
     [[nodiscard]] OpenBlock* open(BlockIndex block);
-    /// The block is here no more.
+    /// Closes an open block without holding it.
     void close(BlockIndex block);
-    /// The block was here before the broadcast. Requires one that is neither open nor held.
+    /// Marks a block that the member held before the broadcast. Requires one that is neither
+    /// open nor held.
     void hold_before(BlockIndex block);
-    /// The open block is on disk: closes and holds it.
+    /// Closes and holds an open block that has been stored.
     void hold(BlockIndex block);
 
     [[nodiscard]] std::size_t open_count() const { return order_.size(); }
@@ -68,7 +71,8 @@ class ChunkMap {
 
     /// The lowest block in [from, below) that is neither held nor open, or below.
     [[nodiscard]] std::uint32_t first_absent(std::uint32_t from, std::uint32_t below) const;
-    /// Something of [from, below) isn't here, or may not be: its block's length isn't known.
+    /// True if a chunk of [from, below) is missing, or may be because its block's length is not
+    /// known.
     [[nodiscard]] bool lacks(Position from, Position below) const;
     [[nodiscard]] bool lacks(Position below) const {
         return lacks({.block = first_unheld_, .chunk = 0}, below);

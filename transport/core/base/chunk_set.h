@@ -1,6 +1,4 @@
-// Which chunks of a block?
-//
-// A bit each, of a fixed capacity given at birth.
+// A set of chunks of one block: one bit for each, with a fixed capacity.
 #pragma once
 
 #include "transport/base/invariant.h"
@@ -25,7 +23,7 @@ class ChunkSet {
         return chunk < capacity_ && ((words_[chunk / 64U] >> (chunk % 64U)) & 1U) != 0;
     }
 
-    /// True if it was not there. Requires chunk < capacity().
+    /// True if the chunk was not in the set. Requires chunk < capacity().
     bool add(std::uint32_t chunk) {
         invariant(chunk < capacity_, "a chunk lies within its set");
         std::uint64_t& word = words_[chunk / 64U];
@@ -38,7 +36,7 @@ class ChunkSet {
         return true;
     }
 
-    /// True if it was there.
+    /// True if the chunk was in the set.
     bool remove(std::uint32_t chunk) {
         if (!has(chunk)) {
             return false;
@@ -55,9 +53,9 @@ class ChunkSet {
         count_ = 0;
     }
 
-    /// The lowest member >= from, or capacity() if none.
+    /// The lowest member >= from, or capacity() if there is none.
     [[nodiscard]] std::uint32_t next(std::uint32_t from) const { return find(from, 0); }
-    /// The lowest non-member >= from, or capacity() if none.
+    /// The lowest non-member >= from, or capacity() if there is none.
     [[nodiscard]] std::uint32_t next_absent(std::uint32_t from) const {
         return find(from, ~std::uint64_t{0});
     }

@@ -1,30 +1,31 @@
-// What does a protocol core promise to whoever drives it, and what does it ask?
+// The contract between a protocol core and the driver that runs it.
 //
-// A core is pure: it has no socket, clock, thread, allocation of buffers or randomness of its
-// own, and never sees a payload byte. Sockets, verbs, the simulator and the fuzzer drive the
-// same type:
+// A core is pure: it has no socket, clock, thread, buffer allocation or randomness of its own,
+// and never sees a payload byte. Sockets, verbs, the simulator and the fuzzer drive the same
+// type:
 //
-//     on_datagrams(now, span<const Datagram>)    what arrived, opened and parsed already
-//     on_done(now, span<const Completion>)       what became of its operations
+//     on_datagrams(now, span<const Datagram>)    received datagrams, opened and parsed
+//     on_done(now, span<const Completion>)       results of its operations
 //     on_time(now)                               deadline() has come
 //     next_sends(now, SendBatch&)                what to send now, as far as pacing allows
 //     next_operations(now, OperationBatch&)      what to do with buffers and the object
 //     deadline() · outcome()
 //
-// The driver calls next_operations and next_sends after every on_*; and once more whenever a
-// batch came back full. Between two calls nothing else changes.
+// The driver calls next_operations and next_sends after every on_*, and again whenever a batch
+// came back full. Between two calls nothing else changes.
 //
-// Buffers. A DATA payload stays in a buffer of the driver's pool; the core names it by its
-// ticket (a *lease*) until it hands it back with Place (the bytes go to their place in the
-// block's buffer) or Drop. Every leased datagram gets exactly one of the two before the next
-// on_datagrams. A *block* is resident from the Completion of its Load, or from its first Place,
-// until Release; sends of its chunks are allowed only then. At most CoreLimits::resident_blocks
-// are resident: the core keeps that bound, the driver checks it.
+// Buffers: a DATA payload stays in a buffer of the driver's pool. The core names it by its
+// ticket (a *lease*) until it returns it with `place` (the bytes are copied to their place in
+// the block's buffer) or `drop`. Every leased datagram gets exactly one of the two before the
+// next on_datagrams. A *block* is resident from the Completion of its `load`, or from its first
+// `place`, until `release`. Its chunks may be sent only while it is resident. At most
+// CoreConfig::resident_blocks blocks are resident: the core keeps that limit, and the driver
+// checks it.
 //
-// A core is over when its phase is released or failed and it has no deadline() any more: until
-// then it may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
+// A core is over when its phase is released or failed and deadline() is empty. Until then it
+// may still have a RELEASE to repeat, a LEAVE to send or a late DONE to answer.
 //
-// An implementation of this contract for a new fabric: see transport/run/driver.h for its side.
+// The driver's side of the contract is transport/run/driver.h.
 #pragma once
 
 #include "transport/base/result.h"
@@ -41,58 +42,62 @@
 
 namespace stage::core {
 
-/// Names a leased payload buffer or an operation under way. The giver draws it; 0 is none.
+/// Names a leased payload buffer or an operation in progress. Its giver draws it; 0 is none.
 using Ticket = Ordinal<struct TicketTag, std::uint64_t>;
 
-/// Something that arrived. `body` is valid during the call; a DATA payload beyond it, by lease.
+/// A received datagram. `body` is valid during the call, a DATA payload until its lease ends.
 struct Datagram {
-    wire::Header header;    ///< Opened; with the whole packet number.
-    bool to_group = false;  ///< It came by multicast.
+    wire::Header header;    ///< Opened, with the expanded packet number.
+    bool to_group = false;  ///< It arrived by multicast.
     std::uint16_t body_bytes = 0;
     Bytes body;    ///< Control packets only.
     Ticket lease;  ///< DATA only.
-    /// When it reached this host, as its kernel says. Of packets that came as one the same.
+    /// When the packet reached this host, by the kernel's clock. Packets that the kernel
+    /// delivers as one piece have the same time.
     Instant arrived_at{};
-    /// Packets that the sockets dropped so far, before this one was taken.
+    /// Packets that the sockets had dropped before this one was read.
     std::uint32_t overflow = 0;
     /// How full the socket's buffer was, in 255ths.
     std::uint8_t fill = 0;
 };
 
 enum class OperationKind : std::uint8_t {
-    place,    ///< Copy the leased payload to `chunk` of `block`'s buffer; the lease ends.
-    drop,     ///< The lease ends.
-    load,     ///< Read `block` of the object into its buffer (source: from the file, with its
-              ///< descriptor; holder: back from disk). Completes.
-    verify,   ///< Compare the complete block's buffer with `descriptor`. Completes.
-    store,    ///< Write the verified block to its file. Completes. The buffer stays.
-    release,  ///< The block's buffer is free again.
-    finish,   ///< Every block was stored (receiver) or loaded once (source): give the files
-              ///< their final names. Completes; only a good one lets a member say that it holds
-              ///< the object. Asked once, by every member.
-    encode,   ///< Make the parities of `code` in `block`'s buffer, one each chunk_bytes.
-    reconstruct,  ///< Make what `code` lost in the buffers of its blocks, from the parities in
-                  ///< `block`'s. Both are done when they are performed, as place is.
-    leave_group,  ///< Hear no more of what is sent to the group.
-    join_group,   ///< Hear it again.
+    place,  ///< Copies the leased payload to `chunk` of `block`'s buffer. The lease ends.
+    drop,   ///< Ends the lease.
+    /// Reads `block` into its buffer: the source from the file, with its descriptor; a holder
+    /// back from disk. Completes.
+    load,
+    verify,   ///< Compares the complete block's buffer with `descriptor`. Completes.
+    store,    ///< Writes the verified block to its file; the buffer stays. Completes.
+    release,  ///< Frees the block's buffer.
+    /// Gives the files their final names, after every block was stored (receiver) or loaded
+    /// once (source). Completes, and only with `good` may the member claim to hold the object.
+    /// Every member requests it once.
+    finish,
+    encode,  ///< Computes the parities of `code` in `block`'s buffer, one each chunk_bytes.
+    /// Computes the chunks that `code` lost, in the buffers of their blocks, from the parities
+    /// in `block`'s buffer. Like place and encode it is done when it is performed.
+    reconstruct,
+    leave_group,  ///< Leaves the multicast group.
+    join_group,   ///< Joins the multicast group again.
 };
 
-/// Nearly all are a packet's, and some sixty wait at a time: one is kept to a cache line.
+/// Nearly every packet needs one and some sixty wait at a time: an operation fits a cache line.
 struct Operation {
-    Ticket ticket;  ///< The lease for place and drop; else drawn by the core, echoed on
-                    ///< completion.
+    /// place and drop: the lease. Otherwise drawn by the core and returned in the Completion.
+    Ticket ticket;
     BlockIndex block;
     ChunkIndex chunk;
     OperationKind kind = OperationKind::drop;
-    wire::Descriptor descriptor;       ///< verify and store.
-    const ParityCode* code = nullptr;  ///< encode and reconstruct: the core's, while it lives.
+    wire::Descriptor descriptor;       ///< For verify and store.
+    const ParityCode* code = nullptr;  ///< For encode and reconstruct; owned by the core.
 };
 static_assert(sizeof(Operation) <= 64);
 
 enum class Verdict : std::uint8_t {
     good,
-    bad_digest,  ///< verify: fetch the block again. load: what is on disk is not what was sent.
-    failed,      ///< The disk or file said no; `why` is for the user. Ends this member.
+    bad_digest,  ///< verify: fetch the block again. load: the disk does not hold what was sent.
+    failed,      ///< The disk or file failed; `why` is for the user. Ends this member.
 };
 
 struct Completion {
@@ -100,21 +105,21 @@ struct Completion {
     OperationKind kind = OperationKind::load;
     BlockIndex block;
     Verdict verdict = Verdict::good;
-    wire::Descriptor descriptor;  ///< load: what was read.
+    wire::Descriptor descriptor;  ///< For load: what was read.
     Error why{Blame::internal, ""};
 };
 
-/// Where a packet goes.
+/// The destination of a packet.
 struct Destination {
     bool to_group = false;
-    Rank peer;  ///< If not to the group.
+    Rank peer;  ///< Used if not to_group.
 
     friend bool operator==(const Destination&, const Destination&) = default;
 };
 
 /// One or more packets to one destination. DATA: chunks first .. first+count-1 of a resident
-/// block, numbered packet_number .. +count-1, each chunk_bytes long but the block's last: one
-/// segmented send. Control: `body`, so often.
+/// block, numbered packet_number .. +count-1, each chunk_bytes long except the block's last, in
+/// one segmented send. Control packets: `body`, sent `count` times.
 struct Send {
     wire::PacketType type = wire::PacketType::data;
     std::uint8_t flags = 0;
@@ -123,11 +128,12 @@ struct Send {
     BlockIndex block;
     ChunkIndex first;
     std::uint16_t count = 1;
-    std::uint16_t length = 0;  ///< DATA of parities: of each. 0: as the block is cut.
+    /// DATA of parities: the length of each. 0: as the block is cut.
+    std::uint16_t length = 0;
     std::vector<std::byte> body;
 };
 
-/// Room for what a core wants. `packets_max` bounds the packets, not the entries.
+/// Receives what a core wants to send. `packets_max` limits packets, not entries.
 struct SendBatch {
     std::vector<Send> sends;
     std::size_t packets_max = 64;
@@ -143,55 +149,61 @@ struct OperationBatch {
     [[nodiscard]] bool full() const { return operations.size() >= operations_max; }
 };
 
-/// How a member's part stands.
+/// The state of a member's part in the broadcast.
 enum class Phase : std::uint8_t {
-    wiring,    ///< Not every member was heard yet.
-    moving,    ///< Blocks are on their way.
-    holding,   ///< This member holds the object; others may not.
-    released,  ///< The source said that all hold it (or that it is over): leave.
-    failed,    ///< This member can't, or the group was told so: `why`.
+    wiring,   ///< Not every member has been heard.
+    moving,   ///< Blocks are being transferred.
+    holding,  ///< This member holds the object; others may not.
+    /// RELEASE arrived: every member holds the object, or the broadcast is over. Leave.
+    released,
+    /// This member cannot hold the object, or RELEASE said that the group failed: `why`.
+    failed,
 };
 
 struct Outcome {
     Phase phase = Phase::wiring;
     std::optional<Error> why;
-    Rank culprit;  ///< Of `why`, where it is a member's.
+    Rank culprit;  ///< The member that `why` is about, if there is one.
     std::uint64_t bytes_held = 0;
     std::optional<Instant> held_at;
-    std::uint64_t packets_lost = 0;      ///< Of the first pass, at this member.
-    std::uint64_t packets_repaired = 0;  ///< Chunks that came from a peer or by repeat.
+    std::uint64_t packets_lost = 0;  ///< Packets of the first pass that this member missed.
+    /// Chunks that a peer repaired or the source retransmitted.
+    std::uint64_t packets_repaired = 0;
     std::uint64_t packets_sent = 0;
-    std::uint16_t chunk_bytes = 0;             ///< In force; it changes only before any DATA.
-    std::uint64_t rate_found_bytes_per_s = 0;  ///< The source's: what the path carried.
-    /// Until then what goes to the group may stay in the host's socket; nothing is lost if it
-    /// does not.
+    std::uint16_t chunk_bytes = 0;  ///< In force; changes only before any DATA.
+    /// Source: the capacity that the rate search found.
+    std::uint64_t rate_found_bytes_per_s = 0;
+    /// Until then packets to the group may stay in the host's socket. Nothing is lost if they
+    /// do not.
     Instant stream_may_wait_until = Instant::min();
-    std::uint32_t times_left = 0;  ///< The group, because its own path was another's, too.
-    bool was_cut_off = false;      ///< What was sent to the group did not reach this member.
+    /// How often it left the group because of other traffic on its path.
+    std::uint32_t times_left = 0;
+    bool was_cut_off = false;  ///< Multicast did not reach this member.
 };
 
-/// Whom the source's rate follows, where none was told (docs/protocol, 6.3).
+/// Which receivers the source's rate follows if none is configured (docs/protocol, 6.3).
 enum class RatePolicy : std::uint8_t {
-    quantile,  ///< Most receivers.
-    acker,     ///< The slowest.
+    quantile,  ///< What most receivers take.
+    acker,     ///< The slowest receiver.
 };
 
-/// Whom a receiver asks for what it missed (7.3).
+/// Which peer a receiver asks for missing chunks (7.3).
 enum class PeerPolicy : std::uint8_t {
-    random,  ///< Anybody.
-    ring,    ///< Who comes before it in the ring of ranks; who doesn't have it, is passed over.
+    random,  ///< A random member.
+    /// The nearest preceding member in the ring of ranks that has the chunk.
+    ring,
 };
 
 /// When the source sends its first chunk (5).
 enum class ReadinessPolicy : std::uint8_t {
-    fence,  ///< When every member has answered an offer.
-    none,   ///< At once; who comes late fetches what it missed.
+    fence,  ///< When every member has answered an OFFER.
+    none,   ///< At once; a late member requests what it missed.
 };
 
-/// Whether a receiver leaves the group when others' traffic fills its own path (7.6).
+/// Whether a receiver leaves the group when other traffic fills its path (7.6).
 enum class LeavePolicy : std::uint8_t {
-    never,      ///< The source sends no PULSE, so nobody can.
-    congested,  ///< While most are not.
+    never,      ///< The source sends no PULSE, so no receiver can leave.
+    congested,  ///< While the paths of most receivers are not congested.
 };
 
 /// Blocks `first` .. `first + count - 1`.
@@ -202,39 +214,47 @@ struct BlockRun {
     friend bool operator==(const BlockRun&, const BlockRun&) = default;
 };
 
-/// What every core is told at birth. Limits carry their unit in their names.
+/// The parameters of a core, fixed when it is made. Limits have their unit in their names.
 struct CoreConfig {
     Rank own;
     std::uint16_t members = 2;  ///< Size of the group, 2 .. 65535; ranks are 0 .. members-1.
     Rank source;
     std::uint32_t session = 0;
-    std::uint16_t chunk_bytes = 1444;  ///< 1472 less header and tag, at MTU 1500.
-    /// A smaller one, that all take where a path drops the larger; 0: none.
+    std::uint16_t chunk_bytes = 1444;  ///< 1472 minus header and tag, at MTU 1500.
+    /// The chunk size to fall back to where a path drops the larger packets; 0: none.
     std::uint16_t chunk_bytes_fallback = 0;
-    std::uint64_t rate_bytes_per_s = 0;  ///< Told; payload and headers as on the wire (with 42
-                                         ///< bytes of Ethernet, IP and UDP). 0: not told.
-    std::uint64_t rate_max_bytes_per_s = 0;         ///< Where it isn't: no faster; 0: no bound.
-    std::uint64_t rate_remembered_bytes_per_s = 0;  ///< What an earlier broadcast found.
+    /// The configured rate, with headers (including 42 bytes of Ethernet, IP and UDP). 0: none,
+    /// the source searches for the rate.
+    std::uint64_t rate_bytes_per_s = 0;
+    /// Upper bound of the rate search; 0: none.
+    std::uint64_t rate_max_bytes_per_s = 0;
+    /// The rate that an earlier broadcast found; 0: none.
+    std::uint64_t rate_remembered_bytes_per_s = 0;
     RatePolicy rate_policy = RatePolicy::quantile;
     PeerPolicy peer_policy = PeerPolicy::random;
     ReadinessPolicy readiness_policy = ReadinessPolicy::fence;
     LeavePolicy leave_policy = LeavePolicy::never;
-    std::optional<std::uint32_t> loss_remembered_ppm;  ///< Likewise, in a million packets.
+    /// Loss in an earlier broadcast, packets in a million.
+    std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint32_t resident_blocks = 64;
-    /// Of the socket that the group's packets come to, as the kernel counts; 0: not known.
+    /// Size of the socket buffer that receives the group's packets, as the kernel counts; 0:
+    /// not known.
     std::uint64_t group_buffer_bytes = 0;
-    /// The member needs no byte of the object: a receiver has stored all of it, and only finish
-    /// is left; the source need not read for its own sake.
+    /// The member needs no byte of the object: a receiver has stored all of it, and only
+    /// `finish` remains; a source need not read it for its own copy.
     bool holds_already = false;
-    /// It needs no byte of these, in order and apart: a receiver has stored them, right, and
-    /// can't give them to others (it doesn't know how the source sends them); a source need not
-    /// read the first of them, those from block 0 on, for its own sake.
+    /// Blocks that the member needs no byte of, ascending and disjoint. A receiver has stored
+    /// and verified them, but cannot give them to peers because it does not know how the source
+    /// encodes them. A source need not read the first of them, from block 0 on, for its own
+    /// copy.
     std::vector<BlockRun> held_before;
-    std::uint64_t bytes_held_before = 0;  ///< Of these.
-    Duration ready_timeout{};             ///< Until every member must have answered an offer.
-    Duration stall_timeout{};  ///< Without any progress of a member that is alive or silent.
-    Duration finish_extra{};   ///< Finishing may take so much longer, with all members.
-    Duration linger{};         ///< A holder waits for RELEASE at most so long.
+    std::uint64_t bytes_held_before = 0;  ///< Bytes of these blocks.
+    Duration ready_timeout{};             ///< By then every member must have answered an OFFER.
+    /// How long a member may make no progress, alive or silent.
+    Duration stall_timeout{};
+    /// How much longer than usual finishing may take, on every member.
+    Duration finish_extra{};
+    Duration linger{};  ///< How long a member that holds the object waits for RELEASE.
 };
 
 template <class Core>
@@ -251,10 +271,11 @@ concept ProtocolCore = requires(Core core,
     { core.on_time(now) } -> std::same_as<void>;
     { core.next_sends(now, sends) } -> std::same_as<void>;
     { core.next_operations(now, operations) } -> std::same_as<void>;
-    /// Gives up for a reason from outside (scancel, a failed peer): tells the group if it can.
+    /// Gives up for an external reason (scancel, a failed peer) and informs the group if it
+    /// can.
     { core.on_abort(now, why) } -> std::same_as<void>;
-    /// From outside, once or never: by now every member's core runs, so that whose datagrams
-    /// don't pass is nobody who is busy yet.
+    /// Called at most once: the core of every member runs by now, so a member that is not heard
+    /// is unreachable and not just busy.
     { core.on_all_listen(now) } -> std::same_as<void>;
     { view.deadline() } -> std::same_as<std::optional<Instant>>;
     { view.outcome() } -> std::same_as<const Outcome&>;

@@ -1,8 +1,8 @@
-// How far did the first pass come, and since when?
+// Tracks the highest place received of the first pass, and how far it has settled.
 //
-// A chunk before the frontier that is not here is lost, unless the network merely reordered it.
-// So the frontier settles only after a while, and three packets: what is missing before the
-// settled frontier is asked for.
+// A chunk before the highest place received that is missing is lost, unless the network
+// reordered it. Therefore that place becomes the settled edge only after a gap age and three
+// further packets. Chunks that are missing before the settled edge are requested.
 #pragma once
 
 #include "transport/core/base/object_shape.h"
@@ -22,7 +22,7 @@ class HighestReceived {
         on_sent(now, {.block = chunk.block, .chunk = chunk.chunk + 1});
     }
 
-    /// The source said that everything before `position` was sent.
+    /// The source stated that everything before `position` was sent.
     void on_sent(Instant now, Position position) {
         if (position > highest_) {
             highest_ = position;
@@ -31,22 +31,22 @@ class HighestReceived {
         }
     }
 
-    /// The first pass ended: everything was sent. Said again, it changes nothing.
+    /// The first pass ended: everything was sent. Further calls change nothing.
     void on_end(Instant now, std::uint32_t blocks) {
         if (!is_ended_) {
             is_ended_ = true;
             highest_ = {.block = blocks, .chunk = 0};
-            mark_at_.reset();  // whatever was to settle settles with it
+            mark_at_.reset();  // the mark settles together with the end
             begin(now);
         }
     }
 
-    /// Settles what is older than `age`. True if the settled frontier moved.
+    /// Settles what is older than `age`. True if the settled edge moved.
     bool advance(Instant now, Duration age) {
         if (!mark_at_) {
             return false;
         }
-        // Where the stream stands still, no third packet comes: time alone must do.
+        // If the stream pauses, no third packet comes, so time alone settles the mark.
         const bool is_old = now >= *mark_at_ + age;
         const bool is_behind = since_mark_ >= kReorderedPackets || is_ended_;
         if (!is_old || (!is_behind && now < *mark_at_ + 8 * age)) {
@@ -65,7 +65,7 @@ class HighestReceived {
     [[nodiscard]] Position settled() const { return settled_; }
     [[nodiscard]] Position highest() const { return highest_; }
     [[nodiscard]] bool is_ended() const { return is_ended_; }
-    /// When advance() may have something to settle.
+    /// When advance() may settle something.
     [[nodiscard]] std::optional<Instant> deadline() const {
         return mark_at_ ? std::optional{due_} : std::nullopt;
     }
@@ -82,9 +82,9 @@ class HighestReceived {
 
     Position highest_;
     Position settled_;
-    Position mark_;  ///< Settles next.
+    Position mark_;  ///< The place that settles next.
     std::optional<Instant> mark_at_;
-    std::uint32_t since_mark_ = 0;  ///< Packets that came after it.
+    std::uint32_t since_mark_ = 0;  ///< Packets after the mark.
     Instant due_{};
     bool is_ended_ = false;
 };

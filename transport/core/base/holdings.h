@@ -1,6 +1,4 @@
-// What can a member give to others?
-//
-// The question that answering a request asks of whoever holds the blocks.
+// What a member can give to its peers: the interface through which the repair server asks.
 #pragma once
 
 #include "transport/base/units.h"
@@ -17,14 +15,14 @@ class Holdings {
     Holdings& operator=(const Holdings&) = delete;
     virtual ~Holdings() = default;
 
-    /// The chunk's bytes are in the block's buffer now.
+    /// The chunk's bytes are in the block's buffer.
     [[nodiscard]] virtual bool has(BlockIndex block, std::uint32_t chunk) const = 0;
-    /// The block is not resident, but whole where it can be read back from.
+    /// The block is not resident but can be read back completely.
     [[nodiscard]] virtual bool can_load(BlockIndex block) const = 0;
-    /// How many chunks the block has; 0 if that isn't known.
+    /// The number of the block's chunks; 0 if it is not known.
     [[nodiscard]] virtual std::uint32_t chunks(BlockIndex block) const = 0;
-    /// The body of a DESCRIBE for this block and at most `count - 1` after it; empty if
-    /// unknown.
+    /// The body of a DESCRIBE for this block and at most `count - 1` after it; empty if the
+    /// descriptor is unknown.
     [[nodiscard]] virtual std::vector<std::byte> describe(BlockIndex block,
                                                           std::uint32_t count) const = 0;
 };

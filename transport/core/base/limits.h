@@ -1,7 +1,7 @@
-// Which numbers bound and time the broadcast?
+// The constants that bound and time the broadcast.
 //
-// All of them, in one place, with unit and reason; docs/protocol, 13, is normative
-// and has the ranges. They are handed to the cores, so that a test can turn each.
+// docs/protocol, 13, is normative and has their ranges and reasons. The cores receive them as
+// parameters, so that a test can change each.
 #pragma once
 
 #include "transport/base/units.h"
@@ -14,190 +14,245 @@ namespace stage::core {
 struct PacerLimits {
     /// Largest burst, bytes on the wire: half of a small switch port's buffer.
     std::uint32_t burst_bytes_max = 64U << 10U;
-    /// A burst is what so much time is owed, so that it leaves room for others in every queue.
+    /// A burst is what the rate sends in this time, so that it leaves room for other traffic in
+    /// every queue.
     Duration burst_time = std::chrono::microseconds{250};
-    /// Few packets are one burst even if they are owed for longer, up to so long: each
-    /// costs every host on the way about as much as all of them together.
+    /// Up to this number of packets leave as one burst even if they take longer than
+    /// burst_time, up to burst_time_max: each burst costs every host on the path about as much
+    /// as all its packets together.
     std::uint32_t burst_packets = 8;
     Duration burst_time_max = std::chrono::milliseconds{4};
-    /// A burst may always be what so much time is owed: nobody wakes up more often.
+    /// A burst may always be what the rate sends in this time, so that the source wakes no more
+    /// often.
     Duration burst_time_min = std::chrono::microseconds{40};
-    /// Credit older than this is forgotten: repaying it would be a blast.
+    /// Tokens older than this are discarded: sending them at once would be a blast.
     Duration credit_age_max = std::chrono::milliseconds{8};
-    /// Unless the receivers are seen to take more: up to so many times as much and as old.
+    /// The largest burst factor: by how much both bounds may grow if the receivers take it.
     std::uint32_t stretch_max = 16;
 };
 
 struct RateLimits {
-    /// Rate not told: so many packets go out at once and show what the path takes;
+    /// Without a known rate this number of packets leaves at once, to measure the path.
     std::uint32_t train_packets = 64;
-    /// if nobody says in this time how they arrived,
+    /// How long the source waits for a report on the train.
     Duration train_patience = std::chrono::milliseconds{100};
-    /// Of a remembered rate what so much time takes may leave before the first report.
+    /// At a remembered rate, what it sends in this time may leave before the first report.
     Duration flight_remembered = std::chrono::microseconds{200};
-    std::uint64_t start_bytes_per_s = 12'500'000;     ///< 100 Mbit/s to begin with,
-    std::uint64_t least_bytes_per_s = 125'000;        ///< never less than 1 Mbit/s,
-    std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< never more than 100 Gbit/s.
-    std::uint32_t loss_new_ppm = 20'000;  ///< More than was known to be random: test it.
-    std::uint32_t loss_steady_ppm =
-        10'000;  ///< No more than usual: a longer burst did no harm.
-    Duration round = std::chrono::milliseconds{20};  ///< Between two looks at the reports,
-    std::uint32_t packets_min = 256;                 ///< which speak of so many packets.
+    /// 100 Mbit/s, the first rate without a measurement.
+    std::uint64_t start_bytes_per_s = 12'500'000;
+    std::uint64_t least_bytes_per_s = 125'000;        ///< 1 Mbit/s.
+    std::uint64_t most_bytes_per_s = 12'500'000'000;  ///< 100 Gbit/s.
+    /// More loss above the known random loss than this: test it.
+    std::uint32_t loss_new_ppm = 20'000;
+    /// No more loss above the usual than this: the longer burst did no harm.
+    std::uint32_t loss_steady_ppm = 10'000;
+    /// Between two evaluations of the reports by the burst search.
+    Duration round = std::chrono::milliseconds{20};
+    /// What the reports of a round must cover at least.
+    std::uint32_t packets_min = 256;
 };
 
 struct RepairLimits {
-    std::uint16_t request_chunks_max = 16;    ///< One request asks for at most so many chunks,
-    std::uint16_t answer_chunks_max = 256;    ///< and of a request so many are answered.
-    std::size_t requests_max = 64;            ///< Under way at a member.
-    std::uint32_t in_flight_chunks_min = 32;  ///< May be asked for, however short the path is.
+    std::uint16_t request_chunks_max = 16;  ///< The most chunks of one request.
+    /// The most chunks of one request that are answered.
+    std::uint16_t answer_chunks_max = 256;
+    std::size_t requests_max = 64;            ///< In flight at a member.
+    std::uint32_t in_flight_chunks_min = 32;  ///< May be in flight, however short the path is.
     std::uint32_t in_flight_chunks_max = 512;
-    Duration in_flight_slack = std::chrono::milliseconds{4};  ///< Late wake-ups of the peer.
-    std::uint32_t stream_share_percent = 10;  ///< Of the rate, for pulls beside the first pass.
-    /// After such a pause of it: it may wait for what is pulled, which has the whole rate then.
+    /// Allowance for late wake-ups of the peer.
+    Duration in_flight_slack = std::chrono::milliseconds{4};
+    /// Share of the rate for repairs during the first pass.
+    std::uint32_t stream_share_percent = 10;
+    /// When the first pass pauses for this time, repairs get the whole rate: the source's
+    /// window may wait for them.
     Duration stream_pause = std::chrono::milliseconds{50};
-    Duration timeout_first = std::chrono::milliseconds{20};  ///< Before a round trip was seen.
-    /// Of a fast path no more than a block takes there.
+    Duration timeout_first = std::chrono::milliseconds{20};  ///< Before the first RTT sample.
+    /// On a fast path at most the time that a block takes.
     Duration timeout_margin_min = std::chrono::microseconds{500};
     Duration timeout_max = std::chrono::seconds{1};
-    Duration gap_age_min =
-        std::chrono::microseconds{50};  ///< Reordering, not loss, until then,
-    std::uint32_t gap_packets = 64;     ///< or until so many might have come.
+    /// A gap younger than this is reordering and not loss,
+    Duration gap_age_min = std::chrono::microseconds{50};
+    /// or the time that this number of packets takes, if that is shorter.
+    std::uint32_t gap_packets = 64;
     Duration gap_age_max = std::chrono::milliseconds{5};
-    /// Between two looks for what to ask; of a fast path what a block takes there.
+    /// Between two looks for missing chunks; on a fast path the time that a block takes.
     Duration gather_time = std::chrono::milliseconds{1};
-    /// Between two looks that wait for credit.
+    /// Between two looks that wait for tokens.
     Duration look_time_min = std::chrono::microseconds{10};
-    std::uint32_t endgame_chunks = 32;  ///< So few left: ask several peers for each,
-    std::uint32_t endgame_peers = 3;    ///< namely so many,
-    /// and others when only so small a part of it is left, where a round trip brings it all;
+    std::uint32_t endgame_chunks = 32;  ///< With no more chunks missing the end-game begins.
+    /// The number of peers that get each request of the end-game.
+    std::uint32_t endgame_peers = 3;
+    /// The remaining chunks are requested anew when at most 1/endgame_part is missing and one
+    /// RTT brings all of it.
     std::uint32_t endgame_part = 2;
-    /// wait less for them: what comes twice costs little.
+    /// The end-game waits less for an answer, because duplicates cost little.
     Duration endgame_margin_min = std::chrono::microseconds{50};
-    std::uint8_t silences_free = 2;  ///< Time-outs in a row that don't lengthen the next.
+    std::uint8_t silences_free = 2;  ///< Time-outs in a row that do not lengthen the next.
     std::uint8_t failures_before_source = 4;
-    Duration pause_max =
-        std::chrono::milliseconds{20};  ///< After more of them, before the next.
-    std::uint32_t share_requests = 2;   ///< Of its share (puller.cpp), with the source.
-    /// Whoever has given nothing for so long of its share keeps none, or longer.
+    /// The longest pause of a block after failures.
+    Duration pause_max = std::chrono::milliseconds{20};
+    /// Requests of its own share (puller.cpp) that a member has with the source.
+    std::uint32_t share_requests = 2;
+    /// A member that has given nothing of its share for this time, or longer, is not its owner.
     Duration swarm_start_min = std::chrono::milliseconds{100};
-    std::uint32_t source_askers = 64;  ///< About so many of a group ask the source at a time.
-    std::size_t jobs_max = 64;  ///< Blocks asked for by somebody, waiting to be answered.
-    std::size_t loads_max = 4;  ///< Blocks being read back for peers.
-    Duration job_age_max =
-        std::chrono::milliseconds{500};  ///< Its asker has given up long ago.
-    /// Peers can't expand a 16-bit number after 2^15 others: tell the whole one before.
+    /// About this number of a group's members ask the source at a time.
+    std::uint32_t source_askers = 64;
+    std::size_t jobs_max = 64;  ///< Blocks that peers requested, waiting to be answered.
+    std::size_t loads_max = 4;  ///< Blocks that are read back for peers at a time.
+    /// An older request has timed out at its requester.
+    Duration job_age_max = std::chrono::milliseconds{500};
+    /// Peers cannot expand a 16-bit packet number after 2^15 others: the whole number is stated
+    /// earlier.
     std::uint64_t number_gap_max = 1U << 14U;
-    std::uint32_t bad_digests_max = 8;  ///< Of one block, before the source is not believed.
+    /// Of one block; then the source's descriptor is rejected.
+    std::uint32_t bad_digests_max = 8;
 };
 
 struct ParityLimits {
-    std::uint32_t symbols_max = 64;  ///< An object of no more packets travels with parities,
-    std::uint32_t coded_blocks_max = 8;   ///< if it has no more blocks:
-    std::uint8_t parities_few = 8;        ///< so many,
-    std::uint8_t parities_many = 16;      ///< or, where more than
-    std::uint32_t few_loss_ppm = 20'000;  ///< this is lost, so many;
-    std::uint32_t describe_every = 3;     ///< and a DESCRIBE after so many.
-    /// Of no more packets: to send it costs hardly more than to offer it.
+    /// An object of at most this number of chunks travels with parities,
+    std::uint32_t symbols_max = 64;
+    /// if it has at most this number of blocks.
+    std::uint32_t coded_blocks_max = 8;
+    /// The number of parities,
+    std::uint8_t parities_few = 8;
+    /// or this number if an earlier broadcast lost more than few_loss_ppm.
+    std::uint8_t parities_many = 16;
+    std::uint32_t few_loss_ppm = 20'000;
+    /// A DESCRIBE follows after this number of parities.
+    std::uint32_t describe_every = 3;
+    /// An object of at most this number of chunks costs hardly more to send than to offer.
     std::uint32_t offered_symbols_max = 16;
-    std::uint16_t offers_few = 2;   ///< So often at once, where parities_few travel,
-    std::uint16_t offers_many = 3;  ///< or parities_many.
+    /// How often the first OFFER is sent at once with parities_few,
+    std::uint16_t offers_few = 2;
+    std::uint16_t offers_many = 3;  ///< and with parities_many.
 };
 
 struct FeedbackLimits {
     std::uint16_t representatives = 32;
-    Duration interval = std::chrono::milliseconds{20};  ///< Of a representative's reports,
-    /// longer where it takes as long until the source has sent so many packets for each of
-    /// them,
+    /// Between the reports of a representative,
+    Duration interval = std::chrono::milliseconds{20};
+    /// or the time in which the source sends this number of packets for each representative, if
+    /// that is longer,
     std::uint32_t interval_packets = 2;
-    Duration interval_slow = std::chrono::milliseconds{60};  ///< up to this,
-    Duration interval_min = std::chrono::milliseconds{1};    ///< or sooner after many blocks,
-    /// or after an eighth of the packets heard so far, so many at least; of a long stream after
-    /// so many times the number of representatives.
+    /// but at most this.
+    Duration interval_slow = std::chrono::milliseconds{60};
+    /// A report comes sooner after many new blocks, but not sooner than this,
+    Duration interval_min = std::chrono::milliseconds{1};
+    /// or after an eighth of the packets heard so far: at least report_packets_min, and at most
+    /// report_packets_each for each representative,
     std::uint32_t report_packets_min = 8;
     std::uint32_t report_packets_each = 8;
-    /// But not sooner than this; later in a stream the source hears no more than one report in
+    /// but not sooner than this. Later in a stream the source receives at most one report in
     /// report_time.
     Duration interval_start = std::chrono::microseconds{100};
     Duration report_time = std::chrono::microseconds{50};
-    std::uint32_t start_packets = 4096;  ///< Until then a stream is at its start.
-    /// Who has not reported for so long does not count.
+    std::uint32_t start_packets = 4096;  ///< A stream is young until then.
+    /// A representative that has not reported for this time does not count.
     Duration silence = std::chrono::milliseconds{250};
-    std::uint32_t stall_fraction = 8;   ///< Everybody reports each stall_timeout / this.
-    std::size_t votes_blocks_max = 64;  ///< Blocks whose losses the source counts at a time.
-    /// What was sent to everybody is not sent again within two round trips, at least this (it
-    /// may wait in queues) and at most that;
+    std::uint32_t stall_fraction = 8;  ///< Every receiver reports each stall_timeout / this.
+    /// Blocks whose reported losses the source counts at a time.
+    std::size_t votes_blocks_max = 64;
+    /// What was sent to the group is not sent again within two RTTs, bounded by these two.
     Duration repeat_window_min = std::chrono::milliseconds{5};
     Duration repeat_window_max = std::chrono::milliseconds{20};
-    /// what a second member asks for within this is sent to everybody.
+    /// A chunk that a second member requests within this time is sent to the group.
     Duration shared_window = std::chrono::milliseconds{100};
-    /// In a group of so many, who asks the source beside the first pass has found no peer with
-    /// it.
+    /// In a group of this size a member that asks the source during the first pass has found no
+    /// peer with the chunk.
     std::uint16_t shared_members_min = 8;
-    /// The first pass stays so many eighths of the resident blocks before the median member.
+    /// The first pass runs ahead of the median representative by at most this number of eighths
+    /// of the resident blocks.
     std::uint32_t window_eighths = 6;
-    Duration window_patience = std::chrono::milliseconds{250};  ///< Then one block goes anyway.
+    /// Then one more block is sent.
+    Duration window_patience = std::chrono::milliseconds{250};
 };
 
 struct EndingLimits {
     std::uint16_t tree_degree = 8;
-    Duration done_retry = std::chrono::milliseconds{20};       ///< First; doubles,
+    /// First repeat of DONE; doubles
+    Duration done_retry = std::chrono::milliseconds{20};
     Duration done_retry_max = std::chrono::milliseconds{250};  ///< up to this.
-    std::uint8_t done_tries = 4;  ///< Unanswered, before the next ancestor is told.
-    Duration done_gather = std::chrono::milliseconds{10};  ///< Between two DONEs that say more.
-    Duration done_refresh =
-        std::chrono::milliseconds{250};                   ///< Said again: has the parent died?
-    Duration alive_first = std::chrono::milliseconds{2};  ///< Silence before the source speaks.
-    Duration end_first = std::chrono::microseconds{200};  ///< END repeated after this,
-    std::uint32_t end_packets = 64;  ///< (of a fast path after what so many take,)
-    std::uint32_t end_even = 6;      ///< so often; then it doubles,
-    /// (or after this at first, and doubling, where parities make good what is lost,)
+    std::uint8_t done_tries = 4;  ///< Without an answer, before DONE goes to the next ancestor.
+    /// Between two DONEs with new ranks.
+    Duration done_gather = std::chrono::milliseconds{10};
+    /// An acknowledged set is sent again, because the parent may have failed since.
+    Duration done_refresh = std::chrono::milliseconds{250};
+    /// The source sends a keep-alive after this silence.
+    Duration alive_first = std::chrono::milliseconds{2};
+    /// END is repeated end_even times after this,
+    Duration end_first = std::chrono::microseconds{200};
+    /// or after the time that this number of packets takes, if that is shorter;
+    std::uint32_t end_packets = 64;
+    /// then the interval doubles
+    std::uint32_t end_even = 6;
+    /// (for an object with parities it is this, and doubles)
     Duration end_first_coded = std::chrono::milliseconds{10};
-    Duration end_max = std::chrono::milliseconds{500};  ///< up to this.
-    /// An object that goes with its offers is read first; if that takes longer it is offered.
+    /// up to this.
+    Duration end_max = std::chrono::milliseconds{500};
+    /// An object that travels with its OFFERs is read first. If that takes longer, it is
+    /// offered without data.
     Duration offer_unread = std::chrono::milliseconds{20};
-    Duration offer_first = std::chrono::milliseconds{2};  ///< OFFER repeated after this,
-    std::uint32_t offer_even = 5;                         ///< so often; then it doubles,
-    Duration offer_max = std::chrono::milliseconds{250};  ///< up to this.
-    /// Who hears no offer calls for one, again after this and then more rarely;
+    /// OFFER is repeated offer_even times after this;
+    Duration offer_first = std::chrono::milliseconds{2};
+    /// then the interval doubles
+    std::uint32_t offer_even = 5;
+    /// up to this.
+    Duration offer_max = std::chrono::milliseconds{250};
+    /// A receiver without an OFFER solicits one after this; the interval doubles.
     Duration call_first = std::chrono::milliseconds{5};
-    /// so long after the first offer, then twice as long, up to offer_first.
+    /// A solicited OFFER follows this long after the first one, then twice that, up to
+    /// offer_first.
     Duration call_least = std::chrono::microseconds{250};
-    /// Whoever still calls then may be behind a path that drops offers of the full packet's
-    /// size: smaller packets for all.
+    /// A member that still solicits after this may be behind a path that drops OFFERs of full
+    /// packet size: all use smaller packets.
     Duration path_patience = std::chrono::milliseconds{400};
-    Duration ready_jitter = std::chrono::microseconds{4};  ///< Times members: READYs spread so.
+    /// Times the number of members: the spread of the READYs.
+    Duration ready_jitter = std::chrono::microseconds{4};
     Duration ready_jitter_max = std::chrono::milliseconds{50};
-    Duration ending_first =
-        std::chrono::milliseconds{5};  ///< RELEASE, LEAVE repeated; doubles,
-    Duration ending_max = std::chrono::milliseconds{250};  ///< up to this.
-    std::uint32_t leave_times = 9;                         ///< LEAVE is said so often.
-    /// So long RELEASE is repeated and the source answers late members, unless all confirmed
+    /// RELEASE and LEAVE are repeated after this; the interval doubles
+    Duration ending_first = std::chrono::milliseconds{5};
+    /// up to this.
+    Duration ending_max = std::chrono::milliseconds{250};
+    /// How often LEAVE is sent.
+    std::uint32_t leave_times = 9;
+    /// How long the source repeats RELEASE and answers late members, unless all have confirmed
     /// it.
     Duration answer_late = std::chrono::seconds{2};
-    std::uint16_t confirming_members_max = 64;  ///< In larger groups nobody confirms RELEASE.
-    Duration answer_late_member = std::chrono::milliseconds{250};  ///< And an inner member.
-    std::uint32_t finish_patience = 4;  ///< Times stall_timeout, for files' final names.
+    /// In larger groups members do not confirm RELEASE.
+    std::uint16_t confirming_members_max = 64;
+    /// How long a member with children answers late members.
+    Duration answer_late_member = std::chrono::milliseconds{250};
+    /// Times stall_timeout: for the final names of the files.
+    std::uint32_t finish_patience = 4;
 };
 
 struct LeaveLimits {
-    Duration pulse_interval = std::chrono::milliseconds{10};  ///< The source says its time.
-    /// The least delay of so long is what the path's queue had at least meanwhile.
+    /// Between two PULSEs of the source.
+    Duration pulse_interval = std::chrono::milliseconds{10};
+    /// The least delay within this window is the standing queue of the path.
     Duration queue_window = std::chrono::milliseconds{50};
-    /// A shorter one is noise; or one of fewer packets of the stream, which leaves in bursts.
+    /// A shorter queue is noise, and so is one of fewer packets of the stream, which leaves in
+    /// bursts.
     Duration queue_least = std::chrono::microseconds{500};
     std::uint32_t queue_packets = 24;
-    Duration queue_most = std::chrono::milliseconds{500};  ///< A longer one is a clock's leap.
-    Duration stand_time = std::chrono::milliseconds{500};  ///< It stands: time to leave.
-    /// So much less than was sent arrived meanwhile, pulls included: somebody else has it.
+    /// A longer delay means that a clock was set.
+    Duration queue_most = std::chrono::milliseconds{500};
+    /// A queue that stands for this time makes the receiver leave.
+    Duration stand_time = std::chrono::milliseconds{500};
+    /// If more of what was sent did not arrive, repairs included, other traffic has the path.
     std::uint32_t lacking_percent = 10;
-    std::uint32_t away_percent_max = 60;  ///< Of the receivers; more are the source's affair.
-    /// A queue that never got half as long in this time after the leave is the group's still:
-    /// switches forward it to who left.
+    /// Of the receivers. The source follows a larger number of congested paths.
+    std::uint32_t away_percent_max = 60;
+    /// If the queue was never half as long within this time after the leave, it still consists
+    /// of the group's packets: a switch forwards them to receivers that left.
     Duration relief_time = std::chrono::seconds{3};
-    Duration free_time = std::chrono::seconds{1};  ///< No queue for so long: it comes back.
+    /// After this time without a queue the receiver joins again.
+    Duration free_time = std::chrono::seconds{1};
     std::uint32_t leaves_max = 4;
-    Duration left_interval = std::chrono::milliseconds{20};  ///< LEFT is said again.
-    std::uint32_t pull_window_first = 16;  ///< Chunks under way when it begins to fetch.
+    /// Interval of LEFT.
+    Duration left_interval = std::chrono::milliseconds{20};
+    /// Chunks in flight when the receiver begins to fetch.
+    std::uint32_t pull_window_first = 16;
 };
 
 struct Limits {
@@ -208,14 +263,16 @@ struct Limits {
     FeedbackLimits feedback;
     EndingLimits ending;
     LeaveLimits leave;
-    std::size_t outbox_max = 256;  ///< Control packets waiting to be sent.
-    /// Descriptors that a receiver keeps, or two for each resident block if that is more.
+    std::size_t outbox_max = 256;  ///< Control packets that wait to be sent.
+    /// Descriptors that a receiver keeps; two for each resident block if that is more.
     std::uint32_t descriptors_max = 512;
-    Duration stream_wait = std::chrono::milliseconds{100};  ///< In the socket, for room.
-    std::uint32_t load_ahead_max = 8;  ///< Blocks read before the first pass needs them.
+    /// How long packets of the stream may wait for room in the socket.
+    Duration stream_wait = std::chrono::milliseconds{100};
+    /// Blocks that are read before the first pass needs them.
+    std::uint32_t load_ahead_max = 8;
 };
 
-/// What a DATA packet adds to its payload on the wire, bytes: 16 header, 12 tag, 42 of
+/// Bytes that a DATA packet adds to its payload on the wire: 16 header, 12 tag, and 42 of
 /// Ethernet, IP and UDP.
 inline constexpr std::uint32_t kWireOverheadBytes = 70;
 

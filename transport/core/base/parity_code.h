@@ -1,9 +1,9 @@
-// Which chunks does a set of parities speak of?
+// Describes which chunks a set of parities covers.
 //
-// A small object travels with parities (docs/protocol, 6.5): its chunks, in order, are the
-// *symbols* of a Reed-Solomon code, each taken as if zeros filled it up to the longest one. Any
-// so many of symbols and parities give all symbols. This is the arithmetic of who is who; the
-// bytes are the driver's affair (transport/run/object/erasure.h).
+// A small object travels with parities (docs/protocol, 6.5). Its chunks, in order, are the
+// *symbols* of a Reed-Solomon code, each padded with zeros to the length of the longest. Any k
+// of the k symbols and the parities give all symbols. This file has the numbering; the driver
+// computes the bytes (transport/run/object/erasure.h).
 #pragma once
 
 #include "transport/base/units.h"
@@ -13,7 +13,7 @@
 
 namespace stage::core {
 
-/// The code's field has no more.
+/// The limit of the code's field.
 inline constexpr std::uint32_t kSymbolsAndParitiesMax = 255;
 
 struct ParityLimits;
@@ -21,12 +21,14 @@ struct ObjectShape;
 struct CoreConfig;
 
 struct ParityCode {
-    BlockIndex first;                         ///< Of the blocks covered,
-    std::vector<std::uint32_t> wire_lengths;  ///< and the bytes of each as it travels.
+    /// The first block covered.
+    BlockIndex first;
+    /// The length on the wire of each block covered.
+    std::vector<std::uint32_t> wire_lengths;
     std::uint16_t chunk_bytes = 0;
     std::uint16_t parities = 0;
 
-    /// reconstruct: the symbols that aren't here, rising, and as many parities that are.
+    /// For reconstruct: the missing symbols, ascending, and as many parities that arrived.
     std::vector<std::uint16_t> lost;
     std::vector<std::uint16_t> with;
 
@@ -36,25 +38,26 @@ struct ParityCode {
         std::uint16_t bytes = 0;
     };
     [[nodiscard]] std::vector<Symbol> symbols() const;
-    /// Of the longest symbol, and so of each parity.
+    /// The length of the longest symbol, and so of each parity.
     [[nodiscard]] std::uint16_t symbol_bytes() const;
 };
 
-/// How many parities an object of this shape gets; 0 for one that is too large.
+/// The number of parities of an object of this shape; 0 if it is too large.
 [[nodiscard]] std::uint8_t parities_for(const CoreConfig& config,
                                         const ObjectShape& shape,
                                         const ParityLimits& limits);
 
-/// Is it so small that it may go out with its offers, whether anybody is ready or not?
+/// True if the object is so small that it may travel with its OFFERs, before any member is
+/// ready.
 [[nodiscard]] bool may_go_with_offers(const CoreConfig& config,
                                       const ObjectShape& shape,
                                       const ParityLimits& limits);
-/// Does it? Where there is no fence.
+/// True if the object travels with its OFFERs: it may, and there is no fence.
 [[nodiscard]] bool goes_with_offers(const CoreConfig& config,
                                     const ObjectShape& shape,
                                     const ParityLimits& limits);
 
-/// A member with this much room can hold such an object and its parities together.
+/// True if a member with this configuration can hold such an object and its parities at once.
 [[nodiscard]] bool has_room_for_parities(const CoreConfig& config, std::uint32_t blocks);
 
 }  // namespace stage::core

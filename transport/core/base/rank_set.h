@@ -1,7 +1,5 @@
-// Which members?
-//
-// A bit each; as runs on the wire. Adding twice is harmless, so that a set can be told again by
-// anyone.
+// A set of members: one bit for each rank in memory, runs on the wire. Adding a rank twice is
+// harmless, so any member may send a set again.
 #pragma once
 
 #include "transport/base/units.h"
@@ -16,7 +14,7 @@ namespace stage::core {
 
 class RankSet {
   public:
-    /// Of ranks below `members`.
+    /// For ranks below `members`.
     explicit RankSet(std::uint32_t members)
         : members_{members}, words_((members + 63U) / 64U) {}
 
@@ -25,21 +23,21 @@ class RankSet {
     [[nodiscard]] bool is_full() const { return count_ == members_; }
     [[nodiscard]] bool has(Rank rank) const;
 
-    /// True if it was not there. A rank that is no member's is ignored.
+    /// True if the rank was not in the set. A rank beyond the group is ignored.
     bool add(Rank rank);
-    /// How many were new.
+    /// Returns how many were new.
     std::uint32_t add(std::span<const wire::RankRun> runs);
     void clear();
 
-    /// Everything in `other` is here. Requires the same members.
+    /// True if this set contains `other`. Requires the same number of members.
     [[nodiscard]] bool covers(const RankSet& other) const;
-    /// The lowest rank that is not here.
+    /// The lowest rank that is not in the set.
     [[nodiscard]] std::optional<Rank> first_absent() const;
-    /// All that are not here, in at most `runs_max` runs; where these are too few, some who are
-    /// here are among them.
+    /// All ranks that are not in the set, in at most `runs_max` runs. If these are too few, the
+    /// last run covers ranks that are in the set, too.
     [[nodiscard]] std::vector<wire::RankRun> absent(std::size_t runs_max) const;
 
-    /// The first `runs_max` runs of what is here and not in `except`.
+    /// The first `runs_max` runs of the ranks that are in this set and not in `except`.
     [[nodiscard]] std::vector<wire::RankRun> runs(std::size_t runs_max,
                                                   const RankSet& except) const;
 

@@ -1,6 +1,5 @@
-// When is something said again?
-//
-// At once, then after a time that doubles (at once or after a while) up to a bound, so often as
+// Schedules the repeats of a packet: at once, then at an interval that doubles, at once or
+// after some repeats, up to a bound, for a number of times or until stopped.
 // wanted.
 #pragma once
 
@@ -16,16 +15,16 @@ class Repeater {
   public:
     struct Plan {
         Duration first;           ///< Between the first time and the second.
-        Duration max;             ///< No longer than this between two.
+        Duration max;             ///< The longest interval.
         std::uint32_t times = 0;  ///< In all; 0: until stop().
-        std::uint32_t even = 1;   ///< So many gaps before they double.
+        std::uint32_t even = 1;   ///< Intervals before they double.
     };
 
-    /// Its plan comes with the start.
+    /// Without a plan: start(now, plan) gives one.
     Repeater() = default;
     explicit Repeater(Plan plan) : plan_{plan} {}
 
-    /// From `now` on; a running one begins anew.
+    /// The first time is `now`. Restarts a running one.
     void start(Instant now) {
         next_ = now;
         gap_ = plan_.first;
@@ -37,7 +36,7 @@ class Repeater {
         start(now);
     }
     void stop() { next_.reset(); }
-    /// The next time, of a running one, is no later than this.
+    /// If running, the next time is no later than this.
     void hasten(Instant at) {
         if (next_) {
             next_ = std::min(*next_, at);
@@ -47,7 +46,7 @@ class Repeater {
     [[nodiscard]] bool is_running() const { return next_.has_value(); }
     [[nodiscard]] std::optional<Instant> deadline() const { return next_; }
 
-    /// True if it is to be said now; then the next time is set.
+    /// True if the packet is due. Then the next time is set.
     [[nodiscard]] bool is_due(Instant now) {
         if (!next_ || now < *next_) {
             return false;
@@ -70,7 +69,7 @@ class Repeater {
     std::uint32_t even_left_ = 0;
 };
 
-/// The earlier of two deadlines, where there is one.
+/// The earlier of two deadlines, either of which may be absent.
 [[nodiscard]] inline std::optional<Instant> earlier(std::optional<Instant> one,
                                                     std::optional<Instant> other) {
     if (!one || !other) {

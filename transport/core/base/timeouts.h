@@ -1,4 +1,4 @@
-// How long is patience where nobody said?
+// The default time-outs of a core, and those that follow from its configuration.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -16,13 +16,13 @@ inline constexpr Duration kReadyTimeout = std::chrono::seconds{10};
 inline constexpr Duration kStallTimeout = std::chrono::seconds{30};
 inline constexpr Duration kLinger = std::chrono::seconds{60};
 
-/// How long finishing may take: from the last block to the files' final names.
+/// How long finishing may take, from the last block to the files' final names.
 [[nodiscard]] inline Duration finish_patience(const CoreConfig& config,
                                               const EndingLimits& limits) {
     return config.stall_timeout * limits.finish_patience + config.finish_extra;
 }
 
-/// The source is never silent for longer than this part of a stall_timeout, nor than a second.
+/// The source is silent for at most this part of a stall_timeout, and at most a second.
 inline constexpr int kAlivePart = 8;
 inline constexpr Duration kAliveMax = std::chrono::seconds{1};
 
@@ -30,7 +30,7 @@ inline constexpr Duration kAliveMax = std::chrono::seconds{1};
     return std::min<Duration>(config.stall_timeout / kAlivePart, kAliveMax);
 }
 
-/// Times that are 0 get their defaults.
+/// Replaces time-outs of 0 with their defaults.
 [[nodiscard]] inline CoreConfig with_default_timeouts(CoreConfig config) {
     const auto fill = [](Duration& time, Duration standard) {
         time = time > Duration::zero() ? time : standard;
