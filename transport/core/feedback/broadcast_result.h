@@ -1,8 +1,7 @@
-// When is a broadcast over, and how did it go?
+// Decides when the broadcast is over and whether it succeeded.
 //
-// The one place that says what a failed member means for the group. Now: one failed member
-// fails all, because a job needs the file on each of its nodes. (Pushing an image will want
-// another answer: go on, and list those who failed.)
+// This is the one place that says what a failed member means for the group: one failed member
+// fails all, because a job needs the file on each of its nodes.
 #pragma once
 
 #include "transport/core/base/rank_set.h"
@@ -17,10 +16,10 @@ class BroadcastResult {
   public:
     explicit BroadcastResult(std::uint32_t members) : done_{members} {}
 
-    /// How many of these were not known to hold the object.
+    /// Returns how many of these were not known to hold the object.
     std::uint32_t on_done(std::span<const wire::RankRun> ranks) { return done_.add(ranks); }
     void on_done(Rank rank) { done_.add(rank); }
-    /// A member can't hold it. The first reason stands.
+    /// A member cannot hold the object. The first failure decides.
     void on_failed(Rank rank, std::string why) {
         if (!failed_) {
             failed_ = wire::Ending{.outcome = 1, .rank = rank, .why = std::move(why)};
@@ -29,7 +28,7 @@ class BroadcastResult {
 
     [[nodiscard]] const RankSet& done() const { return done_; }
 
-    /// What RELEASE says, once it can be said.
+    /// The content of RELEASE, once it is known.
     [[nodiscard]] std::optional<wire::Ending> decide(Rank source) const {
         if (failed_) {
             return failed_;

@@ -1,10 +1,10 @@
-// How does the source learn who is done?
+// Reports up the ACK tree which members hold the object.
 //
-// Up a tree that nobody sets up: a member's ancestors are arithmetic on its rank. Who holds the
-// object tells its parent, with everyone below who said so too; a set, so that saying it twice
-// is harmless. A parent that doesn't answer is passed over for the next ancestor, at last the
-// source; and a set is said again now and then even when it was acknowledged, because the
-// parent may have died since.
+// The tree needs no setup: a member's ancestors follow from its rank. A member that holds the
+// object sends DONE to its parent, with all ranks that it knows to hold it. DONE carries a set,
+// so repeating it is harmless. If a parent does not answer, DONE goes to the next ancestor, and
+// at last to the source. An acknowledged set is sent again from time to time, because the
+// parent may have failed since.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -16,8 +16,8 @@
 
 namespace stage::core {
 
-/// The completion tree: the source is at place 0, the others in rank order behind it,
-/// cyclically; the parent of place p is at (p - 1) / degree.
+/// The ACK tree. The source is at place 0 and the others follow cyclically in rank order; the
+/// parent of place p is at (p - 1) / degree.
 struct CompletionTree {
     std::uint32_t members;
     Rank source;
@@ -29,8 +29,8 @@ struct CompletionTree {
     [[nodiscard]] Rank at(std::uint32_t place) const {
         return Rank{static_cast<std::uint16_t>((place + source.value()) % members)};
     }
-    /// The ancestor `level` steps above the parent; the source beyond that. Requires that rank
-    /// is not the source.
+    /// The ancestor `level` steps above the parent, or the source beyond that. Requires that
+    /// rank is not the source.
     [[nodiscard]] Rank ancestor(Rank rank, std::uint32_t level) const;
     [[nodiscard]] bool has_children(Rank rank) const {
         return std::uint64_t{place(rank)} * degree + 1 < members;
@@ -43,7 +43,7 @@ class DoneReporter {
 
     /// This member holds the object.
     void on_held(Instant now);
-    /// A member below said who is done. Gives what it is to be answered.
+    /// A DONE of a child arrived. The caller answers it with DONE_ACK.
     void on_done(Instant now, const wire::Done& done);
     void on_ack(Instant now, Rank from, const wire::Done& ack);
 
@@ -62,11 +62,12 @@ class DoneReporter {
     Rank own_;
     CompletionTree tree_;
     RankSet known_;
-    RankSet acked_;  ///< Of `known_`, what the present listener has confirmed.
+    RankSet acked_;  ///< What the present listener has acknowledged of `known_`.
     std::uint32_t level_ = 0;
     std::uint32_t tries_ = 0;
     Duration gap_;
-    std::optional<Instant> retry_at_;  ///< Then the next try is due; else the next word is one.
+    /// When the next try is due. Empty: the next DONE is not a retry.
+    std::optional<Instant> retry_at_;
     std::optional<Instant> next_at_;
     std::optional<Instant> said_at_;
 };

@@ -1,11 +1,10 @@
-// Which member can't finish?
+// Finds the members that cannot finish.
 //
-// One that said nothing for stall_timeout, though everybody who isn't done reports much more
-// often; or one that is alive, misses blocks that were sent, and neither holds more of them
-// than stall_timeout ago nor had a chunk of any come meanwhile. Files' final names may take
-// longer. Where nothing is heard of any of several, it is the source that is deaf. Who is done
-// is watched no more, and who has not answered an offer not yet: until it must have
-// (readiness.h) it may be silent.
+// That is a member that was silent for stall_timeout, although every member that is not done
+// reports much more often. Or it is a member that is alive, misses blocks that were sent, and
+// in stall_timeout neither held more blocks nor placed a chunk. The final names of the files
+// may take longer. If several members are silent and none is heard, the source is named. A
+// member that is done, or that has not answered an OFFER (see readiness.h), is not watched.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -18,7 +17,7 @@
 
 namespace stage::core {
 
-/// Who is named, and what is said of it.
+/// The member that is named as the failed one, and the reason.
 struct Accusation {
     Rank rank;
     std::string why;
@@ -31,14 +30,14 @@ class MemberWatch {
     /// From now on silence counts.
     void start(Instant now);
     void on_heard(Instant now, Rank rank);
-    /// It answered an offer, so what it has to do begins now; or the first pass is on, and it
-    /// hears that: its blocks may fill later.
+    /// The member made progress without a report: it answered an OFFER, or it still hears the
+    /// first pass, so its blocks may fill later.
     void on_moved(Instant now, Rank rank);
-    /// What it said of itself: the counts of a REPORT.
+    /// The counts of a REPORT.
     void on_report(Instant now, Rank rank, std::uint32_t blocks_held, std::uint32_t placed);
 
-    /// The first who can't finish, if it is time to look: of those who are ready and not done.
-    /// `sent`: blocks that were sent whole.
+    /// The first member, of those that are ready and not done, that cannot finish. Looks only
+    /// when it is time to. `sent`: blocks that were sent completely.
     [[nodiscard]] std::optional<Accusation> poll(Instant now,
                                                  const RankSet& ready,
                                                  const RankSet& done,

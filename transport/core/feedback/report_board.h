@@ -1,8 +1,8 @@
-// How far may the first pass run ahead of the receivers?
+// Limits how far the first pass runs ahead of the receivers: the send window.
 //
-// The middle representative counts: so many blocks beyond what it holds. Nobody waits for the
-// slowest, nor for who needs none of what comes next. (How fast the pass goes is rate_board.h's
-// question.)
+// The window is counted from the median representative. The source does not wait for the
+// slowest receiver, nor for one that needs nothing of what comes next. The speed of the pass is
+// set by rate_board.h.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -17,31 +17,31 @@ class ReportBoard {
   public:
     ReportBoard(const CoreConfig& config, const FeedbackLimits& limits);
 
-    /// Reports of others than representatives count for nothing here.
+    /// Reports of members that are not representatives are ignored.
     void on_report(Instant now, Rank from, const wire::Report& report);
 
-    /// This member needs nothing: nobody waits for it.
+    /// The member needs nothing, so the window ignores it.
     void leave_out(Rank rank);
-    /// These hold it, too, and report no more.
+    /// Likewise for members that hold the object and report no more.
     void leave_out(const std::vector<wire::RankRun>& ranks);
-    /// This one has the first `held` blocks already.
+    /// The member had the first `held` blocks before the broadcast.
     void begin_with(Rank rank, std::uint32_t held);
 
-    /// It left the group, or is back: likewise, until then.
+    /// The member left the group, and is ignored until it is back.
     void set_away(Instant now, Rank rank, bool is_away);
-    /// Representatives that are not away.
+    /// Representatives that are in the group.
     [[nodiscard]] std::uint32_t present() const;
 
-    /// Up to which block (exclusive) the first pass, which is at block `at`, may go now.
+    /// The block before which the first pass, now at block `at`, must stop.
     [[nodiscard]] std::uint32_t window_below(Instant now, std::uint32_t at);
-    /// The window is closed before `block`: when may it open by itself?
+    /// The window is closed before `block`: when it opens by itself.
     [[nodiscard]] std::optional<Instant> deadline(std::uint32_t block) const;
 
   private:
     struct Entry {
         Rank rank;
         std::uint32_t held = 0;
-        std::uint32_t before = 0;  ///< Of these.
+        std::uint32_t before = 0;  ///< Of these, held before the broadcast.
         bool is_away = false;
     };
 
@@ -53,9 +53,10 @@ class ReportBoard {
     std::vector<Entry> entries_;
     std::uint32_t at_ = 0;
     bool has_begun_apart_ = false;  ///< Some held more than others when it began.
-    bool is_followed_;              ///< Somebody needs what comes next.
+    bool is_followed_;              ///< A representative needs what comes next.
     std::uint32_t median_held_ = 0;
-    std::uint32_t extra_ = 0;  ///< Blocks let go though nobody moved.
+    /// Blocks that were let go although no representative made progress.
+    std::uint32_t extra_ = 0;
     std::optional<Instant> moved_at_;
 };
 

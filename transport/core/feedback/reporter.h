@@ -1,10 +1,11 @@
-// What does a receiver tell the source about itself, and how often?
+// Sends a receiver's REPORTs: what it says about itself, and how often.
 //
-// A representative (at most so many, spread evenly over the ranks) reports every few packets or
-// milliseconds how the stream arrived and what is newly missing: from that the source sees what
-// all of them lost, how far the first pass may run ahead and, if no rate was told, how fast.
-// Often while a stream is young; later so rarely that the source can hear them all. Everybody
-// else reports only so often that silence means something. Nobody reports who holds everything.
+// A representative (a bounded number of receivers, spread evenly over the ranks) reports every
+// few packets or milliseconds how the stream arrived and which chunks are newly missing. From
+// that the source learns which losses are shared, how far the first pass may run ahead and,
+// without a configured rate, the rate. Reports are frequent while a stream is young, and later
+// rare enough that the source can receive them all. Other receivers report only as often as
+// silence must mean something. A receiver that holds the object does not report.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -19,11 +20,11 @@
 
 namespace stage::core {
 
-/// Is this member one of the group's representatives? By arithmetic: nobody has to be told.
+/// True if this member is a representative. That follows from its rank, without any message.
 [[nodiscard]] bool is_representative(const CoreConfig& config,
                                      std::uint16_t representatives,
                                      Rank rank);
-/// How many there are.
+/// The number of representatives.
 [[nodiscard]] std::uint32_t representatives_of(const CoreConfig& config,
                                                std::uint16_t representatives);
 
@@ -37,14 +38,14 @@ class Reporter {
     }
     [[nodiscard]] const ArrivalLog& arrivals() const { return arrivals_; }
 
-    /// `placed`: chunks that came to their places so far.
+    /// `placed`: chunks placed so far.
     void poll(Instant now,
               const HighestReceived& frontier,
               const ChunkMap& map,
               std::uint32_t placed,
               ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline(const ChunkMap& map) const;
-    /// So little comes that nobody learns from how it came.
+    /// The object is so small that its arrival says nothing: this member reports rarely.
     void be_rare() {
         is_representative_ = false;
         gap_ = heartbeat_;
@@ -53,9 +54,10 @@ class Reporter {
             next_at_ = reported_at_ + heartbeat_;
         }
     }
-    /// This member hears the stream no more, or hears it again: there is little to tell.
+    /// This member left the group, or hears it again. Outside the group it has little to
+    /// report.
     void set_away(bool is_away) { is_away_ = is_away; }
-    /// Nothing to report any more.
+    /// Stops reporting.
     void stop() { next_at_.reset(); }
 
   private:
@@ -76,7 +78,7 @@ class Reporter {
     std::uint32_t blocks_step_;
     std::optional<Instant> next_at_;
     Instant reported_at_{};
-    Position reported_;  ///< What was missing before it has been told.
+    Position reported_;  ///< What is missing before it has been reported.
     std::uint32_t reported_held_ = 0;
     ArrivalLog arrivals_;
     std::uint32_t representatives_;

@@ -1,10 +1,11 @@
-// Who left the group, or never hears it, and what do all need to know to decide whether to?
+// Tracks the members outside the multicast group, and composes the PULSEs by which receivers
+// decide whether to leave it.
 //
-// The source says each pulse_interval when it is, how much it has sent, how long the queue of
-// most receivers' paths is, and how many have left. To one who left it says the same alone, as
-// often as that one asks. Only where the site allows it (else no PULSE is sent, and nobody
-// leaves), the rate is found, and as most receivers take it: a told rate is the site's, and
-// where the slowest is followed nobody needs to leave.
+// Every pulse_interval a PULSE states the source's time, how much it has sent, the standing
+// queue of most receivers' paths, and how many receivers are away. A receiver that left gets
+// the same by unicast, as often as it asks. PULSEs are sent only if the site allows leaving and
+// the rate follows most receivers: a configured rate is the site's decision, and where the rate
+// follows the slowest receiver none needs to leave.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -18,10 +19,10 @@ namespace stage::core {
 
 class AwayMembers {
   public:
-    /// `is_short`: the object is so small that it is over before anybody could leave.
+    /// `is_short`: the object is so small that it is over before a receiver could leave.
     AwayMembers(const CoreConfig& config, const LeaveLimits& limits, bool is_short);
 
-    /// From now on there are pulses.
+    /// From now on the source sends PULSEs.
     void start(Instant now) { next_at_ = next_at_ ? next_at_ : std::optional{now}; }
     [[nodiscard]] bool is_due(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const {
@@ -29,24 +30,24 @@ class AwayMembers {
     }
     [[nodiscard]] bool is_on() const { return is_on_; }
 
-    /// What left.
+    /// Counts the packets sent to the group.
     void on_sends(std::span<const Send> sends);
-    /// True if the member is away now and was not, or the other way.
+    /// True if the member went away or came back.
     bool on_left(Rank from, const wire::Left& left);
     [[nodiscard]] bool is_away(Rank rank) const { return is_deaf(standing(rank)); }
     [[nodiscard]] bool is_cut_off(Rank rank) const {
         return standing(rank) == wire::Standing::cut_off;
     }
-    /// So many are away.
+    /// The number of receivers that are away.
     [[nodiscard]] std::uint32_t count() const { return away_; }
-    /// It takes its pulls alone, whoever else asks for the same.
+    /// The member gets repairs by unicast, even if others request the same chunks.
     [[nodiscard]] bool is_fetching(Rank rank) const {
         return standing(rank) != wire::Standing::in_group;
     }
 
     struct Progress {
         Position cursor;
-        Duration queue;  ///< That most receivers have.
+        Duration queue;  ///< The standing queue of most receivers' paths.
     };
     [[nodiscard]] wire::Pulse pulse(Instant now, const Progress& how) const;
 
@@ -67,9 +68,9 @@ class AwayMembers {
     LeaveLimits limits_;
     bool is_on_;
     std::uint32_t count_max_;
-    std::vector<Member> members_;  ///< None before somebody left.
+    std::vector<Member> members_;  ///< Empty until a receiver leaves.
     std::uint16_t away_ = 0;
-    std::uint32_t packets_ = 0;  ///< To the group.
+    std::uint32_t packets_ = 0;  ///< Sent to the group.
     std::optional<Instant> next_at_;
 };
 

@@ -1,11 +1,13 @@
-// Should this member leave the group, and when does it come back?
+// Decides when this receiver leaves the multicast group and when it comes back (docs/protocol,
+// 7.6).
 //
-// The source never follows one slow node. A member whose path a foreign flow shares would get
-// the stream at full rate for ever, and that flow nothing. So who sees a queue stand on its own
-// path for a while, and gets less than is sent, leaves the multicast group and fetches the
-// object as a TCP flow would (puller.h), by at most half of its path. It comes back when no
-// queue was there for a while; when nothing more is sent; and for good where the queue stands
-// on, because a switch forwards the group to everybody. docs/protocol, 7.6.
+// The source does not follow one slow node. A receiver whose path is shared with another flow
+// would get the stream at its full rate to the end, and the other flow almost nothing.
+// Therefore a receiver that sees a standing queue on its own path for a while, and gets less
+// than is sent, leaves the group. It then fetches the object as a TCP flow would (puller.h),
+// with at most half of its path. It comes back when there was no queue for a while. It stays
+// outside when nothing more is sent, or when the queue stays because a switch forwards the
+// group's packets anyway.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -23,14 +25,15 @@ class GroupLeave {
     /// `prng` must outlive this.
     GroupLeave(const CoreConfig& config, const Limits& limits, Prng& prng);
 
-    /// What its path brought to this host: all of the source's by multicast, and what it asked
-    /// for. What its sockets dropped came, too: that is the host's fault.
+    /// Counts what the path brought to this host: the source's multicast packets, and repairs.
+    /// Packets that its sockets dropped count as arrived, because the host lost them and not
+    /// the path.
     void on_arrival(const Datagram& datagram) {
         ++arrived_;
         pulled_ += datagram.to_group ? 0U : 1U;
         overflow_ = datagram.overflow;
     }
-    /// The source's PULSE, to all or to this one. True if the standing has changed.
+    /// A PULSE arrived, by multicast or unicast. True if the standing has changed.
     [[nodiscard]] bool on_pulse(Instant now,
                                 const Datagram& datagram,
                                 const wire::Pulse& pulse);
@@ -39,34 +42,35 @@ class GroupLeave {
     [[nodiscard]] bool on_end(Instant now);
     [[nodiscard]] bool on_held(Instant now);
 
-    /// Asks the source for a PULSE to this member alone; not all ask at once.
+    /// Asks the source for a unicast PULSE, after a random delay.
     void ask(Instant now);
-    /// Nothing is to be known by that any more.
+    /// Stops asking, because the group is heard.
     void stop_asking();
-    /// What is sent to the group does not reach this member, or does again.
+    /// Multicast does not reach this member, or reaches it again.
     void set_cut_off(Instant now, bool is_cut_off);
-    /// Made anew: what `before` said stands.
+    /// Takes over the standing of `before`, when the member's parts are made anew.
     void go_on_as(Instant now, const GroupLeave& before);
 
     [[nodiscard]] wire::Standing standing() const { return standing_; }
     [[nodiscard]] bool is_away() const { return standing_ == wire::Standing::away; }
     [[nodiscard]] bool is_cut_off() const { return standing_ == wire::Standing::cut_off; }
     [[nodiscard]] bool is_fetching() const { return standing_ != wire::Standing::in_group; }
-    /// As the source counts them.
+    /// True if most receivers are away, as the source counts them.
     [[nodiscard]] bool are_most_away() const { return away_ * 2U > receivers_; }
     [[nodiscard]] std::uint32_t times() const { return times_; }
-    /// Half of what the stream took, bytes per second: what is fetched leaves the other half
-    /// free, so that a queue on the path is somebody else's. Who is cut off has the path for
-    /// itself: what was told, or all.
+    /// Half of the stream's throughput, bytes per second: fetching leaves the other half free,
+    /// so a queue on the path is caused by other traffic. A receiver that is unreachable by
+    /// multicast has the path for itself: the configured rate, or no bound.
     [[nodiscard]] std::uint64_t fetch_bytes_per_s() const;
 
-    /// Tells the source, until it knows; while away again and again, to be told how it goes on.
+    /// Sends LEFT until the source knows the standing, and repeats it while away to ask for
+    /// PULSEs.
     void poll(Instant now, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const { return tell_at_; }
     void stop() { tell_at_.reset(); }
 
   private:
-    /// What was sent and what came, at one time.
+    /// What had been sent and what had arrived at one time.
     struct Account {
         Instant at{};
         std::uint32_t sent = 0;
@@ -89,26 +93,28 @@ class GroupLeave {
     Duration ask_spread_;
     std::uint64_t cut_off_rate_;
     bool is_held_ = false;
-    std::uint16_t away_ = 0;  ///< The most that ever were.
+    std::uint16_t away_ = 0;  ///< The largest number so far.
     Prng& prng_;
-    Duration wait_{};  ///< So much longer, by chance: not all leave at once.
+    Duration wait_{};  ///< A random extra delay, so that not all leave at once.
     PathQueue queue_;
     wire::Standing standing_ = wire::Standing::in_group;
     std::uint32_t arrived_ = 0;   ///< Packets.
-    std::uint32_t pulled_ = 0;    ///< Those of them that were asked for.
-    std::uint32_t overflow_ = 0;  ///< Those that the sockets dropped.
+    std::uint32_t pulled_ = 0;    ///< Those of them that were requested.
+    std::uint32_t overflow_ = 0;  ///< Packets that the sockets dropped.
     std::uint32_t times_ = 0;
-    bool is_for_good_ = false;  ///< To leave (again) is no use.
+    bool is_for_good_ = false;  ///< Leaving (again) is of no use.
     std::optional<Instant> stands_since_;
-    Account empty_;     ///< When the path had no queue, and what was asked for then;
-    Account stand_;     ///< and when the queue began to stand.
+    /// When the path last had no queue, with the repairs until then.
+    Account empty_;
+    /// When the queue began to stand.
+    Account stand_;
     Duration stood_{};  ///< The queue that made it leave.
     Duration packet_time_{};
     bool is_relieved_ = false;
     Instant relief_until_{};
     std::uint32_t id_ = 0;
-    bool is_known_ = true;    ///< The source heard of it.
-    bool is_asking_ = false;  ///< It knows it, and is only asked.
+    bool is_known_ = true;    ///< The source knows the standing.
+    bool is_asking_ = false;  ///< The standing has not changed; LEFT only asks for a PULSE.
     Duration gap_{};
     std::optional<Instant> tell_at_;
 };

@@ -1,10 +1,10 @@
-// Does what is sent to the group reach this member?
+// Detects that multicast does not reach this member (docs/protocol, 7.7).
 //
-// The source is never silent for long. Who hears nothing of it by the group nevertheless asks
-// it alone. If it answers, and nothing comes by the group a while after that, either, this
-// member is cut off: a switch doesn't forward the group here, or has forgotten who listens. It
-// fetches the object then (group_leave.h), until something comes by the group.
-// docs/protocol, 7.7.
+// The source is never silent for long. A member that hears nothing of it by multicast asks it
+// by unicast. If the source answers, and still no multicast packet arrives for a while, this
+// member is unreachable by multicast: a switch does not forward the group here, or has
+// forgotten its members. The member then fetches the object (group_leave.h) until a multicast
+// packet arrives.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -21,24 +21,24 @@ class GroupReach {
   public:
     enum class Step {
         none,
-        ask,      ///< The source, alone: is it there?
-        cut_off,  ///< It is, and doesn't reach this member by the group.
+        ask,      ///< Ask the source by unicast whether it is there.
+        cut_off,  ///< It answered, and multicast does not reach this member.
     };
 
     GroupReach(const CoreConfig& config, const EndingLimits& limits)
         : speaks_every_{limits.offer_max},
           alive_every_{std::max<Duration>(limits.offer_max, alive_every(config))} {}
 
-    /// An offer came: from now on the source may be silent for longer.
+    /// An OFFER arrived: from now on the source may be silent for longer.
     void begin() { speaks_every_ = alive_every_; }
-    /// The source spoke to the group; or this member left that, and is to hear nothing. True if
-    /// it was being asked.
+    /// A multicast packet arrived; or this member left the group, so none is expected. True if
+    /// the source was being asked.
     bool on_group(Instant now) {
         is_waiting_ = true;
         next_ = now + 2 * speaks_every_;
         return std::exchange(is_asking_, false);
     }
-    /// It spoke to this member alone.
+    /// A unicast packet of the source arrived.
     void on_alone(Instant now) {
         if (is_asking_ && !is_waiting_ && !is_cut_off_) {
             is_waiting_ = true;
@@ -46,7 +46,7 @@ class GroupReach {
         }
     }
 
-    /// What time brings, each step once.
+    /// The step that is due now, each once.
     [[nodiscard]] Step look(Instant now) {
         if (!is_waiting_ || now < next_) {
             return Step::none;
@@ -56,7 +56,7 @@ class GroupReach {
         is_asking_ = true;
         return is_cut_off_ ? Step::cut_off : Step::ask;
     }
-    /// True if the group reaches this member again.
+    /// True, once, if multicast reaches this member again.
     [[nodiscard]] bool take_return() {
         const bool is_back = is_cut_off_ && !is_asking_;
         is_cut_off_ = is_cut_off_ && !is_back;

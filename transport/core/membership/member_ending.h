@@ -1,8 +1,8 @@
-// How does a receiving member end?
+// Ends a receiver's part in the broadcast.
 //
-// By the source's RELEASE, by its own failure, which it tells the source until that answers, or
-// by the source's silence. Afterwards a member with others below it in the completion tree
-// stays a moment to tell them the end, in case they missed it.
+// It ends by the source's RELEASE, by its own failure, which it repeats to the source by LEAVE
+// until RELEASE arrives, or because the source is silent. A member with children in the ACK
+// tree then stays a moment, to pass RELEASE on to children that missed it.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -14,9 +14,9 @@
 
 namespace stage::core {
 
-/// What RELEASE and LEAVE carry of an error: its sentence, cut to what fits.
+/// What RELEASE and LEAVE carry of an error: its message, cut to the length that fits.
 [[nodiscard]] std::string why_of(const Error& error);
-/// Ending::outcome of such a failure, and back.
+/// Converts a blame to Ending::outcome and back.
 [[nodiscard]] std::uint8_t outcome_of(Blame blame);
 [[nodiscard]] Blame blame_of(std::uint8_t outcome);
 
@@ -24,12 +24,12 @@ class MemberEnding {
   public:
     MemberEnding(const CoreConfig& config, const EndingLimits& limits, bool has_children);
 
-    /// This member can't go on: tells the source.
+    /// This member cannot go on: starts LEAVE.
     void on_failure(Instant now, const Error& why);
-    /// The end was told. `told` is passed on to those who ask late; a small group's member
+    /// RELEASE arrived. It is passed on to members that ask later. A member of a small group
     /// confirms it, so that the source need not stay.
     void on_release(Instant now, const wire::Ending& told, ControlQueue& out);
-    /// Somebody who should know it by now says something: tell the end again, if it is known.
+    /// A member that should know the end sent something: answers with RELEASE, if it is known.
     void answer(Rank from, ControlQueue& out) const;
 
     void poll(Instant now, ControlQueue& out);

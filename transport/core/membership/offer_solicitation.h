@@ -1,8 +1,8 @@
-// What does a member say that has heard nothing yet?
+// Solicits an OFFER: a READY that echoes no OFFER.
 //
-// That it is here: a READY that echoes no offer. Who starts late would else wait for an offer
-// that comes ever more rarely; now the next one comes at once. Who hears an offer first, as
-// most do, says nothing.
+// A member that starts late would otherwise wait for OFFERs that become ever rarer. After a
+// solicitation the next OFFER comes at once. Most members hear an OFFER first and send no
+// solicitation.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -21,7 +21,7 @@ class OfferSolicitation {
           calls_{{.first = limits.call_first, .max = limits.offer_max}} {}
 
     void start(Instant now) { calls_.start(now + wait_); }
-    /// The source speaks to the group already, so its offer was missed.
+    /// The source already sends to the group, so its OFFER was missed.
     void on_stream(Instant at) { calls_.hasten(at); }
     void on_offer() { calls_.stop(); }
     void stop() { calls_.stop(); }
@@ -35,7 +35,7 @@ class OfferSolicitation {
 
   private:
     Rank source_;
-    Duration wait_;  ///< Members that start together don't call together.
+    Duration wait_;  ///< Spreads the solicitations of members that start together.
     Repeater calls_;
 };
 

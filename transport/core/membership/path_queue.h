@@ -1,9 +1,10 @@
-// For how long has a queue stood on this member's own path?
+// Measures for how long a queue has stood on this member's own path.
 //
-// Each PULSE says when the source sent it, and the kernel when it came: what it took longer
-// than the least that was ever seen it waited in queues. The least of a short window stood
-// there all the time, however packets jitter. It is this member's own where most others' paths
-// have less than half of it: what all have is made at the source, which yields by itself.
+// A PULSE carries the time at which the source sent it, and the kernel stamps its arrival. What
+// it took longer than the least delay ever seen, it waited in queues. The least such wait in a
+// short window is a standing queue, however much packets jitter. The queue is this member's own
+// if most other receivers have less than half of it. A queue that all have is caused by the
+// source, which yields by itself.
 #pragma once
 
 #include "transport/base/units.h"
@@ -17,26 +18,28 @@ class PathQueue {
   public:
     explicit PathQueue(const LeaveLimits& limits) : limits_{limits} {}
 
-    /// Pulses come so often: only a much longer silence leaves open what stood there meanwhile.
+    /// The interval of PULSEs. Only a much longer silence leaves open what queue stood
+    /// meanwhile.
     void expect(Duration every) { every_ = every; }
-    /// `packets`: sent to all before it, modulo 2^32. `others`: the queue that most have.
+    /// `packets`: sent to the group before this PULSE, modulo 2^32. `others`: the queue that
+    /// most receivers have.
     void on_pulse(Duration sent, Instant arrived, std::uint32_t packets, Duration others);
 
-    /// Since when, by the kernel's clock, a queue stands that others don't have.
+    /// Since when, by the kernel's clock, a queue stands here that most others do not have.
     [[nodiscard]] std::optional<Instant> stands_since() const { return since_; }
-    /// For so long, as far as pulses showed.
+    /// For how long it has stood, as far as PULSEs showed.
     [[nodiscard]] Duration stood() const { return since_ ? last_ - *since_ : Duration::zero(); }
-    /// Since when, likewise, there has been none.
+    /// Since when, by the same clock, there has been no queue.
     [[nodiscard]] std::optional<Instant> free_since() const { return free_since_; }
-    /// What stood there at least, of late.
+    /// The least recent queue.
     [[nodiscard]] Duration least() const { return least_standing_; }
-    /// What the newest pulse waited.
+    /// The queue that the newest PULSE met.
     [[nodiscard]] Duration newest() const { return newest_; }
-    /// What is shorter is no queue.
+    /// A shorter queue counts as none.
     [[nodiscard]] Duration noise() const;
-    /// From one packet of the stream to the next, at its fastest while the queue stood.
+    /// The least time between two packets of the stream while the queue stood.
     [[nodiscard]] Duration packet_time() const { return fastest_; }
-    /// The next one has to stand anew, and the path to be free anew.
+    /// Forgets what stood: the next queue, or free path, must last anew.
     void forget() {
         since_.reset();
         free_since_.reset();
@@ -51,13 +54,15 @@ class PathQueue {
     LeaveLimits limits_;
     Duration every_{};
     std::optional<Duration> least_delay_;
-    Duration sent_{};  ///< The newest pulse.
+    Duration sent_{};  ///< When the newest PULSE was sent.
     Duration newest_{};
-    Instant last_{};                  ///< It came.
-    Duration pace_since_{};           ///< Of the stream: since then
-    std::uint32_t pace_packets_ = 0;  ///< so many had been sent.
-    Duration packet_time_{};          ///< From one packet to the next, lately,
-    Duration fastest_{};              ///< and at its least.
+    Instant last_{};  ///< When it arrived.
+    /// The stream's rate is measured since then,
+    Duration pace_since_{};
+    /// when this number of packets had been sent.
+    std::uint32_t pace_packets_ = 0;
+    Duration packet_time_{};  ///< Recent time between two packets,
+    Duration fastest_{};      ///< and the least one.
     std::optional<Instant> window_since_;
     Duration window_least_{};
     Duration window_others_{};

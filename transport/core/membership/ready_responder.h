@@ -1,12 +1,12 @@
-// When does a member answer an offer?
+// Schedules a member's answers to OFFERs.
 //
-// Once for each offer that it hears from the group and that asks it, after a short random wait
-// in a large group, so that the source isn't drowned. The answer proves that the source's
-// datagrams reach this member by multicast, and its own reach the source. It also says if this
-// member needs nothing, or how many of the first blocks it doesn't need.
+// A member answers each multicast OFFER that lists it, in a large group after a short random
+// delay, so that the source is not flooded with answers. READY proves that the source's
+// datagrams reach this member by multicast and that its own reach the source. It also says
+// whether this member needs nothing, or how many of the first blocks it does not need.
 //
-// A later offer that still asks shows that the answers before it did not arrive. Where that
-// goes on for long, this member hears the source and the source does not hear this member.
+// A later OFFER that still lists this member shows that its earlier answers did not arrive. If
+// that goes on for long, this member hears the source but is not heard.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -18,7 +18,8 @@
 
 namespace stage::core {
 
-/// Before a word to the source that a whole group may want to say at once.
+/// The random delay before a packet to the source that the whole group may want to send at
+/// once.
 [[nodiscard]] inline Duration answer_wait(const CoreConfig& config,
                                           const EndingLimits& limits,
                                           Prng& prng) {
@@ -36,16 +37,17 @@ class ReadyResponder {
           flags_{config.holds_already ? std::uint8_t{wire::kFlagHolds} : std::uint8_t{0}},
           prng_{prng} {}
 
-    /// So many blocks, the first ones, are here already.
+    /// This number of first blocks is already here.
     void hold(std::uint32_t blocks) { held_ = blocks; }
 
-    /// `soon`: the object comes with the offer, and DONE may say as much before long.
+    /// `soon`: the object comes with the OFFER, so DONE may soon say as much.
     void on_offer(Instant now, const wire::Offer& offer, bool soon) {
         if (!is_asked(offer)) {
             answered_at_.reset();
             return;
         }
-        // Where no offer came for a while the path was cut both ways, and what was said is old.
+        // If no OFFER arrived for a while the path was broken in both directions, and earlier
+        // answers say nothing.
         if (now - heard_at_ > kPauses * limits_.offer_max) {
             answered_at_.reset();
         }
@@ -64,7 +66,7 @@ class ReadyResponder {
         may_say_held_ = (offer.features & wire::kFeatureHeld) != 0;
     }
 
-    /// DONE says it.
+    /// DONE replaces the answer.
     void stop() { answer_at_.reset(); }
 
     void poll(Instant now, ControlQueue& out) {
@@ -84,11 +86,11 @@ class ReadyResponder {
 
     /// For how long the source has not heard this member, although it answered.
     [[nodiscard]] Duration unheard() const { return unheard_; }
-    /// Nor any other of several members.
+    /// The source heard none of several members.
     [[nodiscard]] bool is_source_deaf() const { return is_source_deaf_; }
 
   private:
-    /// Who has answered already is asked no more.
+    /// An OFFER no longer lists members that have answered.
     [[nodiscard]] bool is_asked(const wire::Offer& offer) const {
         return offer.awaited.empty() ||
                std::ranges::any_of(offer.awaited, [this](const wire::RankRun& run) {
@@ -96,7 +98,7 @@ class ReadyResponder {
                });
     }
 
-    /// Where there is no room for all runs the last one covers others, too.
+    /// If there is no room for all runs, the last one covers other members, too.
     [[nodiscard]] bool is_named(const wire::Offer& offer) const {
         const bool is_cut = offer.awaited.size() == wire::kMaxAwaitedRuns;
         return !offer.awaited.empty() && (!is_cut || config_.own < offer.awaited.back().first);
@@ -109,7 +111,7 @@ class ReadyResponder {
         return count;
     }
 
-    /// Offers that may be lost one after another.
+    /// OFFERs that may be lost one after another.
     static constexpr int kPauses = 8;
 
     CoreConfig config_;
@@ -117,7 +119,8 @@ class ReadyResponder {
     std::uint8_t flags_;
     Prng& prng_;
     std::optional<Instant> answer_at_;
-    std::optional<Instant> answered_at_;  ///< First, of the answers that it did not hear.
+    /// The first of the answers that the source did not hear.
+    std::optional<Instant> answered_at_;
     Duration unheard_{};
     bool is_source_deaf_ = false;
     Instant heard_at_{};

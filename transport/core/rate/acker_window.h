@@ -1,11 +1,10 @@
-// How fast, if the slowest receiver shall set the pace?
+// Sets the rate by the slowest receiver: the congestion window of pgmcc (docs/protocol, 6.3.4).
 //
-// pgmcc's window, as Brim and Sommers' MPI broadcast has it (and Rizzo, "pgmcc: a TCP-friendly
-// single-rate multicast congestion control scheme", SIGCOMM 2000): one receiver, the *acker*,
-// is the one whose TCP would be the slowest, by the equation rate ~ 1 / (round trip x
-// sqrt(loss)). The window grows by what it acknowledges and is halved when it loses. Here
-// reports acknowledge, several packets at a time, and the window is spread over a round trip by
-// the pacer. docs/protocol, 6.3.4.
+// As in Brim and Sommers' MPI broadcast, and in Rizzo, "pgmcc: a TCP-friendly single-rate
+// multicast congestion control scheme" (SIGCOMM 2000): one receiver, the *acker*, is the one
+// whose TCP throughput would be the lowest by the equation rate ~ 1 / (RTT x sqrt(loss)). The
+// window grows by what the acker acknowledges and is halved when it loses. Here reports
+// acknowledge several packets at a time, and the pacer spreads the window over an RTT.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -28,9 +27,9 @@ class AckerWindow {
     void on_report(Instant now, Rank from, const wire::Report& report);
     void poll(Instant now, Pacer& pacer, bool has_data);
     [[nodiscard]] std::optional<Instant> deadline() const;
-    /// Of what is under way nothing is left of the window.
+    /// True if the packets in flight leave room in the window.
     [[nodiscard]] bool may_send() const;
-    /// The window over a round trip, bytes per second; 0 before the first report.
+    /// The window divided by the RTT, bytes per second; 0 before the first report.
     [[nodiscard]] std::uint64_t capacity() const;
 
     [[nodiscard]] double window() const { return window_; }
@@ -38,8 +37,8 @@ class AckerWindow {
 
   private:
     struct Receiver {
-        double loss = 0;        ///< Smoothed, of its spans,
-        double round_trip = 0;  ///< and seconds.
+        double loss = 0;        ///< Of its spans, smoothed.
+        double round_trip = 0;  ///< Smoothed, seconds.
         std::uint64_t mark = 0;
         Instant reported_at{};
     };
@@ -57,10 +56,11 @@ class AckerWindow {
     std::map<Rank, Receiver> receivers_;
     std::optional<Rank> acker_;
     double window_;          ///< Packets.
-    double threshold_;       ///< Below it the window doubles in a round trip.
+    double threshold_;       ///< Below it the window doubles in an RTT.
     double round_trip_ = 0;  ///< The acker's.
     std::uint64_t acked_ = 0;
-    std::uint64_t halved_at_ = 0;  ///< Losses of what was sent before are known.
+    /// Losses of packets before this number have halved the window already.
+    std::uint64_t halved_at_ = 0;
     Instant acked_at_{};
     bool is_begun_ = false;
 };

@@ -1,8 +1,8 @@
-// How much may leave at once?
+// Searches for the burst size: the factor by which the token bucket's bounds grow.
 //
-// A source that wakes late would lose what it is owed meanwhile, and the rate with it; but a
-// burst longer than the buffers on the way is lost. So credit may grow older while that costs
-// no packets, as the representatives' reports say.
+// A source that wakes late would lose the tokens of that time, and with them its rate. But a
+// burst longer than the buffers on the path is lost. So tokens may become older as long as the
+// representatives' reports show that this loses no packets.
 #pragma once
 
 #include "transport/core/base/limits.h"
@@ -19,11 +19,12 @@ class BurstSearch {
     BurstSearch(const RateLimits& limits, std::uint32_t stretch_max)
         : limits_{limits}, stretch_max_{stretch_max} {}
 
-    /// Looks at what was lost, now and then. True if the bursts became longer or shorter.
+    /// Evaluates the loss from time to time. True if the burst factor changed.
     bool poll(Instant now, RateBoard& board, Pacer& pacer);
     [[nodiscard]] std::optional<Instant> deadline() const { return next_at_; }
 
-    /// The stretch that follows from one round's loss, and whether credit was forgotten in it.
+    /// The burst factor that follows from one round's loss, and from whether tokens were
+    /// discarded in it.
     [[nodiscard]] std::uint32_t next_stretch(std::uint32_t stretch,
                                              std::uint32_t loss_ppm,
                                              bool has_forgotten);
@@ -32,7 +33,8 @@ class BurstSearch {
     RateLimits limits_;
     std::uint32_t stretch_max_;
     std::optional<std::uint32_t> usual_ppm_;  ///< The least loss seen, rising slowly.
-    bool is_stale_ = false;                   ///< The next reports are of what was before.
+    /// The next reports are about the time before the last change.
+    bool is_stale_ = false;
     std::optional<Instant> next_at_;
 };
 

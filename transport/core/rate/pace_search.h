@@ -1,8 +1,8 @@
-// Who sets the source's pacer?
+// Sets the source's pacer.
 //
-// A told rate is kept; only the bursts are searched then (burst_search.h). Where none was told
-// the first packets leave as a train, and what the representatives report of it begins the
-// search of the rate (rate_search.h). One thing at a time: while a change is on its way,
+// A configured rate is kept, and only the burst size is searched (burst_search.h). Without one
+// the first packets leave as a train, and the representatives' reports about it begin the rate
+// search (rate_search.h). Only one thing changes at a time: while a change takes effect,
 // nothing else is changed.
 #pragma once
 
@@ -25,23 +25,23 @@ class PaceSearch {
         board_.on_report(now, from, report, log_);
     }
     void set_away(Rank rank, bool is_away) { board_.set_away(rank, is_away); }
-    /// The rate is still looked for in large steps, which fill queues.
+    /// True while the rate search takes large steps, which fill queues.
     [[nodiscard]] bool is_seeking() const {
         return !is_begun_ || train_until_ || unproved_ > 0 || !search_.is_believed();
     }
     [[nodiscard]] Duration standing_queue(Instant now) const {
         return board_.standing_queue(now);
     }
-    /// What left, from `begin` on.
+    /// Packets that left, from begin() on.
     void on_sends(Instant now, std::span<const Send> sends);
 
-    /// While the first pass is on. Begins when there is something to send.
+    /// Called during the first pass. Begins when there is something to send.
     void poll(Instant now, Pacer& pacer, bool has_data);
     [[nodiscard]] std::optional<Instant> deadline() const;
-    /// Until a rate is believed no more may be under way than as much again as was reported, so
-    /// that reports that come late don't let a wrong rate fill every queue.
+    /// False if too much is in flight. Until a rate is confirmed, as much again may be in
+    /// flight as was reported, so that late reports do not let a wrong rate fill every queue.
     [[nodiscard]] bool may_send() const { return !below_ || log_.packets() < *below_; }
-    /// What the path is believed to carry, bytes per second; 0: not known.
+    /// The estimated capacity of the path, bytes per second; 0: not known.
     [[nodiscard]] std::uint64_t capacity() const {
         return static_cast<std::uint64_t>(search_.capacity());
     }
@@ -68,18 +68,20 @@ class PaceSearch {
     BurstSearch bursts_;
     RateSearch search_;
     std::uint64_t pace_;                  ///< Of packets in a burst, for the log.
-    double most_passed_ = 0;              ///< Since the start: the most that the path took.
-    std::optional<Instant> train_until_;  ///< Waiting for what becomes of the train.
-    Instant span_at_{};                   ///< What is sampled began to leave then,
-    std::uint64_t beside_bytes_ = 0;      ///< and so much beside the stream since.
+    double most_passed_ = 0;              ///< The largest throughput since the start.
+    std::optional<Instant> train_until_;  ///< Waiting for the reports on the train.
+    /// The packets of the current sample began to leave then,
+    Instant span_at_{};
+    /// and this much left beside the stream since.
+    std::uint64_t beside_bytes_ = 0;
     bool is_begun_ = false;
-    unsigned unproved_ = 0;  ///< Samples to come before a remembered rate is believed.
-    // What goes to single members has numbers, too, but no receiver reports it. So, of the
-    // stream's packets:
-    std::uint64_t first_ = 0;  ///< How many left before the train,
+    unsigned unproved_ = 0;  ///< Samples until a remembered rate is confirmed.
+    // Packets to single members have numbers, too, but no receiver reports them. So these count
+    // packets of the stream:
+    std::uint64_t first_ = 0;  ///< Sent before the train.
     std::uint64_t reported_ = 0;
     Instant reported_at_{};
-    std::optional<std::uint64_t> below_;  ///< and fewer than these may leave now.
+    std::optional<std::uint64_t> below_;  ///< Only packets below this may leave now.
 };
 
 }  // namespace stage::core

@@ -1,8 +1,8 @@
-// What do the representatives' reports say of the path, together?
+// Combines the representatives' reports into samples of the path.
 //
-// Each report is one receiver's view of a span of the stream. A view counts only if its span
-// was sent after the rate was last changed. Many views become one sample: not the slowest's and
-// not the mean, but what more than 60 % of them see at least (docs/protocol, 6.3.3).
+// A report is one receiver's view of a span of the stream. A view counts only if its span was
+// sent after the rate last changed. Many views become one sample: not the slowest receiver's,
+// nor the mean, but what more than 60 % of them see at least (docs/protocol, 6.3.3).
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -16,49 +16,51 @@ namespace stage::core {
 
 /// Rates in bytes per second on the wire, times in seconds, shares of 1.
 struct RateSample {
-    double loss = 0;       ///< Of the packets, of those who lose little: congestion hits most.
-    double queue = 0;      ///< Delay over the least that was seen.
-    double delivered = 0;  ///< Rate at which packets arrive,
-    double passed = 0;     ///< the same with the lost ones,
-    double sent = 0;       ///< and at which the same ones left.
+    /// Of the packets, at receivers that lose little: congestion hits most receivers.
+    double loss = 0;
+    double queue = 0;      ///< Delay above the least that was seen.
+    double delivered = 0;  ///< Rate at which packets arrive.
+    double passed = 0;     ///< The same, the lost packets included.
+    double sent = 0;       ///< Rate at which the same packets left.
     double beside = 0;     ///< Rate at which the source sends to single members meanwhile.
     double packets = 0;    ///< That a view rests on.
     double round_trip = 0;
-    double fill = 0;        ///< Of the sockets' buffers, the middle one.
-    double drain = 0;       ///< Rate at which the processes take packets, the middle one.
-    double lateness = 0;    ///< Of the source's process, seconds: its bursts look like queues.
-    double overflowed = 0;  ///< Share of receivers whose socket dropped something.
+    double fill = 0;        ///< Of the sockets' buffers, the median.
+    double drain = 0;       ///< Rate at which the processes read packets, the median.
+    double lateness = 0;    ///< Of the source's process, seconds: late bursts look like queues.
+    double overflowed = 0;  ///< Share of receivers whose socket dropped packets.
 };
 
 class RateBoard {
   public:
     RateBoard(const CoreConfig& config, const Limits& limits);
 
-    /// Reports of others than representatives count for nothing here.
+    /// Reports of members that are not representatives are ignored.
     void on_report(Instant now, Rank from, const wire::Report& report, const SendLog& log);
 
-    /// The least delays seen are another path's.
+    /// Discards the least delays, which belong to another path.
     void forget_delays();
-    /// What was sent before packet number `next` says nothing any more.
+    /// Packets before number `next` no longer count.
     void begin(Instant now, std::uint64_t next);
-    /// What has been seen since, when enough have reported on `packets_min` packets or more.
+    /// What was seen since begin(), when enough representatives reported on `packets_min`
+    /// packets or more.
     [[nodiscard]] std::optional<RateSample> sample(Instant now, double packets_min) const;
 
-    /// It left the group, or is back: its view counts only if it is there.
+    /// The member left the group or is back; its view counts only while it is in the group.
     void set_away(Rank rank, bool is_away);
-    /// What more than 60 % of those who report have at least, as the rate follows it.
+    /// The queue that more than 60 % of the reporting representatives have at least.
     [[nodiscard]] Duration standing_queue(Instant now) const;
 
-    /// The newest number that half of the representatives have reported, but for silent ones:
-    /// who came to hold the object reports no more.
+    /// The newest number that half of the representatives have reported. Silent ones do not
+    /// count, because a receiver that holds the object reports no more.
     [[nodiscard]] std::uint64_t reported(Instant now) const;
 
-    /// The least that was seen, seconds; 0 before.
+    /// The least RTT seen, seconds; 0 before the first.
     [[nodiscard]] double round_trip() const;
 
-    /// Lost packets in a million, of the median representative, since the last take; nothing
-    /// before half of them, but for silent ones, have reported on `packets_min` packets, 1 or
-    /// more.
+    /// Loss of the median representative since the last call, packets in a million. Empty until
+    /// half of the representatives, silent ones aside, have reported on `packets_min` packets
+    /// (at least 1).
     [[nodiscard]] std::optional<std::uint32_t> take_loss_ppm(Instant now,
                                                              std::uint32_t packets_min);
 
@@ -70,10 +72,13 @@ class RateBoard {
         std::uint64_t mark = 0;
         std::optional<Duration> least_delay;
         Instant least_at{};
-        std::optional<Duration> shortest;    ///< The least delay, whatever the search forgets,
-        Duration waited{};                   ///< what the newest mark took longer,
-        Duration stands{};                   ///< and the lesser of the last two.
-        std::optional<Duration> round_trip;  ///< The least.
+        /// The least delay, whatever the search discards,
+        std::optional<Duration> shortest;
+        /// what the newest mark took longer,
+        Duration waited{};
+        /// and the lesser of the last two.
+        Duration stands{};
+        std::optional<Duration> round_trip;  ///< The least RTT.
         // Since begin():
         std::uint64_t packets = 0;
         std::uint64_t received = 0;

@@ -1,7 +1,7 @@
-// Which policy sets the source's rate?
+// Chooses the policy that sets the source's rate.
 //
-// The quantile's, which follows what most receivers take (pace_search.h), or the acker's, which
-// follows the slowest (acker_window.h). A told rate is the first one's affair.
+// `quantile` follows what most receivers take (pace_search.h), and `acker` follows the slowest
+// one (acker_window.h). PaceSearch also handles a configured rate.
 #pragma once
 
 #include "transport/core/rate/acker_window.h"
@@ -26,11 +26,11 @@ class RateControl {
     void on_sends(Instant now, std::span<const Send> sends) {
         std::visit([&](auto& policy) { policy.on_sends(now, sends); }, policy_);
     }
-    /// While the first pass is on. Begins when there is something to send.
+    /// Called during the first pass. Begins when there is something to send.
     void poll(Instant now, Pacer& pacer, bool has_data) {
         std::visit([&](auto& policy) { policy.poll(now, pacer, has_data); }, policy_);
     }
-    /// It left the group, or is back. Where the slowest is followed nobody leaves.
+    /// The member left the group or is back. With `acker` no receiver leaves.
     void set_away(Rank rank, bool is_away) {
         if (auto* search = std::get_if<PaceSearch>(&policy_)) {
             search->set_away(rank, is_away);
@@ -51,7 +51,7 @@ class RateControl {
     [[nodiscard]] bool may_send() const {
         return std::visit([](const auto& policy) { return policy.may_send(); }, policy_);
     }
-    /// What the path is believed to carry, bytes per second; 0: not known.
+    /// The estimated capacity of the path, bytes per second; 0: not known.
     [[nodiscard]] std::uint64_t capacity() const {
         return std::visit([](const auto& policy) { return policy.capacity(); }, policy_);
     }
