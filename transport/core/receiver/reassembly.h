@@ -1,9 +1,10 @@
-// What becomes of the chunks that a member hears?
+// Reassembles blocks from the chunks that a receiver hears.
 //
-// Each is placed once into its block's buffer or dropped; a complete block is verified, then
-// stored, then held, and stays in memory while there is room, for peers. A block that proves
-// bad starts again. Blocks that could not be opened when their chunks came are opened later. Of
-// a block held long ago the descriptor is forgotten: who reads it back says it again.
+// A chunk is placed into its block's buffer once, or dropped. A complete block is verified,
+// then stored, then held, and stays in memory while there is room, for peers. A block with a
+// wrong digest starts again. A block for which there was no room is opened later. The
+// descriptor of a block that was held long ago is forgotten; reading the block back provides it
+// again.
 #pragma once
 
 #include "transport/base/result.h"
@@ -26,46 +27,46 @@ class Reassembly final : public Holdings {
   public:
     Reassembly(const CoreConfig& config, const Limits& limits);
 
-    /// The object's shape is known: chunks count from now on. Once.
+    /// The object's shape is known: chunks count from now on. Called once.
     void begin(const ObjectShape& shape);
     [[nodiscard]] bool has_begun() const { return map_.has_value(); }
-    /// What CoreConfig says of it: before any chunk.
+    /// The blocks that CoreConfig says are held. Called before any chunk arrives.
     void hold_before(const std::vector<BlockRun>& runs, std::uint64_t bytes);
     [[nodiscard]] bool was_held_before(BlockIndex block) const {
         return before_ && before_->has(block);
     }
 
-    /// Orders place or drop for the datagram's lease. The open block that got a new chunk, or
-    /// null.
+    /// Queues `place` or `drop` for the datagram's lease. Returns the open block that got a new
+    /// chunk, or null.
     [[nodiscard]] OpenBlock* on_data(const Datagram& datagram);
-    /// Orders drop.
+    /// Queues `drop`.
     void drop(const Datagram& datagram);
     void on_describe(const wire::Describe& body);
-    /// A verify or store ended. Fails if this member can't go on.
+    /// A verify or store completed. An error means that this member cannot go on.
     [[nodiscard]] Status on_done(const Completion& done);
-    /// A block that is held was read back for peers, or can't be.
+    /// A load of a held block, for peers, completed or failed.
     void on_loaded(const Completion& done);
 
-    /// Opens blocks before `settled` that are not there at all, as far as there is room. True
-    /// if any was.
+    /// Opens missing blocks before `settled` as far as there is room. True if any was opened.
     bool open_absent(Position settled, bool is_ended, bool is_swarm = false);
-    /// Opens what is not there of the first `blocks` blocks, which are described. False if not
-    /// all could be.
+    /// Opens what is missing of the first `blocks` blocks, which are described. False if some
+    /// could not be opened.
     bool open_all(std::uint32_t blocks);
-    /// A chunk of an open block is there, though it never came.
+    /// A chunk of an open block was reconstructed.
     void on_reconstructed(BlockIndex block, std::uint32_t chunk);
-    /// Blocks closed since the last call: nobody should wait for their chunks.
+    /// Blocks closed since the last call: requests for their chunks can end.
     [[nodiscard]] std::vector<BlockIndex> take_closed();
 
-    /// No chunk has come yet.
+    /// True until a chunk arrives.
     [[nodiscard]] bool is_untouched() const {
         return chunks_held_ == 0 && residence_.size() == 0;
     }
 
     // Requires has_begun():
-    /// The first block that isn't held is being verified or stored.
+    /// True if the first block that is not held is being verified or stored.
     [[nodiscard]] bool is_first_at_disk() const;
-    /// What a socket gives at once may find no room, and the disk is about to make some.
+    /// True if the packets of one read of the socket may find no room, and the disk is about to
+    /// make some.
     [[nodiscard]] bool is_crowded() const;
     [[nodiscard]] ChunkMap& map() { return *map_; }
     [[nodiscard]] const ChunkMap& map() const { return *map_; }
@@ -76,7 +77,7 @@ class Reassembly final : public Holdings {
     [[nodiscard]] std::uint64_t& next_ticket() { return next_ticket_; }
     [[nodiscard]] std::uint64_t bytes_held() const { return bytes_held_; }
     [[nodiscard]] std::uint64_t chunks_held() const { return chunks_held_; }
-    /// Chunks that came to their places, those of blocks included that were bad; modulo 2^32.
+    /// Chunks placed, including those of blocks with a wrong digest; modulo 2^32.
     [[nodiscard]] std::uint32_t placed() const { return placed_; }
 
     [[nodiscard]] bool has(BlockIndex block, std::uint32_t chunk) const override;
@@ -105,9 +106,10 @@ class Reassembly final : public Holdings {
     Cut cut_;
     BufferPool residence_;
     std::optional<ChunkMap> map_;
-    std::optional<BlockSet> before_;  ///< Held before it began; nothing where none is.
+    /// Blocks held before the broadcast; empty if there are none.
+    std::optional<BlockSet> before_;
     std::optional<DescriptorTable> descriptors_;
-    /// Of resident blocks that were read back, where the table has forgotten them.
+    /// Of resident blocks that were read back, if the table has forgotten theirs.
     std::map<BlockIndex, wire::Descriptor> loaded_;
     OperationQueue operations_;
     std::vector<BlockIndex> closed_;

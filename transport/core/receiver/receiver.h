@@ -1,10 +1,11 @@
-// What does a receiving member of a broadcast do?
+// The core of a receiver.
 //
-// It answers the offer, places every chunk that it hears, asks peers for what it misses, gives
-// them what they miss, verifies and stores complete blocks, says that it is done, and stays
-// until the end is told. Each of these is a part of its own; this file only composes them.
+// It answers OFFERs, places every chunk that it hears, requests missing chunks from peers,
+// answers their requests, verifies and stores complete blocks, reports by DONE that it holds
+// the object, and stays until RELEASE. Each of these is a part of its own; this file composes
+// them.
 //
-// A core starts at its first on_*: until then deadline() is long due.
+// A core starts at its first on_*: until then deadline() has long passed.
 #pragma once
 
 #include "transport/base/prng.h"

@@ -1,7 +1,7 @@
-// Of what is a receiver made?
+// The parts of a receiver.
 //
-// Only receiver*.cpp look in here: what time brings (receiver.cpp), what others send
-// (receiver_arrivals.cpp), when it gives up (receiver_watch.cpp), what it does out of the group
+// Only receiver*.cpp include this: deadlines (receiver.cpp), received packets
+// (receiver_arrivals.cpp), failures (receiver_watch.cpp), and operation outside the group
 // (receiver_away.cpp).
 #pragma once
 
@@ -28,7 +28,7 @@ namespace stage::core {
 struct Receiver::Parts {
     Parts(const CoreConfig& given, Prng& prng, const Limits& limits_);
 
-    // What arrives.
+    // Received packets.
     void on_datagram(Instant now, const Datagram& datagram);
     void on_stream(Instant now, const Datagram& datagram);
     void on_data(Instant now, const Datagram& datagram);
@@ -38,7 +38,8 @@ struct Receiver::Parts {
     void on_pulse(Instant now, const Datagram& datagram);
     void follow_standing(Instant now);
     void watch_group(Instant now);
-    /// What says how the stream goes: of the group, unless that does not reach this member.
+    /// True if the packet shows how the stream goes: a multicast packet, or any if this member
+    /// is unreachable by multicast.
     [[nodiscard]] bool is_for_me(const Datagram& datagram) const {
         return datagram.to_group || leave.is_cut_off();
     }
@@ -51,25 +52,25 @@ struct Receiver::Parts {
     void on_completion(Instant now, const Completion& done);
     void on_loaded(const Completion& done);
 
-    // What time brings.
+    // Deadlines.
     void work(Instant now);
     void work_on_blocks(Instant now);
     void order_finish();
     void on_held(Instant now);
     void watch_source(Instant now);
     void watch_answers(Instant now);
-    /// This member, for a reason of its own.
+    /// This member fails for a reason of its own.
     void fail(Instant now, Error why);
     void stop();
 
     [[nodiscard]] bool is_over() const {
         return outcome.phase == Phase::released || outcome.phase == Phase::failed;
     }
-    /// What it said of holding is true: READY waits for that.
+    /// READY waits until the member holds what its configuration says.
     [[nodiscard]] bool may_answer() const {
         return !config.holds_already || outcome.phase == Phase::holding;
     }
-    /// As on the wire; 0: not known yet.
+    /// With headers; 0: not known yet.
     [[nodiscard]] std::uint64_t stream_bytes_per_s() const {
         return std::uint64_t{reporter.arrivals().packets_per_s()} *
                (config.chunk_bytes + kWireOverheadBytes);
@@ -106,13 +107,14 @@ struct Receiver::Parts {
 
     bool is_started = false;
     bool is_finishing = false;
-    bool comes_with_offers = false;  ///< The object is so small that it does.
+    /// The object is so small that it travels with its OFFERs.
+    bool comes_with_offers = false;
     bool is_out_of_group = false;
     Instant source_heard{};
     std::optional<Instant> all_listen_at;
     std::uint64_t object_bytes = 0;       ///< As offered.
-    std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent,
-    std::uint64_t first_pass_placed = 0;  ///< and had room.
+    std::uint64_t first_pass_heard = 0;   ///< Chunks that arrived when they were first sent.
+    std::uint64_t first_pass_placed = 0;  ///< Those of them that had room.
 };
 
 }  // namespace stage::core

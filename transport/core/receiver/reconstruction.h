@@ -1,9 +1,10 @@
-// What does a receiver make of parities?
+// Reconstructs missing chunks of a small object from its parities.
 //
-// They are placed into a buffer of their own, as one more block after the object's last. As
-// soon as they and the chunks that came are enough, what is missing is reconstructed, and
-// verified as if it had come. Where they are too few the rest is pulled; a chunk pulled counts
-// as one that came. Until the last parity, or END, nothing is asked for.
+// Parities are placed into a buffer of their own, as one more block after the object's last. As
+// soon as there are as many parities as chunks are missing, the missing chunks are
+// reconstructed, and verified as if they had arrived. If there are too few, the rest is
+// requested from peers; a repaired chunk counts like one that arrived. Nothing is requested
+// until the last parity or END.
 #pragma once
 
 #include "transport/core/receiver/reassembly.h"
@@ -17,10 +18,10 @@ class Reconstruction {
   public:
     explicit Reconstruction(const CoreConfig& config) : config_{config} {}
 
-    /// The object has `blocks`, and so many parities follow them.
+    /// The object has `blocks` blocks, followed by this number of parities.
     void begin(std::uint32_t blocks, std::uint8_t parities);
 
-    /// The first pass ends in parities.
+    /// True if the first pass ends in parities.
     [[nodiscard]] bool is_expected() const { return parities_ > 0; }
     [[nodiscard]] bool is_parity(const wire::Header& header) const {
         return header.block.value() == blocks_ && is_expected();
@@ -29,14 +30,14 @@ class Reconstruction {
         return is_parity(header) && header.chunk.value() + 1U == parities_;
     }
 
-    /// Orders place or drop.
+    /// Queues `place` or `drop`.
     void on_parity(const Datagram& datagram, Reassembly& intake);
-    /// Reconstructs, if it is possible and nobody did. True if it did.
+    /// Reconstructs once, if that is possible. True if it did.
     bool poll(Reassembly& intake);
 
   private:
     [[nodiscard]] bool accept(const Datagram& datagram, Reassembly& intake);
-    /// What there is and what isn't; nothing if it can't be reconstructed now.
+    /// Adds a missing or received symbol to `code`. False if it cannot be reconstructed now.
     [[nodiscard]] bool note_missing(Reassembly& intake,
                                     BlockIndex block,
                                     std::uint32_t symbol,
@@ -47,9 +48,9 @@ class Reconstruction {
     CoreConfig config_;
     std::uint32_t blocks_ = 0;
     std::uint16_t parities_ = 0;
-    std::uint16_t parity_bytes_ = 0;  ///< Of each that came.
+    std::uint16_t parity_bytes_ = 0;  ///< The length of each parity that arrived.
     ChunkSet have_;
-    std::unique_ptr<const ParityCode> code_;  ///< What was reconstructed.
+    std::unique_ptr<const ParityCode> code_;  ///< The reconstruction that was performed.
     bool is_closed_ = false;
 };
 

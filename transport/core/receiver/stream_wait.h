@@ -1,10 +1,11 @@
-// May what comes by the stream wait where it is, in the host's socket?
+// Decides whether packets of the stream may wait in the host's socket.
 //
-// A chunk that finds no room is dropped, and fetched again from a peer: that costs both of them
-// as much as the stream did. Where the disk is about to make room it is cheaper to leave the
-// stream in the socket, whose fill the source hears of. Not for long: what a disk can't
-// take at all is better lost to this member than kept from the network. And by far not until
-// the socket is full: then all would be lost that comes, whether there is room for it or not.
+// A chunk that finds no room is dropped and requested from a peer, which costs both of them as
+// much as the stream did. If the disk is about to make room it is cheaper to leave the stream
+// in the socket, whose fill level the source learns from reports. The wait is short: what a
+// disk cannot take at all should be lost at this member instead of being kept from the network.
+// It ends long before the socket is full, because then every packet would be lost, whether
+// there is room for it or not.
 #pragma once
 
 #include "transport/base/units.h"
@@ -17,13 +18,14 @@ namespace stage::core {
 
 class StreamWait {
   public:
-    /// `most`: so long, counted from when the room ran out. `buffer_bytes`: of the socket that
-    /// the group's packets come to, as the kernel counts them; 0: not known, so none waits.
+    /// `most`: the longest wait, counted from when the room ran out. `buffer_bytes`: the size
+    /// of the socket buffer that receives the group's packets, as the kernel counts; 0: not
+    /// known, so nothing waits.
     StreamWait(Duration most, std::uint64_t buffer_bytes)
         : most_{most}, buffer_bytes_{buffer_bytes} {}
 
-    /// There is hardly room for the stream's next blocks, and the disk will make some. The
-    /// stream brings so many bytes per second; 0: not known.
+    /// `is_crowded`: there is hardly room for the stream's next blocks, and the disk will make
+    /// some. `bytes_per_s`: of the stream; 0: not known.
     void look(Instant now, bool is_crowded, std::uint64_t bytes_per_s) {
         if (!is_crowded) {
             until_.reset();
@@ -32,13 +34,14 @@ class StreamWait {
         }
     }
 
-    /// Until when it may wait; a time that has passed: it must not.
+    /// Until when packets may wait. A time in the past: they may not.
     [[nodiscard]] Instant until() const { return until_.value_or(Instant::min()); }
 
   private:
-    /// The kernel counts a short packet as up to twice its bytes, so this is half of a buffer.
+    /// The kernel counts a short packet with up to twice its bytes, so this is half of the
+    /// buffer.
     static constexpr std::uint64_t kPart = 2;
-    /// A disk makes no room in less.
+    /// A disk makes no room in a shorter time.
     static constexpr Duration kLeast = std::chrono::milliseconds{5};
 
     [[nodiscard]] Duration time_for(std::uint64_t bytes_per_s) const {

@@ -1,8 +1,9 @@
-// How does a member learn the descriptors that it did not hear?
+// Requests the descriptors that a member did not hear.
 //
-// One request at a time, for the first few gaps, to one peer after the other until one answers,
-// then to that; the source if nobody else does (who holds a block long since knows its
-// descriptor no more). A peer answers with what it has from there on.
+// One request at a time, for the first few gaps. It asks one peer after the other until one
+// answers, and then keeps asking that one. If no other member answers it asks the source,
+// because members that have held a block for long no longer know its descriptor. A peer answers
+// with the known descriptors from there on.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -18,11 +19,11 @@ class DescriptorPull {
   public:
     explicit DescriptorPull(const RepairLimits& limits) : limits_{limits} {}
 
-    /// Descriptors came from `from`: if they were asked for, the next gap may be.
+    /// Descriptors arrived from `from`. If they were requested, the next gap may be.
     void on_describe(Rank from);
     void on_lacking(Rank from, std::uint32_t id);
 
-    /// Asks for what is unknown below `below`. `puller` knows peers and times.
+    /// Requests what is unknown below `below`. `puller` provides peers and time-outs.
     void poll(Instant now,
               DescriptorTable& table,
               std::uint32_t below,
@@ -42,7 +43,7 @@ class DescriptorPull {
 
     RepairLimits limits_;
     std::optional<Asked> asked_;
-    std::optional<Rank> helper_;  ///< It answered the last time.
+    std::optional<Rank> helper_;  ///< The peer that answered last.
     std::uint32_t failures_ = 0;
     Instant ask_after_ = kLongAgo;
     bool is_wanting_ = false;

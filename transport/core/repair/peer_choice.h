@@ -1,12 +1,13 @@
-// Whom does a member ask?
+// Chooses the peer to which a repair request goes.
 //
-// Anybody, at random: under independent loss nearly everyone has what one misses, and chance is
-// the most robust to dead neighbours and to a switch that lost the same packet for all behind
-// it. Or, if the site wants that, the neighbour in the ring of ranks, as T. Hoefler, C. Siebert
-// and W. Rehm, "A practically constant-time MPI broadcast algorithm for large-scale InfiniBand
-// clusters with multicast" (IPDPS 2007) have it. Who let a request time out is left alone for a
-// while. Of those drawn at random who lacked what it was asked for last is taken only if no
-// other is met: where many hold the object already these can give nothing, ever.
+// By default a random member: under independent loss nearly every member has the missing chunk,
+// and a random choice copes best with failed neighbours and with a switch that lost the same
+// packet for all members behind it. If the site wants it, the preceding member in the ring of
+// ranks, as in T. Hoefler, C. Siebert and W. Rehm, "A practically constant-time MPI broadcast
+// algorithm for large-scale InfiniBand clusters with multicast" (IPDPS 2007). A peer that let
+// requests time out is not asked for a while. A random peer that lacked what it was last asked
+// for is taken only if the draws find no other: where many members hold the object from before,
+// they can never give anything.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -23,7 +24,7 @@ namespace stage::core {
 
 class PeerChoice {
   public:
-    static constexpr std::size_t kSuspects = 32;  ///< The oldest is forgiven.
+    static constexpr std::size_t kSuspects = 32;  ///< The oldest is removed for a new one.
 
     /// `prng` must outlive this.
     PeerChoice(const CoreConfig& config, Prng& prng)
@@ -35,14 +36,13 @@ class PeerChoice {
           lacking_{config.members},
           given_{config.members} {}
 
-    /// Somebody to ask who is not in `avoid`, nor suspect, nor (unless `ask_source`) the
-    /// source. If a few draws find none: the source if it may be asked, else one who is
-    /// suspect, if any.
+    /// A peer that is not in `avoid`, not suspect, and (unless `ask_source`) not the source. If
+    /// a few draws find none: the source if it may be asked, else a suspect, if there is one.
     [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source);
 
     void on_timeout(Instant now, Rank peer);
     void on_answer(Rank peer);
-    /// It lacked what it was asked for; it gave something.
+    /// The peer answered LACKING; the peer sent a chunk.
     void on_lacking(Rank peer) {
         if (peer.value() < members_) {
             lacking_.add(peer.value());
@@ -52,9 +52,9 @@ class PeerChoice {
         lacking_.remove(peer.value());
         given_.add(peer.value());
     }
-    /// When it was asked last.
+    /// When the peer was last asked.
     [[nodiscard]] bool has_lacked(Rank peer) const { return lacking_.has(peer.value()); }
-    /// Anything, ever.
+    /// True if the peer ever sent a chunk.
     [[nodiscard]] bool has_given(Rank peer) const { return given_.has(peer.value()); }
 
     [[nodiscard]] Rank own() const { return own_; }
@@ -65,7 +65,7 @@ class PeerChoice {
   private:
     struct Suspect {
         Rank peer;
-        std::uint8_t strikes = 0;  ///< 0: free.
+        std::uint8_t strikes = 0;  ///< Time-outs in a row; 0: not suspect.
         Instant until{};
     };
 
@@ -77,8 +77,8 @@ class PeerChoice {
     std::uint16_t members_;
     PeerPolicy policy_;
     Prng& prng_;
-    ChunkSet lacking_;  ///< Ranks: who lacked something when it was asked last.
-    ChunkSet given_;    ///< Likewise: who gave something.
+    ChunkSet lacking_;  ///< Ranks that answered LACKING when they were last asked.
+    ChunkSet given_;    ///< Ranks that ever sent a chunk.
     std::array<Suspect, kSuspects> suspects_{};
     std::size_t next_suspect_ = 0;
 };

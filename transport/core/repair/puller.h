@@ -1,10 +1,11 @@
-// How does a member get what it missed?
+// Requests missing chunks from peers.
 //
-// It asks peers, a few chunks of one block at a time, no faster than its own link takes the
-// answers: a small share of the rate while the first pass is on, all of it afterwards. Whoever
-// lacks it says so, and the next peer is asked at once; whoever says nothing is timed out.
-// After several failures the source is asked, by so few of a group that it can answer. Near the
-// end each missing chunk is asked of several peers.
+// It requests a few chunks of one block at a time, no faster than its own link takes the
+// answers: with a small share of the rate during the first pass, and with the whole rate
+// afterwards. A peer that lacks the chunks answers LACKING, and the next peer is asked at once;
+// a request without an answer times out. After several failures the source is asked, by so few
+// members of a group that it can answer. In the end-game each missing chunk is requested from
+// several peers.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -31,44 +32,46 @@ class Puller {
     /// `prng` must outlive this.
     Puller(const CoreConfig& config, const Limits& limits, Prng& prng);
 
-    /// The first pass is over: the whole link is free for pulls.
+    /// The first pass is over: the whole link is free for repairs.
     void on_end(Instant now);
 
-    /// This member left the group and fetches all of it: its pulls share its path with other
-    /// flows as TCP does, and are no faster than this. 0: it is back.
+    /// This member left the group and fetches the whole object. Its repairs share its path with
+    /// other flows as TCP does, and are no faster than this. 0: it is back in the group.
     void set_alone(Instant now, std::uint64_t bytes_per_s);
-    /// What is sent to the group reaches neither this member nor most others: all fetch all.
+    /// Multicast reaches neither this member nor most others, so all fetch the object from each
+    /// other (scatter/allgather repair).
     void set_swarm(bool is_swarm) { is_swarm_ = is_swarm; }
-    /// They do, and the source sends nothing to the group any more.
+    /// The members do so, and the source sends nothing to the group any more.
     [[nodiscard]] bool is_swarm() const { return is_swarm_ && alone_ && is_ended_; }
-    /// The source's packets arrive so fast: what a link takes of them it takes of answers, too.
+    /// The rate at which the source's packets arrive: the link takes answers as fast as these.
     void on_stream(Instant now, std::uint64_t bytes_per_s);
-    /// One of the first pass came.
+    /// A packet of the first pass arrived.
     void on_stream_packet(Instant now) { stream_at_ = now; }
-    /// A chunk that was asked for is here, from whomever.
+    /// A requested chunk arrived, from the asked peer or another.
     void on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t chunk);
     void on_lacking(Instant now, Rank from, const wire::Request& lacking, ChunkMap& map);
-    /// The block is closed: nobody waits for its chunks any more.
+    /// The block is closed: its requests end.
     void forget(BlockIndex block);
 
-    /// Something may be missing that wasn't before: look for it soon, or at once.
+    /// More chunks may be missing: look for them soon, or at once.
     void look(Instant now, bool at_once = false) {
         next_look_ = at_once ? now : next_look_;
         look_again(now);
     }
-    /// Times out, then asks for chunks before `settled` that are missing.
+    /// Expires requests, then requests missing chunks before `settled`.
     void poll(Instant now, Position settled, ChunkMap& map, ControlQueue& out);
     [[nodiscard]] std::optional<Instant> deadline() const;
 
-    /// At which answers may come: as told, else what answers and silence made of it.
+    /// The rate at which answers may arrive: the configured one, or the one that the search
+    /// found.
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const {
         return alone_ ? std::max(rate_, pacer_.rate_bytes_per_s()) : rate_;
     }
-    /// What so many bytes take at that rate.
+    /// The time that this number of bytes takes at that rate.
     [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
         return stage::time_of(bytes, rate_);
     }
-    /// How much later than usual an answer may come, at least: late wake-ups.
+    /// The least allowance for late answers, because peers wake late.
     [[nodiscard]] Duration margin() const {
         return std::min(limits_.timeout_margin_min, time_of(kBlockBytes));
     }
@@ -85,10 +88,10 @@ class Puller {
         BlockIndex block;
         std::array<std::uint16_t, kChunksMax> chunks{};
         std::uint8_t left = 0;
-        std::uint8_t given = 0;  ///< Chunks that came, from whomever.
-        bool has_given = false;  ///< Its peer said something.
-        bool is_replaced =
-            false;  ///< Its chunks were asked for anew: it is waited for, no more.
+        std::uint8_t given = 0;  ///< Chunks that arrived, from any member.
+        bool has_given = false;  ///< Its peer sent something.
+        /// Its chunks were requested anew; the answer still counts.
+        bool is_replaced = false;
         Instant sent_at{};
         Instant expires_at{};
     };
@@ -154,7 +157,7 @@ class Puller {
     std::uint64_t least_rate_;
     std::uint64_t rate_;
     RepairRateSearch search_;
-    std::optional<Instant> stream_at_;  ///< When a packet of it came last.
+    std::optional<Instant> stream_at_;  ///< When a packet of the stream last arrived.
     Pacer pacer_;
     PeerChoice peers_;
     RttEstimator round_trip_;
@@ -162,16 +165,18 @@ class Puller {
     std::optional<Instant> swarm_since_;
     bool is_ended_ = false;
     bool is_endgame_ = false;
-    std::uint32_t missing_ = 0;  ///< In the endgame, when it was last asked for anew.
+    /// In the end-game: chunks missing when they were last requested anew.
+    std::uint32_t missing_ = 0;
     std::uint32_t next_id_ = 1;
     std::uint32_t in_flight_ = 0;  ///< Chunks.
     std::uint32_t alone_first_;
     std::uint64_t alone_rate_ = 0;
-    std::optional<CubicWindow> alone_;  ///< While it fetches alone.
+    std::optional<CubicWindow> alone_;  ///< Set while this member is outside the group.
     std::vector<Asked> asked_;
     SpuriousTimeouts late_;
-    Instant next_look_ = kLongAgo;    ///< No earlier, unless something happened.
-    std::optional<Instant> look_at_;  ///< Something is missing: look then.
+    /// The next look is not earlier, unless something happened.
+    Instant next_look_ = kLongAgo;
+    std::optional<Instant> look_at_;  ///< Something is missing: look for it then.
 };
 
 }  // namespace stage::core

@@ -1,10 +1,10 @@
-// How fast may a member pull, where nobody told it?
+// Searches for the rate of repair requests where none is configured.
 //
-// A little faster with each request that was answered but for what chance may lose. What a path
-// can't take shows in many requests together: a quarter stays away. Then the rate becomes that
-// at which their answers came, which is what the path takes, and from there it rises slowly, so
-// that it stays near. What was asked for before is not judged again: its answers waited in the
-// same queue.
+// Each request that lost no more than random loss explains raises the rate a little. What a
+// path cannot carry shows in many requests together: a quarter of their chunks is lost. Then
+// the rate becomes the rate at which their answers arrived, which is what the path carries.
+// From there it rises slowly, so that it stays near that rate. Requests sent before are not
+// judged again, because their answers waited in the same queue.
 #pragma once
 
 #include "transport/base/units.h"
@@ -19,21 +19,21 @@ class RepairRateSearch {
   public:
     explicit RepairRateSearch(std::uint32_t packet_bytes) : packet_bytes_{packet_bytes} {}
 
-    /// A request leaves and nothing else is on its way: the time since something was says
-    /// nothing of the path.
+    /// A request leaves and nothing else is in flight: the time since the last arrival says
+    /// nothing about the path.
     void on_ask_anew(Instant now) {
         began_at_ += now - last_at_;
         last_at_ = now;
     }
 
-    /// A chunk came that was asked for.
+    /// A requested chunk arrived.
     void on_arrival(Instant now) {
         ++came_;
         last_at_ = now;
     }
 
-    /// A request that was sent at `sent_at` ended: so many of its chunks came, and so many did
-    /// not. Returns what becomes of `rate`, bytes per second.
+    /// A request that was sent at `sent_at` ended: `given` of its chunks arrived and `lost` did
+    /// not. Returns the new rate, bytes per second.
     [[nodiscard]] std::uint64_t on_request(
         Instant now, Instant sent_at, unsigned given, unsigned lost, std::uint64_t rate) {
         last_at_ = now;
@@ -51,7 +51,9 @@ class RepairRateSearch {
         }
         if (lost_ * kManyParts >= given_ + lost_) {
             const std::uint64_t arrived = rate_of_arrivals(now);
-            if (arrived >= rate / 2) {  // Else it stood still, and took nothing for a while.
+            // A lower rate means that the path stood still for a while; that is not its
+            // capacity.
+            if (arrived >= rate / 2) {
                 taken_ = std::min(arrived, rate);
             }
             rate = std::clamp(arrived, rate / 2, rate);
@@ -62,12 +64,15 @@ class RepairRateSearch {
     }
 
   private:
-    static constexpr unsigned kFewParts = 8;     ///< So small a part may be lost by chance,
-    static constexpr unsigned kManyParts = 4;    ///< and so large a one isn't:
-    static constexpr unsigned kRequests = 16;    ///< of so many requests, or as soon as
-    static constexpr unsigned kLostAtOnce = 64;  ///< so many chunks stayed away.
-    static constexpr unsigned kRise = 32;  ///< The rate rises by such a part with each request;
-    static constexpr unsigned kRiseSlowly = 128;  ///< where it was too much before, by this.
+    static constexpr unsigned kFewParts = 8;   ///< Up to this part may be random loss.
+    static constexpr unsigned kManyParts = 4;  ///< From this part on the path is overloaded.
+    static constexpr unsigned kRequests = 16;  ///< Requests that are judged together,
+    /// or fewer, as soon as this number of chunks was lost.
+    static constexpr unsigned kLostAtOnce = 64;
+    /// By this part of itself the rate rises with each request,
+    static constexpr unsigned kRise = 32;
+    /// and by this part above the limit seen.
+    static constexpr unsigned kRiseSlowly = 128;
 
     void begin(Instant now) {
         began_at_ = now;
@@ -85,10 +90,10 @@ class RepairRateSearch {
 
     std::uint32_t packet_bytes_;
     Instant began_at_ = kLongAgo;
-    Instant last_at_ = kLongAgo;  ///< Something came, or was given up.
+    Instant last_at_ = kLongAgo;  ///< When a chunk last arrived or was given up.
     Instant judged_at_ = kLongAgo;
-    std::uint64_t taken_ =
-        ~std::uint64_t{0};  ///< What the path took when it was asked for more.
+    /// The limit seen: what the path carried when more was requested.
+    std::uint64_t taken_ = ~std::uint64_t{0};
     std::uint64_t came_ = 0;
     unsigned requests_ = 0;
     unsigned given_ = 0;

@@ -1,8 +1,9 @@
-// How does a holder answer those who miss something?
+// Answers repair requests from a member's memory or disk.
 //
-// It sends what is in memory, reads back a few blocks at a time for the rest, and says at once
-// what it lacks. Answers wait as *jobs*, one for each asker and block; there are only so many,
-// and who comes when all are taken is told to ask elsewhere.
+// It sends chunks that are in memory, reads back a few blocks at a time for the rest, and
+// answers LACKING at once for what the member does not have. Answers wait as *jobs*, one for
+// each requester and block. Their number is limited; without room for a job the answer is
+// LACKING.
 #pragma once
 
 #include "transport/core/base/chunk_set.h"
@@ -30,23 +31,23 @@ class RepairServer {
                  const Holdings& holdings,
                  BufferPool& residence);
 
-    /// Somebody asks. What can't be given is answered by LACKING right away.
+    /// A REQUEST arrived. What cannot be given is answered with LACKING at once.
     void on_request(Instant now, Rank from, const wire::Request& request, ControlQueue& out);
-    /// Sends these chunks to everybody. False if there is no room for another job.
+    /// Retransmits these chunks to the group. False if there is no room for another job.
     bool repeat(Instant now, const wire::ChunkRun& run);
 
-    /// Orders what has to be read back.
+    /// Queues loads of the blocks that have to be read back.
     void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
-    /// order_loads() would order something.
+    /// True if order_loads() would queue a load.
     [[nodiscard]] bool wants_loads() const;
-    /// A load ended; a bad one's askers are told.
+    /// A load ended. After a failed one its requesters get LACKING.
     void on_loaded(BlockIndex block, bool is_good, ControlQueue& out);
 
-    /// Sends as far as credit and batch go.
+    /// Sends as far as tokens and batch allow.
     void fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& numbers);
-    /// Something could be sent, had it credit.
+    /// True if something could be sent with more tokens.
     [[nodiscard]] bool is_waiting() const;
-    /// When jobs are given up.
+    /// When the oldest job expires.
     [[nodiscard]] std::optional<Instant> deadline() const;
 
     void expire(Instant now, ControlQueue& out);
@@ -64,7 +65,8 @@ class RepairServer {
     };
     struct Told {
         Rank peer;
-        std::uint64_t number = 0;  ///< The last of ours that the peer was sent.
+        /// This member's last packet number that the peer received in full.
+        std::uint64_t number = 0;
     };
 
     [[nodiscard]] bool enqueue(Instant now,
@@ -90,7 +92,7 @@ class RepairServer {
     const Holdings& holdings_;
     BufferPool& residence_;
     std::deque<Job> jobs_;
-    std::vector<ChunkSet> spare_;  ///< Sets of ended jobs.
+    std::vector<ChunkSet> spare_;  ///< Sets of ended jobs, for reuse.
     std::vector<BlockIndex> loading_;
     std::array<Told, 256> told_{};
 };

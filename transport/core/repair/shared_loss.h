@@ -1,8 +1,9 @@
-// What does the source send again, and to whom?
+// Decides which chunks the source retransmits, and to which destination.
 //
-// To everybody what most representatives miss, because then no peer could give it; and what
-// several members ask of it in a short time. To one member what only that one asks. Nothing
-// that it sent to everybody a moment ago: it may still be under way.
+// To the group it sends what most representatives miss, because then no peer could repair it,
+// and what several members request from it in a short time. To one member it sends what only
+// that member requests. It does not repeat what it sent to the group a moment ago, because that
+// may still be in flight.
 #pragma once
 
 #include "transport/core/base/chunk_set.h"
@@ -21,27 +22,30 @@ class SharedLoss {
                std::uint32_t representatives,
                std::uint32_t chunks_max);
 
-    /// So many report now.
+    /// The number of representatives that report now.
     void set_representatives(std::uint32_t representatives);
 
-    /// A representative misses `run`: appends what has now been missed by half of them.
+    /// A representative misses `run`: appends the chunks that half of them have now reported
+    /// missing.
     void on_missing(const wire::ChunkRun& run, std::vector<wire::ChunkRun>& repeat);
 
-    /// Who asks, and when.
+    /// A REQUEST to the source.
     struct Asking {
         Rank from;
-        Duration window;              ///< What was sent to all so lately is under way.
-        bool is_lost_by_all = false;  ///< Who asks now has asked others before.
+        /// What was sent to the group within this time is still in flight.
+        Duration window;
+        bool is_lost_by_all = false;  ///< The requester has asked peers before.
     };
 
-    /// A member asks: `alone` gets what it alone wants, `repeat` what is sent to everybody.
+    /// A member requests chunks: `alone` gets those to send to it alone, `repeat` those to send
+    /// to the group.
     void on_request(Instant now,
                     const Asking& asking,
                     const wire::Request& request,
                     wire::Request& alone,
                     std::vector<wire::ChunkRun>& repeat);
 
-    /// It is being sent to everybody.
+    /// The run is being sent to the group.
     void on_repeat(Instant now, const wire::ChunkRun& run);
 
   private:
@@ -55,14 +59,14 @@ class SharedLoss {
         Instant asked_since{};
         Instant repeated_since{};
         Rank asker;         ///< The last one.
-        ChunkSet asked;     ///< By one member.
-        ChunkSet repeated;  ///< To everybody.
+        ChunkSet asked;     ///< Chunks that one member requested.
+        ChunkSet repeated;  ///< Chunks that were sent to the group.
     };
 
-    /// How a run is sorted, and into what.
+    /// How the chunks of a run are sorted, and into what.
     struct Sorting {
         bool is_lost_by_all;
-        bool is_another;  ///< Who asks is not the one who asked last.
+        bool is_another;  ///< The requester is not the one that asked last.
         wire::Request& alone;
         std::vector<wire::ChunkRun>& repeat;
     };
@@ -74,7 +78,7 @@ class SharedLoss {
 
     FeedbackLimits limits_;
     std::uint32_t threshold_;
-    bool has_moved_ = false;  ///< The threshold, since the beginning.
+    bool has_moved_ = false;  ///< The threshold has changed since the beginning.
     std::uint32_t chunks_max_;
     std::uint64_t touches_ = 0;
     std::vector<Votes> votes_;

@@ -1,9 +1,9 @@
-// Was somebody given up who only took longer?
+// Detects requests that timed out although the peer only took longer.
 //
-// A peer on a busy host answers later than the others, each time. Who takes that for a loss of
-// the path fetches ever less of a path that loses nothing. So what was given up is remembered
-// for a while, and what comes of it all the same says how long to wait, as RACK's reordering
-// window does (RFC 8985, 6.2 step 4).
+// A peer on a busy host answers later than others, each time. A member that takes that for a
+// loss of its path would fetch ever less over a path that loses nothing. Therefore requests
+// that were given up are remembered for a while, and their late answers show how long to wait,
+// like RACK's reordering window (RFC 8985, 6.2 step 4).
 #pragma once
 
 #include "transport/base/units.h"
@@ -17,16 +17,16 @@ namespace stage::core {
 
 class SpuriousTimeouts {
   public:
-    /// Nobody is waited for any more who was asked for this at `sent_at`.
+    /// The request for this chunk, sent at `sent_at`, was given up.
     void on_given_up(Rank peer, BlockIndex block, std::uint16_t chunk, Instant sent_at) {
         GivenUp& oldest = given_up_[next_++ % given_up_.size()];
         if (oldest.sent_at != kLongAgo) {
-            slowest_ -= slowest_ / kForgetting;  // That one was lost indeed.
+            slowest_ -= slowest_ / kForgetting;  // It was lost indeed.
         }
         oldest = {peer, block, chunk, sent_at};
     }
 
-    /// Something came. Whether it is the answer of one who was given up.
+    /// A chunk arrived. True if it answers a request that was given up.
     bool on_arrival(Instant now, Rank from, BlockIndex block, std::uint32_t chunk) {
         const auto found = std::ranges::find_if(given_up_, [&](const GivenUp& each) {
             return each.sent_at != kLongAgo && each.peer == from && each.block == block &&
@@ -40,7 +40,7 @@ class SpuriousTimeouts {
         return true;
     }
 
-    /// The latest answer took so long; while others never come, it is forgotten.
+    /// The time that the slowest late answer took. It decays while other answers never arrive.
     [[nodiscard]] Duration slowest() const { return slowest_; }
 
   private:

@@ -1,9 +1,9 @@
-// Which blocks have a buffer?
+// Manages the buffers of blocks: which blocks are resident.
 //
-// At most so many. A block is *in use* while chunks come, while it is verified and stored,
-// while it is loaded; then it is *clean*: kept, so that peers can be answered from memory,
-// until another needs its place. A pinned block stays: somebody's answer is still to be cut
-// from it.
+// Their number is limited. A block is *in use* while its chunks arrive, while it is verified
+// and stored, and while it is loaded. Then it is *clean*: it is kept, so that requests can be
+// answered from memory, until another block needs the buffer. A pinned block stays, because an
+// answer is still to be sent from it.
 #pragma once
 
 #include "transport/base/units.h"
@@ -22,22 +22,21 @@ class BufferPool {
     [[nodiscard]] bool contains(BlockIndex block) const { return entries_.contains(block); }
     [[nodiscard]] bool is_clean(BlockIndex block) const;
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    /// So many blocks could be admitted now.
+    /// The number of blocks that could be admitted now.
     [[nodiscard]] std::uint32_t room() const { return blocks_max_ - busy_; }
     [[nodiscard]] bool has_room() const { return room() > 0; }
 
-    /// Gives the block a place, in use; a clean one gives way and its release is ordered. False
-    /// if every place is taken. Requires that the block has none.
+    /// Gives the block a buffer, in use. If needed a clean block is evicted and its release
+    /// queued. False if every buffer is in use. Requires that the block has none.
     [[nodiscard]] bool admit(BlockIndex block, OperationQueue& operations);
-    /// The block's bytes are whole and on disk (or can be read again).
+    /// The block is complete and on disk (or can be read again): it becomes clean.
     void settle(BlockIndex block);
-    /// Gives a clean block's place back to use (its bytes are being replaced), or takes it
-    /// away.
+    /// Frees the block's buffer and queues its release.
     void release(BlockIndex block, OperationQueue& operations);
 
     void pin(BlockIndex block);
     void unpin(BlockIndex block);
-    /// A clean block was useful: others give way first.
+    /// A clean block was used: others are evicted first.
     void touch(BlockIndex block);
 
   private:
@@ -58,7 +57,7 @@ class BufferPool {
     }
 
     std::uint32_t blocks_max_;
-    std::uint32_t busy_ = 0;  ///< Entries that may not go.
+    std::uint32_t busy_ = 0;  ///< Entries that may not be evicted.
     std::map<BlockIndex, Entry> entries_;
     std::uint64_t touches_ = 0;
 };

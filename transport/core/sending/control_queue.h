@@ -1,7 +1,7 @@
-// Which control packets wait to be sent?
+// Queues a member's control packets, and numbers its packets.
 //
-// A bounded queue. When it is full the new one is dropped as the network might have dropped it:
-// every control packet is repeated until it has had its effect.
+// The queue is bounded. If it is full a new packet is dropped, as the network might have
+// dropped it: every control packet is repeated until it has had its effect.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -20,7 +20,7 @@ class Numbering {
         next_ += count;
         return first;
     }
-    /// The last one given, 0 if none.
+    /// The last number taken, 0 if none.
     [[nodiscard]] std::uint64_t last() const { return next_ - 1; }
 
   private:
@@ -36,7 +36,7 @@ class ControlQueue {
               std::vector<std::byte> body,
               std::uint8_t flags = 0,
               std::uint16_t copies = 1);
-    /// `copies`: so often at once, each under its own number.
+    /// `copies`: how often it is sent at once, each time with its own number.
     void push_group(wire::PacketType type,
                     std::vector<std::byte> body,
                     std::uint16_t copies = 1) {
@@ -49,7 +49,7 @@ class ControlQueue {
         push(type, {.to_group = false, .peer = peer}, std::move(body), flags);
     }
 
-    /// Moves what fits into `batch`, numbered. Gives its bytes on the wire.
+    /// Moves what fits into `batch`, numbered. Returns its bytes on the wire.
     std::uint64_t drain(SendBatch& batch, Numbering& numbers);
 
     [[nodiscard]] bool is_empty() const { return queue_.empty(); }

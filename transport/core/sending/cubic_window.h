@@ -1,8 +1,8 @@
-// How fast beside TCP?
+// The congestion window of a stream that competes with TCP (CUBIC, RFC 9438).
 //
-// Where somebody else fills the queue, delay says nothing, and who yields to it gets nothing.
-// Then the stream behaves as a TCP flow with CUBIC would (RFC 9438) that had a window of rate x
-// (round trip + queue): it grows in time, and shrinks when most receivers lose.
+// Where another flow fills the queue, delay says nothing, and a stream that yields gets
+// nothing. Then this stream behaves as a TCP flow with CUBIC would that has a window of rate x
+// (RTT + queue): the window grows with time, and shrinks when most receivers lose packets.
 #pragma once
 
 #include "transport/base/units.h"
@@ -23,7 +23,8 @@ class CubicWindow {
         grown_at_ = now;
     }
 
-    /// Most receivers lost something. Of one `trip`, seconds, it is one loss.
+    /// Most receivers lost packets. Further losses within `trip`, seconds, count as the same
+    /// loss.
     void on_loss(Instant now, double trip) {
         if (now < forgiven_until_) {
             return grow(now, trip);
@@ -36,13 +37,13 @@ class CubicWindow {
         grown_at_ = now;
     }
 
-    /// Nothing filled the window meanwhile: as if no time had passed.
+    /// The window was not used since the last call: the time does not count.
     void rest(Instant now) {
         began_at_ += now - grown_at_;
         grown_at_ = now;
     }
 
-    /// Time has passed without loss. `trip`: the round trip with the queue, seconds.
+    /// Time has passed without loss. `trip`: the RTT with the queue, seconds.
     void grow(Instant now, double trip) {
         const double passed = static_cast<double>((now - grown_at_).count()) / 1e9;
         const double since = static_cast<double>((now - began_at_).count()) / 1e9 + trip;
@@ -51,7 +52,7 @@ class CubicWindow {
         const double k = std::cbrt(std::max(most_ - most_ * kBeta, 0.0) / kC);
         const double cubic = kC * (since - k) * (since - k) * (since - k) + most_;
         const double wanted = std::max(cubic, reno_);
-        // Not more than half as much again in a round trip, as CUBIC's own bound.
+        // At most by a half in an RTT, which is CUBIC's own bound.
         const double bound = window_ * (1 + passed / std::max(trip, 1e-6) / 2);
         window_ = std::max(window_, std::min(wanted, bound));
     }

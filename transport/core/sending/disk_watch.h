@@ -1,7 +1,7 @@
-// Does this member's own disk still answer?
+// Detects that this member's own disk no longer answers.
 //
-// An operation is under way and nothing was completed for too long: then this member can't
-// finish, and says so itself, better than others could by its silence.
+// If an operation is in progress and none completed for too long, this member cannot finish. It
+// says so itself, before others notice its silence.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -27,8 +27,8 @@ class DiskWatch {
         moved_at_ = now;
     }
 
-    /// Whether what is under way counts: a store may wait for a block that isn't here yet, and
-    /// the disk answers for no time before that was.
+    /// Whether operations in progress count. A store may wait for a block that is not here yet;
+    /// the disk is responsible only for the time since the block arrived.
     void look(Instant now, bool counts) {
         if (counts && !counts_) {
             moved_at_ = std::max(moved_at_, now);

@@ -1,7 +1,7 @@
-// Where do a core's operations wait until the driver takes them?
+// Holds a core's operations until the driver takes them.
 //
-// In one piece of memory that is used again: most operations are a packet's, and come and go
-// some sixty at a time.
+// They are kept in one piece of memory that is reused: most operations belong to a packet, and
+// some sixty come and go at a time.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -15,7 +15,7 @@ class OperationQueue {
   public:
     [[nodiscard]] bool empty() const { return first_ == waiting_.size(); }
     [[nodiscard]] std::size_t size() const { return waiting_.size() - first_; }
-    /// For so many there is memory.
+    /// For how many operations there is memory.
     [[nodiscard]] std::size_t room() const { return waiting_.capacity(); }
     [[nodiscard]] const Operation& front() const { return waiting_[first_]; }
     [[nodiscard]] auto begin() const {
@@ -25,7 +25,7 @@ class OperationQueue {
 
     void push_back(const Operation& operation) { waiting_.push_back(operation); }
 
-    /// Takes the first. What was taken is let go of when all was, or when it is the most.
+    /// Takes the first operation. Memory of taken ones is reused when all are taken, or most.
     [[nodiscard]] Operation pop_front() {
         const Operation taken = waiting_[first_];
         ++first_;

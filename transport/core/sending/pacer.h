@@ -1,8 +1,8 @@
-// How much may be sent now?
+// Spaces packets with a token bucket, without a timer for each packet.
 //
-// As much as elapsed time owes at the rate, less what was sent: no timer per packet. Credit is
-// bounded in bytes and in age, so that whoever wakes up late sends a burst that a port's buffer
-// takes, and forgets the rest.
+// Tokens (bytes) accumulate at the rate, and sending consumes them. The bucket is bounded in
+// bytes and in age: after a late wake-up a member sends a burst that a switch port's buffer can
+// hold, and the other tokens are discarded.
 #pragma once
 
 #include "transport/base/units.h"
@@ -22,23 +22,25 @@ class Pacer {
 
     void set_rate(Instant now, std::uint64_t rate_bytes_per_s);
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
-    /// Credit is bounded by so many times what the limits say, 1 .. PacerLimits::stretch_max.
+    /// Sets the burst factor, by which the bucket's bounds are multiplied: 1 ..
+    /// PacerLimits::stretch_max.
     void set_stretch(Instant now, std::uint32_t stretch);
     [[nodiscard]] std::uint32_t stretch() const { return stretch_; }
-    /// Was credit forgotten since this was asked last?
+    /// True if tokens were discarded since the last call.
     [[nodiscard]] bool take_forgotten() { return std::exchange(has_forgotten_, false); }
 
     /// Bytes that may leave now. Time must not go back.
     [[nodiscard]] std::int64_t credit(Instant now);
-    /// Is a whole burst owed? Who sends sooner, because something woke it, sends small trains.
+    /// True if there are tokens for a whole burst. Sending sooner, after an early wake-up,
+    /// would make small bursts.
     [[nodiscard]] bool is_due(Instant now) { return credit(now) >= std::int64_t{burst_}; }
-    /// So many bytes left, whether credit was there or not.
+    /// This number of bytes left, with or without tokens.
     void charge(std::uint64_t bytes) { credit_ -= static_cast<std::int64_t>(bytes); }
 
-    /// So many bytes may leave at once, whatever the bounds say.
+    /// Adds tokens for this number of bytes, beyond the bounds.
     void grant(std::uint64_t bytes) { credit_ += static_cast<std::int64_t>(bytes); }
 
-    /// When a whole burst is owed (or is already), so that one wake-up sends one burst.
+    /// When there are tokens for a whole burst, so that one wake-up sends one burst.
     [[nodiscard]] Instant burst_at(Instant now) const;
     [[nodiscard]] std::uint32_t burst_bytes() const { return burst_; }
 

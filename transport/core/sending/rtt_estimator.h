@@ -1,7 +1,7 @@
-// How long does an answer take?
+// Estimates an RTT and the time-out that follows from it.
 //
-// Smoothed mean and deviation of what was seen (RFC 6298's estimator), and the time-out that
-// follows; it backs off while nothing answers.
+// It keeps the smoothed mean and deviation of RFC 6298. The time-out backs off while there is
+// no answer.
 #pragma once
 
 #include "transport/base/units.h"
@@ -14,8 +14,8 @@ namespace stage::core {
 class RttEstimator {
   public:
     struct Bounds {
-        Duration first;       ///< Time-out before anything was seen.
-        Duration margin_min;  ///< Over the smoothed mean.
+        Duration first;       ///< Time-out before the first sample.
+        Duration margin_min;  ///< Above the smoothed mean.
         Duration max;
     };
 
@@ -37,12 +37,12 @@ class RttEstimator {
     [[nodiscard]] bool is_known() const { return mean_ != Duration::zero(); }
     [[nodiscard]] Duration mean() const { return is_known() ? mean_ : bounds_.first / 2; }
 
-    /// After `failures` in a row the time-out is doubled as often, at most 6 times.
-    /// `margin_min`: if more than the bounds say.
+    /// The time-out after `failures` in a row: doubled by each, at most 6 times. `margin_min`:
+    /// used if it is more than the bounds' margin.
     [[nodiscard]] Duration timeout(std::uint32_t failures, Duration margin_min = {}) const {
         return backed_off(4 * deviation_, std::max(bounds_.margin_min, margin_min), failures);
     }
-    /// Where the next try costs little: one of ten answers comes later than this.
+    /// A shorter time-out, for tries that cost little: one of ten answers arrives later.
     [[nodiscard]] Duration hasty_timeout(std::uint32_t failures, Duration margin_min) const {
         return backed_off(deviation_, margin_min, failures);
     }

@@ -1,9 +1,9 @@
-// When did the source send which packet?
+// Remembers when the source sent each of its newest packets.
 //
-// DATA carries no time on the wire. The source remembers instead, for the newest numbers, when
-// each left: then a receiver's time of arrival becomes a delay, and a span of numbers a rate.
-// Packets of one burst count as if they had left one after the other at the pace that the path
-// is believed to take, so that a burst is not mistaken for a queue.
+// DATA carries no time on the wire. With this log a receiver's arrival time becomes a delay,
+// and a span of packet numbers becomes a rate. The packets of a burst count as if they had left
+// one after the other at the pace that the path is believed to carry, so that a burst is not
+// mistaken for a queue.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -17,31 +17,32 @@ namespace stage::core {
 
 class SendLog {
   public:
-    /// `sends_max`: so many sends are remembered. `full_packet_bytes`: of DATA, on the wire.
+    /// `sends_max`: the number of sends that are remembered. `full_packet_bytes`: of DATA, on
+    /// the wire.
     SendLog(std::size_t sends_max, std::uint32_t full_packet_bytes)
         : sends_max_{sends_max}, full_packet_bytes_{full_packet_bytes} {}
 
-    /// Sends are logged in the order of their numbers. `pace`: bytes per second, not 0.
+    /// Logs a send; called in the order of packet numbers. `pace`: bytes per second, not 0.
     void on_send(Instant now, const Send& send, std::uint64_t pace);
 
-    /// What lies between two packet numbers, the first included.
+    /// The packets between two packet numbers, the first included.
     struct Span {
-        std::uint32_t packets = 0;  ///< To the group,
-        std::uint64_t bytes = 0;    ///< and theirs on the wire.
-        Duration time{};            ///< From the first one's departure to the last one's.
+        std::uint32_t packets = 0;  ///< Packets to the group.
+        std::uint64_t bytes = 0;    ///< Their bytes on the wire.
+        Duration time{};            ///< From the departure of the first to that of the last.
     };
-    /// Nothing if one of the two is forgotten or was never sent. Requires first <= last.
+    /// Empty if one of the two was forgotten or never sent. Requires first <= last.
     [[nodiscard]] std::optional<Span> span(std::uint64_t first, std::uint64_t last) const;
     struct Departure {
-        Instant sent{};  ///< When its burst left,
-        Instant left{};  ///< and it itself, at the pace of the path.
+        Instant sent{};  ///< When its burst left.
+        Instant left{};  ///< When the packet left, at the pace of the path.
     };
     [[nodiscard]] std::optional<Departure> departure(std::uint64_t number) const;
     /// The number of the next packet.
     [[nodiscard]] std::uint64_t next() const { return next_; }
-    /// Packets of the stream that left,
+    /// Packets of the stream that left.
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
-    /// and those of them before this number; 0 if it is forgotten.
+    /// Those of them before this number; 0 if it was forgotten.
     [[nodiscard]] std::uint64_t packets_before(std::uint64_t number) const;
 
   private:
@@ -51,10 +52,10 @@ class SendLog {
         std::uint32_t packet_bytes = 0;
         bool to_group = false;
         Instant sent{};
-        Instant at{};               ///< When its first packet left,
-        Duration each{};            ///< and between two.
-        std::uint64_t packets = 0;  ///< To the group, before it,
-        std::uint64_t bytes = 0;    ///< and theirs.
+        Instant at{};               ///< When its first packet left.
+        Duration each{};            ///< Between two packets.
+        std::uint64_t packets = 0;  ///< Packets to the group before it.
+        std::uint64_t bytes = 0;    ///< Bytes to the group before it.
     };
 
     [[nodiscard]] const Entry* find(std::uint64_t number) const;
@@ -65,7 +66,7 @@ class SendLog {
     std::uint64_t next_ = 1;
     std::uint64_t packets_ = 0;
     std::uint64_t bytes_ = 0;
-    Instant end_{};  ///< When the last one's next could leave.
+    Instant end_{};  ///< When the packet after the last one could leave.
 };
 
 }  // namespace stage::core

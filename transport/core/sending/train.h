@@ -1,7 +1,7 @@
-// How many packets may go in one send?
+// Limits the packets of one segmented send.
 //
-// As many as the batch has room for, the credit covers (the last may overdraw it), and one
-// segmented send takes: 65,507 bytes of UDP, 64 segments.
+// The batch must have room, the tokens must cover the packets (the last one may overdraw them),
+// and UDP segmentation takes at most 65,507 bytes and 64 segments.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -11,11 +11,12 @@
 
 namespace stage::core {
 
-inline constexpr std::uint32_t kTrainBytesMax = 65'000;  ///< Of datagrams, so without
-inline constexpr std::uint32_t kBelowUdpBytes = 42;      ///< Ethernet, IP and UDP.
+inline constexpr std::uint32_t kTrainBytesMax = 65'000;  ///< Of UDP payload,
+/// so without the headers of Ethernet, IP and UDP.
+inline constexpr std::uint32_t kBelowUdpBytes = 42;
 inline constexpr std::uint32_t kTrainPacketsMax = 64;
 
-/// 0 if there is no credit or no room. `packet_bytes`: of a full packet on the wire.
+/// 0 if there are no tokens or no room. `packet_bytes`: of a full packet on the wire.
 [[nodiscard]] inline std::uint32_t packets_allowed(const SendBatch& batch,
                                                    std::int64_t credit_bytes,
                                                    std::uint32_t packet_bytes) {

@@ -1,9 +1,9 @@
-// How does the source send every chunk once?
+// Sends every chunk of the object to the group once.
 //
-// Block by block, read a few ahead, each announced by its descriptor before its chunks and
-// several times after, at the pacer's rate, and not further than the window that the receivers'
-// progress opens. A hole has no chunks. What was sent stays in memory while there is room. A
-// small object's parities come after it (parity_pass.h).
+// It goes block by block, reads a few blocks ahead, and sends each block's descriptor before
+// its chunks and several times after. It keeps to the pacer's rate and to the send window. A
+// hole has no chunks. Blocks that were sent stay in memory while there is room. A small
+// object's parities follow (parity_pass.h).
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -32,7 +32,7 @@ class FirstPass {
               BufferPool& residence);
 
     void order_loads(OperationQueue& operations, std::uint64_t& next_ticket);
-    /// order_loads() would order something.
+    /// True if order_loads() would queue a load.
     [[nodiscard]] bool wants_loads() const {
         const bool is_ahead = next_load_ - cursor_.block >= load_ahead_;
         return (next_load_ < shape_.blocks && !is_ahead && !is_leaving() &&
@@ -42,28 +42,28 @@ class FirstPass {
     /// A block was read for the first time; its descriptor is in the table.
     void on_loaded(BlockIndex block);
 
-    /// Sends as far as credit, batch, what was read and `window_below` (a block) go.
+    /// Sends as far as tokens, batch, loaded blocks and `window_below` (a block) allow.
     void fill(Instant now,
               std::uint32_t window_below,
               SendBatch& batch,
               Pacer& pacer,
               Numbering& numbers);
 
-    /// Before the first chunk was sent: the blocks before `sent_from` need not be, and of these
-    /// the ones before `read_from` not even read.
+    /// Called before the first chunk is sent: blocks before `sent_from` need not be sent, and
+    /// those before `read_from` need not be read either.
     void skip(std::uint32_t sent_from, std::uint32_t read_from);
-    /// Nobody needs a packet, and the source itself no block before `read_from`.
+    /// No member needs a packet, and the source itself needs no block before `read_from`.
     void withhold(std::uint32_t read_from);
 
     [[nodiscard]] bool has_loaded_all() const { return loaded_count_ == shape_.blocks; }
     [[nodiscard]] bool is_over() const {
         return has_sent_all() && (is_withheld_ || parities_.is_over());
     }
-    /// Everything before was sent, or is not needed.
+    /// Everything before it was sent or is not needed.
     [[nodiscard]] Position cursor() const { return cursor_; }
-    /// Is the block's first reading over?
+    /// True if the block has been read for the first time.
     [[nodiscard]] bool has_loaded(BlockIndex block) const;
-    /// Something could be sent, had it credit and window.
+    /// True if something could be sent with more tokens and window.
     [[nodiscard]] bool is_waiting() const {
         return !is_withheld_ && (has_sent_all() ? parities_.is_waiting() : has_loaded_cursor());
     }
@@ -72,7 +72,8 @@ class FirstPass {
 
   private:
     [[nodiscard]] bool has_sent_all() const { return cursor_.block == shape_.blocks; }
-    /// What was read ahead and nobody needs is still with the disk; behind it nothing is read.
+    /// Blocks that were read ahead and that no member needs are still being loaded. Nothing
+    /// further is read until they are done.
     [[nodiscard]] bool is_leaving() const { return next_load_ < read_from_; }
     [[nodiscard]] bool has_loaded_cursor() const {
         return has_loaded(BlockIndex{cursor_.block});

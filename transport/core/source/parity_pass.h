@@ -1,8 +1,8 @@
-// How do a small object's parities leave the source?
+// Sends the parities of a small object.
 //
-// After its last chunk, at the pacer's rate, with its descriptors said again now and then: so
-// that a receiver that lost a few packets of either kind needs to ask nobody. They are chunks
-// of one more block, the one after the object's last.
+// They follow the last chunk at the pacer's rate, and the object's descriptors are repeated
+// between them, so that a receiver that lost a few packets of either kind needs no repair
+// request. Parities are sent as chunks of one more block, after the object's last.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -27,11 +27,11 @@ class ParityPass {
                const DescriptorTable& descriptors,
                BufferPool& residence);
 
-    /// Once every block was loaded, and is resident yet.
+    /// Called once every block is loaded and still resident.
     void order_encode(OperationQueue& operations);
     [[nodiscard]] bool wants_encode() const { return parities_ > 0 && !is_encoded_; }
 
-    /// As far as credit and batch go. The last number sent, or 0.
+    /// Sends as far as tokens and batch allow. Returns the last packet number sent, or 0.
     std::uint64_t fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& numbers);
     [[nodiscard]] bool is_waiting() const { return is_encoded_ && !is_over(); }
     [[nodiscard]] bool is_over() const { return next_ == parities_; }

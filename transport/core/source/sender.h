@@ -1,10 +1,10 @@
-// What does the source of a broadcast do?
+// The core of a source.
 //
-// It offers the object until every member answered, sends every chunk once to the group,
-// repeats what nobody else can give, answers members as any holder does, hears who is done, and
-// says the end. Each of these is a part of its own; this file only composes them.
+// It offers the object until every member has answered, multicasts every chunk once,
+// retransmits what no peer can repair, answers requests like any holder, collects DONE, and
+// multicasts RELEASE. Each of these is a part of its own; this file composes them.
 //
-// A core starts at its first on_*: until then deadline() is long due.
+// A core starts at its first on_*: until then deadline() has long passed.
 #pragma once
 
 #include "transport/base/prng.h"

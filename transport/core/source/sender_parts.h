@@ -1,8 +1,8 @@
-// Of what is a source made?
+// The parts of a source.
 //
-// Only sender.cpp (what time brings), sender_arrivals.cpp (what others send),
-// sender_holders.cpp (what they need not be sent) and sender_ending.cpp (how all are told) look
-// in here.
+// Only sender*.cpp include this: deadlines (sender.cpp), received packets
+// (sender_arrivals.cpp), members outside the group (sender_away.cpp), members that hold blocks
+// already (sender_holders.cpp), and the end (sender_ending.cpp).
 #pragma once
 
 #include "transport/core/base/descriptor_table.h"
@@ -28,7 +28,7 @@ namespace stage::core {
 struct Sender::Parts final : Holdings {
     Parts(const CoreConfig& given, const ObjectShape& shape, const Limits& limits_);
 
-    // What arrives.
+    // Received packets.
     void on_datagram(Instant now, const Datagram& datagram);
     void on_late(const Datagram& datagram);
     void on_request(Instant now, Rank from, const wire::Request& request);
@@ -42,7 +42,7 @@ struct Sender::Parts final : Holdings {
     void on_completion(Instant now, const Completion& done);
     void on_loaded(const Completion& done);
 
-    // What time brings.
+    // Deadlines.
     void work(Instant now);
     void work_on_readiness(Instant now);
     void skip_complete_members();
@@ -51,7 +51,8 @@ struct Sender::Parts final : Holdings {
     void work_on_object(Instant now);
     void keep_alive(Instant now);
     [[nodiscard]] Instant speaks_at() const;
-    /// Nobody is offered anything any more, or data flows: silence would be taken for death.
+    /// True once the OFFERs are over or data is sent: from then on members take silence for a
+    /// failure.
     [[nodiscard]] bool must_speak() const {
         return readiness.may_begin() || readiness.is_complete();
     }
@@ -83,7 +84,7 @@ struct Sender::Parts final : Holdings {
     CoreConfig config;
     Limits limits;
     ObjectShape shape;
-    bool is_offered_whole;  ///< It is so small that it goes with the offers.
+    bool is_offered_whole;  ///< The object is so small that it travels with its OFFERs.
     Cut cut;
     Outcome outcome;
     Numbering numbers;
@@ -100,20 +101,20 @@ struct Sender::Parts final : Holdings {
     AwayMembers away;
     MemberWatch watch;
     BroadcastResult verdict;
-    Repeater end;      ///< Of END.
-    Repeater release;  ///< Of RELEASE.
+    Repeater end;      ///< Repeats END.
+    Repeater release;  ///< Repeats RELEASE.
     std::optional<wire::Ending> told;
     std::optional<Instant> stays_until;
-    RankSet confirmed;  ///< Who said that it heard the end.
+    RankSet confirmed;  ///< Members that acknowledged RELEASE.
     OperationQueue operations;
     std::uint64_t next_ticket = 1;
     DiskWatch disk_watch;
     Instant group_sent_at{};
-    Duration alive_gap{};  ///< So long after that the source says something anyway.
+    Duration alive_gap{};  ///< After this silence the source sends a keep-alive.
     bool is_started = false;
     bool are_holders_spared = false;
     bool is_finishing = false;
-    Blame blame = Blame::user;  ///< Of the failure that the verdict names.
+    Blame blame = Blame::user;  ///< Of the failure that ends the broadcast.
 };
 
 }  // namespace stage::core
