@@ -1,7 +1,7 @@
-// How does one loop drive a sender and a receiver alike?
+// Lets one loop drive a source's and a receiver's core alike.
 //
-// Through the verbs of the contract as virtual calls, one a batch: the loop is compiled
-// once, and the cores stay plain types that know nothing of it.
+// The verbs of the contract become virtual calls, one for each batch. The loop is compiled
+// once, and the cores stay plain types that do not know of it.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -26,7 +26,7 @@ class AnyCore {
     [[nodiscard]] virtual const core::Outcome& outcome() const = 0;
 };
 
-/// Holds a core and passes every call on.
+/// Holds a core and forwards every call to it.
 template <core::ProtocolCore Core>
 class HeldCore final : public AnyCore {
   public:

@@ -1,8 +1,8 @@
-// How does a member take part in one broadcast?
+// Runs one member's part in a broadcast.
 //
-// It is handed two bound sockets, the table of members that the wire-up made, the keys, and a
-// source or a sink of blocks; it runs the session to its end and reports. Everything here only
-// composes: driver, seal, buffers, disk thread, core, loop.
+// It receives two bound sockets, the table of members from the wire-up, the keys, and a source
+// or a sink of blocks. It runs the session to its end and reports. This file composes driver,
+// seal, buffers, disk thread, core and loop.
 #pragma once
 
 #include "transport/base/address.h"
@@ -21,9 +21,9 @@
 
 namespace stage {
 
-/// One member, as its card says.
+/// One member, from its business card.
 struct BroadcastMember {
-    Address peer;  ///< Where its unicast socket is bound.
+    Address peer;  ///< The address of its unicast socket.
     seal::Incarnation incarnation{};
 };
 
@@ -35,26 +35,35 @@ struct BroadcastConfig {
     seal::Protection protection = seal::Protection::encrypt;
     seal::GroupKey group_key{};
     seal::SessionId session{};
-    std::uint32_t mtu = 1500;           ///< The smallest of all members' interfaces, bytes.
-    std::uint64_t rate_bits_per_s = 0;  ///< No faster, as on the wire; 0: as the path takes.
-    bool may_compress = false;          ///< The source, while that makes it faster.
-    bool is_rate_told = false;          ///< That is what the path carries: don't look for it.
-    std::uint64_t rate_remembered_bits_per_s = 0;  ///< What an earlier broadcast found here.
+    std::uint32_t mtu = 1500;  ///< The smallest of all members' interfaces, bytes.
+    /// The rate's upper bound, headers included; 0: what the path takes.
+    std::uint64_t rate_bits_per_s = 0;
+    /// The source may compress blocks where that makes it faster.
+    bool may_compress = false;
+    /// The rate is configured: the source does not search for it.
+    bool is_rate_told = false;
+    /// The rate that an earlier broadcast from here found.
+    std::uint64_t rate_remembered_bits_per_s = 0;
     core::RatePolicy rate_policy = core::RatePolicy::quantile;
     core::PeerPolicy peer_policy = core::PeerPolicy::random;
     core::ReadinessPolicy readiness_policy = core::ReadinessPolicy::fence;
-    core::LeavePolicy leave_policy = core::LeavePolicy::never;  ///< The source's counts.
-    std::uint32_t group_buffer_bytes = 0;  ///< Of the group's sockets, together; 0: not known.
-    std::uint8_t flows = 1;      ///< Flows that the source spreads the group's packets over.
-    std::uint8_t rails = 1;      ///< Interfaces that these use: as the member with the fewest.
-    bool holds_already = false;  ///< The object is here, and lacks only finish().
+    /// Only the source's counts.
+    core::LeavePolicy leave_policy = core::LeavePolicy::never;
+    /// Total size of the group's sockets' buffers; 0: not known.
+    std::uint32_t group_buffer_bytes = 0;
+    std::uint8_t flows = 1;  ///< Flows that the source spreads the group's packets over.
+    /// Interfaces that the flows use: as many as the member with the fewest has.
+    std::uint8_t rails = 1;
+    bool holds_already = false;               ///< The object is here; only finish() is left.
     std::vector<core::BlockRun> held_before;  ///< Or these blocks are: see CoreConfig.
     std::uint64_t bytes_held_before = 0;
     Duration ready_timeout = std::chrono::seconds{5};
     Duration stall_timeout = std::chrono::seconds{30};
-    Duration finish_extra{};  ///< Finishing may take so much longer, with all members.
+    /// How much longer than usual finishing may take, on every member.
+    Duration finish_extra{};
     Duration linger = std::chrono::seconds{60};
-    std::uint64_t seed = 0;  ///< Of the core's draws; from getrandom() but in tests.
+    /// Of the core's random numbers; from getrandom() except in tests.
+    std::uint64_t seed = 0;
 };
 
 struct BroadcastReport {
@@ -62,22 +71,23 @@ struct BroadcastReport {
     seal::SealCounters refused;
     DriverCounters driver;
     std::string transport;
-    std::vector<std::uint64_t> flow_packets;  ///< Received, by flow; empty: there is one.
+    std::vector<std::uint64_t> flow_packets;  ///< Received, by flow; empty if there is one.
     std::uint16_t chunk_bytes = 0;
-    ShortenedBlocks shortened;           ///< By the source.
-    std::uint64_t own_memory_bytes = 0;  ///< At the end, every buffer that was used still held.
+    ShortenedBlocks shortened;  ///< By the source.
+    /// At the end, while every buffer that was used is still held.
+    std::uint64_t own_memory_bytes = 0;
     Duration ran{};  ///< From the start (wired up) to the end of the session.
     std::optional<Duration> held_after;  ///< From the start until this member held the object.
 };
 
-/// Runs the sending side over a driver that knows `config.members` and the group. `source` is
-/// called from another thread while this runs.
+/// Runs the source over a driver that knows `config.members` and the group. `source` is called
+/// from another thread meanwhile.
 [[nodiscard]] BroadcastReport send_broadcast(const BroadcastConfig& config,
                                              Driver& driver,
                                              BlockSource& source,
                                              Watcher& watcher);
 
-/// Runs a receiving side in the same way. `sink` is called from another thread while this runs.
+/// Runs a receiver in the same way. `sink` is called from another thread meanwhile.
 [[nodiscard]] BroadcastReport receive_broadcast(const BroadcastConfig& config,
                                                 Driver& driver,
                                                 BlockSink& sink,

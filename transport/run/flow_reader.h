@@ -1,9 +1,9 @@
-// Who receives one flow?
+// Receives one flow on a thread of its own.
 //
-// A thread that does nothing else: it waits for the flow's packets, opens each in the buffer
-// that the kernel filled, and hands what opened over as a batch. As many batches as the flow
-// has sets of buffers: when none is free the thread waits, and packets wait in the socket, as
-// they would before a single thread that is late.
+// The thread waits for the flow's packets, opens each in the buffer that the kernel filled, and
+// hands the opened packets over as a batch. There are as many batches as the flow has sets of
+// buffers. If none is free the thread waits, and packets wait in the socket, as they would
+// before a single thread that is late.
 #pragma once
 
 #include "transport/os/unique_fd.h"
@@ -21,25 +21,25 @@
 
 namespace stage {
 
-/// A packet of a flow that opened.
+/// An opened packet of a flow.
 struct FlowPacket {
     seal::Opened opened;  ///< In the flow's buffers.
     std::int64_t stamp_ns = 0;
 };
 
-/// What one call received, in the order in which it came.
+/// What one call received, in the order of arrival.
 struct FlowBatch {
-    std::size_t set = 0;  ///< Whose buffers the packets are in.
+    std::size_t set = 0;  ///< The set of buffers that the packets are in.
     std::vector<FlowPacket> packets;
-    std::uint64_t overflow = 0;  ///< The flow's counters then.
+    std::uint64_t overflow = 0;  ///< The flow's counter at that time.
     std::uint8_t fill = 0;
 };
 
 class FlowReader {
   public:
-    /// `heard` is the largest number of the source that came on any flow; `event`, a
-    /// descriptor, is written to whenever next() or has_more() may say something else than
-    /// before. Both must outlive this.
+    /// `heard` is the largest packet number of the source that arrived on any flow. `event`, a
+    /// descriptor, is written to whenever the result of next() or has_more() may have changed.
+    /// Both must outlive this.
     FlowReader(std::unique_ptr<FlowInbox> inbox,
                seal::FlowSeal seal,
                const std::atomic<std::uint64_t>& heard,
@@ -48,15 +48,15 @@ class FlowReader {
     FlowReader(const FlowReader&) = delete;
     FlowReader& operator=(const FlowReader&) = delete;
 
-    /// The oldest batch that was handed over, of one packet or more. An error: this flow is
-    /// dead.
+    /// The oldest batch that was handed over, of one packet or more. An error means that this
+    /// flow has failed.
     [[nodiscard]] Result<std::optional<FlowBatch>> next();
-    /// Whether anything has reached this host by this flow that next() has not given.
+    /// True if a packet has reached this host by this flow that next() has not returned.
     [[nodiscard]] bool has_more();
-    /// Its buffers are free again.
+    /// Frees the batch's buffers.
     void give_back(FlowBatch batch);
 
-    /// Ends the thread; what it counted can be read then.
+    /// Ends the thread; its counters can be read then.
     void stop();
     [[nodiscard]] const DriverCounters& counters() const { return inbox_->counters(); }
     [[nodiscard]] const seal::SealCounters& refused() const { return seal_.counters(); }
@@ -75,11 +75,11 @@ class FlowReader {
     UniqueFd stopped_;                     ///< Readable once the thread shall end.
     std::vector<ReceivedPacket> packets_;  ///< The thread's.
 
-    std::mutex mutex_;  ///< Of all below; held for no longer than to move a batch.
+    std::mutex mutex_;  ///< Guards everything below; held only to move a batch.
     std::condition_variable_any freed_;
     std::vector<FlowBatch> free_;
     std::deque<FlowBatch> ready_;
-    bool is_reading_ = false;  ///< What the socket had may be in the thread's hands.
+    bool is_reading_ = false;  ///< The thread may have packets that were in the socket.
     Status failed_;
     std::jthread thread_;  ///< Last: it uses all of the above.
 };

@@ -1,12 +1,11 @@
-// In which order does the core hear what several flows brought?
+// Merges the packets of several flows into the order of their packet numbers.
 //
-// In the one in which the source numbered it. Each flow is received by a thread of its own
-// (flow_reader.h), and one may be late: were its packets told after younger ones of other
-// flows, they would look lost, be asked for and be sent twice. So a packet waits until every
-// flow has shown its next one, or has nothing more: neither in its socket nor in its thread's
-// hands. Flows that share their way need no more than that. On several rails each has queues of
-// its own, and one brings later what was sent sooner: there a packet waits a bounded time for
-// flows that brought something a moment ago.
+// Each flow is received by a thread of its own (flow_reader.h), and one thread may be late. If
+// its packets were passed on after younger ones of other flows, they would look lost, be
+// requested and be sent twice. So a packet waits until every flow has shown its next one or has
+// no more, neither in its socket nor in its thread's hands. Flows over the same path need no
+// more than that. On several rails each path has queues of its own, so an earlier packet can
+// arrive later: there a packet waits a bounded time for flows that brought something recently.
 #pragma once
 
 #include "transport/run/flow_reader.h"
@@ -21,8 +20,9 @@ namespace stage {
 
 class Flows {
   public:
-    /// Starts a thread a flow. `seal` gives each what it needs to open the source's packets.
-    /// `skew`: so much later than another may a flow that is alive bring what was sent sooner.
+    /// Starts a thread for each flow. `seal` gives each what it needs to open the source's
+    /// packets. `skew`: how much later than another a live flow may bring packets that were
+    /// sent earlier.
     Flows(std::vector<std::unique_ptr<FlowInbox>> inboxes,
           const seal::SessionSeal& seal,
           Rank source,
@@ -33,20 +33,21 @@ class Flows {
 
     /// Readable while take() may have something.
     [[nodiscard]] int event_fd() const { return event_.get(); }
-    /// Appends at most so many packets, which stay as they are until the next call. `now`: as
-    /// packets are stamped.
+    /// Appends up to `at_most` packets, which stay as they are until the next call. `now`: by
+    /// the clock of the packets' stamps.
     [[nodiscard]] Status take(std::vector<FlowPacket>& packets,
                               std::size_t at_most,
                               Duration now = {});
-    /// How long after `now` of the last take() another may have more, whatever event_fd() says.
+    /// How long after `now` of the last take() another may return more, whatever event_fd()
+    /// says.
     [[nodiscard]] std::optional<Duration> patience() const { return patience_; }
 
-    /// Packets that the kernel dropped before the last ones taken came.
+    /// Packets that the kernel dropped before the last ones taken arrived.
     [[nodiscard]] std::uint64_t overflow() const;
-    /// Of the fullest flow's socket then, in 255ths.
+    /// Fill level of the fullest flow's socket at that time, in 255ths.
     [[nodiscard]] std::uint8_t fill() const;
 
-    /// Ends the threads. Then the rest can be asked.
+    /// Ends the threads. The counters below can be read then.
     void stop();
     [[nodiscard]] DriverCounters counters() const;
     [[nodiscard]] seal::SealCounters refused() const;
@@ -57,10 +58,12 @@ class Flows {
     struct Front {
         std::unique_ptr<FlowReader> reader;
         std::optional<FlowBatch> batch;  ///< With a packet that was not taken yet.
-        std::size_t next = 0;            ///< Of its packets.
-        bool is_dry = false;  ///< It had nothing more after every batch at a front came.
-        std::optional<Duration> heard_at{};  ///< When its last packet taken came.
-        std::vector<FlowBatch> used;  ///< Whose packets were given out by the last take().
+        std::size_t next = 0;            ///< The next of its packets.
+        /// It had nothing more after the batches at all other fronts had arrived.
+        bool is_dry = false;
+        std::optional<Duration> heard_at{};  ///< When its last packet taken arrived.
+        /// Batches whose packets were returned by the last take().
+        std::vector<FlowBatch> used;
         std::uint64_t overflow = 0;
         std::uint8_t fill = 0;
 
@@ -85,10 +88,11 @@ class Flows {
     UniqueFd event_;
     Duration skew_;
     std::optional<Duration> patience_;
-    /// Of all packets taken. Not of those that only opened: a flow whose thread is late would
-    /// count on from numbers far beyond its own.
+    /// The largest number of the packets taken. Packets that were only opened do not count: a
+    /// flow whose thread is late would expand its numbers from one far beyond its own.
     std::atomic<std::uint64_t> heard_{0};
-    std::vector<Front> fronts_;  ///< By flow. Last: their threads use the above.
+    /// By flow. Last, because their threads use the members above.
+    std::vector<Front> fronts_;
 };
 
 }  // namespace stage

@@ -1,12 +1,12 @@
-// How do a core's sends become sealed trains?
+// Turns a core's sends into sealed trains.
 //
-// Each Send becomes a train, and small trains leave together. Under encrypt header, sealed
-// payload and tag are written into one buffer, straight from the block's; otherwise only
-// headers and tags are, and the payloads are pieces of the block's own buffer, which the kernel
-// gathers. A train that the driver refuses stays as it is, numbers and all, and is offered
-// again: a packet number is never used twice, so nothing is ever sealed again. To the group
-// each train goes by the next flow that leaves this host, and so does what is sent again: where
-// one flow is dead, the second time is by another.
+// Each Send becomes a train, and small trains leave together. With protection `encrypt`,
+// header, sealed payload and tag are written into one buffer, directly from the block's.
+// Otherwise only headers and tags are, and payloads are pieces of the block's own buffer, which
+// the kernel gathers. A train that the driver refuses stays as it is, numbers included, and is
+// offered again: a packet number is never used twice, so nothing is sealed twice. Trains to the
+// group use the flows that leave this host in turn, retransmissions included: if one flow is
+// dead, the retransmission takes another.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -24,28 +24,28 @@ namespace stage {
 class Outbox {
   public:
     /// All three must outlive the outbox. `config` gives rank, session and the largest chunk.
-    /// What goes to the group goes over `flows`, a train each in turn.
+    /// `flows`: the number of flows that trains to the group use in turn.
     Outbox(Driver& driver,
            seal::SessionSeal& seal,
            BlockStore& blocks,
            const core::CoreConfig& config,
            std::uint8_t flows = 1);
 
-    /// Takes a batch over, whose DATA is cut in chunks of `chunk_bytes`. Its blocks stay
-    /// resident until flush() said that all of it left.
+    /// Takes over a batch whose DATA has chunks of `chunk_bytes`. Its blocks must stay resident
+    /// until flush() has reported that all of it left.
     void add(core::SendBatch&& batch, std::uint16_t chunk_bytes);
 
     /// Sends what is queued, as far as the driver takes it.
     Result<Sent> flush();
     [[nodiscard]] bool is_empty() const { return queue_.empty() && trains_.empty(); }
-    /// What is queued or was refused is still to be cut from this block, or lies in it.
+    /// True if queued or refused trains still need this block's buffer.
     [[nodiscard]] bool needs(BlockIndex block) const;
 
   private:
-    /// Sealed, refused or about to be sent.
+    /// A sealed train, refused or about to be sent.
     struct Sealed {
         TrainTarget target;
-        std::optional<BlockIndex> block;  ///< Where its DATA lie.
+        std::optional<BlockIndex> block;  ///< The block that its DATA lies in.
         std::size_t first_piece = 0;
         std::size_t pieces = 0;
         std::size_t bytes = 0;
@@ -77,8 +77,9 @@ class Outbox {
     std::uint16_t sent_of_front_ =
         0;  ///< Packets of the front entry that left in earlier trains.
 
-    std::vector<std::byte> room_;  ///< What of the trains is no block's own; never moves.
-    std::vector<Bytes> pieces_;    ///< Of room_ and of blocks, as they leave.
+    /// The parts of trains that are not in a block's buffer; never moves.
+    std::vector<std::byte> room_;
+    std::vector<Bytes> pieces_;  ///< Pieces of room_ and of blocks, as they leave.
     std::deque<Sealed> trains_;
 };
 

@@ -1,8 +1,8 @@
-// Who turns the crank of a session?
+// Runs the loop of a session.
 //
-// One loop on one thread, the only reader of the clock: it waits for the sockets, the disk
-// queue, the watcher and the core's deadline, hands the core what came, and does what the core
-// asks. It decides nothing: what to send, ask, repeat or give up is the core's.
+// One loop on one thread, the only reader of the clock. It waits for the sockets, the disk
+// queue, the watcher and the core's deadline, passes events to the core, and does what the core
+// wants. It decides nothing: what to send, request, repeat or give up is decided by the core.
 #pragma once
 
 #include "transport/base/log.h"
@@ -21,7 +21,7 @@
 
 namespace stage {
 
-/// What the program around a session wants to hear and say while it runs.
+/// The interface between a session and the program around it.
 class Watcher {
   public:
     Watcher() = default;
@@ -29,13 +29,13 @@ class Watcher {
     Watcher& operator=(const Watcher&) = delete;
     virtual ~Watcher() = default;
 
-    /// After every turn in which the phase changed, and at most every 100 ms otherwise.
+    /// Called after every turn in which the phase changed, and otherwise at most every 100 ms.
     virtual void on_progress(const core::Outcome& outcome) = 0;
     /// A descriptor to wait for beside the session's own, or -1.
     [[nodiscard]] virtual int descriptor() const { return -1; }
     /// The descriptor is readable. An error ends the session for this reason.
     virtual Status on_readable() { return {}; }
-    /// Somebody knows, and has said, that the cores of all members run.
+    /// True once it is known that the cores of all members run.
     [[nodiscard]] virtual bool do_all_listen() const { return false; }
 };
 
@@ -47,7 +47,7 @@ struct SessionParts {
     DiskQueue& disk;
     Outbox& outbox;
     Watcher& watcher;
-    Flows* flows = nullptr;  ///< If threads of their own receive what comes by multicast.
+    Flows* flows = nullptr;  ///< Set if threads of their own receive multicast packets.
 };
 
 class Session {
@@ -58,7 +58,7 @@ class Session {
     Session& operator=(const Session&) = delete;
     ~Session() = default;
 
-    /// Runs until the core is over. What failed is in the core's outcome.
+    /// Runs until the core is over. A failure is in the core's outcome.
     void run();
 
   private:
@@ -96,7 +96,7 @@ class Session {
     seal::PayloadRoom room_;
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
-    bool all_listen_ = false;  ///< And the core was told.
+    bool all_listen_ = false;  ///< And the core has been informed.
     core::Phase told_phase_ = core::Phase::wiring;
     Instant told_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
@@ -106,9 +106,9 @@ class Session {
     std::vector<ReceivedPacket> packets_;
     std::vector<FlowPacket> flow_packets_;
     std::vector<core::Datagram> datagrams_;
-    std::vector<Bytes> payloads_;  ///< By lease - 1, of these datagrams.
-    std::set<BlockIndex>
-        leaving_;  ///< Released by the core, but a queued train needs them yet.
+    std::vector<Bytes> payloads_;  ///< The payloads of these datagrams, by lease - 1.
+    /// Released by the core, but still needed by a queued train.
+    std::set<BlockIndex> leaving_;
     core::SendBatch sends_;
     core::OperationBatch operations_;
     std::vector<core::Completion> done_at_once_;  ///< Of the batch that is being performed.

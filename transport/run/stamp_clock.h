@@ -1,10 +1,11 @@
-// When was it, by the loop's clock, that the kernel stamped a packet?
+// Converts the kernel's packet stamps to the loop's clock.
 //
-// The kernel stamps by the wall clock, which may be set; the loop's never is. So the shift
-// between them is taken anew for each batch, from two looks with nothing in between: with a
-// call to the kernel there every stamp would come out early by what that call took, or by as
-// long as others had the core meanwhile. Whoever takes the least delay that he ever saw for the
-// path's own (core/rate/rate_board, core/membership/path_queue) would see a queue from then on.
+// The kernel stamps by the wall clock, which may be set; the loop's clock never is. So the
+// difference between them is measured anew for each batch, by reading both with nothing in
+// between. A system call in between would make every stamp appear earlier, by the time of the
+// call or of another process that ran meanwhile. The measurements that take the least delay
+// ever seen for the delay of the path (core/rate/rate_board, core/membership/path_queue) would
+// then see a queue from that time on.
 #pragma once
 
 #include "transport/base/units.h"
@@ -18,8 +19,8 @@ namespace stage {
     return Instant{std::chrono::steady_clock::now().time_since_epoch()};
 }
 
-/// What to add to a kernel's stamp to have it on the loop's clock. Of three tries the one in
-/// which least passed, unless one was quick.
+/// What to add to a kernel's stamp to convert it to the loop's clock. Measures up to three
+/// times and takes the measurement during which the least time passed.
 [[nodiscard]] inline Duration wall_clock_shift() {
     constexpr Duration kQuick = std::chrono::microseconds{5};
     std::optional<Duration> least;

@@ -1,7 +1,7 @@
-// Which algorithms of which library seal packets?
+// Looks up the algorithms that seal packets, once in a process.
 //
-// They are looked up by name and made ready, which takes longer than a small file takes to
-// seal: so once in a process, and when the caller has time for it.
+// Looking them up and preparing them takes longer than sealing a small file, so the caller does
+// it when it has time.
 #pragma once
 
 #include <memory>
@@ -25,12 +25,12 @@ struct IpsecFree {
 struct Algorithms {
     std::unique_ptr<evp_cipher_st, CipherFree> aes_128_gcm;
     std::unique_ptr<evp_kdf_st, KdfFree> hkdf;
-    /// Functions for this processor; none if it lacks the instructions, if they fail their own
-    /// test, or if OpenSSL was told to keep to FIPS 140.
+    /// Functions for this processor. Null if it lacks the instructions, if their self-test
+    /// fails, or if OpenSSL is configured for FIPS 140.
     std::unique_ptr<IMB_MGR, IpsecFree> ipsec;
 };
 
-/// The first call looks them up, later ones only give them.
+/// Looks the algorithms up at the first call.
 [[nodiscard]] const Algorithms& algorithms();
 
 }  // namespace stage::seal

@@ -1,9 +1,9 @@
-// How is one packet sealed and opened?
+// Seals and opens single packets.
 //
 // The header's 16 bytes are authenticated, the body is encrypted (encrypt) or authenticated
-// (auth), and a 12-byte AES-128-GCM tag or a 4-byte CRC32C (none) ends it. The body may be
-// given in one place and wanted in another: a sender encrypts from a block's buffer into a
-// packet's, without a copy between.
+// (auth), and a 12-byte AES-128-GCM tag or a 4-byte CRC32C (none) follows it. Input and output
+// may be apart: a sender encrypts from a block's buffer into a packet's without a copy in
+// between.
 #pragma once
 
 #include "transport/base/units.h"
@@ -15,10 +15,10 @@
 
 namespace stage::seal {
 
-/// Bytes that end a packet under `protection`.
+/// Length of the tag under `protection`, bytes.
 [[nodiscard]] std::size_t tag_bytes(Protection protection);
 
-/// The cipher of one sender in one epoch, in one direction. Not for two threads at once.
+/// The cipher of one sender in one epoch, in one direction. Not thread-safe.
 class PacketCipher {
   public:
     using Direction = GcmDirection;
@@ -34,15 +34,15 @@ class PacketCipher {
               MutableBytes out,
               MutableBytes tag);
 
-    /// True, and the opened body in `out`, if the tag is right. `out` holds garbage if not;
-    /// under auth and none it is untouched: the body is already what it is.
+    /// True, and the opened body in `out`, if the tag is right; otherwise `out` holds garbage.
+    /// Under auth and none `out` is untouched, because the body travels as it is.
     [[nodiscard]] bool open(
         std::uint64_t packet_number, Bytes header, Bytes body, MutableBytes out, Bytes tag);
 
   private:
     Protection protection_;
     PacketKey key_;
-    std::unique_ptr<PacketGcm> gcm_;  ///< None under none.
+    std::unique_ptr<PacketGcm> gcm_;  ///< Null under none.
 };
 
 }  // namespace stage::seal

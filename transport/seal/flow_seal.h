@@ -1,9 +1,9 @@
-// How does a thread of its own open what comes on one flow?
+// Opens the packets of one flow on a thread of its own.
 //
 // Only the source sends to the group, so a flow has one sender: its cipher, and the largest of
-// its numbers that came this way. Packets are opened in place. Of replays it knows nothing: one
-// window judges all flows and what comes by unicast together (SessionSeal::admit), or a packet
-// of one flow could be sent again on another. docs/protocol, 2.3 and 2.4.
+// its packet numbers that arrived this way. Packets are opened in place. Replays are not
+// detected here: one window covers all flows and unicast together (SessionSeal::admit), because
+// a packet of one flow could be replayed on another (docs/protocol, 2.3 and 2.4).
 #pragma once
 
 #include "transport/seal/sender_opening.h"
@@ -21,12 +21,12 @@ struct FlowKeys {
 
 class FlowSeal {
   public:
-    /// Makes the source's first key before a packet waits for it.
+    /// Derives the source's first key before a packet waits for it.
     explicit FlowSeal(const FlowKeys& keys);
 
-    /// Opens a whole packet in place. `heard` is the largest number of the source that came on
-    /// any flow: a flow that was silent for long counts on from there. Nothing if it is not
-    /// this session's, not this flow's or not the source's: counted.
+    /// Opens a whole packet in place. `heard` is the largest number of the source that arrived
+    /// on any flow: a flow that was silent for long expands its numbers from there. Empty, and
+    /// counted, if the packet is not this session's, flow's or source's.
     [[nodiscard]] std::optional<Opened> open(MutableBytes packet, std::uint64_t heard);
 
     [[nodiscard]] const SealCounters& counters() const { return counters_; }

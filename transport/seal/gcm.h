@@ -1,8 +1,7 @@
-// Who computes AES-128-GCM for packets?
+// AES-128-GCM for packets, by one of two libraries.
 //
-// OpenSSL can everywhere. Debian's libipsec-mb does it for packets in a fifth of the time
-// (docs/decisions/0029) where the processor has instructions for it. What one seals the other
-// opens.
+// OpenSSL is always available. Debian's libipsec-mb needs a fifth of the time for packets
+// (docs/decisions/0029) on processors with the instructions for it. Both are compatible.
 #pragma once
 
 #include "transport/base/units.h"
@@ -12,7 +11,7 @@
 
 namespace stage::seal {
 
-/// One key's cipher, in one direction. Not for two threads at once.
+/// The cipher of one key, in one direction. Not thread-safe.
 class PacketGcm {
   public:
     PacketGcm() = default;
@@ -20,25 +19,27 @@ class PacketGcm {
     PacketGcm& operator=(const PacketGcm&) = delete;
     virtual ~PacketGcm() = default;
 
-    /// Authenticates header and body, and writes the first tag.size() bytes of the tag; if it
-    /// encrypts, the sealed body to `out`, which is the body's place or one apart.
+    /// Authenticates header and body, and writes the first tag.size() bytes of the tag. If it
+    /// encrypts, the sealed body goes to `out`, which is the body's place or one apart.
     virtual void seal(
         Bytes iv, Bytes header, Bytes body, MutableBytes out, MutableBytes tag) = 0;
 
-    /// True if the tag is right. If it encrypts, the opened body is in `out`; garbage if not.
+    /// True if the tag is right. If it encrypts, `out` has the opened body, or garbage if
+    /// false.
     [[nodiscard]] virtual bool open(
         Bytes iv, Bytes header, Bytes body, MutableBytes out, Bytes tag) = 0;
 };
 
 enum class GcmDirection { seal, open };
 
-/// `encrypts`: the body too; else it is authenticated only, and `out` is not touched.
+/// `encrypts`: also encrypts the body. Otherwise the body is only authenticated and `out` is
+/// not touched.
 [[nodiscard]] std::unique_ptr<PacketGcm> openssl_gcm(const PacketKey& key,
                                                      GcmDirection direction,
                                                      bool encrypts);
 
-/// The same, in both directions. None if this build or processor can't, or OpenSSL was told to
-/// keep to what FIPS 140 approves.
+/// The same, in both directions. Null if this build or processor cannot, or if OpenSSL is
+/// configured for FIPS 140.
 [[nodiscard]] std::unique_ptr<PacketGcm> ipsec_gcm(const PacketKey& key, bool encrypts);
 
 }  // namespace stage::seal

@@ -1,9 +1,9 @@
-// Which key seals a sender's packets?
+// Derives the key that seals a sender's packets.
 //
-// Its own, derived from the group's key, the session, its rank, a 128-bit incarnation that it
-// drew when it started, and an epoch of 2^26 packets: no two senders, runs or epochs share a
-// nonce space, so a packet number is used once. HKDF-SHA256 (RFC 5869); nonce = iv xor packet
-// number as in TLS 1.3 (RFC 8446, 5.3). docs/protocol, 2.2.
+// Each sender has its own, derived from the group key, the session, its rank, a 128-bit
+// incarnation that it drew when it started, and an epoch of 2^26 packets. No two senders, runs
+// or epochs share a nonce space, so a nonce is used once. HKDF-SHA256 (RFC 5869); nonce = iv
+// xor packet number as in TLS 1.3 (RFC 8446, 5.3). docs/protocol, 2.2.
 #pragma once
 
 #include "transport/base/result.h"
@@ -14,11 +14,11 @@
 
 namespace stage::seal {
 
-/// What a packet's tag promises.
+/// The protection that a packet's tag gives.
 enum class Protection : std::uint8_t {
-    none = 0,     ///< CRC32C: an accident is noticed, a forger isn't. Isolated fabrics.
-    auth = 1,     ///< Forgery is noticed; anyone on the fabric may read.
-    encrypt = 2,  ///< And nobody else can read. The default.
+    none = 0,     ///< CRC32C detects accidents, not forgery. For isolated fabrics.
+    auth = 1,     ///< Forgery is detected; any host on the fabric can read.
+    encrypt = 2,  ///< Forgery is detected and no other host can read. The default.
 };
 
 [[nodiscard]] const char* to_string(Protection protection);
@@ -29,8 +29,8 @@ using GroupKey = std::array<std::byte, 32>;
 using SessionId = std::array<std::byte, 16>;
 using Incarnation = std::array<std::byte, 16>;
 
-/// The part of the session id that stands in every header, so that a receiver can tell sessions
-/// apart before it opens anything.
+/// The part of the session id in every header, by which a receiver distinguishes sessions
+/// before it opens a packet.
 [[nodiscard]] std::uint32_t demux(const SessionId& session);
 
 inline constexpr unsigned kEpochShift = 26;
@@ -44,7 +44,7 @@ struct PacketKey {
     std::array<std::byte, 12> iv;
 };
 
-/// Whose packets, when.
+/// The sender and the epoch that a key belongs to.
 struct SenderEpoch {
     Rank rank;
     Incarnation incarnation{};
@@ -55,7 +55,7 @@ struct SenderEpoch {
                                const SessionId& session,
                                const SenderEpoch& sender);
 
-/// The nonce of one packet: used once, retransmissions included.
+/// The nonce of one packet: used once, because a retransmission has a new number.
 [[nodiscard]] std::array<std::byte, 12> nonce(const PacketKey& key,
                                               std::uint64_t packet_number);
 

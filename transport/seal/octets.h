@@ -1,4 +1,4 @@
-// How do libraries of C want bytes and their number?
+// Converts bytes and lengths to the types of C libraries.
 #pragma once
 
 #include "transport/base/units.h"

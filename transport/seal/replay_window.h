@@ -1,8 +1,7 @@
-// Was this packet number seen before?
+// Detects packet numbers that were seen before.
 //
-// A sliding window of the last numbers of one sender (RFC 6479's method): what is older than
-// the window counts as seen. Control packets pass through it; data replays are idempotent and
-// need not.
+// A sliding window over the last numbers of one sender (RFC 6479). A number older than the
+// window counts as seen. Control packets are checked; replayed DATA is harmless and is not.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ class ReplayWindow {
   public:
     static constexpr std::uint64_t kSize = 1024;
 
-    /// Of so many numbers, a multiple of 64: an eighth of that in bytes.
+    /// `size`: numbers in the window, a multiple of 64. It takes size / 8 bytes.
     explicit ReplayWindow(std::uint64_t size = kSize) : words_(size / 64) {}
 
     /// True once for each number that is not too old. Call only for packets that opened.
@@ -38,7 +37,7 @@ class ReplayWindow {
         if (fresh >= size()) {
             words_.assign(words_.size(), 0);
         } else {
-            // Counted, not compared: behind the largest number of all there is none.
+            // Counts, because no number follows the largest one.
             for (std::uint64_t count = fresh; count > 0; --count) {
                 const std::uint64_t passed = highest_ + count;
                 words_[(passed / 64) % words_.size()] &= ~(std::uint64_t{1} << (passed % 64));

@@ -1,9 +1,9 @@
-// How are one sender's packets opened, one after the other?
+// Opens the packets of one sender, one after the other.
 //
-// What needs no key is looked at first, and counted by its reason. Then with the cipher of the
-// epoch in use; the key of another one is derived, and kept only if the packet opens with it,
-// so that a forged number can't make every packet pay for a derivation twice. Shared by whoever
-// hears many senders (session_seal.h) and whoever hears one flow (flow_seal.h).
+// Checks that need no key come first, and refusals are counted by reason. Then the cipher of
+// the current epoch is used. The key of another epoch is derived, and kept only if the packet
+// opens with it, so that a forged number cannot make every packet pay for two derivations. Used
+// by session_seal.h, which hears many senders, and flow_seal.h, which hears one flow.
 #pragma once
 
 #include "transport/seal/cipher.h"
@@ -17,13 +17,13 @@
 
 namespace stage::seal {
 
-/// What was refused, by reason. A stranger shows up here and nowhere else.
+/// Refused packets, by reason. Packets of unauthorised hosts show up only here.
 struct SealCounters {
     std::uint64_t malformed = 0;      ///< Too short, unknown version, type or critical flag.
     std::uint64_t other_session = 0;  ///< Another broadcast on the same group, or noise.
     std::uint64_t unknown_rank = 0;   ///< No such member, or one's own rank.
     std::uint64_t forged = 0;         ///< The tag is wrong.
-    std::uint64_t replayed = 0;       ///< A control packet that was here before.
+    std::uint64_t replayed = 0;       ///< A control packet that arrived before.
 
     [[nodiscard]] std::uint64_t refused() const {
         return malformed + other_session + unknown_rank + forged + replayed;
@@ -40,11 +40,11 @@ struct SealCounters {
 
 /// A packet that opened.
 struct Opened {
-    wire::Header header;  ///< With the whole packet number.
-    MutableBytes body;    ///< In the packet's own bytes, or where it was wanted.
+    wire::Header header;  ///< With the expanded packet number.
+    MutableBytes body;    ///< In the packet's own bytes, or where the caller wanted it.
 };
 
-/// The header of a packet that may be this session's; else nothing, counted.
+/// The header of a packet that may be this session's; otherwise empty, and counted.
 [[nodiscard]] std::optional<wire::Header> screened(Bytes packet,
                                                    std::uint32_t demux,
                                                    std::size_t tag_bytes,
@@ -56,13 +56,13 @@ class SenderOpening {
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
     void note(std::uint64_t number) { largest_ = std::max(largest_, number); }
 
-    /// Makes the cipher of an epoch before a packet waits for it.
+    /// Sets the cipher of an epoch before a packet waits for it.
     void prepare(PacketCipher cipher, std::uint32_t epoch) {
         cipher_.emplace(std::move(cipher));
         epoch_ = epoch;
     }
 
-    /// True, and the body in `out`, if the tag of a screened packet is right. `key_of(epoch)`
+    /// True, with the body in `out`, if the tag of a screened packet is right. `key_of(epoch)`
     /// derives the sender's key.
     template <class KeyOf>
     [[nodiscard]] bool open(Protection protection,

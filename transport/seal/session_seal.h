@@ -1,9 +1,9 @@
-// How does a member seal what it sends and open what it hears?
+// Seals what a member sends and opens what it receives.
 //
-// One SessionSeal per member and session. It holds the member's own cipher, and for every
-// sender that was ever heard a cipher, the largest packet number and a replay window, made when
-// first needed from the table of incarnations that the wire-up collected. What doesn't open
-// changes nothing and is counted by its reason.
+// There is one SessionSeal for each member and session. It holds the member's own cipher and,
+// for every sender that was ever heard, a cipher, the largest packet number and a replay
+// window. They are made when first needed, from the table of incarnations of the wire-up. A
+// packet that does not open changes nothing and is counted by its reason.
 #pragma once
 
 #include "transport/base/units.h"
@@ -23,27 +23,27 @@ struct SessionKeys {
     Protection protection = Protection::encrypt;
     GroupKey group{};
     SessionId session{};
-    /// By rank; the member's own among them. Empty entries are nobody.
+    /// By rank, the member's own included. An empty entry is no member.
     std::vector<Incarnation> members;
     Rank own;
 };
 
-/// Where DATA's decrypted payload is wanted, of that many bytes; empty: in the packet's own. Of
-/// the header nothing is proven yet: a packet that then doesn't open leaves garbage there.
+/// Where DATA's decrypted payload goes, of that many bytes; empty: into the packet's own bytes.
+/// The header is not authenticated yet; a packet that fails to open leaves garbage there.
 using PayloadRoom = std::function<MutableBytes(const wire::Header& header, std::size_t bytes)>;
 
 class SessionSeal {
   public:
     explicit SessionSeal(SessionKeys keys);
 
-    /// Makes the own key and that of `sender`, from whom most will come, before a packet waits
-    /// for them. Its packets may overtake each other by 65,536 numbers.
+    /// Derives the own key and that of `sender`, from which most packets will come, before a
+    /// packet waits for them. Packets of `sender` may be reordered by up to 65,536 numbers.
     void prepare(Rank sender);
 
-    /// The next packet number: each is given once.
+    /// The next packet number; each is returned once.
     [[nodiscard]] std::uint64_t take_number() { return next_number_++; }
 
-    /// Seals `body` behind an already written header whose number is `packet_number`; see
+    /// Seals `body` behind a written header whose number is `packet_number`; see
     /// PacketCipher::seal.
     void seal(std::uint64_t packet_number,
               Bytes header,
@@ -51,12 +51,12 @@ class SessionSeal {
               MutableBytes out,
               MutableBytes tag);
 
-    /// Opens a whole packet, in place but for what `room` says. Nothing if it is not this
-    /// session's, or was refused: counted.
+    /// Opens a whole packet, in place except for what `room` says. Empty, and counted, if it is
+    /// not this session's or was refused.
     [[nodiscard]] std::optional<Opened> open(MutableBytes packet, const PayloadRoom& room = {});
 
-    /// Takes note of a packet that a flow's own seal has opened. False for a control packet
-    /// that was here before, on whichever flow: counted.
+    /// Records a packet that a flow's own seal opened. False, and counted, for a control packet
+    /// that arrived before on any flow.
     [[nodiscard]] bool admit(const wire::Header& header);
     /// What opens the packets of `source` on one flow.
     [[nodiscard]] FlowSeal flow(Rank source, Flow flow) const;
@@ -80,8 +80,8 @@ class SessionSeal {
     std::uint64_t next_number_ = 1;
     std::uint32_t own_epoch_ = 0;
     std::optional<PacketCipher> own_cipher_;
-    std::map<Rank, Sender> senders_;  ///< Nobody leaves it.
-    Sender* last_ = nullptr;          ///< Of these, and whose it is.
+    std::map<Rank, Sender> senders_;  ///< Entries are never removed.
+    Sender* last_ = nullptr;          ///< The entry found last, and its rank.
     Rank last_rank_;
     SealCounters counters_;
 };

@@ -1,7 +1,7 @@
-// How does one call bring many packets out of a UDP socket?
+// Reads many packets from a UDP socket with one call.
 //
-// By recvmmsg with UDP_GRO, up to 64 KB a slot, cut into packets here. A slot's pages are taken
-// as packets need them: few do in a small broadcast.
+// It uses recvmmsg with UDP_GRO, up to 64 KB in a slot, and cuts them into packets. A slot's
+// pages are allocated as packets need them, which are few in a small broadcast.
 #pragma once
 
 #include "transport/run/driver.h"
@@ -12,26 +12,26 @@
 
 namespace stage::udp {
 
-/// A socket's refusal that another packet may not meet: losing it is what the protocol is for.
-/// An interface, a route or an address that is gone may return, and so may a firewall's
-/// consent; silence is for the protocol to judge. Only a socket that is none any more is none
-/// of these.
+/// True for errors of a socket that another packet may not meet, so that they count as loss,
+/// which the protocol repairs. An interface, a route or an address may return, and so may a
+/// firewall's permission; long silence is judged by the protocol. False only if the socket
+/// itself is of no use any more.
 [[nodiscard]] bool is_loss(int cause);
-/// Nothing there, or no room, just now.
+/// True if nothing can be read, or there is no room, at the moment.
 [[nodiscard]] bool is_full(int cause);
 
-/// Has the kernel give pieces, and say when each came.
+/// Makes the kernel deliver packets in pieces (UDP_GRO) and stamp their arrivals.
 void tune_to_receive(int socket);
 
 /// A socket that is read, and what was seen of it so far.
 struct ReadSocket {
     int fd = -1;
     bool is_group = false;
-    std::uint32_t overflow = 0;  ///< That the kernel told of.
-    std::uint64_t bytes = 0;     ///< That the kernel held for it when it was looked at.
+    std::uint32_t overflow = 0;  ///< Dropped packets that the kernel has reported.
+    std::uint64_t bytes = 0;     ///< Bytes that the kernel held for it at the last look.
 };
 
-/// What the kernel holds for the socket now; the counters' fill is the group's.
+/// Updates what the kernel holds for the socket; the counters' fill is the group's.
 void look_at(ReadSocket& socket, DriverCounters& counters);
 
 class PacketSlots {
@@ -43,18 +43,18 @@ class PacketSlots {
     PacketSlots(const PacketSlots&) = delete;
     PacketSlots& operator=(const PacketSlots&) = delete;
 
-    /// What the slots hold is needed no more.
+    /// The contents of the slots are no longer needed.
     void clear() { used_ = 0; }
     [[nodiscard]] std::size_t free() const;
 
-    /// Appends what one call brings into at most `room` free slots, and counts.
+    /// Reads with one call into at most `room` free slots, and counts.
     Status fill(ReadSocket& socket,
                 std::size_t room,
                 DriverCounters& counters,
                 std::vector<ReceivedPacket>& packets);
 
   private:
-    /// One receive buffer of the kernel's largest answer, and where its ancillary data goes.
+    /// A receive buffer for one piece, with its ancillary data.
     struct Slot;
 
     std::vector<Slot> slots_;

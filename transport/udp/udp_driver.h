@@ -1,11 +1,11 @@
-// How do a session's packets cross UDP?
+// Sends and receives a session's packets over UDP.
 //
-// Trains leave by one sendmsg with UDP_SEGMENT (GSO: the kernel or the NIC cuts them into
-// packets), and arrive by recvmmsg with UDP_GRO, up to 64 KB a piece: per-packet system calls
-// are what makes others slow (DESIGN.md, section 8). Where the kernel or the path refuses
-// segmentation, packets are sent one by one in one sendmmsg.
-// Of several rails the source sends each flow by its own; one that is dead there loses what it
-// was given until that is noticed, and its flows carry nothing then.
+// Trains are sent by one sendmsg with UDP_SEGMENT (GSO: the kernel or the NIC cuts them into
+// packets), and received by recvmmsg with UDP_GRO, up to 64 KB in a piece, because a system
+// call for each packet is expensive. Where the kernel or the path refuses segmentation, packets
+// are sent one by one in one sendmmsg. With several rails the source sends each flow by its
+// rail. A rail that is dead there loses packets until that is noticed; then its flows carry
+// none.
 #pragma once
 
 #include "transport/base/address.h"
@@ -25,10 +25,10 @@ namespace stage::udp {
 struct UdpEndpoints {
     std::vector<UniqueFd> flows;   ///< See open_group_socket(); by flow, read only.
     UniqueFd peer;                 ///< See open_peer_socket(); read and written.
-    Address group_address;         ///< Where the group hears its first flow.
-    std::vector<Address> members;  ///< By rank: where each member's peer socket is bound.
+    Address group_address;         ///< The group address of the first flow.
+    std::vector<Address> members;  ///< By rank: the address of each member's peer socket.
     std::size_t group_rails = 1;   ///< See GroupFlows.
-    std::vector<std::string> interfaces{};  ///< By rail; the flows are on them in turn.
+    std::vector<std::string> interfaces{};  ///< By rail; the flows use them in turn.
     std::vector<UniqueFd> rails{};  ///< See open_rail_sockets(); the source's, written only.
 };
 
@@ -51,12 +51,12 @@ class UdpDriver final : public Driver {
     [[nodiscard]] std::string name() const override { return "udp"; }
 
   private:
-    /// A socket that trains leave by.
+    /// A socket by which trains leave.
     struct Outlet {
         int fd = -1;
         bool can_segment = true;
-        bool fragments = false;  ///< The kernel cuts what is longer than the MTU.
-        bool carries = true;     ///< As far as was seen.
+        bool fragments = false;  ///< The kernel fragments datagrams longer than the MTU.
+        bool carries = true;     ///< As far as is known.
         std::uint32_t asked = 0;
     };
 
@@ -78,10 +78,10 @@ class UdpDriver final : public Driver {
     std::vector<SocketAddress> member_targets_;
     PacketSlots slots_;
     ReadSocket peer_;
-    std::vector<ReadSocket> flows_;   ///< That nobody took.
-    std::vector<int> group_sockets_;  ///< Whoever has them now.
+    std::vector<ReadSocket> flows_;   ///< Those that take_flows() has not taken.
+    std::vector<int> group_sockets_;  ///< Including those that were taken.
     std::vector<Outlet> outlets_;     ///< By rail; the first is the peers' socket.
-    int refusing_;                    ///< Whose outlet was full last.
+    int refusing_;                    ///< The descriptor of the outlet that was full last.
     std::uint32_t receives_ = 0;
     DriverCounters counters_;
 };

@@ -1,6 +1,6 @@
-// How is one flow of the group received, apart from all others?
+// Receives one flow of the group, independently of all others.
 //
-// Its own socket, buffers and counters: nothing here is shared with the driver that it was
+// It has its own socket, buffers and counters, and shares nothing with the driver that it was
 // taken from.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace stage::udp {
 
 class UdpFlow final : public FlowInbox {
   public:
-    /// `slots` in each set of buffers.
+    /// `slots`: in each set of buffers.
     UdpFlow(UniqueFd socket, std::size_t slots);
 
     Status receive(std::size_t set, std::vector<ReceivedPacket>& packets) override;

@@ -1,7 +1,7 @@
-// What do control packets say?
+// Reads and writes the bodies of control packets.
 //
-// One struct per packet type with its byte table, a writer and a reader that trusts nothing:
-// every count is checked against the bytes that are there, every list has a limit.
+// There is one struct for each packet type with its byte table, a writer, and a reader that
+// trusts nothing: every count is checked against the bytes present, and every list has a limit.
 // docs/protocol, 3.3, is normative.
 #pragma once
 
@@ -18,11 +18,11 @@ namespace stage::wire {
 /// A leaf digest: XXH3-128 of the block's decoded bytes, canonical (big-endian) form.
 using Leaf = std::array<std::byte, 16>;
 
-/// How a block's bytes travel. Append only; an unknown one refuses the block's object.
+/// How a block's bytes travel. Append only; a receiver refuses an object with an unknown one.
 enum class Encoding : std::uint8_t {
     raw = 0,
     hole = 1,  ///< All zeros: no chunk is sent.
-    zstd = 2,  ///< One frame that gives the whole block.
+    zstd = 2,  ///< One frame that decompresses to the whole block.
 };
 
 /// length u32 (decoded bytes, 1..1 MiB) | wire_length u32 (bytes in chunks) | encoding u8 |
@@ -54,37 +54,39 @@ struct RankRun {
 
 /// OFFER: blocks u32 | object_bytes u64 | chunk_bytes u16 | source_time_us u64 | parities u8 |
 ///        features u32 | count u8 | count x rank run | count u8 | count x descriptor,
-/// then padding, so that it is as long as a packet with chunk_bytes of payload: whoever hears
-/// it hears those, too.
+/// then padding to the length of a packet with chunk_bytes of payload: a receiver that hears
+/// the OFFER hears such packets, too.
 struct Offer {
     std::uint32_t blocks = 0;        ///< 1 or more.
     std::uint64_t object_bytes = 0;  ///< Sum of the decoded lengths.
-    std::uint16_t chunk_bytes = 0;   ///< Payload of every DATA packet but a block's last.
+    /// Payload of every DATA packet except a block's last.
+    std::uint16_t chunk_bytes = 0;
     std::uint64_t source_time_us =
         0;                       ///< The source's own clock, to be echoed; means nothing else.
-    std::uint8_t parities = 0;   ///< That follow the last block, at most kMaxParities.
+    std::uint8_t parities = 0;   ///< Parities after the last block, at most kMaxParities.
     std::uint32_t features = 0;  ///< Bits 0..15 optional, 16..31 critical: kFeature...
-    std::vector<RankRun> awaited;  ///< Who is to answer, kMaxAwaitedRuns at most; none: all.
-    /// All blocks', of an object that goes with its offers; else none.
+    /// The ranks that shall answer, at most kMaxAwaitedRuns; empty: all.
+    std::vector<RankRun> awaited;
+    /// Of all blocks of an object that travels with its OFFERs; otherwise empty.
     std::vector<Descriptor> descriptors;
 };
 
 inline constexpr std::uint8_t kMaxParities = 32;
-/// Of an OFFER: its source understands how much a READY says is held.
+/// Feature of an OFFER: the source understands `held` in READY.
 inline constexpr std::uint32_t kFeatureHeld = 1U << 0U;
-/// Of an OFFER: both fit the smallest chunk.
+/// Limit of an OFFER: it fits the smallest chunk.
 inline constexpr std::size_t kMaxAwaitedRuns = 64;
 inline constexpr std::size_t kMaxOfferedDescriptors = 8;
 
-/// READY: source_time_us u64 (echo; 0: I am here, and heard no offer yet) | hold_us u32 |
+/// READY: source_time_us u64 (echo; 0: a solicitation) | hold_us u32 |
 ///        held u32, unless it is 0 (only to a source with kFeatureHeld)
 struct Ready {
     std::uint64_t source_time_us = 0;
-    std::uint32_t hold_us = 0;  ///< From hearing the offer to sending this.
-    std::uint32_t held = 0;     ///< So many blocks, the first ones, are here already.
+    std::uint32_t hold_us = 0;  ///< From hearing the OFFER to sending this.
+    std::uint32_t held = 0;     ///< The number of first blocks that the member holds already.
 };
 
-/// Chunks `first` .. `first + count - 1` of a block; count 0 asks for the block's descriptor.
+/// Chunks `first` .. `first + count - 1` of a block; count 0 requests the block's descriptor.
 /// block u32 | first u16 | count u16
 struct ChunkRun {
     BlockIndex block;
@@ -97,7 +99,7 @@ inline constexpr std::size_t kMaxRuns = 140;
 
 /// REQUEST and LACKING: request_id u32 | count u8 | count x run
 struct Request {
-    std::uint32_t id = 0;  ///< Drawn by the asker; a LACKING echoes it.
+    std::uint32_t id = 0;  ///< Drawn by the requester; a LACKING echoes it.
     std::vector<ChunkRun> runs;
 };
 
@@ -105,36 +107,37 @@ struct Request {
 ///         overflow u32 | fill u8 | hold_us u32 | heard u32 | blocks_held u32 | placed u32 |
 ///         count u8 | count x run
 ///
-/// A *mark* is a multicast packet of the source whose time of arrival is known by itself (of
-/// packets that the kernel hands over as one, the first). Spans follow each other without a
-/// gap, unless a report is lost.
+/// A *mark* is a multicast packet of the source whose arrival time is its own (of packets that
+/// the kernel delivers as one piece, the first). Spans follow each other without a gap, unless
+/// a report is lost.
 struct Report {
     std::uint64_t mark = 0;        ///< Its packet number; 0: none yet.
     std::uint64_t mark_at_ns = 0;  ///< When it arrived, by the receiver's own clock.
-    std::uint32_t span = 0;        ///< Packet numbers from the mark reported before to it,
-    std::uint32_t span_ns = 0;     ///< and the time between their arrivals, at most 4.29 s.
-    std::uint32_t received = 0;    ///< Multicast packets of the span, the first mark included.
-    std::uint32_t drain = 0;       ///< Multicast packets that the receiver took, per second.
-    std::uint32_t overflow = 0;    ///< Packets that its socket dropped since the last report.
-    std::uint8_t fill = 0;         ///< Of its socket's buffer, in 255ths.
-    std::uint32_t hold_us = 0;     ///< From the mark's arrival to this report.
-    std::uint32_t heard = 0;       ///< Multicast packets since the last report.
+    /// Packet numbers from the mark of the last report to this one.
+    std::uint32_t span = 0;
+    std::uint32_t span_ns = 0;   ///< The time between their arrivals, at most 4.29 s.
+    std::uint32_t received = 0;  ///< Multicast packets of the span, the first mark included.
+    std::uint32_t drain = 0;     ///< Multicast packets that the receiver read per second.
+    std::uint32_t overflow = 0;  ///< Packets that its socket dropped since the last report.
+    std::uint8_t fill = 0;       ///< Of its socket's buffer, in 255ths.
+    std::uint32_t hold_us = 0;   ///< From the mark's arrival to this report.
+    std::uint32_t heard = 0;     ///< Multicast packets since the last report.
     std::uint32_t blocks_held = 0;
-    std::uint32_t placed = 0;  ///< Chunks that came to their places so far, modulo 2^32.
-    std::vector<ChunkRun>
-        missing;  ///< What stayed away since the last report, at most kMaxRuns.
+    std::uint32_t placed = 0;  ///< Chunks placed so far, modulo 2^32.
+    /// What is newly missing since the last report, at most kMaxRuns.
+    std::vector<ChunkRun> missing;
 };
 
 inline constexpr std::size_t kMaxRankRuns = 280;
 
-/// DONE and DONE_ACK: count u16 | count x rank run. A set, so that saying it twice is harmless.
+/// DONE and DONE_ACK: count u16 | count x rank run. A set, so repeating it is harmless.
 struct Done {
     std::vector<RankRun> ranks;
 };
 
-/// RELEASE: outcome u8 (0 all hold it, 1 failed by what the user can mend, 2 by a node) |
-/// rank u16 (which member) | text (why, UTF-8, <= 900 bytes). LEAVE has the same bytes: its
-/// outcome is 1 or 2 and its rank the sender's.
+/// RELEASE: outcome u8 (0 all hold it, 1 failed by a cause that the user can remedy, 2 by a
+/// node) | rank u16 (the member that failed) | text (reason, UTF-8, <= 900 bytes). LEAVE has
+/// the same bytes: its outcome is 1 or 2 and its rank the sender's.
 struct Ending {
     static constexpr std::uint8_t kUsers = 1;
     static constexpr std::uint8_t kNodes = 2;
@@ -154,26 +157,29 @@ struct End {
 /// PULSE: sent_at_ns u64 | packets u32 | block u32 | chunk u16 | queue_us u32 | away u16 |
 ///        echo u32
 struct Pulse {
-    std::uint64_t sent_at_ns = 0;  ///< By the source's own clock; only differences mean much.
-    std::uint32_t packets = 0;     ///< Sent to the group before this, modulo 2^32.
-    BlockIndex block;              ///< Everything before this place was sent;
-    std::uint16_t chunk = 0;       ///< the block after the last one: everything.
-    std::uint32_t queue_us = 0;    ///< That most receivers' paths have, as the source sees it.
-    std::uint16_t away = 0;        ///< So many receivers have left the group.
-    std::uint32_t echo = 0;        ///< Of the LEFT that this answers; 0: of none.
+    /// By the source's own clock; only differences have a meaning.
+    std::uint64_t sent_at_ns = 0;
+    std::uint32_t packets = 0;  ///< Sent to the group before this, modulo 2^32.
+    BlockIndex block;           ///< Everything before this place was sent;
+    std::uint16_t chunk = 0;    ///< the block after the last one: everything.
+    /// The queue of most receivers' paths, as the source sees it.
+    std::uint32_t queue_us = 0;
+    std::uint16_t away = 0;  ///< The number of receivers outside the group.
+    std::uint32_t echo = 0;  ///< The id of the LEFT that this answers; 0: none.
 };
 
-/// How a member stands to the group. Append only.
+/// A member's relation to the multicast group. Append only.
 enum class Standing : std::uint8_t {
-    in_group = 0,  ///< As everybody.
-    away = 1,      ///< It hears nothing sent to the group, and fetches the object.
-    fetching = 2,  ///< It hears the group again, and goes on fetching.
-    cut_off = 3,   ///< What is sent to the group doesn't reach it; it fetches the object.
+    in_group = 0,  ///< The default.
+    away = 1,      ///< It left the group and fetches the object.
+    fetching = 2,  ///< It hears the group again, and still fetches.
+    cut_off = 3,   ///< Multicast does not reach it; it fetches the object.
 };
 
 /// LEFT: id u32 | standing u8
 struct Left {
-    std::uint32_t id = 0;  ///< 1 or more, drawn by its sender; the PULSE that answers has it.
+    /// 1 or more, drawn by the sender; the PULSE that answers echoes it.
+    std::uint32_t id = 0;
     Standing standing = Standing::in_group;
 };
 
@@ -188,7 +194,7 @@ struct Left {
 [[nodiscard]] std::vector<std::byte> write(const Pulse& body);
 [[nodiscard]] std::vector<std::byte> write(const Left& body);
 
-/// Each gives nothing for a body that is short, long, or out of its stated ranges.
+/// Each returns nothing for a body that is short, long, or out of its stated ranges.
 [[nodiscard]] std::optional<Describe> read_describe(Bytes body);
 [[nodiscard]] std::optional<Offer> read_offer(Bytes body);
 [[nodiscard]] std::optional<Ready> read_ready(Bytes body);

@@ -1,7 +1,7 @@
-// How is a block made shorter for its way, and whole again?
+// Compresses and decompresses single blocks.
 //
-// By zstd at its fastest level, as one frame. What comes from others must give exactly the
-// bytes that its descriptor says, whatever it claims itself.
+// It uses zstd at its fastest level, one frame for each block. Received data must decompress to
+// exactly the bytes that its descriptor states, whatever the frame claims.
 #pragma once
 
 #include "transport/base/codec.h"
@@ -16,7 +16,7 @@ struct ZSTD_DCtx_s;
 
 namespace stage {
 
-/// One thread's.
+/// For one thread.
 class BlockCodec {
   public:
     BlockCodec();
@@ -24,9 +24,9 @@ class BlockCodec {
     BlockCodec(const BlockCodec&) = delete;
     BlockCodec& operator=(const BlockCodec&) = delete;
 
-    /// `block` made shorter, good until the next call; empty if it would not be much shorter.
+    /// `block` compressed, valid until the next call; empty if it would not be much shorter.
     [[nodiscard]] Bytes shorten(Bytes block);
-    /// Fills `block` from what shorten() gave. False if it is anything else.
+    /// Fills `block` from what shorten() returned. False for any other data.
     [[nodiscard]] bool restore(Bytes shorter, MutableBytes block);
 
   private:

@@ -1,13 +1,13 @@
-// Where do the bytes of resident blocks live?
+// Holds the bytes of resident blocks.
 //
-// In a fixed number of 1 MiB buffers, taken and given back by block index. Memory is touched
-// only when a block is. The core decides who is resident; a buffer more than it is allowed is
-// our bug.
+// It has a fixed number of 1 MiB buffers, taken and returned by block index. Memory is touched
+// only when a block is. The core decides which blocks are resident; one buffer more than
+// allowed is a bug of stagecast.
 //
-// A payload may be decrypted right where it belongs, before the core has said a word of it, so
-// before it is known not to be forged. Therefore only where no byte counts yet: in a block that
-// is resident, that nobody but place() ever had, and at a chunk that was not opened or placed
-// there before.
+// A payload may be decrypted directly to its place, before the core has seen its header and
+// before it is known not to be forged. That is allowed only where no byte counts yet: in a
+// resident block whose buffer was used by place() alone, at a chunk that was not opened or
+// placed there before.
 #pragma once
 
 #include "transport/base/units.h"
@@ -23,32 +23,33 @@ namespace stage {
 
 class BlockStore {
   public:
-    /// At most `blocks` resident at a time, 1 MiB each.
+    /// At most `blocks` are resident at a time, 1 MiB each.
     explicit BlockStore(std::uint32_t blocks);
 
-    /// The block's buffer, made resident if it isn't: then with whatever bytes, for the caller
-    /// to fill. Nothing is opened there any more.
+    /// The block's buffer. If it was not resident it becomes so, with arbitrary bytes for the
+    /// caller to fill. No packet is opened there any more.
     [[nodiscard]] MutableBytes acquire(BlockIndex block);
-    /// What is filled of the block's buffer, to be sent. Requires that it is resident.
+    /// The filled part of the block's buffer, for sending. Requires that it is resident.
     [[nodiscard]] Bytes filled(BlockIndex block) const;
-    /// How far the block's buffer is filled: to the end of the farthest chunk placed or of what
-    /// was loaded, bytes. The last chunk of a block ends there.
+    /// How far the block's buffer is filled, bytes: to the end of the farthest chunk placed, or
+    /// of what was loaded. The block's last chunk ends there.
     [[nodiscard]] std::uint32_t extent(BlockIndex block) const;
     void set_extent(BlockIndex block, std::uint32_t bytes);
-    /// Copies a chunk to `offset`, making the block resident; one that was opened there only
-    /// counts. What lies beyond the block's buffer is not copied, nor is nothing at all: false.
+    /// Copies a chunk to `offset` and makes the block resident; a chunk that was opened there
+    /// is only counted. False, without copying, for an empty chunk or one that exceeds the
+    /// buffer.
     [[nodiscard]] bool place(BlockIndex block, std::size_t offset, Bytes chunk);
 
-    /// Where a chunk of `bytes` at `offset` may be opened; empty if nowhere, and for no bytes:
-    /// a forged chunk of none may begin where the block ends.
+    /// Where a chunk of `bytes` at `offset` may be opened; empty if it may not, and for no
+    /// bytes: a forged empty chunk may begin where the block ends.
     [[nodiscard]] MutableBytes opening_room(BlockIndex block,
                                             std::size_t offset,
                                             std::size_t bytes);
-    /// It was, and is good: nothing else is opened there.
+    /// The chunk was opened there and is genuine: no other is opened there.
     void keep_opened(BlockIndex block, std::size_t offset);
 
     [[nodiscard]] bool is_resident(BlockIndex block) const;
-    /// Gives the buffer back; a block that isn't resident is left alone.
+    /// Returns the buffer. Ignores a block that is not resident.
     void release(BlockIndex block);
 
     [[nodiscard]] std::size_t resident() const { return slots_.size(); }
@@ -58,8 +59,9 @@ class BlockStore {
     struct Slot {
         Buffer buffer;
         std::uint32_t extent = 0;
-        bool is_shared = false;  ///< Somebody was given the buffer.
-        /// By the least chunk's steps, in which each chunk begins in another one: taken.
+        bool is_shared = false;  ///< A caller was given the buffer.
+        /// Chunks that are taken, in steps of the smallest chunk, so that no two chunks begin
+        /// in one.
         std::bitset<kBlockBytes / wire::kMinChunkBytes> taken{};
     };
 
@@ -69,7 +71,7 @@ class BlockStore {
     std::uint32_t blocks_max_;
     std::vector<Buffer> free_;
     std::unordered_map<std::uint32_t, Slot> slots_;
-    Slot* last_ = nullptr;  ///< Of these, looked for last, and whose it is.
+    Slot* last_ = nullptr;  ///< The slot found last, and its block.
     BlockIndex last_block_;
 };
 

@@ -1,10 +1,11 @@
-// Is it worth it to compress the next block?
+// Decides whether compressing the next block saves time.
 //
-// Whoever loads blocks reads, maybe compresses, and then waits until the link has taken what
-// came before. So the time of a block is the longer of two: that of loading it, and that of its
-// bytes on the link. Both ways are reckoned from what the last blocks took, and the shorter one
-// is chosen; where the link is not the slower part there is nothing to gain. One block of each
-// window is compressed to see what it would bring. Pure: the clock is the caller's.
+// The disk thread reads a block, may compress it, and then waits until the link has taken the
+// earlier ones. So a block takes the longer of two times: that of loading it, and that of its
+// bytes on the link. Both are estimated, with and without compression, from what the last
+// blocks took, and the shorter total is chosen. If the link is not the bottleneck there is
+// nothing to gain. One block of each window is compressed to measure the effect. Pure: the
+// clock is the caller's.
 #pragma once
 
 #include "transport/base/units.h"
@@ -17,15 +18,15 @@ class CompressionPolicy {
   public:
     /// What one block took.
     struct Loaded {
-        Instant begin;           ///< When it was asked for,
-        Instant read;            ///< was there,
-        Instant end;             ///< and was compressed, if it was.
+        Instant begin;           ///< When it was requested.
+        Instant read;            ///< When it had been read.
+        Instant end;             ///< When it had been compressed, if it was.
         std::size_t bytes = 0;   ///< Of the block.
-        std::size_t sent = 0;    ///< What the link gets of it.
-        bool was_tried = false;  ///< Compressed, whether or not that was worth it.
+        std::size_t sent = 0;    ///< Bytes that travel.
+        bool was_tried = false;  ///< It was compressed, whether or not that saved bytes.
     };
 
-    /// `link`: what the link is known to take, bytes per second; 0: not known.
+    /// `link`: the known throughput of the link, bytes per second; 0: not known.
     explicit CompressionPolicy(double link_bytes_per_s) : link_{link_bytes_per_s} {}
 
     [[nodiscard]] bool wants_next() const { return is_on_ || blocks_ == 0; }
@@ -38,12 +39,12 @@ class CompressionPolicy {
     void begin_window(Instant now);
 
     double link_;            ///< Bytes per second, 0: not known.
-    double ratio_ = 1;       ///< What is left of a byte,
-    double shortening_ = 0;  ///< and what that takes, seconds a byte; of the blocks tried last.
-    bool is_known_ = false;  ///< Those two are.
+    double ratio_ = 1;       ///< Bytes left of each byte, of the blocks compressed last.
+    double shortening_ = 0;  ///< Seconds for each byte to compress, likewise.
+    bool is_known_ = false;  ///< The two above were measured.
     bool is_on_ = false;
 
-    // Of this window:
+    // In this window:
     std::size_t blocks_ = 0;
     Instant since_{};
     Instant last_end_{};
@@ -53,7 +54,7 @@ class CompressionPolicy {
     double bytes_ = 0;
     double sent_ = 0;
     double tried_ = 0;
-    double left_ = 0;  ///< Of what was tried.
+    double left_ = 0;  ///< Compressed share of the blocks tried.
 };
 
 }  // namespace stage

@@ -1,10 +1,9 @@
-// Who waits for the disk?
+// Performs a core's disk operations on one thread, so that the core never waits for the disk.
 //
-// One thread, so that the core's never does. Jobs go in through a queue that the core's
-// resident blocks bound (one job a block, and the finish), completions come back with an event
-// to poll for. A store whose place isn't known yet is tried again after each one that was
-// placed; more of these than `deferred_max` and the newest are given back as bad, to be fetched
-// again later.
+// Jobs enter through a queue that the core's resident blocks bound (one for each block, and
+// finish). Completions return with an event to poll for. A store whose place is not known yet
+// is tried again after each block that was placed. If more than `deferred_max` of these wait,
+// the newest are returned as bad, to be requested again later.
 #pragma once
 
 #include "transport/os/unique_fd.h"
@@ -27,7 +26,7 @@ class DiskQueue {
     DiskQueue(const DiskQueue&) = delete;
     DiskQueue& operator=(const DiskQueue&) = delete;
 
-    /// `buffer` stays untouched by others until the operation's completion was taken.
+    /// The caller must not touch `buffer` until the operation's completion was taken.
     void submit(const core::Operation& operation, MutableBytes buffer);
 
     /// Readable while there are completions to take.
@@ -49,16 +48,16 @@ class DiskQueue {
 
     ObjectIo& object_;
     std::size_t deferred_max_;
-    std::size_t under_way_ = 0;  ///< The owner's thread only.
-    std::deque<Job> deferred_;   ///< The disk thread only.
+    std::size_t under_way_ = 0;  ///< For the owner's thread only.
+    std::deque<Job> deferred_;   ///< For the disk thread only.
     UniqueFd event_;
-    /// Guards the two queues below, and that event_ is readable while done_ is not empty; never
-    /// held over a disk's work.
+    /// Guards the two queues below, and that event_ is readable while done_ is not empty. Not
+    /// held during disk operations.
     std::mutex mutex_;
     std::condition_variable_any wake_;
     std::deque<Job> jobs_;
     std::vector<core::Completion> done_;
-    std::jthread thread_;  ///< Last: it uses all of the above.
+    std::jthread thread_;  ///< Last, because it uses the members above.
 };
 
 }  // namespace stage

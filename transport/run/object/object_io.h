@@ -1,9 +1,9 @@
-// How do a core's disk operations become reads and writes of the object?
+// Turns a core's disk operations into reads and writes of the object.
 //
-// A source loads blocks with their descriptors (a block of zeros is a hole and needs no
-// packet, others may be compressed); a receiver verifies, stores and, to repair others, loads
-// again. One interface for both, so that the disk queue need not know which it serves. Every
-// call may block: the disk thread's.
+// A source loads blocks with their descriptors. A block of zeros is a hole that needs no
+// packet, and others may be compressed. A receiver verifies and stores blocks, and loads them
+// again for repairs. Both have one interface, so that the disk queue need not know which it
+// serves. Every call may block and belongs on the disk thread.
 #pragma once
 
 #include "transport/base/result.h"
@@ -19,7 +19,7 @@
 
 namespace stage {
 
-/// What became of an operation; `again` is a store whose place isn't known yet.
+/// The result of an operation; `again` is a store whose place is not known yet.
 struct Performed {
     core::Completion completion;
     bool again = false;
@@ -36,22 +36,22 @@ class ObjectIo {
     virtual Performed perform(const core::Operation& operation, MutableBytes buffer) = 0;
 };
 
-/// A verify that takes less time than to hand it to another thread does: of a small block that
-/// came as it is. Else nothing. Any thread may ask.
+/// Verifies a small uncompressed block, which takes less time than handing it to another
+/// thread. Empty for other operations. Thread-safe.
 [[nodiscard]] std::optional<core::Completion> verify_at_once(const core::Operation& operation,
                                                              Bytes buffer);
 
-/// Whether a source compresses blocks, and at what link it begins to reckon.
+/// Whether a source compresses blocks, and its first estimate of the link.
 struct Shortening {
     bool is_allowed = false;
     double link_bytes_per_s = 0;  ///< 0: not known.
 };
 
-/// What it brought.
+/// What compression saved.
 struct ShortenedBlocks {
     std::uint64_t blocks = 0;
-    std::uint64_t bytes = 0;       ///< Of these blocks,
-    std::uint64_t bytes_sent = 0;  ///< and what of them travels.
+    std::uint64_t bytes = 0;       ///< Bytes of these blocks.
+    std::uint64_t bytes_sent = 0;  ///< Bytes of them that travel.
 };
 
 class SourceIo final : public ObjectIo {
@@ -63,11 +63,11 @@ class SourceIo final : public ObjectIo {
           choice_{shortening.link_bytes_per_s} {}
     Performed perform(const core::Operation& operation, MutableBytes buffer) override;
 
-    /// Once the session is over.
+    /// Valid once the session is over.
     [[nodiscard]] const ShortenedBlocks& shortened() const { return shortened_; }
 
   private:
-    /// How a block travels: as it did the first time.
+    /// How a block travels: the same as the first time.
     enum class Way : unsigned char { open, whole, shorter };
 
     [[nodiscard]] core::Completion load(const core::Operation& operation, MutableBytes buffer);
@@ -96,14 +96,15 @@ class SinkIo final : public ObjectIo {
 
     struct Stored {
         wire::Descriptor descriptor;
-        Digest128 sent{};  ///< Of what travelled, where that is not the block itself.
+        /// Digest of the transferred bytes, if these are not the block itself.
+        Digest128 sent{};
     };
 
     BlockSink& sink_;
-    std::vector<Stored> stored_;  ///< By block, of what read_back() can give.
+    std::vector<Stored> stored_;  ///< By block, for read_back().
     BlockCodec codec_;
-    std::vector<std::byte> whole_;  ///< The block that was restored last.
-    BlockIndex whole_of_;           ///< Meaningful while whole_ has bytes.
+    std::vector<std::byte> whole_;  ///< The block that was decompressed last.
+    BlockIndex whole_of_;           ///< Valid while whole_ has bytes.
 };
 
 }  // namespace stage

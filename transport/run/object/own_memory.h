@@ -1,7 +1,7 @@
-// How much memory does this process hold for itself?
+// Measures the private memory of this process.
 //
-// What it shares with nobody and no file: heap, stacks, block buffers. Pages of files are not
-// in it, nor what the kernel holds for its sockets (see DriverCounters).
+// That is what it shares with no process and no file: heap, stacks, block buffers. Pages of
+// files do not count, nor what the kernel holds for its sockets (see DriverCounters).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Where do the bytes that a session receives go?
+// The interface to which a session delivers received blocks.
 //
-// To whoever implements this. Blocks come complete and verified, each once, in any order. The
-// calls block on the disk; run makes all of them from its one disk thread.
+// Blocks arrive complete and verified, each once, in any order. The calls block on the disk;
+// run makes all of them from its one disk thread.
 #pragma once
 
 #include "transport/base/checksum.h"
@@ -14,9 +14,10 @@ namespace stage {
 
 /// What became of a block.
 enum class Placing : unsigned char {
-    placed,     ///< Written; read_back() gives it.
-    deferred,   ///< Its place is not known yet, and nothing was kept of it.
-    discarded,  ///< Not wanted here (the destination is left as it is); read_back() has it not.
+    placed,    ///< Written; read_back() can return it.
+    deferred,  ///< Its place is not known yet; nothing of it was kept.
+    /// Not wanted here (the destination is left as it is); read_back() cannot return it.
+    discarded,
 };
 
 class BlockSink {
@@ -28,27 +29,28 @@ class BlockSink {
 
     /// Takes one whole block. `bytes` is borrowed for the call, `leaf` is their digest.
     ///
-    /// A deferred block stays the caller's, in the caller's bounded memory: it offers it again
-    /// after any later write that answered `placed`, or drops it and asks a peer for it later.
-    /// Block 0 is never deferred, nor are the next of those that say where the others go (a
-    /// manifest, then a tree's index: few for most objects); once they are placed, none is.
-    /// Placed and discarded blocks both count as held for completion.
+    /// A deferred block stays in the caller's bounded memory. The caller offers it again after
+    /// any later write that answered `placed`, or drops it and requests it from a peer later.
+    /// Block 0 is never deferred, nor are the next blocks that say where the others go (a
+    /// manifest, then a tree's index: few for most objects). Once they are placed, none is
+    /// deferred. Placed and discarded blocks both count as held.
     ///
-    /// An error ends this node's part, and with it the group's: its sentence names file, cause
+    /// An error ends this node's part and with it the broadcast. Its message names file, cause
+    /// and remedy.
     /// and remedy.
     [[nodiscard]] virtual Result<Placing> write(BlockIndex block,
                                                 Bytes bytes,
                                                 const Digest128& leaf) = 0;
 
     /// Reads room.size() bytes of a placed block from `offset` on, to answer a peer. An error
-    /// means "I don't have it" and is never the end of anything.
+    /// means that this member lacks the block, and ends nothing.
     [[nodiscard]] virtual Status read_back(BlockIndex block,
                                            std::uint32_t offset,
                                            MutableBytes room) = 0;
 
-    /// Every block is held: sizes, modes and times are set and the files get their final names.
-    /// Called once. Done means done: only after it returned without an error may this node say
-    /// so to others. read_back() still works afterwards.
+    /// Every block is held: sets sizes, modes and times, and gives the files their final names.
+    /// Called once. Only after it returned without an error may this node report DONE.
+    /// read_back() still works afterwards.
     [[nodiscard]] virtual Status finish() = 0;
 };
 
