@@ -126,7 +126,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
                             .echo = 17}),
         seed_of("left_cut_off",
                 PacketType::left,
-                wire::Left{.id = 18, .standing = wire::Standing::cut_off}),
+                wire::Left{.id = 18, .standing = wire::Standing::unreachable}),
         seed_of(
             "left", PacketType::left, wire::Left{.id = 17, .standing = wire::Standing::away})};
 }

@@ -13,11 +13,11 @@
 namespace stage::sim {
 namespace {
 
-Plan untold_plan(std::uint64_t mbits, bool is_acker_paced) {
+Plan searching_plan(std::uint64_t mbits, bool is_acker_paced) {
     Plan plan = calm_plan(8, 16U << 20U);
     plan.seed = 5;
     plan.link_bytes_per_s = mbits * 125'000;
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.is_acker_paced = is_acker_paced;
     plan.propagation = microseconds{50};
     plan.heals_at = std::chrono::hours{1};
@@ -45,7 +45,7 @@ Times run(const Plan& plan) {
 }
 
 TEST_CASE("the acker holds all at the slowest member's rate, the quantile nobody") {
-    Plan plan = untold_plan(100, true);
+    Plan plan = searching_plan(100, true);
     plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
     const Times acker = run(plan);
     plan.is_acker_paced = false;
@@ -56,12 +56,12 @@ TEST_CASE("the acker holds all at the slowest member's rate, the quantile nobody
 }
 
 TEST_CASE("the acker's window finds a link's rate") {
-    const Times times = run(untold_plan(100, true));
+    const Times times = run(searching_plan(100, true));
     CHECK(times.last < 1.5);
 }
 
 TEST_CASE("no member that only shows that it lives becomes the acker") {
-    Plan plan = untold_plan(100, true);
+    Plan plan = searching_plan(100, true);
     plan.members = 40;
     plan.member.resize(plan.members);
     plan.stall_timeout = seconds{2};
@@ -82,7 +82,7 @@ TEST_CASE("what each policy makes of a link", "[.acker]") {
     for (const std::uint64_t mbits : {100U, 1000U, 10'000U}) {
         for (const std::uint32_t loss : {0U, 10'000U}) {
             for (const bool is_acker_paced : {false, true}) {
-                Plan plan = untold_plan(mbits, is_acker_paced);
+                Plan plan = searching_plan(mbits, is_acker_paced);
                 plan.loss.independent_ppm = loss;
                 const Times times = run(plan);
                 std::printf("%6llu Mbit/s %3.0f %% loss, %-8s | fastest %6.3f slowest %6.3f\n",

@@ -98,7 +98,7 @@ TEST_CASE("few who lack it among many who hold it find each other", "[holding]")
 TEST_CASE("the rate is found where every representative holds it", "[holding]") {
     constexpr std::uint16_t kMembers = 80;
     Plan plan = plan_with_holders(kMembers, 60 * kMiB);
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     core::CoreConfig config;
     config.members = kMembers;
     config.source = Rank{0};

@@ -10,7 +10,7 @@ namespace stage::sim {
 
 TEST_CASE("clocks may leap, and those of the stamps either way", "[scenario]") {
     Plan plan = lossy_plan(6, 8 * kMiB, 20'000);
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     for (std::uint16_t rank = 0; rank < 4; ++rank) {
         plan.member[rank].leap_at = milliseconds{20 + 10 * rank};
         plan.member[rank].leap = rank < 2 ? seconds{1} : seconds{0};

@@ -31,7 +31,7 @@ Plan small_plan(std::uint16_t receivers, std::uint32_t bytes, std::uint32_t loss
     plan.seed = 11 + loss_ppm + bytes;
     plan.chunk_bytes = 1444;
     plan.link_bytes_per_s = 12'500'000'000;
-    plan.told_bytes_per_s = plan.link_bytes_per_s;
+    plan.configured_bytes_per_s = plan.link_bytes_per_s;
     plan.propagation = kRoundTrip / 4;  // host, switch, host and back
     plan.wake_latency = Duration{};
     plan.stamp_noise = Duration{};
@@ -190,7 +190,7 @@ TEST_CASE("time from a small file's last packet", "[.parity]") {
 TEST_CASE("who starts last has a small file as soon as who started before", "[scenario]") {
     for (const std::uint16_t receivers : {std::uint16_t{16}, std::uint16_t{64}}) {
         Plan plan = small_plan(receivers, 4096, 0);
-        plan.told_bytes_per_s = 0;
+        plan.configured_bytes_per_s = 0;
         Duration last{};
         for (MemberPlan& member : plan.member) {
             last += &member == plan.member.data() ? Duration{} : microseconds{470};

@@ -40,7 +40,7 @@ double lost(const World& world) {
 
 TEST_CASE("a member that fills holes in many blocks is not stuck", "[scenario]") {
     Plan plan = calm_plan(12, 4 * kMiB);
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / 100;  // 0.84 s a block
     plan.stall_timeout = milliseconds{600};
     const Ran ran{plan};

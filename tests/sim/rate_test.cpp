@@ -24,7 +24,7 @@ struct Cell {
     std::uint16_t members = 4;
     std::uint32_t loss_ppm = 0;
     std::uint64_t nic = 1;
-    bool is_told = false;
+    bool is_configured = false;
     double remembered = 0;  ///< In link rates.
 };
 
@@ -41,7 +41,7 @@ Plan plan_of(const Cell& cell) {
     plan.seed = number_of("CELL_SEED", 1) + cell.loss_ppm;  // SEED is the swarm's.
     plan.link_bytes_per_s = cell.mbits * 125'000;
     plan.uplink_bytes_per_s = plan.link_bytes_per_s * cell.nic;
-    plan.told_bytes_per_s = cell.is_told ? plan.link_bytes_per_s : 0;
+    plan.configured_bytes_per_s = cell.is_configured ? plan.link_bytes_per_s : 0;
     plan.remembered_bytes_per_s = static_cast<std::uint64_t>(
         cell.remembered * static_cast<double>(plan.link_bytes_per_s));
     if (cell.mbits >= 25'000) {  // as in the scale tests: jumbo frames, no disk
@@ -84,9 +84,9 @@ Result run(const Cell& cell) {
 }
 
 void print(Cell cell) {
-    cell.is_told = true;
+    cell.is_configured = true;
     const Result told = run(cell);
-    cell.is_told = false;
+    cell.is_configured = false;
     const Result found = run(cell);
     std::printf("%6llu %5llu %5u %6.1f%% | %8.3f %8.3f %8.2f%% %10.1f %8llu\n",
                 static_cast<unsigned long long>(cell.mbits),
@@ -191,7 +191,7 @@ TEST_CASE("a path that is remembered, rightly or wrongly", "[.memory]") {
 // long, and two cores wake nine processes late.
 TEST_CASE("seeds 24, 25, 32: a shaper's bucket is not taken for a fast link", "[scenario]") {
     Plan plan = calm_plan(9, 32U << 20U);
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.link_bytes_per_s = 1'250'000'000;
     plan.uplink_bucket_bytes = 128U << 10U;
     plan.wake_late_max = milliseconds{9};

@@ -13,14 +13,14 @@
 namespace stage::sim {
 namespace {
 
-Plan plan_of(std::uint16_t members, std::uint64_t bytes, bool is_told) {
+Plan plan_of(std::uint16_t members, std::uint64_t bytes, bool is_configured) {
     Plan plan = calm_plan(members, bytes);
-    plan.told_bytes_per_s = is_told ? plan.told_bytes_per_s : 0;
+    plan.configured_bytes_per_s = is_configured ? plan.configured_bytes_per_s : 0;
     return plan;
 }
 
-bool was_cut_off(const Ran& ran, std::uint16_t rank) {
-    return ran.world.host(rank).outcome().was_cut_off;
+bool was_unreachable(const Ran& ran, std::uint16_t rank) {
+    return ran.world.host(rank).outcome().was_unreachable;
 }
 
 /// How long after the start the last held it; printed.
@@ -33,15 +33,15 @@ Duration held_after(const Ran& ran, const char* what) {
 }  // namespace
 
 TEST_CASE("whom the group does not reach fetches the object", "[scenario][reach]") {
-    for (const bool is_told : {true, false}) {
+    for (const bool is_configured : {true, false}) {
         for (const std::uint64_t bytes : {std::uint64_t{3}, std::uint64_t{40'000}, 64 * kMiB}) {
-            Plan plan = plan_of(8, bytes, is_told);
+            Plan plan = plan_of(8, bytes, is_configured);
             plan.member[5].hears_group_until = Duration{};
             const Ran ran{plan};
-            CAPTURE(is_told, bytes);
+            CAPTURE(is_configured, bytes);
             ran.all_released();
-            CHECK(was_cut_off(ran, 5));
-            CHECK_FALSE(was_cut_off(ran, 4));
+            CHECK(was_unreachable(ran, 5));
+            CHECK_FALSE(was_unreachable(ran, 4));
             // A second until it is known, and then the time of a copy over its own link.
             CHECK(held_after(ran, "one of seven is not reached") <
                   seconds{1} + 2 * plan.wire_time());
@@ -50,14 +50,14 @@ TEST_CASE("whom the group does not reach fetches the object", "[scenario][reach]
 }
 
 TEST_CASE("where the group reaches nobody all fetch the object", "[scenario][reach]") {
-    for (const bool is_told : {true, false}) {
+    for (const bool is_configured : {true, false}) {
         for (const std::uint16_t members : {std::uint16_t{2}, std::uint16_t{8}}) {
-            Plan plan = plan_of(members, 64 * kMiB, is_told);
+            Plan plan = plan_of(members, 64 * kMiB, is_configured);
             for (MemberPlan& each : plan.member) {
                 each.hears_group_until = Duration{};
             }
             const Ran ran{plan};
-            CAPTURE(is_told, members);
+            CAPTURE(is_configured, members);
             ran.all_released();
             // Not the members' number of times, as they give each other what they have.
             const int times = members == 2 ? 2 : 5;
@@ -86,14 +86,14 @@ TEST_CASE("where many are not reached the stream is no slower", "[scenario][reac
 }
 
 TEST_CASE("switches that forget in the middle who listens", "[scenario][reach]") {
-    for (const auto& [many, is_told] :
+    for (const auto& [many, is_configured] :
          {std::pair{1, true}, {7, true}, {1, false}, {7, false}}) {
-        Plan plan = plan_of(8, 256 * kMiB, is_told);
+        Plan plan = plan_of(8, 256 * kMiB, is_configured);
         for (int rank = 1; rank <= many; ++rank) {
             plan.member[static_cast<std::size_t>(rank)].hears_group_until = milliseconds{500};
         }
         const Ran ran{plan};
-        CAPTURE(many, is_told);
+        CAPTURE(many, is_configured);
         ran.all_released();
         const int times = many == 1 ? 2 : 6;
         CHECK(held_after(ran, "forgotten after half a second") <
@@ -107,7 +107,7 @@ TEST_CASE("switches that remember it bring the stream again", "[scenario][reach]
     plan.member[3].hears_group_from = seconds{4};
     const Ran ran{plan};
     ran.all_released();
-    CHECK(was_cut_off(ran, 3));
+    CHECK(was_unreachable(ran, 3));
     CHECK(held_after(ran, "forgotten for 3.5 s") < 2 * plan.wire_time());
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a member that starts late, where the group does not reach it", "[scen
     }
     const Ran ran{plan};
     ran.all_released();
-    CHECK(was_cut_off(ran, 6));
+    CHECK(was_unreachable(ran, 6));
 }
 
 TEST_CASE("a source whose node has it reads it for the only one who fetches it",
@@ -230,7 +230,8 @@ TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
             plan.resident_blocks = static_cast<std::uint32_t>(number_of("RESIDENT", 64));
             plan.loss.independent_ppm = static_cast<std::uint32_t>(number_of("LOSS", 0));
             plan.heals_at = plan.loss.independent_ppm > 0 ? std::chrono::hours{1} : Duration{};
-            plan.told_bytes_per_s = plan.told_bytes_per_s > 0 ? plan.link_bytes_per_s : 0;
+            plan.configured_bytes_per_s =
+                plan.configured_bytes_per_s > 0 ? plan.link_bytes_per_s : 0;
             for (std::uint16_t rank = members - many; rank < members; ++rank) {
                 plan.member[rank].hears_group_until = Duration{};
             }

@@ -67,7 +67,7 @@ TEST_CASE("what one lost is given by peers, not by the source", "[scenario]") {
 TEST_CASE("a rate twice the links' still ends", "[scenario]") {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.link_bytes_per_s = 25'000'000;
-    plan.told_bytes_per_s = 50'000'000;
+    plan.configured_bytes_per_s = 50'000'000;
     const Ran ran{plan};
     ran.all_released();
 }
@@ -304,7 +304,7 @@ TEST_CASE("seed 14: the first missing block is let in", "[scenario]") {
 
 TEST_CASE("seeds 1810, 3164: chance loss does not stop a rate that nobody told", "[scenario]") {
     Plan plan = lossy_plan(7, 16 * kMiB, 50'000);
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     const Ran ran{plan};
     ran.all_released();
     CHECK(ran.times_wire(1) < 4.0);
@@ -314,7 +314,7 @@ TEST_CASE("seeds 5320, 9734: one bad moment does not set a member's pace", "[sce
     Plan plan = lossy_plan(11, 0, 230'000);
     plan.block_bytes.assign(88, 1'250);
     plan.link_bytes_per_s = 3'000'000;
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.resident_blocks = 6;
     plan.heals_at = milliseconds{900};
     const Ran ran{plan};
@@ -326,7 +326,7 @@ TEST_CASE("seed 6983: a lossy member whose blocks fill slowly is not stuck", "[s
     Plan plan = lossy_plan(8, 9 * kMiB, 300'000);
     plan.chunk_bytes = 512;
     plan.link_bytes_per_s = 3'000'000;
-    plan.told_bytes_per_s = 3'000'000;
+    plan.configured_bytes_per_s = 3'000'000;
     plan.member[1].extra_loss_ppm = 400'000;
     plan.heals_at = seconds{4};
     const Ran ran{plan};

@@ -12,7 +12,7 @@ namespace {
 Plan quarter_plan() {
     Plan plan = calm_plan(9, 64 * kMiB);
     plan.link_bytes_per_s = 12'500'000;
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.stall_timeout = plan.linger = seconds{30};
     plan.member[8].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
     return plan;
@@ -23,7 +23,7 @@ Plan late_plan(std::uint16_t members, std::uint64_t bytes, std::uint64_t disk, D
     Plan plan = calm_plan(members, bytes);
     plan.resident_blocks = 24;
     plan.socket_buffer_bytes = 8U << 20U;
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.disk_bytes_per_s = disk;
     plan.disk_late_max = late;
     plan.member[0].disk_bytes_per_s = 10'000'000'000;
@@ -61,7 +61,7 @@ TEST_CASE("a member with a slow link uses all of it, though nobody told its rate
     CAPTURE(part, is_shaped);
     Plan plan = is_shaped ? shaped_plan(9, 64 * kMiB, 100, 0) : calm_plan(9, 64 * kMiB);
     plan.link_bytes_per_s = 12'500'000;
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / part;
     const Ran ran{plan};
     ran.all_released();

@@ -63,7 +63,7 @@ core::CoreConfig core_config(const BroadcastConfig& config, std::size_t tag_byte
         core.chunk_bytes_fallback = chunk_bytes(config, kEthernetMtu, tag_bytes);
     }
     core.rate_max_bytes_per_s = config.rate_bits_per_s / 8;
-    core.rate_bytes_per_s = config.is_rate_told ? config.rate_bits_per_s / 8 : 0;
+    core.rate_bytes_per_s = config.is_rate_configured ? config.rate_bits_per_s / 8 : 0;
     core.rate_remembered_bytes_per_s = config.rate_remembered_bits_per_s / 8;
     core.rate_policy = config.rate_policy;
     core.peer_policy = config.peer_policy;

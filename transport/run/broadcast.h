@@ -41,7 +41,7 @@ struct BroadcastConfig {
     /// The source may compress blocks where that makes it faster.
     bool may_compress = false;
     /// The rate is configured: the source does not search for it.
-    bool is_rate_told = false;
+    bool is_rate_configured = false;
     /// The rate that an earlier broadcast from here found.
     std::uint64_t rate_remembered_bits_per_s = 0;
     core::RatePolicy rate_policy = core::RatePolicy::quantile;

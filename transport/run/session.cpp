@@ -330,9 +330,9 @@ void Session::give_up(Instant now, const Error& why) {
 
 void Session::tell(Instant now) {
     const core::Outcome& outcome = parts_.core.outcome();
-    if (outcome.phase != told_phase_ || now - told_at_ >= kTellEvery) {
-        told_phase_ = outcome.phase;
-        told_at_ = now;
+    if (outcome.phase != reported_phase_ || now - reported_at_ >= kTellEvery) {
+        reported_phase_ = outcome.phase;
+        reported_at_ = now;
         parts_.watcher.on_progress(outcome);
     }
 }

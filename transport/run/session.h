@@ -97,8 +97,8 @@ class Session {
     bool blocked_ = false;  ///< The driver refused a train.
     bool given_up_ = false;
     bool all_listen_ = false;  ///< And the core has been informed.
-    core::Phase told_phase_ = core::Phase::wiring;
-    Instant told_at_{};
+    core::Phase reported_phase_ = core::Phase::wiring;
+    Instant reported_at_{};
     Duration shift_{};  ///< From the kernel's stamps to the loop's clock.
     Moderation moderation_;
     Readable readable_;

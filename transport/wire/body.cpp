@@ -325,7 +325,7 @@ std::optional<Left> read_left(Bytes bytes) {
     body.id = in.u32();
     const std::uint8_t standing = in.u8();
     body.standing = static_cast<Standing>(standing);
-    const bool is_known = standing <= static_cast<std::uint8_t>(Standing::cut_off);
+    const bool is_known = standing <= static_cast<std::uint8_t>(Standing::unreachable);
     return in.finished() && is_known && body.id >= 1 ? std::optional{body} : std::nullopt;
 }
 

@@ -170,10 +170,10 @@ struct Pulse {
 
 /// A member's relation to the multicast group. Append only.
 enum class Standing : std::uint8_t {
-    in_group = 0,  ///< The default.
-    away = 1,      ///< It left the group and fetches the object.
-    fetching = 2,  ///< It hears the group again, and still fetches.
-    cut_off = 3,   ///< Multicast does not reach it; it fetches the object.
+    in_group = 0,     ///< The default.
+    away = 1,         ///< It left the group and fetches the object.
+    fetching = 2,     ///< It hears the group again, and still fetches.
+    unreachable = 3,  ///< Multicast does not reach it; it fetches the object.
 };
 
 /// LEFT: id u32 | standing u8

@@ -78,7 +78,7 @@ std::string statistics_line(const Measured& measured,
     if (report.outcome.times_left > 0) {
         line["group_left"] = left_sentence(report.outcome.times_left);
     }
-    if (report.outcome.was_cut_off) {
+    if (report.outcome.was_unreachable) {
         line["group_unheard"] =
             "multicast packets did not reach this node, which fetched the files from others by "
             "unicast: the switches don't forward the group to it; see stagecast doctor";

@@ -126,7 +126,7 @@ void apply(const EngineOptions& options, BroadcastConfig& config) {
     config.protection = options.protection;
     config.rate_bits_per_s =
         options.configured_rate != 0 ? options.configured_rate : options.rate_max;
-    config.is_rate_told = options.configured_rate != 0;
+    config.is_rate_configured = options.configured_rate != 0;
     config.may_compress = options.may_compress;
     config.rate_remembered_bits_per_s = options.rate_remembered;
     follow(options.policies, config);

@@ -15,7 +15,7 @@ Status follow(const WorkerSetup& setup, BroadcastConfig& config) {
     config.group_key = setup.group_key;
     config.session = setup.session;
     config.rate_bits_per_s = setup.rate_max;
-    config.is_rate_told = setup.rate_is_configured;
+    config.is_rate_configured = setup.rate_is_configured;
     config.may_compress = setup.may_compress;
     follow(setup.policies, config);
     config.ready_timeout = or_default(setup.connect_timeout, seconds{5});

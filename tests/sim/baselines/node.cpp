@@ -16,7 +16,7 @@ constexpr std::uint32_t kReleases = 40;
 constexpr Duration kDoneSpread = microseconds{2};
 
 std::uint64_t rate_of(const Plan& plan) {
-    return std::max<std::uint64_t>(plan.told_bytes_per_s, 1);
+    return std::max<std::uint64_t>(plan.configured_bytes_per_s, 1);
 }
 
 std::vector<std::uint32_t> first_chunks(const Plan& plan) {

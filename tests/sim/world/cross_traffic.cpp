@@ -10,7 +10,7 @@ Plan cross_traffic_plan(std::uint16_t members, std::uint64_t mbits, double secon
     const std::uint64_t link = mbits * 125'000;
     Plan plan = calm_plan(
         members, static_cast<std::uint64_t>(static_cast<double>(link) * seconds_alone * 0.95));
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.link_bytes_per_s = link;
     plan.propagation = microseconds{50};
     plan.heals_at = std::chrono::hours{1};

@@ -13,7 +13,7 @@ std::unique_ptr<AnyCore> make_core(const Plan& plan, std::uint16_t rank, Prng& p
     config.session = 1;
     config.chunk_bytes = plan.chunk_bytes;
     config.chunk_bytes_fallback = plan.chunk_bytes_fallback;
-    config.rate_bytes_per_s = plan.told_bytes_per_s;
+    config.rate_bytes_per_s = plan.configured_bytes_per_s;
     config.rate_policy = plan.is_acker_paced ? core::RatePolicy::acker : config.rate_policy;
     config.peer_policy = plan.asks_ring ? core::PeerPolicy::ring : config.peer_policy;
     config.readiness_policy =

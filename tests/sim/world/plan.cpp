@@ -55,9 +55,9 @@ void draw_network(Prng& prng, Plan& plan) {
     plan.heals_at = draw_time(prng, milliseconds{200}, seconds{3});
     const std::uint64_t rates[] = {3'000'000, 25'000'000, 125'000'000, 1'250'000'000};
     plan.link_bytes_per_s = rates[prng.below(4)];
-    plan.told_bytes_per_s = prng.below(6) == 0 ? 0 : plan.link_bytes_per_s;
+    plan.configured_bytes_per_s = prng.below(6) == 0 ? 0 : plan.link_bytes_per_s;
     if (prng.below(10) == 0) {
-        plan.told_bytes_per_s = plan.link_bytes_per_s / 4 * (1 + prng.below(6));
+        plan.configured_bytes_per_s = plan.link_bytes_per_s / 4 * (1 + prng.below(6));
     }
     plan.propagation = draw_time(
         prng, microseconds{1}, prng.below(6) == 0 ? milliseconds{5} : microseconds{100});
@@ -202,7 +202,7 @@ void draw_flows(Plan& plan) {
         return;
     }
     Prng prng{plan.seed ^ 0x666c6f77U};
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.is_acker_paced = false;
     plan.may_leave = true;
     plan.link_bytes_per_s = 3'000'000;
@@ -241,7 +241,7 @@ std::uint64_t Plan::chunks() const {
 Duration Plan::wire_time() const {
     const std::uint64_t bytes = object_bytes() + chunks() * core::kWireOverheadBytes;
     std::uint64_t rate = link_bytes_per_s;
-    rate = told_bytes_per_s > 0 ? std::min(rate, told_bytes_per_s) : rate;
+    rate = configured_bytes_per_s > 0 ? std::min(rate, configured_bytes_per_s) : rate;
     return Duration{static_cast<Duration::rep>(static_cast<double>(bytes) * 1e9 /
                                                static_cast<double>(rate))};
 }
@@ -276,7 +276,7 @@ Plan shaped_plan(std::uint16_t members,
                  std::uint32_t loss_ppm) {
     constexpr std::uint32_t kBucketBytes = 128U << 10U;
     Plan plan = calm_plan(members, bytes);
-    plan.told_bytes_per_s = 0;
+    plan.configured_bytes_per_s = 0;
     plan.link_bytes_per_s = mbits * 125'000;
     plan.uplink_bucket_bytes = kBucketBytes;
     plan.uplink_buffer_bytes = static_cast<std::uint32_t>(plan.link_bytes_per_s * 30 / 1000);

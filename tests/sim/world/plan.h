@@ -99,7 +99,7 @@ struct Plan {
     std::uint32_t resident_blocks = 64;
     std::uint32_t descriptors_max = 512;  ///< See core/base/limits.h.
     std::uint64_t link_bytes_per_s = 125'000'000;
-    std::uint64_t told_bytes_per_s = 125'000'000;
+    std::uint64_t configured_bytes_per_s = 125'000'000;
     bool is_acker_paced = false;  ///< Where no rate is told.
     bool asks_ring = false;       ///< For repairs.
     bool is_unfenced = false;     ///< The source doesn't wait for READY.

@@ -43,7 +43,7 @@ std::string Plan::describe() const {
         " resident=" + std::to_string(resident_blocks) +
         (descriptors_max < 512 ? " few descriptors" : "") +
         " link=" + std::to_string(link_bytes_per_s) +
-        " told=" + std::to_string(told_bytes_per_s) + (is_acker_paced ? " acker" : "") +
+        " told=" + std::to_string(configured_bytes_per_s) + (is_acker_paced ? " acker" : "") +
         (asks_ring ? " ring" : "") + (is_unfenced ? " unfenced" : "") +
         " port=" + std::to_string(port_buffer_bytes) +
         " loss=" + std::to_string(loss.independent_ppm) + "/" +

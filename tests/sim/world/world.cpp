@@ -69,7 +69,7 @@ Duration World::patience() const {
     // who takes each loss for congestion, or many, to the least there is.
     const std::uint64_t least = plan_.is_acker_paced || is_lossy() ? 125'000 : 1'250'000;
     const Duration search =
-        plan_.told_bytes_per_s > 0
+        plan_.configured_bytes_per_s > 0
             ? Duration{}
             : seconds{static_cast<std::int64_t>(plan_.object_bytes() * 3 / least)};
     // Blocks leave when others have gone: each some of two intervals between reports later.

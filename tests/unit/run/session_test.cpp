@@ -157,7 +157,7 @@ TEST_CASE("who waits for a full socket does not ask it all the time") {
     config.group = *Address::parse("239.1.1.1", 5000);
     config.protection = seal::Protection::none;
     config.rate_bits_per_s = 1'000'000'000;
-    config.is_rate_told = true;
+    config.is_rate_configured = true;
     config.readiness_policy = core::ReadinessPolicy::none;  // else it has only offers to send
     config.ready_timeout = milliseconds{400};
     FullDriver driver;

@@ -178,7 +178,7 @@ struct Outcome {
     Instant stream_may_wait_until = Instant::min();
     /// How often it left the group because of other traffic on its path.
     std::uint32_t times_left = 0;
-    bool was_cut_off = false;  ///< Multicast did not reach this member.
+    bool was_unreachable = false;  ///< Multicast did not reach this member.
 };
 
 /// Which receivers the source's rate follows if none is configured (docs/protocol, 6.3).

@@ -7,7 +7,7 @@ namespace stage::core {
 namespace {
 
 constexpr Duration kDrainWindow = std::chrono::milliseconds{20};
-/// A rate of arrivals needs so many packets, or it is one burst's.
+/// With fewer packets the arrival rate would be that of a single burst.
 constexpr std::uint32_t kRatePacketsMin = 64;
 constexpr Duration kRateTimeMin = std::chrono::microseconds{100};
 constexpr std::uint64_t kMost = 0xffffffffU;
@@ -73,7 +73,7 @@ void ArrivalLog::take(Instant now, wire::Report& report) {
         std::clamp<Duration::rep>(time.count(), 0, static_cast<Duration::rep>(kMost)));
     report.received = before_mark_;
     report.drain = drain_;
-    report.overflow = overflow_ - overflow_told_;
+    report.overflow = overflow_ - overflow_reported_;
     report.fill = fill_;
     report.hold_us = static_cast<std::uint32_t>(std::clamp<Duration::rep>(
         (now - mark_.at).count() / 1000, 0, static_cast<Duration::rep>(kMost)));
@@ -81,7 +81,7 @@ void ArrivalLog::take(Instant now, wire::Report& report) {
     base_ = mark_;
     since_base_ -= before_mark_;
     before_mark_ = 0;
-    overflow_told_ = overflow_;
+    overflow_reported_ = overflow_;
     heard_ = 0;
 }
 

@@ -47,7 +47,7 @@ class ArrivalLog {
     std::uint32_t heard_ = 0;
     std::uint64_t heard_ever_ = 0;
     std::uint32_t overflow_ = 0;
-    std::uint32_t overflow_told_ = 0;
+    std::uint32_t overflow_reported_ = 0;
     std::uint8_t fill_ = 0;
     Mark pace_;  ///< Where the current measurement of packets_per_s() began.
     std::uint32_t since_pace_ = 0;

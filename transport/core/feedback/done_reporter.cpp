@@ -40,7 +40,7 @@ void DoneReporter::begin_tries() {
     retry_at_.reset();
 }
 
-/// More is known: it is said soon, but several children's news in one.
+/// New ranks are known: DONE follows soon, with the news of several children in one.
 void DoneReporter::on_growth(Instant now) {
     const Instant soon = said_at_ ? std::max(now, *said_at_ + limits_.done_gather) : now;
     if (!next_at_ || *next_at_ > soon) {

@@ -121,9 +121,9 @@ void Reporter::add_missing(const Position& settled, const ChunkMap& map, wire::R
         const std::uint32_t from = block == reported_.block ? reported_.chunk : 0;
         const std::uint32_t below =
             block == settled.block ? std::min(settled.chunk, open.chunks) : open.chunks;
-        const std::uint32_t told_below = add_missing_of(open, from, below, report);
-        if (told_below < below) {
-            reported_ = {.block = block, .chunk = told_below};  // the rest next time
+        const std::uint32_t reported_below = add_missing_of(open, from, below, report);
+        if (reported_below < below) {
+            reported_ = {.block = block, .chunk = reported_below};  // the rest next time
             return;
         }
     }

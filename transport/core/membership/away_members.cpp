@@ -27,7 +27,7 @@ void AwayMembers::on_sends(std::span<const Send> sends) {
 }
 
 bool AwayMembers::on_left(Rank from, const wire::Left& left) {
-    // Nobody may leave but where the site allows it; to be cut off is no choice.
+    // Only the site's configuration lets a member leave; being unreachable is not its choice.
     const bool is_choice =
         left.standing == wire::Standing::away || left.standing == wire::Standing::fetching;
     if ((is_choice && !is_on_) || from.index() >= count_max_) {
@@ -36,10 +36,10 @@ bool AwayMembers::on_left(Rank from, const wire::Left& left) {
     members_.resize(count_max_);
     Member& member = members_[from.index()];
     if (left.id < member.id) {
-        return false;  // what it said before came later
+        return false;  // an earlier state arrived later
     }
-    const bool was_away = is_deaf(member.standing);
-    const bool is_away = is_deaf(left.standing);
+    const bool was_away = is_outside(member.standing);
+    const bool is_away = is_outside(left.standing);
     member = {.standing = left.standing, .id = left.id};
     away_ = static_cast<std::uint16_t>(away_ + (is_away ? 1 : 0) - (was_away ? 1 : 0));
     return is_away != was_away;

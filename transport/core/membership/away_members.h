@@ -34,9 +34,9 @@ class AwayMembers {
     void on_sends(std::span<const Send> sends);
     /// True if the member went away or came back.
     bool on_left(Rank from, const wire::Left& left);
-    [[nodiscard]] bool is_away(Rank rank) const { return is_deaf(standing(rank)); }
-    [[nodiscard]] bool is_cut_off(Rank rank) const {
-        return standing(rank) == wire::Standing::cut_off;
+    [[nodiscard]] bool is_away(Rank rank) const { return is_outside(standing(rank)); }
+    [[nodiscard]] bool is_unreachable(Rank rank) const {
+        return standing(rank) == wire::Standing::unreachable;
     }
     /// The number of receivers that are away.
     [[nodiscard]] std::uint32_t count() const { return away_; }
@@ -57,8 +57,8 @@ class AwayMembers {
         std::uint32_t id = 0;
     };
 
-    [[nodiscard]] static bool is_deaf(wire::Standing standing) {
-        return standing == wire::Standing::away || standing == wire::Standing::cut_off;
+    [[nodiscard]] static bool is_outside(wire::Standing standing) {
+        return standing == wire::Standing::away || standing == wire::Standing::unreachable;
     }
     [[nodiscard]] wire::Standing standing(Rank rank) const {
         return rank.index() < members_.size() ? members_[rank.index()].standing

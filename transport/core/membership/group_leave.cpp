@@ -21,8 +21,8 @@ GroupLeave::GroupLeave(const CoreConfig& config, const Limits& limits, Prng& prn
       report_time_{limits.feedback.report_time},
       ask_spread_{std::min<Duration>(limits.ending.ready_jitter * config.members,
                                      limits.ending.ready_jitter_max)},
-      cut_off_rate_{config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
-                                                : limits.rate.most_bytes_per_s},
+      unreachable_rate_{config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
+                                                    : limits.rate.most_bytes_per_s},
       prng_{prng},
       queue_{limits.leave} {
 }
@@ -31,9 +31,9 @@ bool GroupLeave::on_pulse(Instant now, const Datagram& datagram, const wire::Pul
     is_known_ = is_known_ || pulse.echo == id_;
     away_ = std::max(away_, pulse.away);
     if (is_known_ && !is_fetching()) {
-        tell_at_.reset();
+        left_due_at_.reset();
     }
-    if (datagram.to_group == is_fetching() || is_cut_off()) {
+    if (datagram.to_group == is_fetching() || is_unreachable()) {
         return false;  // of a standing that is over; or of a path that has no stream
     }
     queue_.expect(is_fetching() ? interval() : limits_.pulse_interval);
@@ -61,24 +61,26 @@ bool GroupLeave::on_pulse(Instant now, const Datagram& datagram, const wire::Pul
 }
 
 std::uint64_t GroupLeave::fetch_bytes_per_s() const {
-    if (is_cut_off()) {
-        return cut_off_rate_;
+    if (is_unreachable()) {
+        return unreachable_rate_;
     }
     const auto ns =
         static_cast<std::uint64_t>(std::max<Duration::rep>(packet_time_.count(), 1));
     return std::uint64_t{packet_bytes_} * 1'000'000'000 / ns / 2;
 }
 
-/// How much of a queue may be what this member asked for since there was none: others' paths,
-/// with the stream alone, have none. (What the sockets dropped may have been asked for.)
+/// How much of a queue this member's own repairs since the path was last free can explain. The
+/// paths of most others, with the stream alone, have no queue. (Packets that the sockets
+/// dropped may have been repairs, so they count.)
 Duration GroupLeave::own_share(Instant arrived, const wire::Pulse& pulse) const {
     const std::uint32_t sent = std::max(pulse.packets - empty_.sent, 1U);
     const std::uint32_t pulled = pulled_ + overflow_ - empty_.came;
     return std::max(arrived - empty_.at, Duration::zero()) / sent * pulled;
 }
 
-/// Not all that is sent arrives, with all that was asked for besides; or the queue is longer
-/// than that can have made it. (A full queue that the stream alone keeps full loses little.)
+/// True if other traffic causes the queue: not all that was sent arrives, repairs included, or
+/// the queue is longer than the own repairs can explain. (A full queue that the stream alone
+/// keeps full loses little.)
 bool GroupLeave::is_anothers(Instant arrived, const wire::Pulse& pulse) const {
     const std::uint64_t sent = pulse.packets - stand_.sent;
     const std::uint64_t came = arrived_ + overflow_ - stand_.came;
@@ -122,10 +124,11 @@ void GroupLeave::change(Instant now, Standing standing) {
     ++id_;
     is_known_ = false;
     gap_ = limits_.left_interval;
-    tell_at_ = now;
+    left_due_at_ = now;
 }
 
-/// Who is away speaks so often that the source can hear all of them.
+/// The interval of a member outside the group: long enough that the source can receive the
+/// LEFTs of all.
 Duration GroupLeave::interval() const {
     return std::max<Duration>(is_held_ ? kTellMax : limits_.left_interval,
                               report_time_ * away_);
@@ -142,8 +145,8 @@ bool GroupLeave::on_end(Instant now) {
 bool GroupLeave::on_held(Instant now) {
     is_for_good_ = true;
     is_held_ = true;
-    // (Who is cut off goes on asking, or it would not hear the end.)
-    if (!is_fetching() || is_cut_off()) {
+    // (An unreachable member keeps asking, because it would not hear the end otherwise.)
+    if (!is_fetching() || is_unreachable()) {
         return false;
     }
     change(now, Standing::in_group);
@@ -157,35 +160,35 @@ void GroupLeave::ask(Instant now) {
     const bool was_known = is_known_;
     change(now, standing_);
     is_asking_ = was_known;
-    tell_at_ = now + Duration{static_cast<Duration::rep>(
-                         prng_.below(static_cast<std::uint64_t>(ask_spread_.count()) + 1))};
+    left_due_at_ = now + Duration{static_cast<Duration::rep>(
+                             prng_.below(static_cast<std::uint64_t>(ask_spread_.count()) + 1))};
 }
 
 void GroupLeave::stop_asking() {
     if (std::exchange(is_asking_, false)) {
         is_known_ = true;
-        tell_at_.reset();
+        left_due_at_.reset();
     }
 }
 
-void GroupLeave::set_cut_off(Instant now, bool is_cut_off) {
-    if (is_cut_off != this->is_cut_off()) {
-        change(now, is_cut_off ? Standing::cut_off : Standing::in_group);
+void GroupLeave::set_unreachable(Instant now, bool is_unreachable) {
+    if (is_unreachable != this->is_unreachable()) {
+        change(now, is_unreachable ? Standing::unreachable : Standing::in_group);
     }
 }
 
 void GroupLeave::go_on_as(Instant now, const GroupLeave& before) {
     id_ = before.id_;
-    if (before.is_cut_off()) {
-        change(now, Standing::cut_off);
+    if (before.is_unreachable()) {
+        change(now, Standing::unreachable);
     }
 }
 
 void GroupLeave::poll(Instant now, ControlQueue& out) {
-    if (!tell_at_ || now < *tell_at_) {
+    if (!left_due_at_ || now < *left_due_at_) {
         return;
     }
-    tell_at_ = now + (is_fetching() ? interval() : std::max(gap_, interval()));
+    left_due_at_ = now + (is_fetching() ? interval() : std::max(gap_, interval()));
     gap_ = std::min(gap_ * 2, kTellMax);
     out.push_peer(wire::PacketType::left,
                   source_,

@@ -47,13 +47,15 @@ class GroupLeave {
     /// Stops asking, because the group is heard.
     void stop_asking();
     /// Multicast does not reach this member, or reaches it again.
-    void set_cut_off(Instant now, bool is_cut_off);
+    void set_unreachable(Instant now, bool is_unreachable);
     /// Takes over the standing of `before`, when the member's parts are made anew.
     void go_on_as(Instant now, const GroupLeave& before);
 
     [[nodiscard]] wire::Standing standing() const { return standing_; }
     [[nodiscard]] bool is_away() const { return standing_ == wire::Standing::away; }
-    [[nodiscard]] bool is_cut_off() const { return standing_ == wire::Standing::cut_off; }
+    [[nodiscard]] bool is_unreachable() const {
+        return standing_ == wire::Standing::unreachable;
+    }
     [[nodiscard]] bool is_fetching() const { return standing_ != wire::Standing::in_group; }
     /// True if most receivers are away, as the source counts them.
     [[nodiscard]] bool are_most_away() const { return away_ * 2U > receivers_; }
@@ -66,8 +68,8 @@ class GroupLeave {
     /// Sends LEFT until the source knows the standing, and repeats it while away to ask for
     /// PULSEs.
     void poll(Instant now, ControlQueue& out);
-    [[nodiscard]] std::optional<Instant> deadline() const { return tell_at_; }
-    void stop() { tell_at_.reset(); }
+    [[nodiscard]] std::optional<Instant> deadline() const { return left_due_at_; }
+    void stop() { left_due_at_.reset(); }
 
   private:
     /// What had been sent and what had arrived at one time.
@@ -91,7 +93,7 @@ class GroupLeave {
     std::uint32_t receivers_;
     Duration report_time_;
     Duration ask_spread_;
-    std::uint64_t cut_off_rate_;
+    std::uint64_t unreachable_rate_;
     bool is_held_ = false;
     std::uint16_t away_ = 0;  ///< The largest number so far.
     Prng& prng_;
@@ -116,7 +118,7 @@ class GroupLeave {
     bool is_known_ = true;    ///< The source knows the standing.
     bool is_asking_ = false;  ///< The standing has not changed; LEFT only asks for a PULSE.
     Duration gap_{};
-    std::optional<Instant> tell_at_;
+    std::optional<Instant> left_due_at_;
 };
 
 }  // namespace stage::core

@@ -21,8 +21,8 @@ class GroupReach {
   public:
     enum class Step {
         none,
-        ask,      ///< Ask the source by unicast whether it is there.
-        cut_off,  ///< It answered, and multicast does not reach this member.
+        ask,          ///< Ask the source by unicast whether it is there.
+        unreachable,  ///< It answered, and multicast does not reach this member.
     };
 
     GroupReach(const CoreConfig& config, const EndingLimits& limits)
@@ -40,7 +40,7 @@ class GroupReach {
     }
     /// A unicast packet of the source arrived.
     void on_alone(Instant now) {
-        if (is_asking_ && !is_waiting_ && !is_cut_off_) {
+        if (is_asking_ && !is_waiting_ && !is_unreachable_) {
             is_waiting_ = true;
             next_ = now + speaks_every_ * 3 / 2;
         }
@@ -52,14 +52,14 @@ class GroupReach {
             return Step::none;
         }
         is_waiting_ = false;
-        is_cut_off_ = is_asking_;
+        is_unreachable_ = is_asking_;
         is_asking_ = true;
-        return is_cut_off_ ? Step::cut_off : Step::ask;
+        return is_unreachable_ ? Step::unreachable : Step::ask;
     }
     /// True, once, if multicast reaches this member again.
     [[nodiscard]] bool take_return() {
-        const bool is_back = is_cut_off_ && !is_asking_;
-        is_cut_off_ = is_cut_off_ && !is_back;
+        const bool is_back = is_unreachable_ && !is_asking_;
+        is_unreachable_ = is_unreachable_ && !is_back;
         return is_back;
     }
     [[nodiscard]] std::optional<Instant> deadline() const {
@@ -70,7 +70,7 @@ class GroupReach {
     Duration speaks_every_;
     Duration alive_every_;
     bool is_asking_ = false;
-    bool is_cut_off_ = false;
+    bool is_unreachable_ = false;
     bool is_waiting_ = false;
     Instant next_{};
 };

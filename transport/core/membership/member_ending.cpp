@@ -26,21 +26,21 @@ MemberEnding::MemberEnding(const CoreConfig& config,
 }
 
 void MemberEnding::on_failure(Instant now, const Error& why) {
-    if (!leave_ && !told_) {
+    if (!leave_ && !release_) {
         leave_ = wire::Ending{
             .outcome = outcome_of(why.blame()), .rank = config_.own, .why = why_of(why)};
         leaving_.start(now);
     }
 }
 
-void MemberEnding::on_release(Instant now, const wire::Ending& told, ControlQueue& out) {
+void MemberEnding::on_release(Instant now, const wire::Ending& release, ControlQueue& out) {
     leaving_.stop();
     if (config_.members <= limits_.confirming_members_max) {
         const wire::Done body{.ranks = {{.first = config_.own, .last = config_.own}}};
         out.push_peer(wire::PacketType::done_ack, config_.source, wire::write(body));
     }
-    if (!told_) {
-        told_ = told;
+    if (!release_) {
+        release_ = release;
         if (has_children_) {
             stays_until_ = now + limits_.answer_late_member;
         }
@@ -48,8 +48,8 @@ void MemberEnding::on_release(Instant now, const wire::Ending& told, ControlQueu
 }
 
 void MemberEnding::answer(Rank from, ControlQueue& out) const {
-    if (told_) {
-        out.push_peer(wire::PacketType::release, from, wire::write(*told_));
+    if (release_) {
+        out.push_peer(wire::PacketType::release, from, wire::write(*release_));
     }
 }
 

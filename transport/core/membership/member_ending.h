@@ -28,7 +28,7 @@ class MemberEnding {
     void on_failure(Instant now, const Error& why);
     /// RELEASE arrived. It is passed on to members that ask later. A member of a small group
     /// confirms it, so that the source need not stay.
-    void on_release(Instant now, const wire::Ending& told, ControlQueue& out);
+    void on_release(Instant now, const wire::Ending& release, ControlQueue& out);
     /// A member that should know the end sent something: answers with RELEASE, if it is known.
     void answer(Rank from, ControlQueue& out) const;
 
@@ -41,7 +41,7 @@ class MemberEnding {
     bool has_children_;
     Repeater leaving_;
     std::optional<wire::Ending> leave_;
-    std::optional<wire::Ending> told_;
+    std::optional<wire::Ending> release_;
     std::optional<Instant> stays_until_;
 };
 

@@ -8,8 +8,7 @@ namespace {
 
 /// Clocks drift apart: the least delay seen is believed a little less every second.
 constexpr std::int64_t kDriftPpm = 20;
-/// Without pulses for so many windows, or times in which one was due, nobody knows what stood
-/// there.
+/// After so many windows, or PULSE intervals, without a PULSE the queue is unknown.
 constexpr int kSilentWindows = 5;
 
 }  // namespace

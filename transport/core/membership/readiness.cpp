@@ -7,8 +7,8 @@
 namespace stage::core {
 namespace {
 
-/// Behind the offer of an object that goes with it nobody waits for the answers, and soon there
-/// are DONEs: these need time to come up their tree.
+/// An object that travels with its OFFERs does not wait for the answers, and soon DONEs arrive,
+/// which need time to come up the ACK tree.
 Repeater::Plan offer_plan(const CoreConfig& config,
                           const ObjectShape& shape,
                           const Limits& limits) {
@@ -73,15 +73,15 @@ std::vector<std::byte> Readiness::offer(Instant now) const {
     return packet;
 }
 
-/// Once all have answered nobody is: the source's own rank says so.
+/// Once all have answered the list names only the source's own rank.
 std::vector<wire::RankRun> Readiness::awaited() const {
     return is_complete()
                ? std::vector<wire::RankRun>{{.first = config_.own, .last = config_.own}}
                : ready_.absent(wire::kMaxAwaitedRuns);
 }
 
-/// Who starts late, or first finishes what it holds, doesn't answer either; but only who hears
-/// no offer calls on.
+/// A member that starts late, or that first finishes what it holds, does not answer either. But
+/// only a member that hears no OFFER continues to solicit.
 void Readiness::look_at_path(Instant now, Rank caller) {
     if (caller.index() >= called_at_.size() || ready_.has(caller)) {
         return;
@@ -93,8 +93,9 @@ void Readiness::look_at_path(Instant now, Rank caller) {
     is_path_narrow_ = is_path_narrow_ || now >= first + path_patience_;
 }
 
-/// It is here, and heard no offer: the next one need not come late, nor for each who calls. Who
-/// called before the last one left, or just then, hears that.
+/// A solicitation: its sender runs and has heard no OFFER, so the next OFFER leaves sooner, one
+/// for all solicitations. A member that solicited before the last OFFER left, or just then,
+/// hears that one.
 void Readiness::on_call(Instant now, Instant arrived, Rank from) {
     look_at_path(now, from);
     if (!ready_.has(from) && arrived >= offered_at_ + call_least_) {
@@ -148,19 +149,19 @@ bool Readiness::poll(Instant now, ControlQueue& out) {
     if (is_complete()) {
         offers_.stop();  // All answered while it was read.
     }
-    has_told_all_ = goes_with_offers();
+    has_offered_all_ = goes_with_offers();
     if (offered_at_ != Instant{}) {
         call_gap_ = std::min(2 * call_gap_, call_gap_max_);
     }
     offered_at_ = now;
-    // Who loses it loses all that comes behind it.
+    // A receiver that loses it loses all that follows it.
     const bool is_few = parities_ <= parity_.parities_few;
     const std::uint16_t copies = is_few ? parity_.offers_few : parity_.offers_many;
     out.push_group(wire::PacketType::offer, offer(now), goes_with_offers() ? copies : 1);
     return true;
 }
 
-/// If nobody's answer came, though there are many, it is the source that hears nothing.
+/// If none of several members' answers arrived, it is the source that hears nothing.
 std::optional<Accusation> Readiness::accuse(Instant now) const {
     if (is_complete() || now < latest()) {
         return std::nullopt;

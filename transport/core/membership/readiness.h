@@ -49,7 +49,7 @@ class Readiness {
     /// True if data may be sent.
     [[nodiscard]] bool may_begin() const {
         const bool is_fenced = config_.readiness_policy != ReadinessPolicy::none;
-        return is_small_ ? has_told_all_ : (is_complete() || !is_fenced);
+        return is_small_ ? has_offered_all_ : (is_complete() || !is_fenced);
     }
     /// Names a member that has not answered in time.
     [[nodiscard]] std::optional<Accusation> accuse(Instant now) const;
@@ -83,7 +83,7 @@ class Readiness {
     /// The object travels with the OFFERs,
     bool is_small_;
     /// and the first of these has left.
-    bool has_told_all_ = false;
+    bool has_offered_all_ = false;
     std::vector<wire::Descriptor> descriptors_;
     Duration path_patience_;
     ParityLimits parity_;

@@ -53,7 +53,7 @@ class ReadyResponder {
         }
         unheard_ = answered_at_ && is_named(offer) ? now - *answered_at_ : Duration{};
         const std::size_t awaited = count_awaited(offer);
-        is_source_deaf_ = awaited > 1 && awaited + 1 == config_.members;
+        are_all_unheard_ = awaited > 1 && awaited + 1 == config_.members;
         if (!answer_at_) {
             const bool is_few = config_.members <= limits_.confirming_members_max;
             const Duration spread = is_few ? Duration{} : answer_wait(config_, limits_, prng_);
@@ -87,7 +87,7 @@ class ReadyResponder {
     /// For how long the source has not heard this member, although it answered.
     [[nodiscard]] Duration unheard() const { return unheard_; }
     /// The source heard none of several members.
-    [[nodiscard]] bool is_source_deaf() const { return is_source_deaf_; }
+    [[nodiscard]] bool are_all_unheard() const { return are_all_unheard_; }
 
   private:
     /// An OFFER no longer lists members that have answered.
@@ -122,7 +122,7 @@ class ReadyResponder {
     /// The first of the answers that the source did not hear.
     std::optional<Instant> answered_at_;
     Duration unheard_{};
-    bool is_source_deaf_ = false;
+    bool are_all_unheard_ = false;
     Instant heard_at_{};
     std::uint64_t source_time_us_ = 0;
     std::uint32_t held_ = 0;

@@ -7,17 +7,17 @@ namespace stage::core {
 namespace {
 
 constexpr std::size_t kSendsRemembered = 8192;
-/// A report acknowledges eight packets or more: with fewer under way nobody would report.
+/// A report acknowledges at least eight packets: with fewer in flight there would be no report.
 constexpr double kWindowMin = 16;
 /// pgmcc and the paper begin with a static threshold of 6 or 8 packets; TCP's moves.
 constexpr double kThresholdFirst = 64;
-/// Another receiver takes over when the equation has it slower by so much.
+/// Another receiver becomes the acker if the equation gives it this part of the rate or less.
 constexpr double kTakesOver = 0.75;
 constexpr double kLossShare = 0.125;  ///< Of a report's loss in the smoothed one,
 constexpr double kTimeShare = 0.125;  ///< and of a round trip.
 constexpr double kLossLeast = 1e-4;   ///< The equation has no rate without loss.
-/// Reports come the later the longer a stream is: so many round trips and this may be under
-/// way.
+/// Reports become rarer while a stream grows longer: an acknowledgement may take this number of
+/// RTTs and the report interval.
 constexpr double kUnderWay = 2;
 constexpr double kReportAge = 25e-3;
 
@@ -129,8 +129,8 @@ void AckerWindow::poll(Instant now, Pacer& pacer, bool has_data) {
         acked_ = log_.next() - 1;
     }
     if (now > acked_at_ + silence_) {
-        // The acker is silent: its window is the smallest, and whoever reports next replaces
-        // it.
+        // The acker is silent: its window becomes the smallest, and the next receiver that
+        // reports replaces it.
         window_ = kWindowMin;
         acked_ = log_.next() - 1;
         acked_at_ = now;

@@ -17,26 +17,26 @@ bool BurstSearch::poll(Instant now, RateBoard& board, Pacer& pacer) {
         is_stale_ = false;
         return false;
     }
-    const std::uint32_t stretch =
-        next_stretch(pacer.stretch(), *loss_ppm, pacer.take_forgotten());
-    if (stretch == pacer.stretch()) {
+    const std::uint32_t burst_factor =
+        next_burst_factor(pacer.burst_factor(), *loss_ppm, pacer.take_forgotten());
+    if (burst_factor == pacer.burst_factor()) {
         return false;
     }
-    pacer.set_stretch(now, stretch);
+    pacer.set_burst_factor(now, burst_factor);
     is_stale_ = true;
     return true;
 }
 
-std::uint32_t BurstSearch::next_stretch(std::uint32_t stretch,
-                                        std::uint32_t loss_ppm,
-                                        bool has_forgotten) {
+std::uint32_t BurstSearch::next_burst_factor(std::uint32_t burst_factor,
+                                             std::uint32_t loss_ppm,
+                                             bool has_forgotten) {
     const std::uint32_t usual = std::min(usual_ppm_.value_or(loss_ppm), loss_ppm);
     usual_ppm_ = usual + usual / 64 + 1;
     if (loss_ppm > 2 * usual + limits_.loss_new_ppm) {
-        return std::max(stretch / 2, 1U);
+        return std::max(burst_factor / 2, 1U);
     }
     const bool is_usual = loss_ppm <= usual + usual / 2 + limits_.loss_steady_ppm;
-    return has_forgotten && is_usual ? std::min(stretch * 2, stretch_max_) : stretch;
+    return has_forgotten && is_usual ? std::min(burst_factor * 2, stretch_max_) : burst_factor;
 }
 
 }  // namespace stage::core

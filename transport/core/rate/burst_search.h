@@ -25,9 +25,9 @@ class BurstSearch {
 
     /// The burst factor that follows from one round's loss, and from whether tokens were
     /// discarded in it.
-    [[nodiscard]] std::uint32_t next_stretch(std::uint32_t stretch,
-                                             std::uint32_t loss_ppm,
-                                             bool has_forgotten);
+    [[nodiscard]] std::uint32_t next_burst_factor(std::uint32_t burst_factor,
+                                                  std::uint32_t loss_ppm,
+                                                  bool has_forgotten);
 
   private:
     RateLimits limits_;

@@ -10,8 +10,8 @@ namespace {
 constexpr double kPacketsMin = 128;  ///< 5 % loss is seen as 5 +- 2 %.
 constexpr double kMargin = 0.02;     ///< Less is not worth a test: it costs 15 % for a moment.
 constexpr double kStays = 0.6;       ///< Of the loss before: then it is chance.
-/// Chance takes so much of nothing: as much arrives, though less is sent, of what a path can't
-/// take.
+/// With random loss fewer packets arrive when fewer are sent. On an overloaded path as many
+/// arrive as before.
 constexpr double kMuch = 0.25;
 constexpr double kAsMuch = 0.93;
 constexpr unsigned kBackoffMax = 64;

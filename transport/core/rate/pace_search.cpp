@@ -8,7 +8,7 @@ namespace stage::core {
 namespace {
 
 constexpr std::size_t kSendsRemembered = 8192;
-/// Of the train a receiver must have reported so many packets.
+/// A receiver must have reported on this number of packets of the train.
 constexpr double kTrainPacketsMin = 12;
 constexpr double kSamplePacketsMin = 8;
 /// A train that arrives in less may have gone through a shaper's bucket, if that takes it all:
@@ -22,7 +22,7 @@ constexpr std::uint64_t kFlightPackets = 32;
 constexpr double kReportAge = 1e-3;
 /// So late a process is taken to be for each doubling and more of its bursts, seconds.
 constexpr double kLateness = 100e-6;
-/// So many samples show whether a remembered rate is right.
+/// This number of samples shows whether a remembered rate is right.
 constexpr unsigned kProofs = 3;
 constexpr std::uint64_t kAtOnce = 1'000'000'000'000;
 
@@ -38,13 +38,13 @@ PaceSearch::PaceSearch(const CoreConfig& config, const Limits& limits)
       feedback_{limits.feedback},
       representatives_{representatives_of(config, limits.feedback.representatives)},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
-      is_told_{config.rate_bytes_per_s > 0},
+      is_configured_{config.rate_bytes_per_s > 0},
       remembered_{config.rate_remembered_bytes_per_s},
       log_{kSendsRemembered, packet_bytes_},
       board_{config, limits},
       bursts_{limits.rate, limits.pacer.stretch_max},
       search_{limits.rate, packet_bytes_, most_of(config, limits.rate)},
-      pace_{is_told_ ? config.rate_bytes_per_s : kAtOnce} {
+      pace_{is_configured_ ? config.rate_bytes_per_s : kAtOnce} {
 }
 
 void PaceSearch::on_sends(Instant now, std::span<const Send> sends) {
@@ -80,11 +80,11 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
         begin_span(now);
         return;
     }
-    if (is_told_) {
+    if (is_configured_) {
         return;
     }
     if (auto sample = board_.sample(now, kSamplePacketsMin)) {
-        sample->lateness = kLateness * (pacer.stretch() - 1);
+        sample->lateness = kLateness * (pacer.burst_factor() - 1);
         const std::chrono::duration<double> time = now - span_at_;
         sample->beside =
             static_cast<double>(beside_bytes_) / std::max(time.count(), kReportAge);
@@ -98,7 +98,7 @@ void PaceSearch::poll(Instant now, Pacer& pacer, bool has_data) {
 
 void PaceSearch::begin(Instant now, Pacer& pacer) {
     begin_span(now);
-    if (is_told_) {
+    if (is_configured_) {
         return;
     }
     first_ = log_.packets();
@@ -132,7 +132,7 @@ std::uint64_t PaceSearch::packets_in_report() const {
 }
 
 void PaceSearch::bound_flight(Instant now) {
-    if (is_told_ || !is_seeking()) {
+    if (is_configured_ || !is_seeking()) {
         below_.reset();
         return;
     }
@@ -157,7 +157,7 @@ void PaceSearch::bound_flight(Instant now) {
              limits_.train_packets * 3 / 2 + (is_start ? 0 : packets_in_report());
 }
 
-/// Most have told how fast the train arrived: that is where the search begins.
+/// When most representatives have reported on the train, the search begins at their rate.
 void PaceSearch::watch_train(Instant now, Pacer& pacer) {
     const auto sample = board_.sample(now, kTrainPacketsMin);
     if (!sample && now < *train_until_) {

@@ -61,7 +61,7 @@ class PaceSearch {
     FeedbackLimits feedback_;
     std::uint32_t representatives_;
     std::uint32_t packet_bytes_;
-    bool is_told_;
+    bool is_configured_;
     std::uint64_t remembered_;
     SendLog log_;
     RateBoard board_;

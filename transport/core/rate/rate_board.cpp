@@ -30,8 +30,8 @@ double middle(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Mean of those from a tenth to four tenths of all: who loses by chance more than others, and
-/// a minority that loses much, don't count; nor the one that loses least.
+/// Mean from the first to the fourth tenth from below: receivers with more random loss than
+/// others and a minority with much loss do not count, nor does the one with the least.
 double low_band(std::vector<double> values) {
     std::ranges::sort(values);
     const std::size_t from = values.size() / 10;
@@ -153,7 +153,7 @@ std::optional<RateSample> RateBoard::sample(Instant now, double packets_min) con
             views.push_back(&view);
         }
     }
-    // Three quarters of those who report at all; of late ones less is enough.
+    // Three quarters of those that report at all; after a while half is enough.
     const bool is_late = now - begun_at_ > limits_.interval * 5 / 2;
     const std::size_t wanted = is_late ? (alive + 1) / 2 : (alive * 3 + 3) / 4;
     if (views.empty() || views.size() < wanted) {
@@ -204,7 +204,7 @@ RateSample RateBoard::combine(const std::vector<const View*>& views) {
 void RateBoard::set_away(Rank rank, bool is_away) {
     const auto view = std::ranges::lower_bound(views_, rank, {}, &View::rank);
     if (view != views_.end() && view->rank == rank) {
-        *view = {};  // what it said before is another stream's
+        *view = {};  // its earlier reports belong to another stream
         view->rank = rank;
         view->is_away = is_away;
     }

@@ -12,11 +12,11 @@ namespace {
 constexpr double kBurst = 250e-6;
 /// Of the capacity, while a queue drains.
 constexpr double kDrain = 0.8;
-/// Sent so many times as fast as it arrives, though slower than the capacity believed: the
-/// belief is wrong, so often in a row at most.
+/// If more than this times the arrival rate was sent, although below the capacity estimate, the
+/// estimate is wrong; at most this often in a row.
 constexpr double kOutruns = 1.05;
 constexpr unsigned kOutrunMost = 8;
-/// So many times what the train showed, without a queue: the train was held back elsewhere.
+/// With more than this times the train's rate and no queue the train was delayed elsewhere.
 constexpr double kOutgrown = 1.2;
 /// A queue that grows while no more leaves than arrives is not ours, or none: a process was
 /// late.
@@ -33,15 +33,15 @@ constexpr unsigned kStuckMost = 6;
 constexpr double kStuck = 0.9;  ///< Of the unit: where the rate lies well below the capacity.
 /// More loss than chance's is a full queue's where there is one.
 constexpr double kOverflow = 0.06;
-/// So much more, and no queue: there was none to see in what came through, so often at most.
+/// With more loss than this and no queue, the lost packets met the queue; at most this often.
 constexpr double kFlooded = 0.25;
 constexpr unsigned kFloodedMost = 2;
 /// Two samples of a busy path that differ by less agree; they say something where much less
 /// than the rate passes.
 constexpr double kAgrees = 1.15;
 constexpr double kMuchLess = 0.9;
-/// While competing, of the rate at which packets arrive: a window's packets leave as others
-/// arrive, and grow slowly.
+/// In compete, the bound relative to the arrival rate: a window's packets leave as others
+/// arrive, and it grows slowly.
 constexpr double kClocked = 1.25;
 /// Late receivers lower the rate to no less than this part of it at once.
 constexpr double kHostStep = 0.7;
@@ -132,7 +132,7 @@ double RateSearch::start(Instant now, const RateSample& sample) {
                          sample.packets * packet_bytes_ >= kBucketBytes;
     is_guess_ = is_guess_ || is_more;
     if (rate_ < 0.95 * expected_) {
-        // So many that no shaper's bucket took them all, or it goes on as it is.
+        // Enough packets to exceed the token bucket of a shaper; otherwise the rate stays.
         return sample.packets * packet_bytes_ < kBucketBytes ? 0
                                                              : std::min(4 * rate_, expected_);
     }
@@ -158,7 +158,7 @@ Instant RateSearch::drain_time(Instant now, const RateSample& sample) {
            std::chrono::milliseconds{10};
 }
 
-/// Slower until the queue is gone. If it doesn't go, somebody else fills it.
+/// Sends slower until the queue is gone. If it does not go, another flow fills it.
 double RateSearch::drain(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample);
     if (++drain_samples_ == 1) {
@@ -187,7 +187,8 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     }
     const bool is_still = !drains && !fills && drain_samples_ >= 3;
     if (is_still && was_alone_) {
-        has_new_path_ = true;  // nothing drains, and nobody else is there: it became longer
+        // nothing drains and no other flow has a share: the path became longer
+        has_new_path_ = true;
         return begin_cruise();
     }
     const bool grows = drain_samples_ >= 3 && sample.queue > 1.5 * drain_queue_ + unit;
@@ -213,7 +214,8 @@ double RateSearch::drained(const RateSample& sample) {
     return begin_cruise();
 }
 
-/// More leaves than arrives: it is we who fill it, by a capacity believed too large.
+/// More leaves than arrives: this stream fills the queue, by a capacity estimate that is too
+/// large.
 double RateSearch::outrun(Instant now, const RateSample& sample) {
     ++outrun_;
     capacity_ = is_settled_ ? lowered(sample.passed) : std::min(capacity_, sample.passed);
@@ -325,13 +327,13 @@ double RateSearch::quiet(const RateSample& sample) {
     before_cut_ = 0;
     // (A late burst passes a shaper's bucket at any rate.)
     capacity_ = std::max(capacity_, std::min({sample.sent, sample.passed, 1.02 * rate_}));
-    // Nobody has seen the bound of a remembered path lately: it may take much more.
+    // The limit of a remembered path was not measured lately: it may carry much more.
     const double growth = is_settled_ ? 0.01 * std::pow(1.6, ++quiet_epochs_ / 3)
                                       : 0.02 * std::pow(2, quiet_epochs_++);
     return rate_ * (1 + std::min(growth, 0.5));
 }
 
-/// Somebody else keeps the queue full.
+/// Another flow keeps the queue full.
 double RateSearch::compete(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample);
     const double trip = sample.round_trip + sample.queue;

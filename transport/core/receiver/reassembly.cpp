@@ -22,7 +22,7 @@ Reassembly::Reassembly(const CoreConfig& config, const Limits& limits)
 }
 
 void Reassembly::begin(const ObjectShape& shape) {
-    invariant(!has_begun(), "an object's shape is told once");
+    invariant(!has_begun(), "an object's shape is set once");
     map_.emplace(shape.blocks, cut_.chunks_max(), config_.resident_blocks);
     descriptors_.emplace(shape.blocks, descriptors_max_);
 }
@@ -154,7 +154,7 @@ void Reassembly::describe_open(OpenBlock& open) {
     const wire::Descriptor& descriptor = descriptors_->at(open.block);
     open.chunks = cut_.chunks(descriptor.wire_length);
     if (open.have.next(open.chunks) < open.have.capacity()) {
-        start_again(open.block);  // somebody sent what the block has not
+        start_again(open.block);  // a peer sent a wrong chunk
         return;
     }
     advance(open);
@@ -251,15 +251,15 @@ void Reassembly::on_loaded(const Completion& done) {
 bool Reassembly::open_absent(Position settled, bool is_ended, bool is_swarm) {
     const std::uint32_t below =
         std::min(is_ended ? map_->blocks() : settled.block, descriptors_->horizon());
-    // Beside the first pass, which needs room for itself, only a half is used; likewise where
-    // others ask for what was held long ago, and has to be read back.
+    // During the first pass, which needs room for itself, only half is used; likewise in a
+    // swarm, where peers request blocks that have to be read back.
     const std::size_t open_max =
         is_ended && !is_swarm ? config_.resident_blocks : config_.resident_blocks / 2;
     absent_from_ = map_->first_absent(absent_from_, below);
     std::uint32_t block = absent_from_;
     bool has_opened = false;
     for (std::size_t tried = 0; block < below && tried < config_.resident_blocks; ++tried) {
-        // The very first missing block may always come in: all others may be waiting for it.
+        // The very first missing block may always be opened: all others may depend on it.
         const bool is_first = map_->open_count() == 0 || block < map_->at(0).block.value();
         const bool is_described = descriptors_->knows(BlockIndex{block});
         if ((map_->open_count() >= open_max && !is_first) ||
@@ -346,7 +346,7 @@ std::uint32_t Reassembly::chunks(BlockIndex block) const {
     if (const wire::Descriptor* known = descriptor_of(block); known != nullptr) {
         return cut_.chunks(known->wire_length);
     }
-    // Of a block held long ago the disk knows it: at most so many.
+    // The disk knows the length of a block that was held long ago: at most this.
     const bool is_on_disk = has_begun() && map_->is_held(block) && !residence_.contains(block);
     const bool is_open = has_begun() && map_->find(block) != nullptr;
     return is_on_disk || is_open ? cut_.chunks_max() : 0;

@@ -11,7 +11,7 @@ namespace stage::core {
 
 namespace {
 
-/// Where no rate was told it is searched: by the puller, as long as something is missing.
+/// Without a configured rate the puller searches for it while chunks are missing.
 std::uint64_t rate_of(const CoreConfig& config, const Limits& limits) {
     return config.rate_bytes_per_s > 0 ? config.rate_bytes_per_s
                                        : limits.rate.start_bytes_per_s;
@@ -184,9 +184,9 @@ void Receiver::Parts::order_finish() {
     intake.operations().push_back(finish);
 }
 
-/// How old a gap must be to be a loss: a quarter of a round trip, within bounds. To be too
-/// quick before one is known costs a packet that comes twice; to be slow costs a small file its
-/// time. Nor do packets overtake more than a few others, however short these are.
+/// The age from which a gap is a loss: a quarter of an RTT, within bounds. Before an RTT is
+/// known, being too quick costs one duplicate packet, and being too slow costs a small file its
+/// time. Packets do not overtake more than a few others, however short these are.
 Duration Receiver::Parts::gap_age() const {
     const std::uint64_t packet = config.chunk_bytes + kWireOverheadBytes;
     const Duration least =

@@ -97,8 +97,8 @@ void Receiver::Parts::on_data(Instant now, const Datagram& datagram) {
     }
 }
 
-/// The last chunk of all says that it is the end, as END does; where parities follow, the last
-/// of these. They may make good what is missing before them: it is not asked for yet.
+/// The very last chunk means the end, as END does; if parities follow, the last of these does.
+/// They may replace missing chunks, so these are not requested before.
 void Receiver::Parts::on_first_pass(Instant now, const Datagram& datagram) {
     const Position place{.block = datagram.header.block.value(),
                          .chunk = datagram.header.chunk.value()};

@@ -1,9 +1,10 @@
-// What does a receiver do that leaves the group, does not hear it, or is back?
+// The receiver outside the group: leaving, being unreachable, and returning.
 #include "transport/core/receiver/receiver_parts.h"
 
 namespace stage::core {
 
-/// Where everybody hears how far the source is, who left it hears it alone.
+/// Members in the group learn the source's progress by multicast, and a member that left learns
+/// it by unicast.
 void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
     const auto body = wire::read_pulse(datagram.body);
     if (!body || datagram.header.rank != config.source || is_over()) {
@@ -17,7 +18,7 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
     if (datagram.to_group || !may_fetch) {
         return;
     }
-    puller.set_swarm(leave.is_cut_off() && leave.are_most_away());
+    puller.set_swarm(leave.is_unreachable() && leave.are_most_away());
     if (body->block.value() >= intake.map().blocks()) {
         on_end(now);
     } else if (!parities.is_expected()) {
@@ -25,7 +26,7 @@ void Receiver::Parts::on_pulse(Instant now, const Datagram& datagram) {
     }
 }
 
-/// Does the group reach this member? (Who left it is to hear nothing.)
+/// Watches whether multicast reaches this member. (A member that left expects nothing.)
 void Receiver::Parts::watch_group(Instant now) {
     if (leave.is_away()) {
         reach.on_group(now);
@@ -35,14 +36,14 @@ void Receiver::Parts::watch_group(Instant now) {
         leave.ask(now);
     }
     const bool is_back = reach.take_return();
-    if (step == GroupReach::Step::cut_off || is_back) {
-        outcome.was_cut_off = true;
-        leave.set_cut_off(now, !is_back);
+    if (step == GroupReach::Step::unreachable || is_back) {
+        outcome.was_unreachable = true;
+        leave.set_unreachable(now, !is_back);
         follow_standing(now);
     }
 }
 
-/// Makes the driver, the pulls and the reports what the standing says.
+/// Adjusts driver, repair requests and reports to the standing.
 void Receiver::Parts::follow_standing(Instant now) {
     if (leave.is_away() != is_out_of_group) {
         is_out_of_group = leave.is_away();
@@ -52,7 +53,7 @@ void Receiver::Parts::follow_standing(Instant now) {
         intake.operations().push_back(operation);
     }
     outcome.times_left = leave.times();
-    puller.set_swarm(leave.is_cut_off() && leave.are_most_away());
+    puller.set_swarm(leave.is_unreachable() && leave.are_most_away());
     puller.set_alone(now, leave.is_fetching() ? leave.fetch_bytes_per_s() : 0);
     reporter.set_away(leave.is_fetching());
 }

@@ -41,7 +41,7 @@ struct Receiver::Parts {
     /// True if the packet shows how the stream goes: a multicast packet, or any if this member
     /// is unreachable by multicast.
     [[nodiscard]] bool is_for_me(const Datagram& datagram) const {
-        return datagram.to_group || leave.is_cut_off();
+        return datagram.to_group || leave.is_unreachable();
     }
     [[nodiscard]] bool is_careful_offer(const Datagram& datagram) const;
     void on_describe(Instant now, const Datagram& datagram);

@@ -1,13 +1,12 @@
-// When does a receiver give up: what may be silent or slow for how long?
-//
-// The source, and its own disk. What either says is in other files; here nothing is said.
+// When a receiver gives up: the time-outs for the source and for its own disk. Nothing is sent
+// here.
 #include "transport/core/receiver/receiver_parts.h"
 
 #include <algorithm>
 
 namespace stage::core {
 
-/// While others may be busy the source may be, too; after that it offers.
+/// While other members may be busy the source may be, too; afterwards it sends OFFERs.
 Instant Receiver::Parts::wiring_deadline() const {
     const Instant latest = source_heard + config.ready_timeout;
     return all_listen_at
@@ -43,7 +42,7 @@ void Receiver::Parts::watch_source(Instant now) {
                                  "the source's, or look at the network between them"
                                : "the source fell silent: it crashed, or the network between "
                                  "it and this node fails";
-    // Not the source: where that fails others know it, too, and better.
+    // The source is not named: if it fails, its own node reports that, and knows more.
     fail(now, {Blame::node, sentence});
 }
 
@@ -52,7 +51,7 @@ void Receiver::Parts::watch_answers(Instant now) {
     if (ready.unheard() < config.stall_timeout / 4 * 3) {
         return;
     }
-    if (ready.is_source_deaf()) {
+    if (ready.are_all_unheard()) {
         fail(now,
              {Blame::node,
               "no datagram of the " + std::to_string(config.members - 1) +

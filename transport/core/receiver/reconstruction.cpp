@@ -72,8 +72,8 @@ bool Reconstruction::poll(Reassembly& intake) {
     return true;
 }
 
-/// Notes which of the block's chunks, of which the first is `symbol`, are missing. False if not
-/// all others are in memory.
+/// Records which of the block's chunks, the first of which is `symbol`, are missing. False if
+/// the other chunks are not all in memory.
 bool Reconstruction::note_missing(Reassembly& intake,
                                   BlockIndex block,
                                   std::uint32_t symbol,
@@ -117,7 +117,8 @@ std::optional<ParityCode> Reconstruction::missing(Reassembly& intake) const {
     return code;
 }
 
-/// Once is enough: if what came of it proves wrong, what is missing is pulled.
+/// Reconstruction is tried once: if its result has a wrong digest, the missing chunks are
+/// requested.
 void Reconstruction::close(Reassembly& intake) {
     is_closed_ = true;
     intake.residence().release(BlockIndex{blocks_}, intake.operations());

@@ -32,9 +32,9 @@ Puller::Puller(const CoreConfig& config, const Limits& limits, Prng& prng)
     : limits_{limits.repair},
       rate_limits_{limits.rate},
       packet_bytes_{config.chunk_bytes + kWireOverheadBytes},
-      is_told_{config.rate_bytes_per_s > 0},
+      is_configured_{config.rate_bytes_per_s > 0},
       least_rate_{limits.rate.least_bytes_per_s},
-      rate_{is_told_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
+      rate_{is_configured_ ? config.rate_bytes_per_s : limits.rate.start_bytes_per_s},
       search_{packet_bytes_},
       pacer_{limits.pacer, stream_share(), packet_bytes_},
       peers_{config, prng},
@@ -269,8 +269,8 @@ void Puller::poll(Instant now, Position settled, ChunkMap& map, ControlQueue& ou
         }
     }
     if (look_at_ && *look_at_ <= now) {
-        // Asking waits for the pacer or for answers; these make a look worth while by
-        // themselves to who fetches alone.
+        // Requests wait for tokens or for answers. Outside the group a look is worth while for
+        // either.
         const bool is_for_answers = pacer_.credit(now) > 0;
         if (alone_ && is_for_answers) {
             return look_at_.reset();
@@ -307,7 +307,7 @@ bool Puller::ask_block(Instant now, OpenBlock& open, std::uint32_t below, Contro
         return false;
     }
     const bool is_own_share =
-        is_swarm() && keeper(now, open.block, asked.chunks[0]) == peers_.own();
+        is_swarm() && share_owner(now, open.block, asked.chunks[0]) == peers_.own();
     if (now < open.ask_after && !is_own_share) {
         look_again(open.ask_after);
         return false;
@@ -332,7 +332,7 @@ void Puller::ask(Instant now, OpenBlock& open, Asked asked, ControlQueue& out) {
         asked.peer = choose(now, open, asked, {chosen.data(), copy});
         if (std::find(chosen.begin(), chosen.begin() + copy, asked.peer) !=
             chosen.begin() + copy) {
-            break;  // nobody else is left
+            break;  // no other peer is left
         }
         chosen[copy] = asked.peer;
         asked.id = draw_id();
@@ -354,15 +354,15 @@ Rank Puller::choose(Instant now,
                     const OpenBlock& open,
                     const Asked& asked,
                     std::span<const Rank> chosen) {
-    // Somebody gave on what is wrong; who did it isn't known, and the source's is right.
+    // Some peer sent a wrong chunk. Which one is not known, but the source's chunks are right.
     if (open.bad_digests > 1 && chosen.empty()) {
         return peers_.source();
     }
     if (is_swarm() && chosen.empty()) {
         return choose_of_swarm(now, open, asked);
     }
-    // Beside the first pass the source sends to all what it is asked for: only who heard from
-    // peers that they lack it may ask, not who lost their answers.
+    // During the first pass the source sends requested chunks to the group. So only a member
+    // whose peers answered LACKING may ask it, not one whose answers were lost.
     const unsigned each = is_endgame_ ? 1U : std::max(copies(open.block), 1U);
     const unsigned failures = (is_ended_ ? open.failures : open.refusals) / each;
     if (chosen.empty() && failures >= failures_max()) {
@@ -430,8 +430,8 @@ bool Puller::should_ask_anew(const ChunkMap& map) {
     return true;
 }
 
-/// What one peer was asked for is asked of others, too, and at once: its answer may be lost,
-/// and there is nothing else to wait for.
+/// What one peer was asked for is requested from others, too, and at once: its answer may be
+/// lost, and there is nothing else to wait for.
 void Puller::ask_anew(Instant now, ChunkMap& map) {
     for (std::size_t i = 0; i < map.open_count(); ++i) {
         map.at(i).asked.clear();
@@ -444,8 +444,8 @@ void Puller::ask_anew(Instant now, ChunkMap& map) {
     look(now, true);
 }
 
-/// Of how many peers a chunk is asked at once. The first block says where all others go: until
-/// it is here they can't be stored.
+/// The number of peers of which a chunk is requested at once. The first block says where all
+/// others go: until it is here they cannot be stored.
 std::uint32_t Puller::copies(BlockIndex block) const {
     const bool is_urgent = is_endgame_ || block.value() == 0;
     return is_urgent ? std::min<std::uint32_t>(limits_.endgame_peers, peers_.members() - 1U)
@@ -471,7 +471,7 @@ Duration Puller::timeout(std::uint32_t failures, bool is_urgent) const {
                                          std::max(limits_.endgame_margin_min, turn()));
     }
     const Duration usual = round_trip_.timeout(failures, std::max(margin(), 2 * turn()));
-    // Who fetches alone would take it for a loss.
+    // Outside the group a time-out would count as a loss of the path.
     return alone_ ? std::clamp(
                         late_.slowest() + margin(), usual, std::max(usual, limits_.timeout_max))
                   : usual;
@@ -485,13 +485,13 @@ constexpr unsigned kLeastPart = 16;
 
 }  // namespace
 
-/// What pulls may have of the rate beside the stream.
+/// The share of the rate that repairs may have beside the stream.
 std::uint64_t Puller::stream_share() const {
     return std::max<std::uint64_t>(rate_ / 100 * limits_.stream_share_percent, 1);
 }
 
 void Puller::on_stream(Instant now, std::uint64_t bytes_per_s) {
-    if (is_told_ || has_link(now) || alone_ || bytes_per_s == 0) {
+    if (is_configured_ || has_link(now) || alone_ || bytes_per_s == 0) {
         return;
     }
     is_stream_known_ = true;
@@ -517,9 +517,9 @@ void Puller::follow_rate(Instant now) {
     }
 }
 
-/// Where no rate was told, and no stream tells it.
+/// Searches for the rate if none is configured and no stream shows it.
 void Puller::search_rate(Instant now, const Asked& ended) {
-    if (is_told_ || alone_ || (is_stream_known_ && !has_link(now))) {
+    if (is_configured_ || alone_ || (is_stream_known_ && !has_link(now))) {
         return;
     }
     set_rate(search_.on_request(now, ended.sent_at, ended.given, ended.left, rate_));
@@ -527,30 +527,30 @@ void Puller::search_rate(Instant now, const Asked& ended) {
 
 namespace {
 
-/// Who keeps nothing, in a row: then a member sees to the share itself.
+/// After this number of members in a row that are no owners a member owns the share itself.
 constexpr std::uint32_t kPassedOver = 16;
-/// So many times as many refusals as usual before the source is asked for others' shares.
-constexpr unsigned kPatience = 4;
+/// Times the usual number of refusals, before the source is asked for the shares of others.
+constexpr unsigned kSwarmPatience = 4;
 
 }  // namespace
 
-/// As long as all who need something can have got some of their first share from the source,
-/// and have given of it.
+/// The time in which all members that need data can have received some of their first share
+/// from the source, and have sent some of it.
 Duration Puller::swarm_start() const {
     const std::uint64_t share = std::uint64_t{limits_.request_chunks_max} * packet_bytes_;
     return std::max<Duration>(limits_.swarm_start_min, 2 * time_of(share * peers_.members()));
 }
 
-/// Who holds the object from before keeps nothing for others: it lacks what it is asked for,
-/// and never gives anything.
-bool Puller::is_keeper(Instant now, Rank peer) const {
+/// A member that holds the object from before owns no share: it lacks what it is asked for and
+/// never sends anything.
+bool Puller::is_share_owner(Instant now, Rank peer) const {
     return peer == peers_.own() || now < *swarm_since_ + swarm_start() ||
            peers_.has_given(peer) || !peers_.has_lacked(peer);
 }
 
 /// Shares are as long as a request, and go round among the receivers; what one of them doesn't
 /// keep the next one does.
-Rank Puller::keeper(Instant now, BlockIndex block, std::uint32_t chunk) const {
+Rank Puller::share_owner(Instant now, BlockIndex block, std::uint32_t chunk) const {
     const std::uint32_t length = limits_.request_chunks_max;
     const std::uint32_t chunks = (kBlockBytes - 1) / (packet_bytes_ - kWireOverheadBytes) + 1;
     const std::uint64_t share =
@@ -560,7 +560,7 @@ Rank Puller::keeper(Instant now, BlockIndex block, std::uint32_t chunk) const {
         const auto receiver = static_cast<std::uint16_t>((share + i) % receivers);
         const bool is_behind = receiver >= peers_.source().value();
         const Rank peer{static_cast<std::uint16_t>(receiver + (is_behind ? 1U : 0U))};
-        if (is_keeper(now, peer)) {
+        if (is_share_owner(now, peer)) {
             return peer;
         }
     }
@@ -580,7 +580,7 @@ void Puller::gather_share(Instant now, const OpenBlock& open, Asked& asked) cons
     const std::uint32_t shares = (open.chunks + length - 1) / length;
     std::uint32_t first = shares * peers_.own().value() / peers_.members();
     for (std::uint32_t i = 0; i < shares; ++i) {
-        if (keeper(now, open.block, i * length) == peers_.own()) {
+        if (share_owner(now, open.block, i * length) == peers_.own()) {
             first = i;
             break;
         }
@@ -590,7 +590,7 @@ void Puller::gather_share(Instant now, const OpenBlock& open, Asked& asked) cons
     for (std::uint32_t i = 0; i < shares && asked.left == 0; ++i) {
         const std::uint32_t later = i > 0 ? 1 + (i - 1 + open.failures) % (shares - 1) : 0;
         const std::uint32_t begin = (first + later) % shares * length;
-        if (is_source_busy_now && keeper(now, open.block, begin) == peers_.own()) {
+        if (is_source_busy_now && share_owner(now, open.block, begin) == peers_.own()) {
             continue;
         }
         const std::uint32_t end = std::min(begin + length, open.chunks);
@@ -604,15 +604,15 @@ void Puller::gather_share(Instant now, const OpenBlock& open, Asked& asked) cons
     }
 }
 
-/// Who answers that it lacks the chunks is asked for others next, and the others are: so it is
-/// seldom the source that is asked twice.
+/// A peer that lacks the chunks is next asked for others, and these from other peers: so the
+/// source is seldom asked twice.
 Rank Puller::choose_of_swarm(Instant now, const OpenBlock& open, const Asked& asked) {
-    const Rank peer = keeper(now, open.block, asked.chunks[0]);
+    const Rank peer = share_owner(now, open.block, asked.chunks[0]);
     if (peer == peers_.own()) {
-        // (Where others hear the group any of them has it.)
+        // (If some members hear the group, any of them has it.)
         return open.failures == 0 ? peers_.draw(now, {}, false) : peers_.source();
     }
-    const unsigned over = open.failures / (kPatience * limits_.failures_before_source);
+    const unsigned over = open.failures / (kSwarmPatience * limits_.failures_before_source);
     if (over > 0 && peers_.prng().below(peers_.members()) < (1ULL << std::min(over, 16U))) {
         return peers_.source();
     }
@@ -623,8 +623,8 @@ namespace {
 
 /// Faster than the window's own pace, so that the window bounds what is under way.
 constexpr double kPace = 1.25;
-/// So many times as many peers are asked before the source, while it has others to serve.
-constexpr unsigned kPatienceAlone = 4;
+/// Times the usual number of peers are asked before the source, while it has others to serve.
+constexpr unsigned kFetchPatience = 4;
 
 double trip_of(const RttEstimator& trip) {
     return std::max(static_cast<double>(trip.mean().count()) / 1e9, 1e-4);
@@ -723,10 +723,10 @@ std::uint32_t Puller::request_max() const {
                : limits_.request_chunks_max;
 }
 
-/// Many of those who are asked may be away as well, and the source has its stream to send.
+/// Many of the peers may be outside the group as well, and the source has its stream to send.
 unsigned Puller::failures_max() const {
     const unsigned most = limits_.failures_before_source;
-    return alone_ && !is_ended_ ? kPatienceAlone * most : most;
+    return alone_ && !is_ended_ ? kFetchPatience * most : most;
 }
 
 }  // namespace stage::core

@@ -122,9 +122,9 @@ class Puller {
                               std::span<const Rank> chosen);
     void gather_share(Instant now, const OpenBlock& open, Asked& asked) const;
     [[nodiscard]] Duration swarm_start() const;
-    [[nodiscard]] bool is_keeper(Instant now, Rank peer) const;
+    [[nodiscard]] bool is_share_owner(Instant now, Rank peer) const;
     [[nodiscard]] Rank choose_of_swarm(Instant now, const OpenBlock& open, const Asked& asked);
-    [[nodiscard]] Rank keeper(Instant now, BlockIndex block, std::uint32_t chunk) const;
+    [[nodiscard]] Rank share_owner(Instant now, BlockIndex block, std::uint32_t chunk) const;
     [[nodiscard]] bool is_source_busy() const;
     [[nodiscard]] bool has_room(Instant now);
     [[nodiscard]] std::uint32_t patience(const OpenBlock& open) const;
@@ -152,7 +152,7 @@ class Puller {
     RepairLimits limits_;
     RateLimits rate_limits_;
     std::uint32_t packet_bytes_;
-    bool is_told_;
+    bool is_configured_;
     bool is_stream_known_ = false;
     std::uint64_t least_rate_;
     std::uint64_t rate_;

@@ -56,8 +56,8 @@ void RepairServer::answer_descriptor(Rank from,
     }
 }
 
-/// What of a run that was taken on isn't here is said chunk by chunk, so that it is asked of
-/// others at once.
+/// LACKING names the missing chunks of a run one by one, so that they are requested from others
+/// at once.
 void RepairServer::take_lacking(Rank from, const wire::ChunkRun& run, wire::Request& lacking) {
     const auto job = find({.to_group = false, .peer = from}, run.block);
     if (job == jobs_.end() || !job->is_ready) {
@@ -213,7 +213,7 @@ void RepairServer::fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& 
             ++i;
             continue;
         }
-        tell_number(jobs_[i], batch, pacer, numbers);
+        send_number(jobs_[i], batch, pacer, numbers);
         while (!batch.full() && pacer.credit(now) > 0 &&
                send_some(now, jobs_[i], batch, pacer, numbers)) {
         }
@@ -253,23 +253,23 @@ bool RepairServer::send_some(
     batch.packets += count;
     pacer.charge(std::uint64_t{count} * packet_bytes_);
     if (!job.to.to_group) {
-        told_[job.to.peer.index() % told_.size()] = {.peer = job.to.peer,
-                                                     .number = numbers.last()};
+        numbers_sent_[job.to.peer.index() % numbers_sent_.size()] = {.peer = job.to.peer,
+                                                                     .number = numbers.last()};
     }
     return true;
 }
 
-/// A DATA packet carries 16 bits of its number: before a peer that has not heard of us for long
-/// can open one, a control packet must tell it the whole. See docs/protocol, 2.3.
-void RepairServer::tell_number(const Job& job,
+/// A DATA packet carries 16 bits of its number: before a peer that has received nothing for
+/// long can open one, a control packet must state the whole number. See docs/protocol, 2.3.
+void RepairServer::send_number(const Job& job,
                                SendBatch& batch,
                                Pacer& pacer,
                                Numbering& numbers) {
     if (job.to.to_group || numbers.last() < limits_.number_gap_max) {
         return;
     }
-    const Told& told = told_[job.to.peer.index() % told_.size()];
-    if (told.peer == job.to.peer && told.number + limits_.number_gap_max > numbers.last()) {
+    const NumberSent& sent = numbers_sent_[job.to.peer.index() % numbers_sent_.size()];
+    if (sent.peer == job.to.peer && sent.number + limits_.number_gap_max > numbers.last()) {
         return;
     }
     auto body = holdings_.describe(job.block, 1);

@@ -63,7 +63,7 @@ class RepairServer {
         bool is_ready = false;   ///< The block is resident.
         bool is_pinned = false;  ///< By this job.
     };
-    struct Told {
+    struct NumberSent {
         Rank peer;
         /// This member's last packet number that the peer received in full.
         std::uint64_t number = 0;
@@ -85,7 +85,7 @@ class RepairServer {
     void refuse(std::size_t index, ControlQueue& out);
     [[nodiscard]] bool send_some(
         Instant now, Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
-    void tell_number(const Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
+    void send_number(const Job& job, SendBatch& batch, Pacer& pacer, Numbering& numbers);
 
     RepairLimits limits_;
     std::uint32_t packet_bytes_;
@@ -94,7 +94,7 @@ class RepairServer {
     std::deque<Job> jobs_;
     std::vector<ChunkSet> spare_;  ///< Sets of ended jobs, for reuse.
     std::vector<BlockIndex> loading_;
-    std::array<Told, 256> told_{};
+    std::array<NumberSent, 256> numbers_sent_{};
 };
 
 }  // namespace stage::core

@@ -5,7 +5,8 @@
 namespace stage::core {
 namespace {
 
-/// As a count of votes: it was sent to everybody since, so that they have had their effect.
+/// In place of a count of votes: the chunk was sent to the group since, so the votes have had
+/// their effect.
 constexpr std::uint8_t kRepeated = 255;
 
 /// Appends a chunk to the last run if it follows it, else begins one.
@@ -19,7 +20,8 @@ void append(std::vector<wire::ChunkRun>& runs, BlockIndex block, std::uint32_t c
     }
 }
 
-/// One voter can't tell a shared loss from its own; it asks for what it misses anyway.
+/// A single representative cannot tell a shared loss from its own; it requests what it misses
+/// anyway.
 std::uint32_t half_of(std::uint32_t representatives) {
     return std::max((representatives + 1U) / 2U, 2U);
 }
@@ -115,8 +117,8 @@ void SharedLoss::on_request(Instant now,
                             const wire::Request& request,
                             wire::Request& alone,
                             std::vector<wire::ChunkRun>& repeat) {
-    // A request's runs of one block follow each other: who asked before is who asked before
-    // them.
+    // A request's runs of one block follow each other, so the last requester is that of the
+    // block's previous request.
     BlockIndex last;
     Rank before = asking.from;
     for (const wire::ChunkRun& run : request.runs) {
@@ -139,7 +141,7 @@ void SharedLoss::on_request(Instant now,
     }
 }
 
-/// To whom each chunk of the run goes.
+/// Sorts the run's chunks by destination: the group or the requester.
 void SharedLoss::sort(const wire::ChunkRun& run, const Sorting& how, Recent& recent) const {
     const std::uint32_t end =
         std::min<std::uint32_t>(run.first + std::uint32_t{run.count}, chunks_max_);

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t kNsPerS = 1'000'000'000;
 
-/// Bytes owed for `time` at `rate`, for times that the limits keep short.
-std::uint64_t owed(std::uint64_t rate, Duration time) {
+/// The tokens of `time` at `rate`, for times that the limits keep short.
+std::uint64_t tokens_of(std::uint64_t rate, Duration time) {
     return rate / 1'000'000 * static_cast<std::uint64_t>(time.count()) / 1'000 +
            rate % 1'000'000 * static_cast<std::uint64_t>(time.count()) / kNsPerS;
 }
@@ -31,9 +31,9 @@ void Pacer::set_rate(Instant now, std::uint64_t rate_bytes_per_s) {
     derive();
 }
 
-void Pacer::set_stretch(Instant now, std::uint32_t stretch) {
+void Pacer::set_burst_factor(Instant now, std::uint32_t burst_factor) {
     static_cast<void>(credit(now));
-    stretch_ = std::clamp(stretch, 1U, limits_.stretch_max);
+    burst_factor_ = std::clamp(burst_factor, 1U, limits_.stretch_max);
     derive();
     credit_ = std::min(credit_, credit_max_);
 }
@@ -42,19 +42,20 @@ void Pacer::derive() {
     invariant(rate_ > 0, "a pacer has a rate");
     const std::uint64_t two_packets = std::uint64_t{2} * packet_bytes_;
     const std::uint64_t most = std::max({std::uint64_t{limits_.burst_bytes_max},
-                                         owed(rate_, limits_.burst_time_min),
+                                         tokens_of(rate_, limits_.burst_time_min),
                                          2 * two_packets});
     const std::uint64_t few =
-        std::max(std::min(owed(rate_, limits_.burst_time_max),
+        std::max(std::min(tokens_of(rate_, limits_.burst_time_max),
                           std::uint64_t{limits_.burst_packets} * packet_bytes_),
                  two_packets);
-    // A wake-up is planned when half of what may be owed is: the other half is for lateness.
+    // A wake-up is planned when half of the largest burst has accumulated: the other half is
+    // for lateness.
     burst_ = static_cast<std::uint32_t>(
-        std::min(std::max(owed(rate_, limits_.burst_time), few), most / 2));
+        std::min(std::max(tokens_of(rate_, limits_.burst_time), few), most / 2));
     credit_max_ = static_cast<std::int64_t>(
-        std::clamp<std::uint64_t>(owed(rate_, limits_.credit_age_max * stretch_),
+        std::clamp<std::uint64_t>(tokens_of(rate_, limits_.credit_age_max * burst_factor_),
                                   2 * std::uint64_t{burst_},
-                                  most * stretch_));
+                                  most * burst_factor_));
 }
 
 std::int64_t Pacer::credit(Instant now) {

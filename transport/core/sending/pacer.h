@@ -24,8 +24,8 @@ class Pacer {
     [[nodiscard]] std::uint64_t rate_bytes_per_s() const { return rate_; }
     /// Sets the burst factor, by which the bucket's bounds are multiplied: 1 ..
     /// PacerLimits::stretch_max.
-    void set_stretch(Instant now, std::uint32_t stretch);
-    [[nodiscard]] std::uint32_t stretch() const { return stretch_; }
+    void set_burst_factor(Instant now, std::uint32_t burst_factor);
+    [[nodiscard]] std::uint32_t burst_factor() const { return burst_factor_; }
     /// True if tokens were discarded since the last call.
     [[nodiscard]] bool take_forgotten() { return std::exchange(has_forgotten_, false); }
 
@@ -55,7 +55,7 @@ class Pacer {
     std::int64_t credit_ = 0;
     std::int64_t carry_ = 0;  ///< Billionths of a byte.
     Instant at_{};
-    std::uint32_t stretch_ = 1;
+    std::uint32_t burst_factor_ = 1;
     bool has_forgotten_ = false;
     bool is_started_ = false;
 };

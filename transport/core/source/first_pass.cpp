@@ -8,7 +8,7 @@
 namespace stage::core {
 namespace {
 
-/// A descriptor is said again after so many chunks: a packet in 256 costs nothing.
+/// A descriptor is repeated after this number of chunks: one packet in 256 costs nothing.
 constexpr std::uint32_t kAnnounceEveryChunks = 256;
 
 }  // namespace

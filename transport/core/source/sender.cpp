@@ -12,8 +12,8 @@
 namespace stage::core {
 namespace {
 
-/// Without a fence nobody waits to see which packets pass: the smaller ones do. A small object
-/// never waits: it costs no more than the offers do.
+/// Without a fence the source does not wait to see which packets pass, and uses the smaller
+/// ones. A small object never waits: it costs no more than its OFFERs.
 CoreConfig first_config(const CoreConfig& given,
                         const ObjectShape& shape,
                         const Limits& limits) {
@@ -27,8 +27,8 @@ CoreConfig first_config(const CoreConfig& given,
     return config.readiness_policy == ReadinessPolicy::none ? config : given;
 }
 
-/// Hardly anybody misses more than parities make good: few need to hear an END soon. Of a fast
-/// path everybody waits for who lost the last packet and an END.
+/// Parities replace nearly all lost packets, so hardly any receiver needs an early END. On a
+/// fast path all members wait for a receiver that lost the last packet and an END.
 Repeater::Plan end_plan(const CoreConfig& config,
                         const ObjectShape& shape,
                         const Limits& limits,
@@ -85,7 +85,7 @@ void Sender::Parts::work(Instant now) {
         is_started = true;
         group_sent_at = now;
         alive_gap = limits.ending.alive_first;
-        // A small object leaves with its first offer, so that nobody wakes up for each.
+        // A small object leaves with its first OFFER, so that no receiver wakes up for each.
         readiness.start(now, is_offered_whole ? limits.ending.offer_unread : Duration{});
     }
     if (!is_over()) {
@@ -98,8 +98,8 @@ void Sender::Parts::work(Instant now) {
         }
         decide(now);
     }
-    if (told && release.is_due(now)) {
-        control.push_group(wire::PacketType::release, wire::write(*told));
+    if (released && release.is_due(now)) {
+        control.push_group(wire::PacketType::release, wire::write(*released));
     }
     if (stays_until && now >= *stays_until) {
         stays_until.reset();
@@ -163,9 +163,9 @@ void Sender::Parts::work_on_object(Instant now) {
     keep_alive(now);
 }
 
-/// A source that waits for its disk or for the window says something nevertheless, soon and
-/// then more and more rarely. A DESCRIBE says how far the pass came, so that nobody waits for
-/// its last packets who lost them.
+/// A source that waits for its disk or the send window sends keep-alives, soon at first and
+/// then more rarely. A DESCRIBE states the progress of the pass, so that a receiver that lost
+/// the last packets need not wait for them.
 void Sender::Parts::keep_alive(Instant now) {
     if (pass.is_over() || now < speaks_at()) {
         return;  // (END is repeated anyway)
@@ -184,8 +184,9 @@ void Sender::Parts::keep_alive(Instant now) {
     }
 }
 
-/// What waits for its pacer alone goes on by itself: on a slow link bursts are further apart
-/// than the first gap, and a DESCRIBE behind each would take of the rate and wake everybody.
+/// A source that only waits for tokens continues by itself. On a slow link bursts are further
+/// apart than the first interval, and a DESCRIBE after each would take a share of the rate and
+/// wake all receivers.
 Instant Sender::Parts::speaks_at() const {
     const bool is_paced = readiness.may_begin() && may_send() && pass.is_waiting() &&
                           !board.deadline(pass.cursor().block);
@@ -226,16 +227,16 @@ std::vector<std::byte> Sender::Parts::describe(BlockIndex block, std::uint32_t c
     return descriptors.describe(block, count);
 }
 
-/// Blocks are read ahead of readiness, but not while their cut may still change, or maybe
-/// nobody needs them.
+/// Blocks are read before all are ready, but not while the chunk size may still change, or
+/// while it is possible that no member needs them.
 bool Sender::Parts::may_load() const {
     return readiness.is_complete() ||
            ((config.chunk_bytes_fallback == 0 || readiness.may_begin()) &&
             !config.holds_already);
 }
 
-/// The search may want to hear reports first. Once the pass is over nobody listens to it any
-/// more, and repairs are few.
+/// The rate search may wait for reports first. Once the pass is over the search has no
+/// influence, and repairs are few.
 bool Sender::Parts::may_send() const {
     return pass.is_over() || pace.may_send();
 }
@@ -261,7 +262,7 @@ void Sender::Parts::fill(Instant now, SendBatch& batch) {
             alive_gap = limits.ending.alive_first;
         }
         if (pass.is_over() && !end.is_running()) {
-            // (The last parity said it, and hardly anybody misses anything.)
+            // (The last parity had the same effect, and hardly any receiver misses a packet.)
             end.start(is_offered_whole ? now + limits.ending.end_first_coded : now,
                       end_plan(config, shape, limits, pacer.rate_bytes_per_s()));
         }
@@ -370,7 +371,7 @@ void Sender::on_abort(Instant now, const Error& why) {
 }
 
 void Sender::on_all_listen(Instant now) {
-    // (Who holds the object answers once it has given it its names.)
+    // (A member that holds the object answers once its files have their final names.)
     parts_->readiness.await_until(now + finish_patience(parts_->config, parts_->limits.ending));
     work(now);
 }

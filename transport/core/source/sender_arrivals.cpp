@@ -67,10 +67,11 @@ void Sender::Parts::on_datagram(Instant now, const Datagram& datagram) {
     }
 }
 
-/// The end stands. Who confirms that it heard it needs nothing more; others are told again.
+/// The outcome is decided. A member that acknowledged RELEASE needs nothing more; others get
+/// RELEASE again.
 void Sender::Parts::on_late(const Datagram& datagram) {
     if (datagram.header.type != PacketType::done_ack) {
-        control.push_peer(PacketType::release, datagram.header.rank, wire::write(*told));
+        control.push_peer(PacketType::release, datagram.header.rank, wire::write(*released));
         return;
     }
     confirmed.add(datagram.header.rank);
@@ -142,9 +143,9 @@ void Sender::Parts::repeat(Instant now, const std::vector<wire::ChunkRun>& runs)
     }
 }
 
-/// Who was late for a small object hears it right behind the offer: it takes no longer than the
-/// answer, and to pull it would. Nobody reports how so little comes, so no rate is found: what
-/// offers bring is bounded by how often they are made, and has credit of its own.
+/// A member that was late for a small object receives it right after the OFFER, which takes no
+/// longer than a READY and a repair would. So little data is not reported on, so no rate is
+/// found: OFFERs are limited in number, and what follows them has tokens of its own.
 void Sender::Parts::send_to_late(Instant now) {
     std::vector<wire::ChunkRun> whole;
     std::uint64_t packets = limits.parity.offers_many;

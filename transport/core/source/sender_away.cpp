@@ -1,8 +1,8 @@
-// What does the source do for those who left the group, or whom it does not reach?
+// The source and the members outside the multicast group.
 //
-// It counts them no more among those whose reports say how the stream goes, and tells each that
-// asks how far it is. Whom the group does not reach it offers the object alone; and where it
-// reaches nobody it sends nothing to it.
+// Their reports no longer count for the stream, and each that asks gets the source's progress
+// by unicast. A member that is unreachable by multicast gets OFFERs by unicast. If the group
+// reaches no receiver, the source sends nothing to it.
 #include "transport/core/source/sender_parts.h"
 
 namespace stage::core {
@@ -18,13 +18,14 @@ void Sender::Parts::on_left(Instant now, Rank from, const wire::Left& left) {
         shared_loss.set_representatives(board.present());
         update_listeners(now);
     }
-    if (away.is_cut_off(from) && !readiness.ready().has(from)) {
+    if (away.is_unreachable(from) && !readiness.ready().has(from)) {
         control.push_peer(wire::PacketType::offer, from, readiness.offer(now));
     }
     tell_pulse(now, from, left.id);
 }
 
-/// Where the group reaches nobody who needs something, all others fetch it: nothing is sent.
+/// If the group reaches no receiver that needs something, all others fetch the object and
+/// nothing is sent to it.
 void Sender::Parts::update_listeners(Instant now) {
     if (pass.is_over() || !readiness.is_complete() || away.count() == 0) {
         return;
@@ -44,7 +45,8 @@ void Sender::Parts::update_listeners(Instant now) {
         return;
     }
     pass.withhold(0);
-    if (config.rate_bytes_per_s == 0) {  // Each who asks knows what its path takes.
+    // A member that asks knows the capacity of its own path.
+    if (config.rate_bytes_per_s == 0) {
         pacer.set_rate(now,
                        config.rate_max_bytes_per_s > 0 ? config.rate_max_bytes_per_s
                                                        : limits.rate.most_bytes_per_s);

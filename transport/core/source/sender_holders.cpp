@@ -1,11 +1,12 @@
-// What need not be sent, because members hold it already?
+// Skips blocks that members hold already.
 #include "transport/core/source/sender_parts.h"
 
 #include <algorithm>
 
 namespace stage::core {
 
-/// Who holds the object already is done, and is waited for no more. If all do, nothing is sent.
+/// A member that holds the object is done, and the source does not wait for it. If all do,
+/// nothing is sent.
 void Sender::Parts::skip_complete_members() {
     const RankSet& holders = readiness.holders();
     for (std::uint32_t i = 0; holders.count() > 0 && i < config.members; ++i) {
@@ -22,7 +23,7 @@ void Sender::Parts::skip_complete_members() {
     }
 }
 
-/// (Of an object with parities nobody is heard to hold a part: one code speaks of all of it.)
+/// (No member holds a part of an object with parities, because one code covers all its blocks.)
 void Sender::Parts::skip_what_all_hold() {
     const bool has_parities = parities_for(config, shape, limits.parity) > 0;
     if (readiness.held_by_all() > 0 && pass.cursor() == Position{} && !has_parities) {

@@ -103,7 +103,7 @@ struct Sender::Parts final : Holdings {
     BroadcastResult verdict;
     Repeater end;      ///< Repeats END.
     Repeater release;  ///< Repeats RELEASE.
-    std::optional<wire::Ending> told;
+    std::optional<wire::Ending> released;
     std::optional<Instant> stays_until;
     RankSet confirmed;  ///< Members that acknowledged RELEASE.
     OperationQueue operations;

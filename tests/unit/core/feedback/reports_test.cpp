@@ -224,18 +224,18 @@ TEST_CASE("the first pass waits for who needs what comes next, and for nobody el
 
 TEST_CASE("a source that wakes late may send longer bursts, while they cost nothing") {
     BurstSearch search{{}, 16};
-    CHECK(search.next_stretch(1, 0, false) == 1);
-    CHECK(search.next_stretch(1, 0, true) == 2);
-    CHECK(search.next_stretch(8, 5'000, true) == 16);
-    CHECK(search.next_stretch(16, 5'000, true) == 16);
-    CHECK(search.next_stretch(16, 30'000, true) == 8);
-    CHECK(search.next_stretch(1, 900'000, true) == 1);
+    CHECK(search.next_burst_factor(1, 0, false) == 1);
+    CHECK(search.next_burst_factor(1, 0, true) == 2);
+    CHECK(search.next_burst_factor(8, 5'000, true) == 16);
+    CHECK(search.next_burst_factor(16, 5'000, true) == 16);
+    CHECK(search.next_burst_factor(16, 30'000, true) == 8);
+    CHECK(search.next_burst_factor(1, 900'000, true) == 1);
 }
 
 TEST_CASE("chance loss is no burst's fault") {
     BurstSearch search{{}, 16};
-    CHECK(search.next_stretch(1, 50'000, true) == 2);
-    CHECK(search.next_stretch(2, 70'000, true) == 4);
-    CHECK(search.next_stretch(4, 100'000, true) == 4);
-    CHECK(search.next_stretch(4, 130'000, true) == 2);
+    CHECK(search.next_burst_factor(1, 50'000, true) == 2);
+    CHECK(search.next_burst_factor(2, 70'000, true) == 4);
+    CHECK(search.next_burst_factor(4, 100'000, true) == 4);
+    CHECK(search.next_burst_factor(4, 130'000, true) == 2);
 }

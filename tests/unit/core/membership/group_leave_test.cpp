@@ -242,8 +242,8 @@ TEST_CASE("who asks the source says so until it is answered, or needs no answer"
     CHECK(later().size() == 1);
     member.leave.stop_asking();
     CHECK(later().empty());
-    member.leave.set_cut_off(member.now, true);
-    member.leave.set_cut_off(member.now, false);
+    member.leave.set_unreachable(member.now, true);
+    member.leave.set_unreachable(member.now, false);
     member.leave.ask(member.now);
     member.leave.stop_asking();  // But the source does not know yet that it is back.
     CHECK(later().size() == 1);
@@ -251,28 +251,28 @@ TEST_CASE("who asks the source says so until it is answered, or needs no answer"
 
 TEST_CASE("who is cut off says so until the end, and is known wherever nobody may leave") {
     Member member;
-    member.leave.set_cut_off(member.now, true);
+    member.leave.set_unreachable(member.now, true);
     CHECK(member.leave.is_fetching());
     CHECK_FALSE(member.leave.is_away());  // It stays a member of the group.
     CHECK(member.leave.fetch_bytes_per_s() == member.config.rate_bytes_per_s);
     auto told = member.told();
     REQUIRE(told.size() == 1);
-    CHECK(told[0].standing == Standing::cut_off);
+    CHECK(told[0].standing == Standing::unreachable);
     CHECK_FALSE(member.hear(seconds{3}, kQueue));  // No queue brings it back.
     CHECK_FALSE(member.leave.on_end(member.now));
     CHECK_FALSE(member.leave.on_held(member.now));
     CHECK(member.told().size() == 1);
     member.now += milliseconds{249};
     CHECK(member.told().empty());  // It has all, and only waits for the end.
-    member.leave.set_cut_off(member.now, false);
+    member.leave.set_unreachable(member.now, false);
     told = member.told();
     REQUIRE(told.size() == 1);
     CHECK(told[0].standing == Standing::in_group);
 
     AwayMembers away{config_of(0, 9), LeaveLimits{}, false};
     CHECK_FALSE(away.is_on());
-    CHECK(away.on_left(rank(3), {.id = 1, .standing = Standing::cut_off}));
-    CHECK(away.is_cut_off(rank(3)));
+    CHECK(away.on_left(rank(3), {.id = 1, .standing = Standing::unreachable}));
+    CHECK(away.is_unreachable(rank(3)));
     CHECK(away.is_away(rank(3)));
     CHECK(away.is_fetching(rank(3)));
     CHECK(away.count() == 1);

@@ -30,7 +30,7 @@ TEST_CASE("who hears nothing by the group asks, and is cut off if that is answer
     reach.on_alone(kStart + seconds{60});
     reach.on_alone(kStart + seconds{60} + milliseconds{200});  // The first one counts.
     CHECK(reach.look(kStart + seconds{60} + milliseconds{374}) == Step::none);
-    CHECK(reach.look(kStart + seconds{60} + milliseconds{375}) == Step::cut_off);
+    CHECK(reach.look(kStart + seconds{60} + milliseconds{375}) == Step::unreachable);
     CHECK(reach.look(kStart + seconds{90}) == Step::none);
     CHECK_FALSE(reach.take_return());
     reach.on_group(kStart + seconds{90});
@@ -60,5 +60,5 @@ TEST_CASE("once the object has begun the source may be silent for longer") {
     CHECK(reach.look(kStart + seconds{2}) == Step::ask);
     reach.on_alone(kStart + seconds{2});
     CHECK(reach.look(kStart + milliseconds{3499}) == Step::none);
-    CHECK(reach.look(kStart + milliseconds{3500}) == Step::cut_off);
+    CHECK(reach.look(kStart + milliseconds{3500}) == Step::unreachable);
 }

@@ -105,10 +105,10 @@ TEST_CASE("a stretched pacer remembers more, and says when it forgot") {
     CHECK(pacer.credit(kStart + milliseconds{9}) == 50'000);
     CHECK(pacer.take_forgotten());
     CHECK_FALSE(pacer.take_forgotten());
-    pacer.set_stretch(kStart + milliseconds{9}, 4);
+    pacer.set_burst_factor(kStart + milliseconds{9}, 4);
     CHECK(pacer.credit(kStart + milliseconds{40}) == 200'000);
-    pacer.set_stretch(kStart + milliseconds{40}, 1);
+    pacer.set_burst_factor(kStart + milliseconds{40}, 1);
     CHECK(pacer.credit(kStart + milliseconds{40}) == 50'000);
-    pacer.set_stretch(kStart + milliseconds{40}, 1000);
-    CHECK(pacer.stretch() == 16);
+    pacer.set_burst_factor(kStart + milliseconds{40}, 1000);
+    CHECK(pacer.burst_factor() == 16);
 }
