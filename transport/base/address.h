@@ -1,7 +1,5 @@
-// Where does a node's socket live?
-//
-// A host's address and a port, as a value that can be compared, printed, put into a message and
-// turned into what the socket calls take.
+// The address of a socket: a host's IP address and a port, as a value that can be compared,
+// printed, put into a message, and converted to what the socket calls take.
 #pragma once
 
 #include "transport/base/codec.h"

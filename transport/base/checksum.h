@@ -1,7 +1,7 @@
-// Are these the bytes that were sent?
+// Computes digests of blocks and objects.
 //
 // XXH3-128 in its canonical (big-endian) form: the leaf digest of a block and, over the leaves,
-// of a whole object. It finds accidents, not forgers: the packets that carry it are
+// of a whole object. It detects accidents, not forgery: the packets that carry it are
 // authenticated.
 #pragma once
 

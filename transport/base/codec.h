@@ -1,9 +1,9 @@
-// How do numbers and strings become bytes, and back from a stranger?
+// Encodes numbers and strings as bytes, and decodes untrusted bytes.
 //
-// Network byte order. A writer fills a growing vector or a fixed span; a reader checks every
-// bound and, after the first thing that does not fit, answers zeros and stays failed: a
-// parser reads all its fields, then asks ok() once. Nothing is allocated on a stranger's
-// word: lengths are checked against what is there first.
+// Network byte order. A writer fills a growing vector or a fixed span. A reader checks every
+// bound; after the first field that does not fit it returns zeros and stays failed, so a parser
+// reads all its fields and then asks ok() once. A length is checked against the bytes that are
+// there before anything is allocated.
 #pragma once
 
 #include "transport/base/units.h"
@@ -56,7 +56,7 @@ class ByteReader {
     [[nodiscard]] std::uint64_t u64() { return number<std::uint64_t>(); }
     /// The next `count` bytes, or an empty span and a failed reader.
     [[nodiscard]] Bytes raw(std::size_t count);
-    /// A length of at most `limit` and so many bytes.
+    /// A length of at most `limit`, followed by that number of bytes.
     [[nodiscard]] Bytes blob(std::size_t limit);
     [[nodiscard]] std::string text(std::size_t limit);
 

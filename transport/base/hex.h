@@ -1,6 +1,4 @@
-// How are bytes written in hexadecimal?
-//
-// Lower case, two digits a byte.
+// Writes bytes in hexadecimal: lower case, two digits for each byte.
 #pragma once
 
 #include "transport/base/units.h"

@@ -1,9 +1,8 @@
-// What do we do when we ourselves are wrong?
+// Stops a program that violates one of its own invariants, in every build, and reports which.
 //
-// Stop, in every build, and say which truth failed. A daemon aborts (systemd restarts it); a
-// guest in Slurm's process must not, so the plugin installs a handler that unwinds to the
-// hook instead. What a packet, a user or a disk can cause is never an invariant: that is a
-// Result.
+// A daemon aborts (systemd restarts it). The plugin must not abort Slurm's process, so it
+// installs a handler that unwinds to the hook. What a packet, a user or a disk can cause is
+// never an invariant; it is a Result.
 #pragma once
 
 namespace stage {

@@ -1,7 +1,7 @@
-// Where is a host, whatever the family?
+// The IP address of a host, of either family.
 //
-// Four or sixteen bytes and which of the two: what cards, node tables and peers carry. Parsed
-// from numbers only; a name is resolved by whoever may block.
+// Four or sixteen bytes and the family: what business cards, node tables and peers carry.
+// Parsed from numbers only, because resolving a name may block.
 #pragma once
 
 #include "transport/base/units.h"

@@ -16,8 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "error"};
 constexpr std::array<std::string_view, 4> kPriorities{"<7>", "<6>", "<4>", "<3>"};
 
-/// A value with a space, a quote or a control character is quoted, so that a stranger's text
-/// can neither forge a field nor a line, nor command a terminal.
+/// Quotes a value with a space, a quote or a control character, so that untrusted text can
+/// neither forge a field or a line nor control a terminal.
 std::string quoted(const std::string& value) {
     const auto is_plain = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '='; };
     if (!value.empty() && std::ranges::all_of(value, is_plain)) {

@@ -1,8 +1,8 @@
-// How does a program of ours tell the operator what it does?
+// Writes log lines for the operator.
 //
-// One line an event: a fixed sentence to search for, then facts as key=value. Nothing per
-// packet. A warning says what the operator can do. Lines go to a sink that the program's
-// main() hands in (stderr, so the journal; a test's vector). Never log a key.
+// One line for each event: a fixed message to search for, then facts as key=value. Nothing for
+// single packets. A warning says what the operator can do. Lines go to a sink that the
+// program's main() passes (stderr, so the journal; a test's vector). Never log a key.
 #pragma once
 
 #include <cstdint>

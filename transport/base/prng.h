@@ -1,8 +1,7 @@
-// Where does chance come from?
+// A pseudo-random number generator with a given seed, so that every run can be repeated.
 //
-// From a seed that somebody hands in, so that every run can be repeated. Integers only where
-// the answer decides behaviour; no std distribution, whose output differs between libraries.
-// Not for keys: those come from getrandom().
+// It returns only integers where the result decides behaviour, and no std distribution, whose
+// output differs between libraries. Not for keys: those come from getrandom().
 #pragma once
 
 #include "transport/base/invariant.h"

@@ -1,8 +1,8 @@
-// How does a failure of the world travel?
+// The result of an operation that can fail for an external reason: a value or an error.
 //
-// As a value that must be looked at: what went wrong, who can mend it, and a sentence for the
-// person who reads it, growing as it rises (.within("staging job 42")). The blame decides what
-// Slurm is told: only Blame::node may ever cost a node, and only where the site asks for it.
+// An error says what went wrong, which party can remedy it, and a message for people, which
+// callers extend (.within("staging job 42")). The blame decides what Slurm learns: only
+// Blame::node may ever drain a node, and only where the site asks for it.
 #pragma once
 
 #include "transport/base/invariant.h"
@@ -16,7 +16,7 @@
 
 namespace stage {
 
-/// Who can mend it. Travels in messages by number: append only.
+/// The party that can remedy the failure. Sent by number: append only.
 enum class Blame : unsigned char {
     user = 0,      ///< A path, a permission, a quota: the job's owner.
     node = 1,      ///< A disk, a network, a daemon: the site.

@@ -1,8 +1,8 @@
-// In which units does stagecast count?
+// The units of stagecast: time, ranks, blocks and chunks.
 //
-// Time, ranks, blocks and chunks are different types, so that the compiler refuses to mix them.
-// Positions are 64-bit in memory and never wrap. Nobody below transport/run reads a clock: an
-// Instant is handed in, and its epoch means nothing.
+// They are different types, so that the compiler refuses to mix them. Positions are 64-bit in
+// memory and never wrap. No code below transport/run reads a clock: an Instant is passed in,
+// and its epoch has no meaning.
 #pragma once
 
 #include <chrono>
@@ -29,12 +29,12 @@ using Instant = TimeLine::time_point;
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-/// What so many bytes take at a rate that isn't 0.
+/// The time that this number of bytes takes at a rate that is not 0.
 [[nodiscard]] constexpr Duration time_of(std::uint64_t bytes, std::uint64_t bytes_per_s) {
     return Duration{static_cast<Duration::rep>(bytes * 1'000'000'000 / bytes_per_s)};
 }
 
-/// A whole number that counts or names one kind of thing. `Tag` tells the kinds apart.
+/// A whole number that counts or names one kind of thing. `Tag` distinguishes the kinds.
 template <class Tag, class Rep>
 class Ordinal {
   public:
@@ -63,7 +63,7 @@ using Rank = Ordinal<struct RankTag, std::uint16_t>;
 using BlockIndex = Ordinal<struct BlockTag, std::uint32_t>;
 /// A chunk of a block, from 0. 16 bits on the wire.
 using ChunkIndex = Ordinal<struct ChunkTag, std::uint16_t>;
-/// One of the parallel flows of a session, from 0.
+/// One of the parallel flows of a broadcast, from 0.
 using Flow = Ordinal<struct FlowTag, std::uint8_t>;
 
 /// Size of every block of an object but shorter ones that a file's end makes, bytes.

@@ -9,7 +9,7 @@ namespace stage {
 /// where the sources were not that commit's. Two builds of one version fit each other.
 [[nodiscard]] const char* version();
 
-/// Of stagecast.conf, unless a program is told another: SYSCONFDIR/stagecast/stagecast.conf.
+/// The default path of stagecast.conf: SYSCONFDIR/stagecast/stagecast.conf.
 [[nodiscard]] std::string config_path();
 
 }  // namespace stage

@@ -1,4 +1,4 @@
-// Which names are in a directory?
+// Lists the names in a directory.
 #pragma once
 
 #include <string>

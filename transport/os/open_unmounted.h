@@ -1,8 +1,9 @@
-// Is it the directory itself that is opened, or what somebody mounted there?
+// Opens a directory only if no file system is mounted on it.
 //
 // A user may mount a file system of their own over any directory of theirs. Its server, a
-// process of that user, may never answer, and then whoever asks for as much as the owner waits
-// for ever (fuse(4)). So who serves others, too, does not enter it.
+// process of that user, may never answer, and then any process that asks for as much as the
+// owner may waits for ever (fuse(4)). A process that also serves others therefore does not
+// enter it.
 #pragma once
 
 #include "transport/base/result.h"

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Nobody but root can rename or replace what is in it.
+/// No user except root can rename or replace its entries.
 Status check_component(const std::string& key, int fd, const std::string& path, bool is_last) {
     struct stat status {};
     if (::fstat(fd, &status) != 0) {
@@ -77,7 +77,7 @@ Result<UniqueFd> open_root_directory(const std::string& key,
         }
         const bool is_last = path.find_first_not_of('/', slash) == std::string::npos;
         const std::string so_far = path.substr(0, slash);
-        // Who knows a name in it may go there; the list of all names is root's alone.
+        // A user who knows a name in it may go there; listing all names is reserved to root.
         if (makes_last && is_last && ::mkdirat(at.get(), name.c_str(), 0711) != 0 &&
             errno != EEXIST) {
             return Error::from_errno(Blame::node, "making " + key + " " + so_far);

@@ -1,9 +1,9 @@
-// Opens a directory that only root can have placed and only root can replace.
+// Opens a directory that only root can have created and only root can replace.
 //
-// Component by component from "/": each is a directory of root's that no one else can write to
-// (above the last one a sticky directory may be written to by all: nobody can rename root's
-// entry there), and none is a symbolic link. So what was checked stays what it is, and a later
-// open() of the same path reaches the same directory.
+// It goes component by component from "/". Each is a directory of root's that no other user can
+// write to (above the last one a sticky directory may be writable by all, because no other user
+// can rename root's entry there), and none is a symbolic link. So the checked path stays valid,
+// and a later open() of the same path reaches the same directory.
 #pragma once
 
 #include "transport/base/result.h"

@@ -1,4 +1,4 @@
-// Who closes this descriptor?
+// Owns a file descriptor and closes it.
 #pragma once
 
 #include <unistd.h>

@@ -11,7 +11,7 @@
 namespace stage {
 namespace {
 
-/// A flow that was silent for so long is not waited for: its rail may be dead.
+/// A flow that was silent for this time is not waited for: its rail may be dead.
 constexpr Duration kSilent = std::chrono::milliseconds{100};
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr int kRoundsMax = 16;
 /// Packets that are opened before the core hears of them: about one piece of the kernel's, so
 /// that their bytes are still in the cache when they come to their places.
 constexpr std::size_t kTogether = 64;
-/// So often in a turn: as many packets as one call brings at most where there is one flow.
+/// Calls in a turn: with one flow they bring at most as many packets as one call.
 constexpr int kFlowRoundsMax = 16;
 
 timespec to_timespec(Duration duration) {
@@ -131,7 +131,7 @@ void Session::hear(Instant now, std::span<const ReceivedPacket> packets) {
     tell_heard(now);
 }
 
-/// What the flows' threads have opened. Their buffers stay until more is taken.
+/// Passes on what the flows' threads have opened. Their buffers stay until more is taken.
 void Session::hear_flows(Instant now) {
     const Duration wall = now.time_since_epoch() - shift_;
     for (int round = 0; round < kFlowRoundsMax; ++round) {
@@ -320,7 +320,7 @@ void Session::send(Instant now) {
     }
 }
 
-/// A dead network is told to the core once; then nothing can be sent any more.
+/// Reports a dead network to the core, once; then nothing can be sent any more.
 void Session::give_up(Instant now, const Error& why) {
     if (!given_up_) {
         given_up_ = true;

@@ -122,9 +122,9 @@ Status send_multicast_by(int socket, int family, unsigned interface, std::uint8_
         socket, IPPROTO_IP, IP_MULTICAST_IF, request, "choosing the multicast interface");
 }
 
-/// While SO_REUSEPORT is set the kernel lets a socket stand beside another of the same user
-/// that has it set, too: the one that holds the port. Afterwards this socket lets nobody beside
-/// it.
+/// While SO_REUSEPORT is set the kernel lets a socket bind beside another of the same user that
+/// has it set, too: the one that holds the port. Afterwards no other socket can bind beside
+/// this one.
 Status bind_beside_holder(int socket, const Address& address, bool is_holder) {
     if (!is_holder) {
         return bind_to(socket, address);
@@ -273,7 +273,7 @@ Result<std::vector<UniqueFd>> open_rail_sockets(std::span<const Rail> rails,
     std::vector<UniqueFd> sockets;
     for (std::size_t rail = 1; rail < rails.size(); ++rail) {
         options.interface = rails[rail].name;
-        auto opened = open_sender(rails[rail].address, ports, options, 0);  // Nobody reads it.
+        auto opened = open_sender(rails[rail].address, ports, options, 0);  // It is never read.
         if (!opened) {
             return std::move(opened).error().within("rail " + rails[rail].name);
         }

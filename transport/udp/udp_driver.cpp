@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::uint32_t kLookEvery = 16;  ///< Calls of receive() between looks at the peers'.
 constexpr std::size_t kSlots = 24;        ///< 1.5 MB of buffers; a batch of one receive().
-/// Trains by a rail between looks at its link: about 1 MB, or so many turns without any.
+/// Trains on a rail between checks of its link: about 1 MB, or this many turns without any.
 constexpr std::uint32_t kLinkLookEvery = 16;
-/// Of each of a flow's sets: 6 MB for all flows of up to eight, as far as packets need them.
+/// For each of a flow's sets: 6 MB for all of up to eight flows, allocated as packets need
+/// them.
 constexpr std::size_t kFlowSlotsMax = 16;
 constexpr std::size_t kFlowSlotsMin = 4;
 constexpr std::size_t kFlowSlotsOfAll = 32;
@@ -53,7 +54,7 @@ std::size_t packets_of(const Train& train) {
     return (train.bytes + train.packet_bytes - 1) / train.packet_bytes;
 }
 
-/// What the kernel needs to be told of a train, as long as it is being sent.
+/// What the kernel needs to know about a train while it is being sent.
 struct Envelope {
     std::vector<iovec> pieces;
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
@@ -132,8 +133,8 @@ Address UdpDriver::flow_address(std::size_t flow) const {
     return flows.address(Flow{static_cast<std::uint8_t>(flow)});
 }
 
-/// Each flow is a member by itself, whoever took its socket. What waits in it comes yet. Flows
-/// of a rail that is dead are loss.
+/// Each flow is joined separately, including those that were taken. Packets that wait in a
+/// socket still arrive. The flows of a dead rail count as loss.
 Status UdpDriver::hear_group(bool hears) {
     invariant(group_sockets_.empty() || !endpoints_.interfaces.empty(),
               "a flow is on some interface");
@@ -170,7 +171,8 @@ Status UdpDriver::receive(std::vector<ReceivedPacket>& packets, Readable readabl
             return heard;
         }
     }
-    // Several flows are no stream that gathers: they are told of as the peers' socket is.
+    // With several flows no stream gathers in one socket: they are reported like the peers'
+    // socket.
     const bool is_heard = flows_.size() == 1 ? readable.stream : readable.peers;
     for (std::size_t left = is_heard ? flows_.size() : 0; left > 0; --left) {
         ReadSocket& flow = flows_[flows_.size() - left];

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kLevel = 1;
 
-/// Less than this is not worth anybody's time.
+/// Saving less than this is not worth the time.
 bool is_much_shorter(std::size_t bytes, std::size_t block) {
     return bytes <= block - block / 16;
 }
