@@ -157,8 +157,8 @@ Status bind_in_range(int socket,
                  "all UDP ports " + std::to_string(ports.first) + "-" +
                      std::to_string(ports.second) + " of " + own.host() + " are taken" +
                      (ports.second >= kUnprivilegedPorts
-                          ? ", and any local user can bind ports above 1023 ('ss -lunp' says "
-                            "who has)"
+                          ? ", and any local user can bind ports above 1023 ('ss -lunp' shows "
+                            "which processes have)"
                           : "") +
                      "; widen DataPortRange in stagecast.conf, or move it"};
 }

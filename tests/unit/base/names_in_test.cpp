@@ -1,4 +1,4 @@
-// Are all names of a directory told, and only those?
+// Tests that all names of a directory are returned, and no others.
 #include "transport/os/names_in.h"
 
 #include "tests/unit/scratch.h"
@@ -13,7 +13,7 @@
 
 namespace stage {
 
-TEST_CASE("the names in a directory are told, as often as they are asked for") {
+TEST_CASE("the names in a directory are returned at each call") {
     const Scratch place;
     std::ofstream{place.path() + "/file"} << "x";
     REQUIRE(::mkdir((place.path() + "/.hidden").c_str(), 0700) == 0);

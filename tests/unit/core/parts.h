@@ -1,4 +1,4 @@
-// What do the tests of the core's parts have in common?
+// What the tests of the core's parts have in common.
 #pragma once
 
 #include "transport/core/base/contract.h"
@@ -45,7 +45,7 @@ inline CoreConfig config_of(unsigned own, unsigned members) {
     return config;
 }
 
-/// A raw block of so many bytes; the leaf tells blocks apart.
+/// A raw block of this length; the leaf distinguishes blocks.
 inline wire::Descriptor raw_block(std::uint32_t length, unsigned leaf = 1) {
     wire::Descriptor descriptor{.length = length, .wire_length = length, .leaf = {}};
     descriptor.leaf[0] = static_cast<std::byte>(leaf);

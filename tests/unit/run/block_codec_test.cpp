@@ -1,4 +1,4 @@
-// Does a block come back from what travels of it, and nothing else from anything else?
+// Tests that a block survives compression, and that nothing else decompresses to a block.
 #include "transport/run/object/block_codec.h"
 
 #include <catch2/catch.hpp>
@@ -49,7 +49,7 @@ TEST_CASE("noise stays as it is") {
     CHECK(codec.shorten(noise(kBlockBytes)).empty());
 }
 
-TEST_CASE("what is damaged, cut off, or gives more or less than it should is refused") {
+TEST_CASE("what is damaged, truncated, or gives more or less than it should is refused") {
     BlockCodec codec;
     const std::vector<std::byte> block = words(300'000);
     const Bytes given = codec.shorten(block);

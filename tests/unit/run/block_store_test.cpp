@@ -76,7 +76,7 @@ TEST_CASE("a chunk is opened where it belongs only while no byte there counts") 
         REQUIRE(store.place(kFirst, 600, chunk));
         CHECK(store.filled(kFirst)[600] == std::byte{1});
     }
-    SECTION("who has the whole buffer, a disk's thread or a code, has it alone") {
+    SECTION("a disk's thread or a code that has the whole buffer has it alone") {
         static_cast<void>(store.acquire(kFirst));
         CHECK(store.opening_room(kFirst, 600, 3).empty());
     }

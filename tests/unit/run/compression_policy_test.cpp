@@ -1,4 +1,4 @@
-// Is compression chosen where it makes things faster, and only there?
+// Tests that compression is chosen where it makes things faster, and only there.
 #include "transport/run/object/compression_policy.h"
 
 #include <catch2/catch.hpp>

@@ -63,7 +63,7 @@ struct Fixture {
         }
         return true;
     }
-    /// So many different numbers below `below`, rising.
+    /// This number of different values below `below`, ascending.
     std::vector<std::uint16_t> draw(std::size_t count, std::size_t below) {
         std::vector<std::uint16_t> all(below);
         std::iota(all.begin(), all.end(), std::uint16_t{0});

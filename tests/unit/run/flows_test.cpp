@@ -112,7 +112,7 @@ seal::SessionKeys keys_of(Rank own, seal::Protection protection) {
     return keys;
 }
 
-/// A source, and a receiver with so many flows.
+/// A source, and a receiver with this number of flows.
 struct Group {
     explicit Group(std::size_t flows,
                    seal::Protection protection = seal::Protection::encrypt,
@@ -147,7 +147,7 @@ struct Group {
         return bytes;
     }
 
-    /// The numbers of the next packets, once there are so many.
+    /// The numbers of the next packets, once `count` are there.
     std::vector<std::uint64_t> take(std::size_t count) {
         std::vector<std::uint64_t> numbers;
         while (numbers.size() < count) {
@@ -177,11 +177,11 @@ struct Group {
 
 using Numbers = std::vector<std::uint64_t>;
 
-TEST_CASE("what flows bring is told in the order of its numbers") {
+TEST_CASE("what flows bring is returned in the order of its numbers") {
     const auto protection =
         GENERATE(seal::Protection::none, seal::Protection::auth, seal::Protection::encrypt);
     Group group{3, protection};
-    group.fakes[1]->hold();  // Nothing is told before flow 1 has shown what it has.
+    group.fakes[1]->hold();  // Nothing is returned before flow 1 has shown what it has.
     group.fakes[1]->put({group.packet(1, 3), group.packet(1, 4), group.packet(1, 9)});
     group.fakes[1]->wait_until_inside();
     group.fakes[0]->put({group.packet(0, 1), group.packet(0, 2), group.packet(0, 7)});
@@ -215,7 +215,7 @@ TEST_CASE("on rails a packet waits for a flow that was heard a moment ago, and n
     constexpr Duration kSkew = std::chrono::milliseconds{20};
     constexpr Duration kNow{7};
     Group group{2, seal::Protection::encrypt, kSkew};
-    // Of what was put, as far as it is told now.
+    // Of what was put, the part that is returned now.
     const auto taken = [&](Duration now) {
         Numbers numbers;
         for (;;) {
@@ -260,12 +260,12 @@ TEST_CASE("more batches than a flow has buffers for wait in its socket") {
         group.fakes[flow]->put({group.packet(flow, number)});
         expected.push_back(number);
     }
-    Numbers told;
-    while (told.size() < expected.size()) {
+    Numbers got;
+    while (got.size() < expected.size()) {
         const Numbers more = group.take(1);
-        told.insert(told.end(), more.begin(), more.end());
+        got.insert(got.end(), more.begin(), more.end());
     }
-    CHECK(told == expected);
+    CHECK(got == expected);
 }
 
 TEST_CASE("a flow that was silent for long counts on from what the others brought") {

@@ -12,12 +12,12 @@ namespace {
 constexpr BlockIndex kBlock{2};
 constexpr std::size_t kLength = 5000;
 
-/// Keeps the block that was written last, and what it was told of it.
+/// Keeps the block that was written last, and its digest.
 class Keeper final : public BlockSink {
   public:
     Result<Placing> write(BlockIndex /*block*/, Bytes bytes, const Digest128& leaf) override {
         kept.assign(bytes.begin(), bytes.end());
-        told = leaf;
+        given = leaf;
         return placing;
     }
     Status read_back(BlockIndex /*block*/, std::uint32_t offset, MutableBytes room) override {
@@ -28,7 +28,7 @@ class Keeper final : public BlockSink {
 
     Placing placing = Placing::placed;
     std::vector<std::byte> kept;
-    Digest128 told{};
+    Digest128 given{};
 };
 
 core::Operation operation(core::OperationKind kind, const wire::Descriptor& descriptor) {
@@ -58,7 +58,7 @@ TEST_CASE("a hole is stored as zeros, whatever its buffer held before") {
     const auto done = object.perform(operation(core::OperationKind::store, said), buffer);
     CHECK(done.completion.verdict == core::Verdict::good);
     CHECK(sink.kept == zeros);
-    CHECK(sink.told == xxh3_128(zeros));
+    CHECK(sink.given == xxh3_128(zeros));
 }
 
 TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
@@ -71,7 +71,7 @@ TEST_CASE("a raw block is verified, stored with its leaf, and read back") {
     CHECK(object.perform(verify, buffer).completion.verdict == core::Verdict::good);
     const auto store = operation(core::OperationKind::store, said);
     CHECK(object.perform(store, buffer).completion.verdict == core::Verdict::good);
-    CHECK(sink.told == said.leaf);
+    CHECK(sink.given == said.leaf);
 
     std::vector<std::byte> again(kBlockBytes);
     const auto load = operation(core::OperationKind::load, {});

@@ -56,7 +56,7 @@ class Recorder final : public Driver {
     Bytes block;         ///< Whose bytes should leave without a copy.
     bool copied = true;  ///< No piece was one of `block`.
     int refusals = 0;
-    int takes = 0;  ///< After so many trains one is refused; 0: none.
+    int takes = 0;  ///< After this number of trains one is refused; 0: none.
     int trains = 0;
     std::vector<std::vector<std::byte>> packets;
     std::vector<Flow> flows;  ///< By train.

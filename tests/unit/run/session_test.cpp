@@ -55,7 +55,7 @@ class Zeros final : public BlockSource {
     Status finish() override { return {}; }
 };
 
-class Nobody final : public Watcher {
+class SilentWatcher final : public Watcher {
   public:
     void on_progress(const core::Outcome&) override {}
 };
@@ -132,7 +132,7 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
     NoObject object;
     DiskQueue disk{object, 1};
     Outbox outbox{driver, seal, blocks, core::CoreConfig{}, 1};
-    Nobody watcher;
+    SilentWatcher watcher;
     Session session{{.core = core,
                      .driver = driver,
                      .seal = seal,
@@ -149,7 +149,7 @@ TEST_CASE("a stream without room stays in its socket, what peers send does not")
     }
 }
 
-TEST_CASE("who waits for a full socket does not ask it all the time") {
+TEST_CASE("a session that waits for a full socket does not poll it all the time") {
     BroadcastConfig config;
     config.members.resize(2);
     config.own = Rank{0};
@@ -162,7 +162,7 @@ TEST_CASE("who waits for a full socket does not ask it all the time") {
     config.ready_timeout = milliseconds{400};
     FullDriver driver;
     Zeros source;
-    Nobody watcher;
+    SilentWatcher watcher;
     const BroadcastReport report = send_broadcast(config, driver, source, watcher);
     CHECK(report.outcome.phase == core::Phase::failed);
     CHECK(driver.refused > 0);

@@ -17,7 +17,7 @@ TEST_CASE("what was stamped between two looks at the loop's clock lies between t
             std::chrono::system_clock::now().time_since_epoch());
         const Instant after = read_clock();
         while (read_clock() - after < 2 * kStep) {
-            // The packet is read, and something else done, before anybody asks when it came.
+            // The packet is read, and something else done, before its time is read.
         }
         const Instant arrived{stamp + wall_clock_shift()};
         between += arrived > before - kStep && arrived < after + kStep ? 1 : 0;

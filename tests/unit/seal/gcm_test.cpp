@@ -1,4 +1,4 @@
-// Do both libraries compute the same seals?
+// Tests that both libraries compute the same seals.
 #include "transport/seal/gcm.h"
 
 #include "transport/base/prng.h"

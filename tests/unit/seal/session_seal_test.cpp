@@ -223,13 +223,13 @@ TEST_CASE("DATA numbers expand across their wraps and across epochs") {
     }
 }
 
-TEST_CASE("a stranger is counted, and changes nothing") {
+TEST_CASE("a packet of an unauthorised peer is counted, and changes nothing") {
     SessionSeal receiver{keys_of(1, Protection::encrypt)};
 
     SessionKeys other_key = keys_of(7, Protection::encrypt);
     other_key.group[0] = std::byte{0xff};
-    SessionSeal stranger{other_key};
-    auto forged = packet_of(stranger, header_of(PacketType::release, 7, 1), kReady);
+    SessionSeal outsider{other_key};
+    auto forged = packet_of(outsider, header_of(PacketType::release, 7, 1), kReady);
     CHECK_FALSE(receiver.open(forged));
     CHECK(receiver.counters().forged == 1);
 
@@ -247,8 +247,8 @@ TEST_CASE("a stranger is counted, and changes nothing") {
     CHECK_FALSE(receiver.open(elsewhere));
     CHECK(receiver.counters().other_session == 1);
 
-    auto nobody = packet_of(member, header_of(PacketType::ready, 9, 3), kReady);
-    CHECK_FALSE(receiver.open(nobody));
+    auto unknown = packet_of(member, header_of(PacketType::ready, 9, 3), kReady);
+    CHECK_FALSE(receiver.open(unknown));
     auto reflected = packet_of(member, header_of(PacketType::ready, 1, 3), kReady);
     CHECK_FALSE(receiver.open(reflected));
     CHECK(receiver.counters().unknown_rank == 2);

@@ -66,7 +66,7 @@ TEST_CASE("an interface is called by its name where no other has that") {
     CHECK(interface_called("no-such-name") == "no-such-name");
 }
 
-TEST_CASE("a rail needs a link; who is alone may get one yet") {
+TEST_CASE("a rail needs a link; a single interface may get one later") {
     auto all = three();
     all[2].has_link = false;
     CHECK(chosen({{"hsn0", "hsn1"}, {"eth0"}}, all) == Names{"eth0"});

@@ -87,7 +87,7 @@ bool is_in_kernels_list(const char* group) {
     return all.find(group) != std::string::npos;
 }
 
-TEST_CASE("who leaves the group leaves the kernel's, and may join it again") {
+TEST_CASE("leaving the group leaves it in the kernel, too, and it can be joined again") {
     Pair pair = open_pair();
     const auto group = Address::parse("239.77.201.9", 41'999);
     REQUIRE(group);
@@ -208,7 +208,8 @@ void send_to_flow(udp::UdpDriver& driver, std::uint8_t flow, std::size_t bytes) 
                          .packet_bytes = 1000}));
 }
 
-TEST_CASE("a train to the group arrives on its flow, read with all or by who took it") {
+TEST_CASE(
+    "a train to the group arrives on its flow, read with all or by the thread that took it") {
     udp::UdpEndpoints endpoints = three_flows();
     const int peer = endpoints.peer.get();
     udp::UdpDriver driver{std::move(endpoints)};

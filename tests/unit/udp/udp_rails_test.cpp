@@ -1,4 +1,4 @@
-// Does the driver send each flow by its own rail, and live on without one?
+// Tests that the driver sends each flow by its own rail, and survives without one.
 #include "transport/udp/udp_driver.h"
 
 #include <catch2/catch.hpp>
@@ -73,7 +73,7 @@ TrainTarget flow(std::uint8_t number) {
     return {.to_group = true, .peer = {}, .flow = Flow{number}};
 }
 
-/// Who sent what waits there, packet by packet.
+/// The senders of the packets that wait there, in order.
 std::string sender_at(const UniqueFd& socket) {
     REQUIRE(is_ready(socket.get(), POLLIN, kWaitMs));
     std::array<std::byte, 65'536> room{};

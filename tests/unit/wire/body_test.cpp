@@ -127,7 +127,9 @@ TEST_CASE("READY has its bytes") {
     CHECK_FALSE(read_ready(unhex(std::string{kReady} + "00")));
 }
 
-TEST_CASE("READY of who holds the first blocks has its bytes, and those of none are refused") {
+TEST_CASE(
+    "READY of a member that holds the first blocks has its bytes, and invalid ones are "
+    "refused") {
     CHECK(hex(write(Ready{.source_time_us = 0x1122334455667788, .hold_us = 250, .held = 77})) ==
           kReadyHeld);
     CHECK(read_ready(unhex(kReadyHeld))->held == 77);

@@ -11,7 +11,7 @@ using namespace stage;
 using namespace stage::core;
 using namespace stage::core::test;
 
-TEST_CASE("a block is open, then held; only so many are open") {
+TEST_CASE("a block is open, then held; the number of open blocks is limited") {
     ChunkMap map{10, 20, 2};
     REQUIRE(map.open(block(3)) != nullptr);
     REQUIRE(map.open(block(1)) != nullptr);
@@ -89,8 +89,8 @@ TEST_CASE("what lies between two places is all here, or something of it is missi
     CHECK(map.lacks({.block = 0, .chunk = 2}, {.block = 1, .chunk = 1}));  // not even open
     OpenBlock* second = map.open(block(1));
     second->have.add(0);
-    CHECK(
-        map.lacks({.block = 1, .chunk = 0}, {.block = 1, .chunk = 1}));  // nobody said how long
+    CHECK(map.lacks({.block = 1, .chunk = 0},
+                    {.block = 1, .chunk = 1}));  // its length is not known
     second->chunks = 1;
     CHECK_FALSE(map.lacks({.block = 0, .chunk = 2}, {.block = 2, .chunk = 0}));
     map.find(block(0))->state = OpenState::verifying;

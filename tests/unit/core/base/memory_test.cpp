@@ -1,4 +1,4 @@
-// How much memory does a receiver's core take?  As much for a terabyte as for a gigabyte.
+// Tests that a receiver's core needs as much memory for a terabyte as for a gigabyte.
 #include "tests/unit/core/parts.h"
 #include "transport/core/base/chunk_map.h"
 #include "transport/core/base/descriptor_table.h"

@@ -1,4 +1,4 @@
-// Does docs/protocol, section 13, say what the code does?
+// Tests that the constants match docs/protocol, section 13.
 #include "transport/core/base/limits.h"
 #include "transport/core/base/timeouts.h"
 
@@ -199,7 +199,7 @@ TEST_CASE("the page's constants are the code's, each of them") {
     }
 }
 
-TEST_CASE("times that nobody gave have the page's defaults") {
+TEST_CASE("time-outs that are not configured have the page's defaults") {
     const CoreConfig config = with_default_timeouts({});
     CHECK(config.ready_timeout == std::chrono::seconds{10});
     CHECK(config.stall_timeout == std::chrono::seconds{30});

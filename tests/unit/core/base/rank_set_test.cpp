@@ -49,7 +49,8 @@ TEST_CASE("a set survives the wire, run by run") {
     CHECK_FALSE(everything.first_absent());
 }
 
-TEST_CASE("who is absent is told in few runs, rather some too many than one too few") {
+TEST_CASE(
+    "absent ranks are listed in few runs, rather covering some too many than one too few") {
     RankSet set{10};
     for (const unsigned here : {0U, 2U, 5U}) {
         set.add(rank(here));
@@ -61,7 +62,7 @@ TEST_CASE("who is absent is told in few runs, rather some too many than one too 
     CHECK(set.absent(3) == all);
     const Runs two{{.first = rank(1), .last = rank(1)}, {.first = rank(3), .last = rank(9)}};
     CHECK(set.absent(2) == two);
-    const wire::RankRun everyone{.first = rank(0), .last = rank(9)};
-    set.add({&everyone, 1});
+    const wire::RankRun every_rank{.first = rank(0), .last = rank(9)};
+    set.add({&every_rank, 1});
     CHECK(set.absent(3).empty());
 }

@@ -202,10 +202,10 @@ TEST_CASE("a stream waits no longer than half of its socket's buffer holds") {
     CHECK(waits(425'984, 125'000'000) == Duration::zero());
     CHECK(waits(425'984, 1'000'000) == milliseconds{100});
     CHECK(waits(0, 125'000'000) == Duration::zero());
-    CHECK(waits(8'000'000, 0) == Duration::zero());  // Nobody knows how soon it is full.
+    CHECK(waits(8'000'000, 0) == Duration::zero());  // It is not known how soon it is full.
 }
 
-TEST_CASE("a pull's rate rises with what came, and falls to what the path took") {
+TEST_CASE("the repair rate rises with answers, and falls to what the path carried") {
     constexpr std::uint32_t kPacket = 1'500;
     constexpr std::uint64_t kLink = 3'000'000;  // 2 packets a millisecond
     RepairRateSearch search{kPacket};
@@ -222,7 +222,8 @@ TEST_CASE("a pull's rate rises with what came, and falls to what the path took")
     }
     CHECK(rate > 9'000'000);
     rate = 6'000'000;
-    // Half of each request stays away: nothing happens until so much did that it is no chance.
+    // Half of each request is lost: the rate changes only when enough was lost to exclude
+    // chance.
     const Instant sent_at = now;
     for (unsigned i = 0; i < 7; ++i) {
         now += milliseconds{4};
@@ -272,7 +273,7 @@ TEST_CASE("time in which nothing was asked for says nothing of a path") {
     CHECK(rate == kLink);
 }
 
-TEST_CASE("a path that gives nothing halves a pull's rate, no more at once") {
+TEST_CASE("a path that delivers nothing halves the repair rate, no more at once") {
     RepairRateSearch search{1'500};
     const Instant now{seconds{7}};
     std::uint64_t rate = 8'000'000;
@@ -282,7 +283,7 @@ TEST_CASE("a path that gives nothing halves a pull's rate, no more at once") {
     CHECK(rate == 4'000'000);
 }
 
-TEST_CASE("one chunk of sixteen is lost by chance: a pull's rate rises") {
+TEST_CASE("one chunk of sixteen is random loss: the repair rate rises") {
     RepairRateSearch search{1'500};
     Instant now{seconds{7}};
     std::uint64_t rate = 8'000'000;
@@ -305,7 +306,7 @@ TEST_CASE("a repeater's next time may come sooner, not later") {
     CHECK(repeater.deadline() == kStart + milliseconds{3});
 }
 
-TEST_CASE("who heard nothing calls, ever more rarely, until an offer comes") {
+TEST_CASE("a member that heard nothing solicits, ever more rarely, until an OFFER arrives") {
     Prng prng{3};
     const EndingLimits limits;
     OfferSolicitation call{config_of(2, 40), limits, prng};
@@ -342,7 +343,7 @@ TEST_CASE("what is held is said to a source that understands it, and to no other
     CHECK(said->held == (offer.features == 0 ? 0 : 7));
 }
 
-TEST_CASE("an offer is answered by whom it names, or by all") {
+TEST_CASE("an OFFER is answered by the members that it lists, or by all") {
     Prng prng{3};
     ReadyResponder answer{config_of(2, 40), {}, prng};
     wire::Offer offer;
@@ -360,7 +361,7 @@ TEST_CASE("an offer is answered by whom it names, or by all") {
         answer.on_offer(kStart, offer, false);
         CHECK(answer.deadline() == kStart);
     }
-    SECTION("who soon says DONE has time") {
+    SECTION("a member that will soon send DONE has time") {
         offer.awaited.clear();
         answer.on_offer(kStart, offer, true);
         CHECK(answer.deadline() == kStart + EndingLimits{}.offer_max);

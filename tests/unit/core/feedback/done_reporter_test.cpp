@@ -42,7 +42,7 @@ std::vector<Said> said_until(DoneReporter& reporter, Instant until) {
 
 }  // namespace
 
-TEST_CASE("everybody's ancestors lead to the source, whoever it is") {
+TEST_CASE("every member's ancestors lead to the source, whichever rank it has") {
     for (const unsigned members : {2U, 3U, 9U, 10U, 64U, 1000U}) {
         for (const unsigned source : {0U, 1U, members - 1U}) {
             const CompletionTree tree{.members = members, .source = rank(source), .degree = 8};
@@ -65,7 +65,8 @@ TEST_CASE("everybody's ancestors lead to the source, whoever it is") {
     }
 }
 
-TEST_CASE("who holds the object says so until it is confirmed, then now and then") {
+TEST_CASE(
+    "a member that holds the object repeats DONE until it is acknowledged, then now and then") {
     DoneReporter reporter{config_of(1, 4), {}};
     CHECK_FALSE(reporter.deadline());
     reporter.on_held(kStart);
@@ -79,7 +80,7 @@ TEST_CASE("who holds the object says so until it is confirmed, then now and then
     CHECK(*reporter.deadline() == kStart + milliseconds{301});
 }
 
-TEST_CASE("an inner member tells its parent who is done below it, several in one") {
+TEST_CASE("an inner member reports to its parent who is done below it, several in one DONE") {
     DoneReporter reporter{config_of(1, 100), {}};
     reporter.on_done(kStart, done_of({9}));
     reporter.on_done(kStart, done_of({10, 11}));
@@ -97,22 +98,22 @@ TEST_CASE("an inner member tells its parent who is done below it, several in one
           std::vector<wire::RankRun>{{.first = rank(12), .last = rank(13)}});
 }
 
-TEST_CASE("a parent that is silent is passed over, and the next one told everything") {
+TEST_CASE("a silent parent is passed over, and the next ancestor gets everything") {
     // Place 73 of 100: its parent is 9, then 1, then the source.
     DoneReporter reporter{config_of(73, 100), {}};
     reporter.on_held(kStart);
-    std::vector<Rank> told;
+    std::vector<Rank> asked;
     for (const Said& said : said_until(reporter, kStart + seconds{3})) {
         CHECK(said.body.ranks == done_of({73}).ranks);
-        if (told.empty() || told.back() != said.to) {
-            told.push_back(said.to);
+        if (asked.empty() || asked.back() != said.to) {
+            asked.push_back(said.to);
         }
     }
-    CHECK(told == std::vector<Rank>{rank(9), rank(1), rank(0)});
+    CHECK(asked == std::vector<Rank>{rank(9), rank(1), rank(0)});
 }
 
 // Each of four children's news counted as a try: a live parent was passed over after 40 ms.
-TEST_CASE("news is no try: a parent has as long to answer however much is told") {
+TEST_CASE("news is no try: a parent has as long to answer however much is sent") {
     DoneReporter reporter{config_of(9, 5000), {}};
     for (unsigned i = 0; i < 40; ++i) {
         const Instant now = kStart + milliseconds{10} * i;
@@ -149,7 +150,7 @@ TEST_CASE("another's acknowledgement is none") {
     CHECK(*reporter.deadline() == kStart + milliseconds{20});
 }
 
-TEST_CASE("a set too scattered for one packet is told in several") {
+TEST_CASE("a set too scattered for one packet is sent in several") {
     DoneReporter reporter{config_of(1, 2000), {}};
     wire::Done odd;
     for (unsigned each = 1; each < 1001; each += 2) {

@@ -9,7 +9,8 @@ using namespace stage;
 using namespace stage::core;
 using namespace stage::core::test;
 
-TEST_CASE("at most so many represent, spread evenly, whoever is the source") {
+TEST_CASE(
+    "a limited number of receivers represent, spread evenly, whichever rank is the source") {
     for (const unsigned members : {2U, 3U, 33U, 34U, 64U, 1000U, 65535U}) {
         for (const unsigned source : {0U, members / 2U}) {
             CoreConfig config = config_of(0, members);
@@ -127,7 +128,7 @@ TEST_CASE("of a slow stream 32 members report no more than it has packets") {
     CHECK(reports * 32 > kPackets * 2 / 5);
 }
 
-TEST_CASE("who represents nobody reports just often enough not to be missed") {
+TEST_CASE("a receiver that is no representative reports just often enough not to be missed") {
     CoreConfig config = config_of(2, 1000);
     REQUIRE_FALSE(is_representative(config, 32, rank(2)));
     Prng prng{1};
@@ -169,7 +170,7 @@ TEST_CASE("the first pass runs ahead of the middle member, not of the slowest") 
     CHECK(board.window_below(kStart + milliseconds{250}, 0) == 37);
 }
 
-TEST_CASE("the first pass does not wait for who needs nothing") {
+TEST_CASE("the first pass does not wait for a receiver that needs nothing") {
     ReportBoard board{config_of(0, 5), {}};
     board.leave_out(rank(1));
     wire::Report body;
@@ -185,7 +186,7 @@ TEST_CASE("the first pass does not wait for who needs nothing") {
     CHECK_FALSE(board.deadline(1'000'000));
 }
 
-TEST_CASE("the first pass does not wait for whom the group does not reach") {
+TEST_CASE("the first pass does not wait for a receiver outside the group") {
     ReportBoard board{config_of(0, 4), {}};
     wire::Report body;
     body.blocks_held = 10;
@@ -206,7 +207,7 @@ TEST_CASE("the first pass does not wait for whom the group does not reach") {
     CHECK(board.window_below(kStart, 100) == 106);
 }
 
-TEST_CASE("the first pass waits for who needs what comes next, and for nobody else") {
+TEST_CASE("the first pass waits only for receivers that need what comes next") {
     ReportBoard board{config_of(0, 5), {}};
     for (const unsigned ahead : {2U, 3U, 4U}) {
         board.begin_with(rank(ahead), 100);

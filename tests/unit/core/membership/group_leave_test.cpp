@@ -49,7 +49,7 @@ class Member {
              .echo = echo});
     }
     /// What it tells the source now.
-    std::vector<wire::Left> told() {
+    std::vector<wire::Left> left_packets() {
         ControlQueue out{100};
         leave.poll(now, out);
         std::vector<wire::Left> all;
@@ -72,21 +72,21 @@ constexpr Duration kQueue = milliseconds{20};
 
 }  // namespace
 
-TEST_CASE("who sees a queue stand on its own path leaves the group") {
+TEST_CASE("a receiver that sees a queue stand on its own path leaves the group") {
     Member member;
     CHECK_FALSE(member.hear(milliseconds{300}, {}));
     CHECK_FALSE(member.hear(milliseconds{450}, kQueue));
     CHECK(member.hear(milliseconds{300}, kQueue));
     CHECK(member.leave.is_away());
     CHECK(member.leave.times() == 1);
-    const auto told = member.told();
-    REQUIRE(told.size() == 1);
-    CHECK(told[0].standing == Standing::away);
+    const auto left = member.left_packets();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].standing == Standing::away);
     // Half of what 100 packets each 10 ms took.
     CHECK(member.leave.fetch_bytes_per_s() == (1000 + kWireOverheadBytes) * 5'000);
 }
 
-TEST_CASE("a queue that comes and goes, or that most have, lets nobody leave") {
+TEST_CASE("no receiver leaves for a queue that comes and goes, or that most have") {
     Member member;
     static_cast<void>(member.hear(milliseconds{100}, {}));
     for (int i = 0; i < 10; ++i) {
@@ -96,7 +96,7 @@ TEST_CASE("a queue that comes and goes, or that most have, lets nobody leave") {
     CHECK_FALSE(member.hear(seconds{3}, kQueue, kQueue * 6 / 10));
 }
 
-TEST_CASE("a queue that its own pulls made lets nobody leave") {
+TEST_CASE("no receiver leaves for a queue that its own repairs made") {
     Member member;
     static_cast<void>(member.hear(milliseconds{100}, {}));
     for (int i = 0; i < 400; ++i) {  // 40 ms of the stream's pace
@@ -139,7 +139,8 @@ TEST_CASE("no more leave than the source doesn't follow; the only receiver never
     CHECK_FALSE(alone.hear(seconds{3}, kQueue));
 }
 
-TEST_CASE("who is away comes back to a path that was free for a while, and stays longer") {
+TEST_CASE(
+    "a receiver outside comes back to a path that was free for a while, and stays longer") {
     Member member;
     static_cast<void>(member.hear(milliseconds{100}, {}));
     REQUIRE(member.hear(milliseconds{900}, kQueue));
@@ -155,7 +156,7 @@ TEST_CASE("who is away comes back to a path that was free for a while, and stays
 
 // Pulses came each 50 us x receivers: in a group of 6,001 too far apart to say that the path
 // was free between them.
-TEST_CASE("who is away asks often enough to see its path free, in a group of any size") {
+TEST_CASE("a receiver outside asks often enough to see its path free, in a group of any size") {
     for (const unsigned others : {0U, 2'000U, 35'000U}) {
         Member member{others < 3'600 ? 6'001U : 65'535U};
         static_cast<void>(member.hear(milliseconds{100}, {}));
@@ -167,10 +168,10 @@ TEST_CASE("who is away asks often enough to see its path free, in a group of any
         while (!is_back && member.now < left + seconds{5}) {
             REQUIRE(member.leave.deadline());
             member.now = std::max(member.now, *member.leave.deadline());
-            const auto told = member.told();
-            REQUIRE(told.size() == 1);
+            const auto lefts = member.left_packets();
+            REQUIRE(lefts.size() == 1);
             asked += 1;
-            is_back = member.pulse({}, {}, false, told[0].id);
+            is_back = member.pulse({}, {}, false, left[0].id);
         }
         CAPTURE(others, asked, (member.now - left).count());
         CHECK(is_back);
@@ -200,16 +201,16 @@ TEST_CASE("when nothing more is sent it hears the group again, and goes on fetch
     CHECK(member.leave.on_held(member.now));
     CHECK_FALSE(member.leave.is_fetching());
     // That is said until it is known.
-    const auto told = member.told();
-    REQUIRE(told.size() == 1);
+    const auto left = member.left_packets();
+    REQUIRE(left.size() == 1);
     member.now += seconds{1};
-    REQUIRE(member.told().size() == 1);
-    static_cast<void>(member.pulse({}, {}, true, told[0].id));
+    REQUIRE(member.left_packets().size() == 1);
+    static_cast<void>(member.pulse({}, {}, true, left[0].id));
     member.now += seconds{1};
-    CHECK(member.told().empty());
+    CHECK(member.left_packets().empty());
 }
 
-TEST_CASE("the source knows who is away, by what each said last") {
+TEST_CASE("the source knows which members are away, by the last LEFT of each") {
     CoreConfig config = config_of(0, 9);
     config.rate_bytes_per_s = 0;
     config.leave_policy = LeavePolicy::congested;
@@ -225,18 +226,18 @@ TEST_CASE("the source knows who is away, by what each said last") {
     CHECK_FALSE(away.on_left(rank(9), {.id = 1, .standing = Standing::away}));
 }
 
-TEST_CASE("who asks the source says so until it is answered, or needs no answer") {
+TEST_CASE("a member that asks the source repeats it until it is answered, or needs no answer") {
     Member member;
     const auto later = [&] {
         member.now += seconds{1};
-        return member.told();
+        return member.left_packets();
     };
     member.leave.ask(member.now);
-    auto told = later();
-    REQUIRE(told.size() == 1);
-    CHECK(told[0].standing == Standing::in_group);
+    auto left = later();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].standing == Standing::in_group);
     CHECK(later().size() == 1);
-    static_cast<void>(member.pulse({}, {}, false, told[0].id));
+    static_cast<void>(member.pulse({}, {}, false, left[0].id));
     CHECK(later().empty());
     member.leave.ask(member.now);
     CHECK(later().size() == 1);
@@ -249,25 +250,27 @@ TEST_CASE("who asks the source says so until it is answered, or needs no answer"
     CHECK(later().size() == 1);
 }
 
-TEST_CASE("who is cut off says so until the end, and is known wherever nobody may leave") {
+TEST_CASE(
+    "an unreachable member says so until the end, and is known even if leaving is not "
+    "allowed") {
     Member member;
     member.leave.set_unreachable(member.now, true);
     CHECK(member.leave.is_fetching());
     CHECK_FALSE(member.leave.is_away());  // It stays a member of the group.
     CHECK(member.leave.fetch_bytes_per_s() == member.config.rate_bytes_per_s);
-    auto told = member.told();
-    REQUIRE(told.size() == 1);
-    CHECK(told[0].standing == Standing::unreachable);
+    auto left = member.left_packets();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].standing == Standing::unreachable);
     CHECK_FALSE(member.hear(seconds{3}, kQueue));  // No queue brings it back.
     CHECK_FALSE(member.leave.on_end(member.now));
     CHECK_FALSE(member.leave.on_held(member.now));
-    CHECK(member.told().size() == 1);
+    CHECK(member.left_packets().size() == 1);
     member.now += milliseconds{249};
-    CHECK(member.told().empty());  // It has all, and only waits for the end.
+    CHECK(member.left_packets().empty());  // It has all, and only waits for the end.
     member.leave.set_unreachable(member.now, false);
-    told = member.told();
-    REQUIRE(told.size() == 1);
-    CHECK(told[0].standing == Standing::in_group);
+    left = member.left_packets();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].standing == Standing::in_group);
 
     AwayMembers away{config_of(0, 9), LeaveLimits{}, false};
     CHECK_FALSE(away.is_on());
@@ -296,7 +299,7 @@ TEST_CASE("where the site does not allow it the source sends no PULSE and hears 
     CHECK(CoreConfig{}.leave_policy == LeavePolicy::never);
 }
 
-TEST_CASE("a told rate, a small object and the acker's window have no pulses") {
+TEST_CASE("a configured rate, a small object and the acker's window have no pulses") {
     CoreConfig config = config_of(0, 9);
     config.leave_policy = LeavePolicy::congested;
     CHECK_FALSE(AwayMembers(config, LeaveLimits{}, false).is_on());

@@ -22,7 +22,7 @@ RankSet all_of(unsigned members) {
 
 }  // namespace
 
-TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
+TEST_CASE("a silent or stuck member is named; a member that is done is not") {
     const CoreConfig config = config_of(0, 4);
     MemberWatch watch{config, {}, 100};
     CHECK_FALSE(watch.deadline());
@@ -58,13 +58,13 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
         CHECK(named->why.find("nothing was heard") != std::string::npos);
         CHECK(named->why.find("(and 1 more node)") != std::string::npos);
     }
-    SECTION("nobody is heard: the source itself is deaf") {
+    SECTION("no member is heard: the source itself is named") {
         const auto named = at(milliseconds{16'100}, 50);
         REQUIRE(named);
         CHECK(named->rank == rank(0));
         CHECK(named->why.find("any of the 3 other nodes") != std::string::npos);
     }
-    SECTION("nobody who is done") {
+    SECTION("a member that is done is not named") {
         for (unsigned each = 1; each < 4; ++each) {
             done.add(rank(each));
         }
@@ -72,7 +72,8 @@ TEST_CASE("who says nothing, or stands still, is named; who is done is not") {
     }
 }
 
-TEST_CASE("who has not answered yet may be silent, and its time begins with the answer") {
+TEST_CASE(
+    "a member that has not answered yet may be silent, and its time begins with the answer") {
     MemberWatch watch{config_of(0, 2), {}, 10};
     watch.start(kStart);
     RankSet ready{2};
@@ -87,7 +88,8 @@ TEST_CASE("who has not answered yet may be silent, and its time begins with the 
     CHECK(named->rank == rank(1));
 }
 
-TEST_CASE("who fills holes in a block moves, though no block is whole yet") {
+TEST_CASE(
+    "a member that fills holes in a block makes progress, though no block is complete yet") {
     MemberWatch watch{config_of(0, 2), {}, 10};
     watch.start(kStart);
     const RankSet done{2};
@@ -116,7 +118,7 @@ TEST_CASE("giving files their names may take longer than a block") {
     CHECK(watch.poll(kStart + seconds{33}, all_of(2), done, 10));
 }
 
-TEST_CASE("giving files their names may take as much longer as all were told") {
+TEST_CASE("the files' final names may take as much longer as all were configured to") {
     CoreConfig config = config_of(0, 2);
     config.finish_extra = seconds{100};
     MemberWatch watch{config, {}, 10};
@@ -174,7 +176,7 @@ TEST_CASE("an offer is repeated until all have answered, or the missing are name
     CHECK_FALSE(readiness.accuse(kStart + seconds{9}));
 }
 
-TEST_CASE("nobody is awaited longer than somebody says, nor longer than ready_timeout") {
+TEST_CASE("no member is awaited longer than is set, nor longer than ready_timeout") {
     Readiness readiness{config_of(0, 3), {.blocks = 3, .object_bytes = 300}, {}};
     readiness.start(kStart, Duration{});
     readiness.await_until(kStart + seconds{2});
@@ -202,7 +204,7 @@ TEST_CASE("what all hold is the least that one holds, once all have said so") {
     CHECK(readiness.held_by_all() == 20);
 }
 
-TEST_CASE("who calls gets an offer soon, but callers together get one") {
+TEST_CASE("a solicitation gets an OFFER soon, but simultaneous ones get one") {
     const Limits limits;
     const Duration least = limits.ending.call_least;
     Readiness readiness{config_of(0, 4), {.blocks = 3, .object_bytes = 300}, limits};
@@ -233,7 +235,7 @@ TEST_CASE("who calls gets an offer soon, but callers together get one") {
     CHECK(readiness.deadline() == before);  // It was called before, and read late.
 }
 
-TEST_CASE("nobody's call makes a source offer what it has not read") {
+TEST_CASE("no solicitation makes a source offer what it has not read") {
     Readiness readiness{config_of(0, 4), {.blocks = 1, .object_bytes = 100}, {}};
     readiness.start(kStart, milliseconds{20});
     readiness.on_ready(kStart, kStart, rank(1), {}, false);
@@ -245,7 +247,9 @@ TEST_CASE("nobody's call makes a source offer what it has not read") {
     CHECK(*readiness.deadline() < later);
 }
 
-TEST_CASE("only who called for long, and never answered, shows that large packets don't pass") {
+TEST_CASE(
+    "only a member that solicited for long, and never answered, shows that large packets do "
+    "not pass") {
     CoreConfig config = config_of(0, 4);
     config.chunk_bytes_fallback = 500;
     Readiness readiness{config, {.blocks = 3, .object_bytes = 300}, {}};
@@ -279,7 +283,7 @@ TEST_CASE("only who called for long, and never answered, shows that large packet
     }
 }
 
-TEST_CASE("who has answered calls in vain") {
+TEST_CASE("a solicitation of a member that has answered changes nothing") {
     Readiness readiness{config_of(0, 3), {.blocks = 3, .object_bytes = 300}, {}};
     readiness.start(kStart, Duration{});
     ControlQueue out{100};
@@ -346,7 +350,7 @@ TEST_CASE("a reason is cut between characters") {
     CHECK(cut.substr(cut.size() - 2) == "\xc3\xa4");
 }
 
-TEST_CASE("who fails says so until the end is told, and not for ever") {
+TEST_CASE("a member that fails repeats LEAVE until RELEASE arrives, and not for ever") {
     MemberEnding ending{config_of(1, 4), {}, false};
     ending.on_failure(kStart, Error{Blame::user, "disk full"});
     ControlQueue out{100};
@@ -370,7 +374,7 @@ TEST_CASE("who fails says so until the end is told, and not for ever") {
     CHECK(confirmed[0].type == wire::PacketType::done_ack);
 }
 
-TEST_CASE("an inner member stays a moment to tell the end to who missed it") {
+TEST_CASE("an inner member stays a moment to pass RELEASE on to members that missed it") {
     MemberEnding ending{config_of(1, 100), {}, true};
     ControlQueue out{100};
     ending.answer(rank(9), out);

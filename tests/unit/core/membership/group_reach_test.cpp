@@ -19,7 +19,7 @@ GroupReach reach_of_default() {
 
 }  // namespace
 
-TEST_CASE("who hears nothing by the group asks, and is cut off if that is answered") {
+TEST_CASE("a member that hears no multicast asks, and is unreachable if that is answered") {
     GroupReach reach = reach_of_default();
     reach.on_group(kStart);
     CHECK(reach.deadline() == kStart + milliseconds{500});
@@ -47,7 +47,7 @@ TEST_CASE(
     CHECK(reach.look(kStart + milliseconds{500}) == Step::ask);
     reach.on_alone(kStart + milliseconds{501});
     reach.on_group(kStart + milliseconds{600});
-    CHECK_FALSE(reach.take_return());  // It was not cut off.
+    CHECK_FALSE(reach.take_return());  // It was not unreachable.
     CHECK(reach.look(kStart + milliseconds{1000}) == Step::none);
     CHECK(reach.deadline() == kStart + milliseconds{1100});
 }

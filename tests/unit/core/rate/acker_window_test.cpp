@@ -86,7 +86,8 @@ TEST_CASE("a loss halves the window once, whatever else was under way is forgive
     CHECK(flow.window.window() == Approx(16).margin(0.1));
 }
 
-TEST_CASE("whom the equation has the slowest becomes the acker, but not for a little") {
+TEST_CASE(
+    "the slowest receiver by the equation becomes the acker, but not for a small difference") {
     AckerFlow flow;
     flow.send(100);
     flow.report(1, 99, 10, milliseconds{1});

@@ -1,4 +1,4 @@
-// Is the rate found, kept, taken back and shared?
+// Tests that the rate is found, kept, lowered and shared.
 #include "transport/core/rate/rate_search.h"
 
 #include "tests/unit/core/parts.h"
@@ -52,7 +52,7 @@ RateSearch search_from(double rate, double most = 1e12) {
     return search;
 }
 
-/// Mean rate of the last half of so many samples.
+/// Mean rate of the last half of the samples.
 double settle(RateSearch& search, Path& path, int samples = 400) {
     double sum = 0;
     for (int i = 0; i < samples; ++i) {
@@ -157,7 +157,7 @@ TEST_CASE("a remembered path begins where it was") {
     CHECK(search.capacity() == kLink);
 }
 
-TEST_CASE("a queue that somebody else keeps full is competed for, and left when it goes") {
+TEST_CASE("a queue that another flow keeps full is competed for, and left when it goes") {
     Path path;
     RateSearch search = search_from(kLink);
     settle(search, path);
@@ -317,7 +317,7 @@ TEST_CASE("where the receivers' processes are behind, it goes as fast as they ta
     CHECK(search.on_sample(path.now, sample) == Approx(10e6 * 1.08 * 0.49));
 }
 
-TEST_CASE("who can't keep the rate does not raise it") {
+TEST_CASE("a source that cannot keep the rate does not raise it") {
     Path path;
     RateSearch search = search_from(kLink / 4);
     for (int i = 0; i < 100; ++i) {

@@ -112,7 +112,8 @@ TEST_CASE("chunks that the descriptor denies start the block again") {
     CHECK(fixture.intake.map().find(block(0)) == nullptr);
 }
 
-TEST_CASE("a bad digest starts the block again, and at last nobody believes its source") {
+TEST_CASE(
+    "a bad digest starts the block again, and finally the source's descriptor is rejected") {
     Fixture fixture;
     for (int i = 0; i < 8; ++i) {
         fixture.describe(0, {raw_block(2500)});

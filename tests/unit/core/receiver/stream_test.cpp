@@ -1,4 +1,4 @@
-// How is a stream seen: by who receives it, and by who sent it?
+// Tests how a stream is measured, by its receivers and by its source.
 #include "tests/unit/core/parts.h"
 #include "transport/core/feedback/arrival_log.h"
 #include "transport/core/rate/pace_search.h"
@@ -109,7 +109,7 @@ TEST_CASE("a late packet is counted, but marks nothing") {
     CHECK(report.received == 3);
 }
 
-TEST_CASE("what the sockets dropped is told once, their fill as it is") {
+TEST_CASE("what the sockets dropped is reported once, their fill as it is") {
     ArrivalLog log;
     wire::Report report;
     Datagram datagram = arrival(1, kStart);
@@ -150,7 +150,7 @@ TEST_CASE("the source knows when it sent which number, and what lay between two"
     CHECK(log.packets_before(20) == 0);
 }
 
-TEST_CASE("what leaves beside the stream is in no span: nobody counts it as come") {
+TEST_CASE("packets beside the stream are in no span: no receiver counts them") {
     SendLog log{100, 1000};
     log.on_send(kStart, group_send(1, 4), 10'000'000);
     std::uint64_t number = 5;
@@ -166,7 +166,7 @@ TEST_CASE("what leaves beside the stream is in no span: nobody counts it as come
     CHECK(span->bytes == 7'000);
 }
 
-TEST_CASE("only so many sends are remembered") {
+TEST_CASE("only a limited number of sends is remembered") {
     SendLog log{3, 1000};
     for (std::uint64_t number = 1; number <= 5; ++number) {
         log.on_send(kStart, group_send(number, 1), 1);
@@ -235,7 +235,7 @@ TEST_CASE("what counts is what more than 60 % see") {
     CHECK(most.delivered == Approx(3e6));
 }
 
-TEST_CASE("a sample waits for three quarters of those who report, or for time") {
+TEST_CASE("a sample waits for three quarters of the representatives that report, or for time") {
     const SendLog log = steady_log(200);
     RateBoard board{config_of(0, 9), {}};
     for (unsigned from = 1; from <= 8; ++from) {

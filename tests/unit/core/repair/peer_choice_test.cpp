@@ -36,7 +36,7 @@ TEST_CASE("in a group of two only the source can be asked") {
     CHECK(peers.draw(kStart, {}, false) == rank(0));
 }
 
-TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
+TEST_CASE("a peer to avoid is not drawn, unless no other is left") {
     Prng prng{1};
     PeerChoice peers{config_of(1, 4), prng};
     const std::array<Rank, 1> two{rank(2)};
@@ -47,7 +47,8 @@ TEST_CASE("whom one avoids is not drawn, unless nobody else is left") {
     CHECK(peers.draw(kStart, both, false) == rank(0));
 }
 
-TEST_CASE("who lacked something last is drawn only where no other is met, until it gives") {
+TEST_CASE(
+    "a peer that lacked something last is drawn only where no other is found, until it gives") {
     Prng prng{1};
     PeerChoice peers{config_of(1, 64), prng};
     for (unsigned each = 0; each < 64; ++each) {
@@ -68,7 +69,7 @@ TEST_CASE("who lacked something last is drawn only where no other is met, until 
     for (int i = 0; i < 4000; ++i) {
         ++seen[peers.draw(kStart, {}, false).value() % 2 == 0];
     }
-    CHECK(seen[true] > 1800);  // As if nobody had.
+    CHECK(seen[true] > 1800);  // As if none had.
     CHECK(seen[false] > 1800);
     for (unsigned each = 1; each < 64; each += 2) {
         peers.on_given(rank(each));
@@ -80,7 +81,7 @@ TEST_CASE("who lacked something last is drawn only where no other is met, until 
     CHECK(seen[true] < 60);
 }
 
-TEST_CASE("beside the first pass who is late is asked rather than the source") {
+TEST_CASE("during the first pass a late peer is asked rather than the source") {
     Prng prng{1};
     PeerChoice peers{config_of(1, 3), prng};
     peers.on_timeout(kStart, rank(2));
@@ -93,7 +94,8 @@ TEST_CASE("beside the first pass who is late is asked rather than the source") {
     CHECK(late > 40);  // now and then eight draws don't meet it
 }
 
-TEST_CASE("who is silent twice is left alone for a while, who answers is forgiven") {
+TEST_CASE(
+    "a peer that is silent twice is not asked for a while, and one that answers is forgiven") {
     Prng prng{1};
     PeerChoice peers{config_of(1, 3), prng};
     const auto draws = [&](Instant now) {

@@ -1,4 +1,4 @@
-// Whom does a member ask for what, where all fetch all of it?
+// Tests of which peer a member requests which chunks where all members fetch the object.
 #include "tests/unit/core/parts.h"
 #include "transport/core/repair/puller.h"
 
@@ -44,7 +44,7 @@ class Swimmer {
         }
         return sent;
     }
-    /// Nobody has anything yet.
+    /// No member has anything yet.
     void refuse(Instant now, const Sent& sent) {
         puller.on_lacking(now, sent.to, sent.request, map);
     }
@@ -69,7 +69,7 @@ TEST_CASE("where all fetch all the source is asked for each chunk once") {
     std::map<std::uint32_t, int> asked;  // Of the source, by chunk.
     for (unsigned own = 1; own < kMembers; ++own) {
         Swimmer swimmer{own};
-        std::set<std::uint32_t> keepers;
+        std::set<std::uint32_t> owners;
         Instant now = kStart;
         for (int i = 0; i < 400 && swimmer.open->have.count() < kChunks; ++i) {
             now += milliseconds{1};
@@ -84,12 +84,12 @@ TEST_CASE("where all fetch all the source is asked for each chunk once") {
                     swimmer.refuse(now, sent);
                     continue;
                 }
-                keepers.insert(sent.to.value());
+                owners.insert(sent.to.value());
                 swimmer.give(now, sent);
             }
         }
         CHECK(swimmer.open->have.count() == kChunks);
-        CHECK(keepers.size() == kMembers - 1);  // The source, and each of the others.
+        CHECK(owners.size() == kMembers - 1);  // The source, and each of the others.
     }
     // Where the first peer had it all, a member's second share needs no source; so a half.
     CHECK(asked.size() >= kChunks / 2 - 32);
@@ -117,7 +117,7 @@ TEST_CASE("of its own share a member has little with the source at a time") {
     CHECK(at_source <= Limits{}.repair.share_requests);
 }
 
-TEST_CASE("whom the group reaches again asks as others do") {
+TEST_CASE("a member that the group reaches again asks as others do") {
     Swimmer swimmer{2};
     swimmer.puller.set_swarm(false);
     CHECK_FALSE(swimmer.puller.is_swarm());

@@ -107,7 +107,7 @@ TEST_CASE("beside the first pass a small share of the rate is asked for, then al
     CHECK(after < 4900);
 }
 
-TEST_CASE("who lacks it is not asked again, and another is at once") {
+TEST_CASE("a peer that lacks it is not asked again, and another is at once") {
     Asker asker{5, 1};
     std::set<Rank> asked;
     Instant now = kStart;
@@ -154,7 +154,7 @@ TEST_CASE(
     CHECK(asked[4] == rank(0));  // 64 of 8 would ask: all
 }
 
-TEST_CASE("beside the first pass only who was refused four times asks the source") {
+TEST_CASE("during the first pass only a member that was refused four times asks the source") {
     Asker asker{8, 1};
     Instant now = kStart;
     unsigned silent = 6;
@@ -229,7 +229,7 @@ TEST_CASE("a block that is closed is waited for no more") {
     CHECK_FALSE(asker.puller.deadline());
 }
 
-TEST_CASE("where no rate was told, many chunks that stay away lower it") {
+TEST_CASE("without a configured rate, many lost chunks lower it") {
     Asker asker{4, 16, 0};
     asker.puller.on_end(kStart);
     const std::uint64_t first = asker.puller.rate_bytes_per_s();
@@ -241,7 +241,7 @@ TEST_CASE("where no rate was told, many chunks that stay away lower it") {
     CHECK(asker.puller.rate_bytes_per_s() == first / 2);
 }
 
-TEST_CASE("while the stream lasts, pulls go by it, up and down") {
+TEST_CASE("while the stream lasts, repairs follow its rate, up and down") {
     Prng prng{1};
     Puller puller{asker_config(4, 0), {}, prng};
     puller.on_stream(kStart, 0);  // not known yet
@@ -277,11 +277,11 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("who has asked for as much as may be under way looks when answers can be here") {
+TEST_CASE("a member with a full window looks when answers can be here") {
     Asker asker{4, 1000, 1'000'000'000};
     asker.open->block = block(2);
     Instant now = kStart;
-    while (!asker.look(now, kAll).empty()) {  // Nobody answers.
+    while (!asker.look(now, kAll).empty()) {  // No answer arrives.
         now += milliseconds{1};
     }
     REQUIRE(now < kStart + milliseconds{20});  // No time-out is over.
@@ -366,8 +366,8 @@ TEST_CASE("once half of the last chunks came others are asked for the rest, if t
     }
 }
 
-// What had been replaced was taken for a request under way, and nobody asked again.
-TEST_CASE("what was asked for twice and never came is asked for again") {
+// A replaced request was taken for one in flight, so the chunks were not requested again.
+TEST_CASE("what was requested twice and never arrived is requested again") {
     Asker asker{20, 8, 12'500'000'000};
     end_with_half(asker);
     REQUIRE(asker.look(kStart + microseconds{100}, kAll).size() == 3);

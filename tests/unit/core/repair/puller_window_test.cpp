@@ -1,4 +1,4 @@
-// How much does a member ask for that fetches alone beside others' flows?
+// Tests how much a member outside the group requests beside other flows.
 #include "tests/unit/core/parts.h"
 #include "transport/core/repair/puller.h"
 
@@ -109,7 +109,9 @@ class Fetcher {
 
 }  // namespace
 
-TEST_CASE("who fetches alone begins with few chunks under way, by requests of half of them") {
+TEST_CASE(
+    "a member outside the group begins with few chunks in flight, by requests of half of "
+    "them") {
     Fetcher fetcher;
     fetcher.puller.set_alone(fetcher.now, kFast);
     fetcher.step([] { return false; });
@@ -169,14 +171,14 @@ TEST_CASE("of losses in one round trip only the first closes the window") {
     CHECK(fetcher.window() > grown * 55 / 100);
 }
 
-TEST_CASE("while the pass is on, who fetches alone asks many others before the source") {
+TEST_CASE("during the pass a member outside the group asks many others before the source") {
     for (const bool is_alone : {false, true}) {
         Fetcher fetcher;
         bool asked_source = false;
         if (is_alone) {
             fetcher.puller.set_alone(fetcher.now, kFast);
         }
-        // Everybody lacks it: after four refusals a member of the group asks the source.
+        // All lack it: after four refusals a member of the group asks the source.
         int refusals = 0;
         while (!asked_source && refusals < 100) {
             ControlQueue out{1000};
@@ -196,7 +198,7 @@ TEST_CASE("while the pass is on, who fetches alone asks many others before the s
     }
 }
 
-TEST_CASE("back in the group a member pulls as before") {
+TEST_CASE("back in the group a member requests as before") {
     Fetcher fetcher;
     fetcher.puller.set_alone(fetcher.now, 200'000);
     fetcher.run(seconds{1});
@@ -210,7 +212,7 @@ TEST_CASE("back in the group a member pulls as before") {
     CHECK(fetcher.came < 9'500);
 }
 
-TEST_CASE("beside a stream that stands still a member pulls with all of its rate") {
+TEST_CASE("beside a stream that stands still a member requests with its whole rate") {
     const bool stands = GENERATE(false, true);
     Fetcher fetcher;
     fetcher.puller.on_stream(fetcher.now, 10'000'000);

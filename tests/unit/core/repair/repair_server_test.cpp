@@ -14,7 +14,7 @@ using namespace stage::core::test;
 namespace {
 
 /// A holder: some chunks are in memory, some blocks on disk.
-class CacheIndex final : public Holdings {
+class FakeHoldings final : public Holdings {
   public:
     [[nodiscard]] bool has(BlockIndex wanted, std::uint32_t chunk) const override {
         const auto found = memory.find(wanted);
@@ -40,7 +40,7 @@ class CacheIndex final : public Holdings {
 struct World {
     World() {
         for (std::uint32_t chunk = 0; chunk < 100; ++chunk) {
-            shelf.memory[block(0)].insert(chunk);
+            holdings.memory[block(0)].insert(chunk);
         }
         REQUIRE(residence.admit(block(0), operations));
         residence.settle(block(0));
@@ -57,9 +57,9 @@ struct World {
     }
 
     Limits limits;
-    CacheIndex shelf;
+    FakeHoldings holdings;
     BufferPool residence{4};
-    RepairServer server{limits, 1000, shelf, residence};
+    RepairServer server{limits, 1000, holdings, residence};
     ControlQueue out{1000};
     OperationQueue operations;
     std::uint64_t ticket = 1;
@@ -76,7 +76,7 @@ wire::ChunkRun run(unsigned in_block, unsigned first, unsigned count) {
 
 }  // namespace
 
-TEST_CASE("what is in memory is sent to who asked, in trains, as a repeat") {
+TEST_CASE("what is in memory is sent to the requester, in trains, as a repeat") {
     World world;
     world.request(3, {run(0, 5, 3), run(0, 20, 1)});
     CHECK(world.out.is_empty());
@@ -93,7 +93,7 @@ TEST_CASE("what is in memory is sent to who asked, in trains, as a repeat") {
 
 TEST_CASE("what is lacking is said at once, chunk by chunk") {
     World world;
-    world.shelf.memory[block(0)].erase(6);
+    world.holdings.memory[block(0)].erase(6);
     world.request(3, {run(0, 5, 3), run(1, 0, 2), run(2, 0, 0)});
     const auto answers = drained(world.out);
     REQUIRE(answers.size() == 1);
@@ -123,9 +123,9 @@ TEST_CASE("a descriptor is answered by DESCRIBE") {
 TEST_CASE("what is on disk is loaded first, a few at a time") {
     World world;
     world.limits.repair.loads_max = 2;
-    RepairServer server{world.limits, 1000, world.shelf, world.residence};
+    RepairServer server{world.limits, 1000, world.holdings, world.residence};
     for (unsigned each = 1; each < 4; ++each) {
-        world.shelf.disk.insert(block(each));
+        world.holdings.disk.insert(block(each));
         server.on_request(kStart, rank(2), {.id = each, .runs = {run(each, 0, 1)}}, world.out);
     }
     CHECK(server.wants_loads());
@@ -136,7 +136,7 @@ TEST_CASE("what is on disk is loaded first, a few at a time") {
     CHECK_FALSE(server.wants_loads());
 
     SECTION("a good one is answered") {
-        world.shelf.memory[block(1)] = {0};
+        world.holdings.memory[block(1)] = {0};
         world.residence.settle(block(1));
         server.on_loaded(block(1), true, world.out);
         CHECK(world.out.is_empty());
@@ -167,7 +167,7 @@ TEST_CASE("an answer that waits keeps its block in memory") {
     CHECK(world.residence.has_room());
 }
 
-TEST_CASE("there are only so many jobs; whoever comes later is sent elsewhere") {
+TEST_CASE("the number of jobs is limited; later requesters are sent elsewhere") {
     World world;
     for (unsigned from = 0; from < world.limits.repair.jobs_max; ++from) {
         world.request(from + 1, {run(0, 0, 1)});
@@ -179,9 +179,9 @@ TEST_CASE("there are only so many jobs; whoever comes later is sent elsewhere") 
     CHECK(world.out.is_empty());
 }
 
-TEST_CASE("an old job is given up, and its asker told") {
+TEST_CASE("an old job is given up, and its requester gets LACKING") {
     World world;
-    world.shelf.disk.insert(block(1));
+    world.holdings.disk.insert(block(1));
     world.request(3, {run(1, 0, 1)});
     REQUIRE(world.server.deadline());
     world.server.expire(*world.server.deadline(), world.out);
@@ -204,9 +204,9 @@ TEST_CASE("the pacer's credit bounds what leaves, the rest follows") {
     CHECK_FALSE(world.server.is_waiting());
 }
 
-// Seeds of the simulator found members who could open none of a peer's packets: it had sent
-// 2^15 others since they last heard of it.
-TEST_CASE("a peer that has not heard of us for long is told our whole number first") {
+// A peer had sent 2^15 other packets since the member last heard of it, and the member could
+// open none of its packets any more.
+TEST_CASE("a peer that has not heard of us for long gets our whole number first") {
     World world;
     static_cast<void>(world.numbers.take(20'000));
     world.request(3, {run(0, 0, 1)});
@@ -221,7 +221,7 @@ TEST_CASE("a peer that has not heard of us for long is told our whole number fir
     CHECK(world.sent().size() == 2);
 }
 
-TEST_CASE("what everybody misses is sent to the group") {
+TEST_CASE("what all miss is sent to the group") {
     World world;
     CHECK(world.server.repeat(kStart, run(0, 3, 2)));
     const auto sends = world.sent();

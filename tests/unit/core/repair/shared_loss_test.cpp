@@ -78,7 +78,7 @@ TEST_CASE("a run beyond the block is cut") {
     CHECK(repeat.size() == 1);
 }
 
-TEST_CASE("the first who asks is answered alone, the second makes it everybody's") {
+TEST_CASE("the first requester is answered alone, and the second makes it the group's") {
     SharedLoss loss{{}, 8, 100};
     const auto first = ask(loss, kStart, 3, {run(2, 5, 2), run(2, 9, 1)});
     CHECK(first.alone == std::vector<wire::ChunkRun>{run(2, 5, 2), run(2, 9, 1)});
@@ -91,14 +91,14 @@ TEST_CASE("the first who asks is answered alone, the second makes it everybody's
     const auto third = ask(loss, kStart + milliseconds{3}, 5, {run(2, 6, 1)});
     CHECK(third.alone.empty());
     CHECK(third.repeat.empty());
-    // Lost again, and asked for after the window: by one it is that one's, by another
-    // everybody's.
+    // Lost again, and requested after the window: by the same member it is sent to that one, by
+    // another to the group.
     const auto later = kStart + milliseconds{30};
     CHECK(ask(loss, later, 5, {run(2, 6, 1)}).alone.size() == 1);
     CHECK(ask(loss, later, 6, {run(2, 6, 1)}).repeat.size() == 1);
 }
 
-TEST_CASE("who asks beside the first pass speaks for everybody") {
+TEST_CASE("a requester during the first pass speaks for all") {
     SharedLoss loss{{}, 8, 100};
     CHECK(ask(loss, kStart, 3, {run(2, 5, 2)}, true).repeat.size() == 1);
 }
@@ -108,7 +108,7 @@ TEST_CASE("a descriptor is the asker's own affair") {
     CHECK(ask(loss, kStart, 3, {run(2, 0, 0)}, true).alone.size() == 1);
 }
 
-TEST_CASE("only so many blocks are remembered") {
+TEST_CASE("only a limited number of blocks is remembered") {
     FeedbackLimits limits;
     limits.votes_blocks_max = 2;
     SharedLoss loss{limits, 4, 10};

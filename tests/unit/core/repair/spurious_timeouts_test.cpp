@@ -1,4 +1,4 @@
-// Is who only takes longer told from what is lost?
+// Tests that a slow peer is distinguished from loss.
 #include "transport/core/repair/spurious_timeouts.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@ namespace stage::core {
 
 using std::chrono::milliseconds;
 
-TEST_CASE("what comes of one who was given up says how long to wait") {
+TEST_CASE("a late answer of a request that was given up says how long to wait") {
     SpuriousTimeouts late;
     const Instant asked{milliseconds{100}};
     late.on_given_up(Rank{3}, BlockIndex{7}, 16, asked);

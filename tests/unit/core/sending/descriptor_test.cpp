@@ -107,7 +107,7 @@ TEST_CASE("missing descriptors are asked of one peer after the other, at last of
     CHECK(last == rank(0));
 }
 
-TEST_CASE("who had descriptors is asked for the next ones, until it has none") {
+TEST_CASE("a peer that had descriptors is asked for the next ones, until it has none") {
     Prng prng{1};
     Puller puller{config_of(1, 40), {}, prng};
     DescriptorTable table{200, 200};

@@ -35,7 +35,7 @@ TEST_CASE("few packets are one burst, however slow the path, up to 4 ms") {
     CHECK(Pacer({}, 60'000'000, 1500).burst_bytes() == 15'000);  // 250 us
 }
 
-TEST_CASE("who wakes up late by a burst loses nothing") {
+TEST_CASE("a wake-up that is late by a burst loses nothing") {
     for (const std::uint64_t rate :
          {125'000ULL, 700'000ULL, 100'000'000ULL, 1'250'000'000ULL, 12'500'000'000ULL}) {
         Pacer pacer{{}, rate, 1500};
@@ -83,10 +83,10 @@ TEST_CASE("however often it is asked, a pacer owes the same") {
             sent += 1500;
         }
     }
-    const double owed =
+    const double allowed =
         static_cast<double>((now - kStart).count()) * static_cast<double>(rate) / 1e9;
-    CHECK(static_cast<double>(sent) <= owed + pacer.burst_bytes() + 1500);
-    CHECK(static_cast<double>(sent) >= owed - 1500);
+    CHECK(static_cast<double>(sent) <= allowed + pacer.burst_bytes() + 1500);
+    CHECK(static_cast<double>(sent) >= allowed - 1500);
 }
 
 TEST_CASE("another rate counts from now on") {
@@ -97,7 +97,7 @@ TEST_CASE("another rate counts from now on") {
     CHECK(pacer.credit(kStart + microseconds{20}) == 1000 + 100);
 }
 
-TEST_CASE("a stretched pacer remembers more, and says when it forgot") {
+TEST_CASE("with a burst factor the pacer keeps more tokens, and says when it discarded some") {
     Pacer pacer{{}, 6'250'000, 1500};
     static_cast<void>(pacer.credit(kStart));
     CHECK(pacer.credit(kStart + milliseconds{1}) == 12'000 + 6250);

@@ -81,7 +81,8 @@ TEST_CASE("the first pass sends every chunk once, in order, each block after its
     CHECK(sent.size() == 57);  // 19 blocks of 3 chunks, 4 holes
 }
 
-TEST_CASE("a pass that nobody needs reads all blocks and sends none, or does not even read") {
+TEST_CASE(
+    "a pass that no member needs reads all blocks and sends none, or does not even read") {
     Pass reading{20};
     reading.load();
     reading.pass.withhold(0);
@@ -100,9 +101,10 @@ TEST_CASE("a pass that nobody needs reads all blocks and sends none, or does not
     CHECK(idle.fill().empty());
 }
 
-TEST_CASE("a pass begins where somebody lacks something, and reads no more than it must") {
+TEST_CASE(
+    "a pass begins at the first block that a member lacks, and reads no more than it must") {
     Pass late{20};
-    late.load();  // Read ahead, before anybody answered.
+    late.load();  // Read ahead, before any member answered.
     late.pass.skip(15, 12);
     for (int i = 0; i < 100 && !late.pass.has_loaded_all(); ++i) {
         late.load();
