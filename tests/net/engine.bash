@@ -1,8 +1,9 @@
-# How do tests run the engine alone?
+# Functions that run the engine alone on emulated hosts.
 #
-# One stagecast-worker per emulated host, no daemon, no Slurm, no PMIx: stagecast-worker --hosts=FILE
-# --rank=K --source=PATH|--dest=PATH. Hosts n0 (rank 0, the source) and on; "login" is a stranger's.
-# What host nK printed is in $WORK/nK.json, its complaints in $WORK/nK.err, its exit code in $WORK/nK.rc.
+# One stagecast-worker per emulated host, no daemon, no Slurm, no PMIx: stagecast-worker
+# --hosts=FILE --rank=K --source=PATH|--dest=PATH. Hosts n0 (rank 0, the source) and on; "login"
+# is an unauthorised peer. The output of host nK is in $WORK/nK.json, its messages in
+# $WORK/nK.err, its exit code in $WORK/nK.rc.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # T, WORK, NODES come from test_begins
 

@@ -1,4 +1,5 @@
-# When a host of the group fails, do all hosts end in time, say why, and leave nothing half done?
+# Tests that all hosts end in time, report the reason and leave no partial file when a host
+# fails.
 
 bats_require_minimum_version 1.5.0
 load engine

@@ -1,7 +1,8 @@
-# Does the engine mend what real sockets lose, double, bend and reorder, by a seed?
+# Tests that the engine repairs what real sockets lose, duplicate, damage and reorder, by a
+# seed.
 #
-# faulty-worker is the engine with a driver around its own that does so to what a member sends: at the
-# source to what all should hear, at the others to what they ask and answer.
+# faulty-worker is the engine with a driver around its own that does so to what a member sends:
+# at the source to multicast packets, at the others to requests and answers.
 
 bats_require_minimum_version 1.5.0
 load engine

@@ -1,8 +1,8 @@
-// How does a test make a real network behave as badly as the simulator's?
+// A driver that makes a real network behave as badly as the simulator's.
 //
-// A decorator around any driver that loses, doubles, bends, delays and reorders the packets
-// which this member sends, by a seed. At the source that is a loss which all receivers share;
-// at a receiver, of its requests and repairs. Test programs only.
+// A decorator around any driver that loses, duplicates, damages, delays and reorders the
+// packets which this member sends, by a seed. At the source that is a loss which all receivers
+// share; at a receiver, of its requests and repairs. Test programs only.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -18,11 +18,12 @@ namespace stage::test {
 struct Faults {
     std::uint64_t seed = 1;
     std::uint32_t drop_ppm = 0;       ///< A burst of losses begins.
-    std::uint32_t burst_packets = 1;  ///< So many in a row are lost then.
+    std::uint32_t burst_packets = 1;  ///< Then this number in a row is lost.
     std::uint32_t duplicate_ppm = 0;
-    std::uint32_t corrupt_ppm = 0;   ///< One bit is turned.
-    std::uint32_t reorder_ppm = 0;   ///< The packet is overtaken
-    std::uint32_t hold_packets = 8;  ///< by so many others, or waits for so many receive().
+    std::uint32_t corrupt_ppm = 0;  ///< One bit is turned.
+    std::uint32_t reorder_ppm = 0;  ///< The packet is overtaken
+    /// by this number of others, or waits for this number of receive().
+    std::uint32_t hold_packets = 8;
 };
 
 /// "seed=7,drop=10000,burst=50,duplicate=..,corrupt=..,reorder=..,hold=..".
@@ -64,7 +65,7 @@ class FaultyDriver final : public Driver {
     struct Packet {
         TrainTarget target;
         std::vector<std::byte> bytes;
-        std::uint32_t hold = 0;  ///< So many others, or calls of receive(), go first.
+        std::uint32_t hold = 0;  ///< Others, or calls of receive(), that go first.
     };
 
     void decide(Packet packet);

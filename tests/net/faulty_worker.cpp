@@ -1,7 +1,7 @@
-// faulty-worker FAULTS OPTIONS...: what does the engine make of a network that misbehaves?
+// faulty-worker FAULTS OPTIONS...: runs the engine on a network that misbehaves.
 //
-// stagecast-worker's engine with a faulty driver around its own; see read_faults(). On stderr
-// it says at the end what it did to the packets.
+// stagecast-worker's engine with a faulty driver around its own; see read_faults(). At the end
+// it writes to stderr what it did to the packets.
 #include "stager/worker/engine/engine.h"
 #include "tests/net/faulty_driver.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What does a TCP flow get beside the broadcast?  One that always has something to send, under CUBIC.
+"""Measures what a TCP flow gets beside the broadcast: one that always has something to send, under CUBIC.
 
-  flow.py send ADDRESS PORT SECONDS       sends for so long, then breaks it off; a line: when it began, when it ended
+  flow.py send ADDRESS PORT SECONDS       sends for SECONDS, then resets; a line: when it began, when it ended
   flow.py receive PORT                    takes one flow to its end; a line each 50 ms, as below
   flow.py watch SECONDS                   such lines without a flow
 

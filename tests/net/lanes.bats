@@ -1,4 +1,4 @@
-# Does a stream that is spread over several flows arrive as one?
+# Tests that a stream over several flows arrives as one.
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -61,9 +61,9 @@ print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("flow_packe
   [ "$(json n1 packets_rejected)" -gt 0 ]
 }
 
-@test "a port that is blocked before one host costs it repairs, and nobody else anything" {
+@test "a port that is blocked before one host costs it repairs, and other hosts nothing" {
   source_file 20000000
-  # By the header, because nobody knows the port before the group drew it.
+  # By the header, because the port is not known before the group has drawn it.
   lab on n2 iptables -w -A INPUT -p udp -d 239.0.0.0/8 -m u32 --u32 '0>>22&0x3C@8>>16&0x0F=1' -j DROP
   group --rate-max=100mbit --flows=2
   ends
@@ -73,7 +73,7 @@ print(sum(n >= 100 for n in json.loads(open(sys.argv[1]).read()).get("flow_packe
   [ "$(json n2 packets_repaired)" -gt 1000 ]
 }
 
-@test "a stranger's packets at every flow's port are counted, and change nothing" {
+@test "an unauthorised peer's packets at every flow's port are counted, and change nothing" {
   source_file 20000000
   group --rate-max=100mbit --flows=4
   wait_for 10 group_seen n1

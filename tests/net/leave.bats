@@ -1,7 +1,9 @@
-# Does a receiver whose link a TCP flow shares leave the group on real sockets, and the switch stop sending it there?
+# Tests on real sockets that a receiver whose link a TCP flow shares leaves the group, and that
+# the switch stops forwarding it there.
 #
-# The switch snoops and asks who listens, as real ones do (elsewhere in these tests it floods). Links are of 100 Mbit/s with 40 ms
-# of queue; the flow (flow.py, the kernel's CUBIC) comes from "login", whose own link has no limit.
+# The switch snoops and queries listeners, as real ones do (in the other tests it floods). Links
+# have 100 Mbit/s with 40 ms of queue; the flow (flow.py, the kernel's CUBIC) comes from
+# "login", whose own link has no limit.
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -34,7 +36,7 @@ teardown() {
 
 in_switch() { nsenter --target "$(cat "$CLUSTER_DIR/cluster.pid")" --net -- "$@"; }
 
-# group_bytes NODE: of the group, that its link brought, whoever listens there.
+# group_bytes NODE: the group's bytes that the host's link brought, with or without listeners.
 group_bytes() { lab on "$1" iptables -w -t raw -nvxL PREROUTING | awk '/239\.0\.0\.0/ { print $2 }'; }
 
 enough_sent() { [ "$(group_bytes n1)" -gt 4000000 ]; }
@@ -74,7 +76,7 @@ leaver_left() {
   [ "$own" -lt $((all * 8 / 10)) ] || { echo "the switch brought $LEAVER $own bytes of $all"; return 1; }
 }
 
-@test "who shares its link with a TCP flow leaves, fetches all, and nobody else notices" {
+@test "a host that shares its link with a TCP flow leaves, fetches all, and no other host notices" {
   beside_flow --group-leave=congested
   leaver_left
   others_stay

@@ -1,4 +1,4 @@
-# Does the engine mend what the network loses?
+# Tests that the engine repairs what the network loses.
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -8,7 +8,7 @@ teardown_file() { cluster_down; }
 setup() { engine_begins; }
 teardown() { engine_ends; }
 
-@test "2 % loss at every host: every byte arrives, repairs are counted, and nobody needs much memory" {
+@test "2 % loss at every host: every byte arrives, repairs are counted, and no host needs much memory" {
   source_file 50000000
   group --rate-max=150mbit
   ends

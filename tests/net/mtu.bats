@@ -1,4 +1,5 @@
-# Are packets as large as every member's path takes, and does a path that drops them say so?
+# Tests that packets are as large as every member's path carries, and that a path that drops
+# them is reported.
 
 bats_require_minimum_version 1.5.0
 load engine

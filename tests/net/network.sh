@@ -1,9 +1,9 @@
-# How do emulated hosts hear each other?
+# Functions that make a network of emulated hosts.
 #
-# Every host is a network namespace with one veth, eth0, whose other end is a port of one bridge. The
-# bridge floods multicast (IGMP snooping off), like a switch without a querier. Further rails, eth1 and on,
-# each go to a bridge of their own. These functions run in the network namespace that holds the
-# bridges; hosts are named by a process in theirs.
+# Every host is a network namespace with one veth, eth0, whose other end is a port of one
+# bridge. The bridge floods multicast (IGMP snooping off), like a switch without a querier.
+# Further rails, eth1 and on, each go to a bridge of their own. These functions run in the
+# network namespace that holds the bridges; hosts are named by a process in theirs.
 # shellcheck shell=bash
 
 NET_RATE='' NET_LOSS='' NET_MTU=1500 NET_RAILS=1   # "200mbit" or "", a probability or "", bytes, links a host

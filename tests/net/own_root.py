@@ -26,7 +26,7 @@ def mount(source, target, flags):
 
 
 def to_namespace_root():
-    """Who enters a namespace stands at its root, whatever the root was before."""
+    """A process that enters a namespace gets its root, whatever its root was before."""
     namespace = os.open("/proc/self/ns/mnt", os.O_RDONLY)
     must("entering the namespace", LIBC.setns(namespace, CLONE_NEWNS))
     os.close(namespace)

@@ -1,4 +1,4 @@
-# Are packets marked, and do they travel, as the command line says?
+# Tests that packets are marked and routed as the command line says.
 
 bats_require_minimum_version 1.5.0
 load engine

@@ -1,4 +1,4 @@
-# Does a stream go over several interfaces at once, and go on when one dies?
+# Tests that a stream uses several interfaces at once, and continues when one dies.
 
 bats_require_minimum_version 1.5.0
 load engine

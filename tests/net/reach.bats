@@ -1,6 +1,7 @@
-# Does a file arrive at hosts that no multicast reaches?
+# Tests that a file arrives at hosts that multicast does not reach.
 #
-# What is sent to the group is dropped there before it reaches a socket, as by a switch that doesn't forward it; unicast passes.
+# Multicast packets are dropped there before they reach a socket, as by a switch that does not
+# forward the group; unicast passes.
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -14,11 +15,11 @@ teardown() {
   engine_ends
 }
 
-deaf() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 239.0.0.0/8 -j DROP || return 1; done; }
+block_multicast() { local node; for node; do lab on "$node" iptables -w -t raw -A PREROUTING -p udp -d 239.0.0.0/8 -j DROP || return 1; done; }
 unheard() { python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).read()).get("group_unheard", ""))' "$WORK/$1.json"; }
 
 @test "hosts that multicast does not reach fetch the file, and say so" {
-  deaf n3 n4
+  block_multicast n3 n4
   source_file 30000000
   group
   ends
@@ -33,7 +34,7 @@ unheard() { python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).rea
 
 @test "small files, too" {
   local bytes
-  deaf n2
+  block_multicast n2
   for bytes in 1 5000 80000; do
     source_file "$bytes"
     group
@@ -45,9 +46,9 @@ unheard() { python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).rea
   done
 }
 
-@test "where multicast reaches nobody all fetch it, told the rate or not" {
+@test "where multicast reaches no host all fetch it, with and without a configured rate" {
   local args
-  deaf "${NODES[@]}"
+  block_multicast "${NODES[@]}"
   source_file 30000000
   for args in --rate=200mbit --protection=encrypt; do
     group "$args"
@@ -68,7 +69,7 @@ has_some() { lab on "$1" find /tmp -name '*received.copy*' -size +1M | grep -q .
   source_file 120000000
   group
   wait_for 10 has_some n2
-  deaf n2
+  block_multicast n2
   ends
   received
 }

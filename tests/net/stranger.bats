@@ -1,4 +1,4 @@
-# Can a stranger on the network disturb the engine, or read what it carries?
+# Tests that an unauthorised peer can neither disturb the engine nor read what it carries.
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -58,7 +58,7 @@ marked_source() {
   done
 }
 
-@test "with auth a stranger can read but not change; none is for fabrics without strangers" {
+@test "with auth an unauthorised peer can read but not change; none is for isolated fabrics" {
   marked_source
   capture login
   group --rate-max=150mbit --protection=auth

@@ -1,4 +1,4 @@
-# Does the engine alone bring a file to a group of hosts, with loss and without?
+# Tests that the engine alone brings a file to a group of hosts, with loss and without.
 
 bats_require_minimum_version 1.5.0
 load engine
@@ -25,7 +25,7 @@ teardown() { engine_ends; }
   done
 }
 
-@test "100 MB, as fast as may be: nobody holds more than 64 MB for itself" {
+@test "100 MB, as fast as possible: no host holds more than 64 MB for itself" {
   source_file 100000000
   group
   ends

@@ -171,7 +171,7 @@ TEST_CASE("a receiver outside asks often enough to see its path free, in a group
             const auto lefts = member.left_packets();
             REQUIRE(lefts.size() == 1);
             asked += 1;
-            is_back = member.pulse({}, {}, false, left[0].id);
+            is_back = member.pulse({}, {}, false, lefts[0].id);
         }
         CAPTURE(others, asked, (member.now - left).count());
         CHECK(is_back);
