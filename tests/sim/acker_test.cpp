@@ -1,4 +1,4 @@
-// Whom does a rate follow that nobody told?
+// Tests which receivers the rate follows if none is configured.
 //
 // With the acker's window the slowest member, as its paper wants; with the quantile's search
 // most of them. `make sim ARGS=[acker]` prints what each policy makes of a few links.
@@ -44,7 +44,7 @@ Times run(const Plan& plan) {
     return times;
 }
 
-TEST_CASE("the acker holds all at the slowest member's rate, the quantile nobody") {
+TEST_CASE("the acker holds all at the slowest member's rate, the quantile holds none") {
     Plan plan = searching_plan(100, true);
     plan.member[7].downlink_bytes_per_s = plan.link_bytes_per_s / 4;
     const Times acker = run(plan);

@@ -1,7 +1,7 @@
-// Does the broadcast share the links?  `make sim ARGS=[fair]` prints it.
+// Tests that the broadcast shares the links. `make sim ARGS=[fair]` prints it.
 //
-// Beside TCP flows (cubic_flow.h) that begin and end while it runs: what each side has of the
-// narrowest link, as shares of it, in windows of time. MBITS= changes the links.
+// TCP flows (cubic_flow.h) begin and end while it runs. The test measures the shares of each
+// side in the narrowest link, in windows of time. MBITS= changes the links.
 #include "tests/sim/world/cross_traffic.h"
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"

@@ -1,4 +1,4 @@
-// What is sent to whom has the object already? Nothing; and it holds nobody else up.
+// Tests that members that hold the object get nothing and delay no other member.
 #include "tests/sim/world/ran.h"
 #include "transport/core/feedback/reporter.h"
 
@@ -50,7 +50,7 @@ TEST_CASE("a source that wants its own copy reads it, and sends nothing", "[hold
     CHECK(ran.world.host(0).content().loads() == plan.block_bytes.size());
 }
 
-TEST_CASE("a source that holds its copy reads for those who lack it", "[holding]") {
+TEST_CASE("a source that holds its copy reads for receivers that lack it", "[holding]") {
     Plan plan = plan_with_holders(6, 20 * kMiB);
     plan.member[4].holds_already = false;
     const Ran ran{plan};
@@ -68,7 +68,7 @@ TEST_CASE("a holder stores no hole again, though that needs no chunk", "[holding
     ran.all_released();
 }
 
-TEST_CASE("holders don't slow those who lack it, with loss", "[holding]") {
+TEST_CASE("holders do not slow receivers that lack it, with loss", "[holding]") {
     Plan plan = calm_plan(24, 40 * kMiB);
     plan.loss.independent_ppm = 10'000;
     plan.heals_at = std::chrono::hours{1};
@@ -82,9 +82,9 @@ TEST_CASE("holders don't slow those who lack it, with loss", "[holding]") {
     CHECK(with.world.times_wire() < without.world.times_wire() * 1.05);
 }
 
-// Who holds the object can give nothing of it: four of these in a row, and the source was
-// asked. (It repeated a fifth of the stream, and the stream took as much longer.)
-TEST_CASE("few who lack it among many who hold it find each other", "[holding]") {
+// Members that hold the object can give nothing of it: after four of these in a row the source
+// was asked. (It repeated a fifth of the stream, which took as much longer.)
+TEST_CASE("few that lack it among many that hold it find each other", "[holding]") {
     Plan plan = lossy_plan(256, 40 * kMiB, 10'000);
     for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
         plan.member[rank].holds_already = rank % 6 != 0;
@@ -111,7 +111,7 @@ TEST_CASE("the rate is found where every representative holds it", "[holding]") 
     CHECK(ran.world.times_wire() < 1.6);
 }
 
-TEST_CASE("who holds it takes over smaller packets, too, and finishes once", "[holding]") {
+TEST_CASE("a holder takes over smaller packets, too, and finishes once", "[holding]") {
     Plan plan = plan_with_holders(4, 3 * kMiB);
     plan.chunk_bytes = 8928;
     plan.chunk_bytes_fallback = 1444;
@@ -129,7 +129,8 @@ TEST_CASE("a holder whose files get no name fails the group", "[holding]") {
     ran.all_name(2, "the final name is taken");
 }
 
-TEST_CASE("who unpacks what it holds is waited for as long as all know", "[holding]") {
+TEST_CASE("a member that unpacks what it holds is waited for as long as all know",
+          "[holding]") {
     Plan plan = plan_with_holders(4, 3 * kMiB);
     plan.finish_extra = seconds{60};
     plan.ready_timeout = seconds{80};
@@ -140,7 +141,7 @@ TEST_CASE("who unpacks what it holds is waited for as long as all know", "[holdi
     ran.all_released();
 }
 
-TEST_CASE("who takes longer than that with the final names is named", "[holding]") {
+TEST_CASE("a member that takes longer than that with the final names is named", "[holding]") {
     Plan plan = plan_with_holders(4, 3 * kMiB);
     plan.finish_extra = seconds{60};
     plan.ready_timeout = seconds{90};

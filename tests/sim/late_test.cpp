@@ -1,15 +1,16 @@
-// Who is late, and whose fault is that?
+// Tests of late members and of the member that is named.
 //
-// A member that starts late, or answers late, has time until ready_timeout; nobody is named for
-// a silence that somebody else was asked to keep.
+// A member that starts late, or answers late, has time until ready_timeout. No member is named
+// for a silence that another one was asked to keep.
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
 
 namespace stage::sim {
 
-TEST_CASE("who starts later than others may be silent has time until it must be ready",
-          "[scenario]") {
+TEST_CASE(
+    "a member that starts later than others may be silent has time until it must be ready",
+    "[scenario]") {
     Plan plan = calm_plan(6, 10'000);  // goes with its offers
     plan.member[3].start_at = milliseconds{4500};
     const Ran small{plan};
@@ -22,7 +23,8 @@ TEST_CASE("who starts later than others may be silent has time until it must be 
     CHECK(unfenced.world.held_after(2) < milliseconds{200});
 }
 
-TEST_CASE("without a fence who unpacks what it holds is waited for, too", "[scenario]") {
+TEST_CASE("without a fence a member that unpacks what it holds is waited for, too",
+          "[scenario]") {
     Plan plan = calm_plan(4, 3 * kMiB);
     plan.is_unfenced = true;
     plan.finish_extra = seconds{60};
@@ -33,7 +35,7 @@ TEST_CASE("without a fence who unpacks what it holds is waited for, too", "[scen
     ran.all_released();
 }
 
-TEST_CASE("who answered and is silent then is named though others are still awaited",
+TEST_CASE("a member that answered and is then silent is named though others are still awaited",
           "[scenario]") {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.is_unfenced = true;
@@ -53,14 +55,15 @@ TEST_CASE("a source that reads a very small object for long is not silent meanwh
     ran.all_released();
     CHECK(ran.world.held_after() > seconds{6});
     CHECK(ran.world.held_after() < seconds{8});
-    // Three calls before it is offered, an answer; who answered is asked no more.
+    // Three solicitations before the OFFER, and an answer; a member that answered is not asked
+    // again.
     const auto& heard = ran.world.host(0).heard();
     CHECK(heard[static_cast<std::size_t>(wire::PacketType::ready)] <= 4U * (plan.members - 1U));
 }
 
-// Where all are known to listen nobody is busy any more, and ready_timeout may be long.
+// Once all are known to listen no member is busy any more, and ready_timeout may be long.
 
-/// Nothing reaches `members`, and nothing leaves them; they are told that all listen.
+/// No packet reaches `members`, and none leaves them; they know that all listen.
 static Plan closed_plan(std::vector<std::uint16_t> members) {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.ready_timeout = seconds{600};
@@ -73,7 +76,8 @@ static Plan closed_plan(std::vector<std::uint16_t> members) {
     return plan;
 }
 
-TEST_CASE("once all listen, who hears nothing says so after stall_timeout", "[scenario]") {
+TEST_CASE("once all listen, a member that hears nothing fails after stall_timeout",
+          "[scenario]") {
     const Ran ran{closed_plan({2, 4})};
     INFO(ran.world.report());
     for (const std::uint16_t rank : {std::uint16_t{2}, std::uint16_t{4}}) {
@@ -89,7 +93,7 @@ TEST_CASE("once all listen, who hears nothing says so after stall_timeout", "[sc
     CHECK(ran.world.host(0).data_sent() == 0);
 }
 
-TEST_CASE("a source whom nobody's words reach names itself", "[scenario]") {
+TEST_CASE("a source that no member's packets reach names itself", "[scenario]") {
     Plan plan = closed_plan({0});
     plan.partitions[0].says_nothing = false;
     const Ran ran{plan};
@@ -97,7 +101,8 @@ TEST_CASE("a source whom nobody's words reach names itself", "[scenario]") {
     CHECK(ran.world.ran() < seconds{30});
 }
 
-TEST_CASE("once all listen, who unpacks what it holds is still waited for", "[scenario]") {
+TEST_CASE("once all listen, a member that unpacks what it holds is still waited for",
+          "[scenario]") {
     Plan plan = calm_plan(4, 3 * kMiB);
     plan.finish_extra = seconds{60};
     plan.ready_timeout = seconds{80};

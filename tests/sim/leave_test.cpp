@@ -1,8 +1,8 @@
-// Does a member whose own path is another's leave it to both?  `make sim ARGS=[leave]` prints
-// it.
+// Tests that a member leaves the group if another flow shares its path. `make sim ARGS=[leave]`
+// prints it.
 //
-// Few receivers share their downlinks with a TCP flow (cubic_flow.h) that the source never
-// follows. They leave the group and fetch the object beside it; the others don't notice.
+// Few receivers share their downlinks with a TCP flow (cubic_flow.h) that the source does not
+// follow. They leave the group and fetch the object beside it; the others do not notice.
 #include "tests/sim/world/cross_traffic.h"
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
@@ -33,7 +33,7 @@ std::uint32_t times_left(const World& world, int rank) {
     return world.host(static_cast<std::uint16_t>(rank)).outcome().times_left;
 }
 
-TEST_CASE("a congested minority leaves: its TCP recovers, and nobody else notices",
+TEST_CASE("a congested minority leaves: its TCP recovers, and no other member notices",
           "[scenario]") {
     for (const std::uint64_t mbits : {25U, 100U, 1000U}) {
         for (const int many : {1, 2}) {
@@ -63,7 +63,7 @@ TEST_CASE("a congested minority leaves: its TCP recovers, and nobody else notice
     }
 }
 
-TEST_CASE("where the site does not allow it nobody leaves, and no PULSE is sent",
+TEST_CASE("where the site does not allow it no member leaves, and no PULSE is sent",
           "[scenario]") {
     for (const bool may_leave : {false, true}) {
         Plan plan = plan_of(9, 100, 3);
@@ -99,7 +99,7 @@ double share_of_most(bool may_leave) {
     return sum / static_cast<double>(kSeeds);
 }
 
-TEST_CASE("where most are congested nobody leaves: the source yields", "[scenario]") {
+TEST_CASE("where most are congested no member leaves: the source yields", "[scenario]") {
     // One run gives a flow 0.15 to 0.41 of its link, by chance, with PULSEs or without: the
     // rate search does (fair_test.cpp). So the means are compared. PULSEs must take nothing of
     // it.
@@ -127,7 +127,8 @@ TEST_CASE("when the flow has ended the member comes back", "[scenario]") {
     CHECK(ran.world.flow(0).shares(milliseconds{5500}, milliseconds{7000}).others > 0.9);
 }
 
-TEST_CASE("where switches bring the group to all, who left comes back for good", "[scenario]") {
+TEST_CASE("where switches bring the group to all, a member that left comes back for good",
+          "[scenario]") {
     Plan plan = plan_of(9, 100, 8);
     plan.floods_group = true;
     add_flows(plan, 1, seconds{1});
@@ -168,7 +169,7 @@ TEST_CASE("a link of half the rate has no other flow: its member stays", "[scena
     CHECK(held_below(ran.world, 8) < milliseconds{4200});
 }
 
-TEST_CASE("who leaves, when, and what everybody gets", "[.leave]") {
+TEST_CASE("which members leave, when, and what all get", "[.leave]") {
     const auto mbits = number_of("MBITS", 100);
     const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 9));
     const auto many = static_cast<int>(number_of("FLOWS", 2));

@@ -1,9 +1,9 @@
-// What does a busy machine's noise do to a rate that nobody told?  `make sim ARGS=[noise]`.
+// Tests what a busy machine's noise does to the rate search. `make sim ARGS=[noise]`.
 //
-// Too few cores for so many processes: they wake late, stand still for milliseconds, and so do
-// their kernels, whose stamps then come all at once. Each line is so many seeds of one noise:
-// the median, the ninth of ten and the slowest T, in wire times. RUNS_EACH= MIB= MBITS= LOSS=
-// MEMBERS= change it, SEEDS=1 prints each.
+// Too few cores for many processes: they wake late, stand still for milliseconds, and so do
+// their kernels, whose stamps then come all at once. Each line covers several seeds of one
+// noise: the median, the ninth of ten and the slowest T, in wire times. RUNS_EACH= MIB= MBITS=
+// LOSS= MEMBERS= change it, SEEDS=1 prints each.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/world.h"
 
@@ -81,8 +81,8 @@ double middle_of(const Noise& noise, std::uint32_t loss, std::uint64_t runs) {
     return times[times.size() / 2];
 }
 
-// (With samples believed one by one, and credit of 2 ms, medians were 1.27 and 1.20, and single
-// runs took 1.9 wire times. Who stands still for a tenth of the time takes 1.1 at best.)
+// (With single samples, and tokens of 2 ms, medians were 1.27 and 1.20, and single runs took
+// 1.9 wire times. A host that stands still for a tenth of the time takes 1.1 at best.)
 TEST_CASE("a noisy machine's rate is not cut by single samples", "[scenario]") {
     for (const Noise& noise : noises()) {
         const bool is_calm =

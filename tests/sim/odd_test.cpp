@@ -1,7 +1,5 @@
-// What if a member's clock leaps, it starts late, speaks a later version, or writes half a
-// block?
-//
-// Each by itself, and what seeds found in worlds that have them.
+// Tests of a member whose clock leaps, that starts late, speaks a later version, or writes half
+// a block: each by itself, and what seeds found in scenarios that have them.
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
-// Does a small file reach everybody without a question?  `make sim ARGS=[parity]` prints the
-// table: how long after the source's last packet the receivers hold the object, in round trips
-// and apart from what a receiver without loss needs; and what the source sent for it.
+// Tests that a small file reaches all members without a request. `make sim ARGS=[parity]`
+// prints the table: how long after the source's last packet the receivers hold the object, in
+// RTTs and apart from what a receiver without loss needs; and what the source sent for it.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/world.h"
 #include "transport/core/base/limits.h"
@@ -106,7 +106,7 @@ TEST_CASE("a small file takes as long for many as for few, and as few packets") 
         const auto heard = [&](wire::PacketType type) {
             return source.heard()[static_cast<std::size_t>(type)];
         };
-        // Up the tree, no more than its children are; nobody needs to say READY.
+        // At most its children in the tree send DONE, and no member needs to send READY.
         CHECK(heard(wire::PacketType::done) <= 64);
         CHECK(heard(wire::PacketType::report) == 0);
         CHECK(heard(wire::PacketType::request) == 0);
@@ -118,7 +118,7 @@ TEST_CASE("a small file takes as long for many as for few, and as few packets") 
     }
 }
 
-TEST_CASE("who is late for a small file calls, and holds it two round trips later") {
+TEST_CASE("a member that is late for a small file solicits, and holds it two RTTs later") {
     Plan plan = small_plan(32, 4096, 0);
     for (const auto late : {7, 8, 31}) {
         plan.member[static_cast<std::size_t>(late)].start_at = milliseconds{5} * late;
@@ -127,7 +127,7 @@ TEST_CASE("who is late for a small file calls, and holds it two round trips late
     world.run();
     CHECK(world.complaints().empty());
     REQUIRE(world.all_released());
-    CHECK(world.held_after(1) <= kRoundTrip);  // Nobody waits for them.
+    CHECK(world.held_after(1) <= kRoundTrip);  // No member waits for them.
     const Duration wait = core::EndingLimits{}.ready_jitter * plan.members;
     for (const auto late : {7, 8, 31}) {
         const Duration after = world.held_after(static_cast<std::uint16_t>(late)) -
@@ -138,7 +138,7 @@ TEST_CASE("who is late for a small file calls, and holds it two round trips late
     CHECK(world.host(plan.source).data_sent() == 12 + 3 * 4);
 }
 
-TEST_CASE("more lost than parities make good is pulled") {
+TEST_CASE("more lost than parities replace is requested") {
     Plan plan = small_plan(16, 60'000, 300'000);
     plan.loss_remembered_ppm = 0;
     const Row row = measure(plan);
@@ -185,9 +185,10 @@ TEST_CASE("time from a small file's last packet", "[.parity]") {
     }
 }
 
-// Nobody reports how a small object comes, so the path's rate is not known: what offers bring
-// spent the credit of the first train, and from the eighth offer on who was late had to pull.
-TEST_CASE("who starts last has a small file as soon as who started before", "[scenario]") {
+// A small object is not reported on, so the path's rate is not known: the OFFERs spent the
+// tokens of the first train, and from the eighth OFFER on a late member had to request chunks.
+TEST_CASE("a member that starts last has a small file as soon as one that started before",
+          "[scenario]") {
     for (const std::uint16_t receivers : {std::uint16_t{16}, std::uint16_t{64}}) {
         Plan plan = small_plan(receivers, 4096, 0);
         plan.configured_bytes_per_s = 0;

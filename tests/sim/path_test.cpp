@@ -1,4 +1,4 @@
-// What if a path drops large packets?
+// Tests of a path that drops large packets.
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
-// What do the policies cost on which the papers differ?
+// Compares the policies on which the papers differ.
 //
-// Repairs from anybody or from the neighbour in a ring; a fence before the first chunk or none.
-// `make sim ARGS=[policies]` prints both of each.
+// Repairs from a random peer or from the neighbour in a ring; a fence before the first chunk or
+// none. `make sim ARGS=[policies]` prints both of each.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
 
@@ -44,7 +44,7 @@ std::uint64_t most_sent_by_a_peer(const Ran& ran) {
 
 }  // namespace
 
-TEST_CASE("repairs come from the neighbour in a ring, or from anybody", "[scenario]") {
+TEST_CASE("repairs come from the neighbour in a ring, or from a random peer", "[scenario]") {
     Plan plan = lossy_plan(16, 20'000);
     // Only this one loses anything: its neighbour gives all of it, chance spreads it.
     plan.loss.independent_ppm = 0;
@@ -56,7 +56,7 @@ TEST_CASE("repairs come from the neighbour in a ring, or from anybody", "[scenar
     ring.all_released();
     const std::uint64_t lost = ring.world.host(9).outcome().packets_repaired;
     CHECK(lost > plan.chunks() / 30);
-    // (Who was silent once too often is left alone for a while: then the one before it.)
+    // (A peer that was silent once too often is not asked for a while: then the one before it.)
     std::uint64_t given = 0;
     for (const std::uint16_t rank : {std::uint16_t{6}, std::uint16_t{7}, std::uint16_t{8}}) {
         given += ring.world.host(rank).data_sent();
@@ -66,7 +66,7 @@ TEST_CASE("repairs come from the neighbour in a ring, or from anybody", "[scenar
     CHECK(most_sent_by_a_peer(random) < lost / 3);
 }
 
-TEST_CASE("a ring passes over who lacks it too, or is gone", "[scenario]") {
+TEST_CASE("a ring passes over a peer that lacks it too, or is gone", "[scenario]") {
     Plan plan = lossy_plan(16, 20'000);
     plan.asks_ring = true;
     plan.partitions.push_back(
@@ -77,7 +77,7 @@ TEST_CASE("a ring passes over who lacks it too, or is gone", "[scenario]") {
     CHECK(ran.times_wire(9) < 1.3);
 }
 
-TEST_CASE("without a fence nobody waits for who starts late", "[scenario]") {
+TEST_CASE("without a fence no member waits for one that starts late", "[scenario]") {
     Plan plan = late_plan(8, 7, milliseconds{400});
     const Ran fence{plan};
     plan.is_unfenced = true;
@@ -90,7 +90,7 @@ TEST_CASE("without a fence nobody waits for who starts late", "[scenario]") {
     CHECK(held_ms(none, 7) < held_ms(fence, 7) + 60);
 }
 
-TEST_CASE("without a fence who never answers is named all the same", "[scenario]") {
+TEST_CASE("without a fence a member that never answers is named all the same", "[scenario]") {
     Plan plan = calm_plan(6, kMiB);
     plan.is_unfenced = true;
     plan.member[4].crash_at = Duration{0};
@@ -110,7 +110,7 @@ TEST_CASE("without a fence packets are as small as any path wants them", "[scena
     CHECK(ran.world.host(3).outcome().chunk_bytes == 1444);
 }
 
-TEST_CASE("repairs from anybody and from a ring, side by side", "[.policies]") {
+TEST_CASE("repairs from a random peer and from a ring, side by side", "[.policies]") {
     for (const auto members : {std::uint16_t{16}, std::uint16_t{64}, std::uint16_t{256}}) {
         for (const auto& [name, independent, shared] :
              {std::tuple{"1 %", 10'000U, 0U},
@@ -137,7 +137,7 @@ TEST_CASE("repairs from anybody and from a ring, side by side", "[.policies]") {
 
 TEST_CASE("a fence and none, side by side", "[.policies]") {
     for (const auto& [name, first, late] :
-         {std::tuple{"nobody late", std::uint16_t{16}, milliseconds{0}},
+         {std::tuple{"none late", std::uint16_t{16}, milliseconds{0}},
           std::tuple{"one late by 100 ms", std::uint16_t{15}, milliseconds{100}},
           std::tuple{"one late by 1 s", std::uint16_t{15}, milliseconds{1000}},
           std::tuple{"half late by 100 ms", std::uint16_t{8}, milliseconds{100}},

@@ -1,5 +1,5 @@
-// What do pulls cost where links are slow, losses many and cores few?  `make sim ARGS=[pulls]`
-// prints it: time in wire times, packets lost by the network and by full queues.
+// Measures the cost of repairs where links are slow, losses many and cores few. `make sim
+// ARGS=[pulls]` prints it: time in wire times, packets lost by the network and by full queues.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
 
@@ -64,10 +64,11 @@ TEST_CASE("where cores are few and links slow, repairs don't collapse", "[scenar
     }
 }
 
-// Who keeps the descriptors of four blocks only asks for four at a time, and peers that hold
-// them long since have none either: only the source has. (With all of them asked first, each
-// time, it took four times as long.)
-TEST_CASE("seed 32981: who had a descriptor is asked for the next ones, too", "[scenario]") {
+// A member with room for the descriptors of four blocks requests four at a time, and peers that
+// have held them for long have none either: only the source has. (With all of them asked first,
+// each time, it took four times as long.)
+TEST_CASE("seed 32981: a peer that had a descriptor is asked for the next ones, too",
+          "[scenario]") {
     Plan plan = draw_plan(32981);
     plan.descriptors_max = 4;
     const Ran ran{plan};
@@ -83,9 +84,9 @@ TEST_CASE("seed 31311: pulls that are refused leave room for others", "[scenario
     ran.all_released();
 }
 
-// What chance takes of answers stays the same however slowly they are asked for: who heard the
-// stream keeps a part of its rate. (At the least rate there is two members took 10 s.)
-TEST_CASE("seed 70602: pulls where a sixth is lost don't fall to the least rate",
+// Random loss of answers stays the same however slowly they are requested: a member that heard
+// the stream keeps a part of its rate. (At the least rate there is two members took 10 s.)
+TEST_CASE("seed 70602: repairs where a sixth is lost do not fall to the least rate",
           "[scenario]") {
     const Ran ran{draw_plan(70602)};
     ran.all_released();

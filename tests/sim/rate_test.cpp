@@ -1,11 +1,10 @@
-// How near to wire time does a rate come that nobody told?  `make sim ARGS=[rate]` prints it.
+// Measures how near to wire time the rate search comes. `make sim ARGS=[rate]` prints it.
 //
-// T is the time at which the last member holds the object, from the first offer on, divided by
-// the time that its packets take on one link; beside it the same with the rate told. Loss is of
-// packets of the first pass, at the middle member, what the network lost by chance included.
-// MBITS=, MEMBERS=, MIB= and LOSS= (in a million) choose one cell, NIC= makes the source's link
-// so many times as fast as the others'. Scenarios of links that made the rate wrong are here,
-// too.
+// T is the time from the first OFFER until the last member holds the object, divided by the
+// time that its packets take on one link; beside it the same with a configured rate. Loss is of
+// packets of the first pass, at the median member, random loss included. MBITS=, MEMBERS=, MIB=
+// and LOSS= (in a million) choose one cell, NIC= is the factor by which the source's link is
+// faster than the others'. Scenarios of links that made the rate wrong are here, too.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
 
@@ -85,7 +84,7 @@ Result run(const Cell& cell) {
 
 void print(Cell cell) {
     cell.is_configured = true;
-    const Result told = run(cell);
+    const Result configured = run(cell);
     cell.is_configured = false;
     const Result found = run(cell);
     std::printf("%6llu %5llu %5u %6.1f%% | %8.3f %8.3f %8.2f%% %10.1f %8llu\n",
@@ -93,7 +92,7 @@ void print(Cell cell) {
                 static_cast<unsigned long long>(cell.mib),
                 cell.members,
                 cell.loss_ppm / 1e4,
-                told.time,
+                configured.time,
                 found.time,
                 found.lost * 100,
                 found.found,
@@ -101,13 +100,13 @@ void print(Cell cell) {
     static_cast<void>(std::fflush(stdout));
 }
 
-TEST_CASE("a rate that nobody told", "[.rate]") {
+TEST_CASE("a rate that is searched", "[.rate]") {
     std::printf("%6s %5s %5s %7s | %8s %8s %9s %10s %8s\n",
                 "Mbit/s",
                 "MiB",
                 "N",
                 "loss",
-                "T told",
+                "T given",
                 "T found",
                 "lost",
                 "found",
@@ -254,15 +253,15 @@ TEST_CASE("a path of few Mbit/s is not flooded", "[scenario]") {
 // may be under way. At the least rate, where a pacer remembered one burst and PULSEs are a
 // tenth of what leaves, the source kept half of it, was taken for one that has no more to send,
 // and stayed there for a minute.
-TEST_CASE("seed 19005: a late source leaves the least rate, whoever holds it already",
+TEST_CASE("seed 19005: a late source leaves the least rate, even if others hold it already",
           "[scenario]") {
     const Ran ran{draw_plan(19005)};
     ran.all_released();
     CHECK(ran.world.held_after() < seconds{6});
 }
 
-// Bursts are further apart there than a source may be silent: it said after each how far it
-// was, which took 1-4 % of the link and woke everybody twice as often.
+// Bursts are further apart there than a source may be silent: a DESCRIBE after each took 1-4 %
+// of the link and woke all receivers twice as often.
 TEST_CASE("on a slow path the stream is all that a waiting source says", "[scenario]") {
     for (const std::uint64_t mbits : {6U, 12U, 25U}) {
         Plan plan = shaped_plan(5, 4U << 20U, mbits, 0);
@@ -279,7 +278,7 @@ TEST_CASE("on a slow path the stream is all that a waiting source says", "[scena
     }
 }
 
-TEST_CASE("where nothing is missing nobody wakes up to look for it", "[scenario]") {
+TEST_CASE("where nothing is missing no member wakes up to look for it", "[scenario]") {
     World world{shaped_plan(5, 16U << 20U, 1000, 0)};
     world.run();
     CAPTURE(world.report());

@@ -1,7 +1,7 @@
-// What if the switches don't forward the group to everybody?  `make sim ARGS=[reach]` prints
-// it.
+// Tests of switches that do not forward the group to all members. `make sim ARGS=[reach]`
+// prints it.
 //
-// Then those members fetch the object from the others, one by one, and nobody else notices. No
+// The unreachable members fetch the object from the others, and no other member notices. No
 // stage fails because multicast does.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/ran.h"
@@ -32,7 +32,7 @@ Duration held_after(const Ran& ran, const char* what) {
 
 }  // namespace
 
-TEST_CASE("whom the group does not reach fetches the object", "[scenario][reach]") {
+TEST_CASE("a member that the group does not reach fetches the object", "[scenario][reach]") {
     for (const bool is_configured : {true, false}) {
         for (const std::uint64_t bytes : {std::uint64_t{3}, std::uint64_t{40'000}, 64 * kMiB}) {
             Plan plan = plan_of(8, bytes, is_configured);
@@ -49,7 +49,7 @@ TEST_CASE("whom the group does not reach fetches the object", "[scenario][reach]
     }
 }
 
-TEST_CASE("where the group reaches nobody all fetch the object", "[scenario][reach]") {
+TEST_CASE("where the group reaches no member all fetch the object", "[scenario][reach]") {
     for (const bool is_configured : {true, false}) {
         for (const std::uint16_t members : {std::uint16_t{2}, std::uint16_t{8}}) {
             Plan plan = plan_of(members, 64 * kMiB, is_configured);
@@ -61,13 +61,13 @@ TEST_CASE("where the group reaches nobody all fetch the object", "[scenario][rea
             ran.all_released();
             // Not the members' number of times, as they give each other what they have.
             const int times = members == 2 ? 2 : 5;
-            CHECK(held_after(ran, "nobody is reached") < seconds{1} + times * plan.wire_time());
+            CHECK(held_after(ran, "none is reached") < seconds{1} + times * plan.wire_time());
         }
     }
 }
 
-// Their PULSEs and answers have numbers, as the stream's packets do, which nobody reports: the
-// search of the rate never left its start, and each member that hears the group waited.
+// Their PULSEs and answers have packet numbers, like the stream's packets, but are not reported
+// on: the rate search never left its start, and each member that hears the group waited.
 TEST_CASE("where many are not reached the stream is no slower", "[scenario][reach]") {
     Plan plan = plan_of(129, 8 * kMiB, false);
     for (std::uint16_t rank = 1; rank < plan.members; ++rank) {
@@ -85,7 +85,7 @@ TEST_CASE("where many are not reached the stream is no slower", "[scenario][reac
     CHECK(held_after(ran, "103 of 128 are not reached") < seconds{1} + 10 * plan.wire_time());
 }
 
-TEST_CASE("switches that forget in the middle who listens", "[scenario][reach]") {
+TEST_CASE("switches that forget listeners in the middle", "[scenario][reach]") {
     for (const auto& [many, is_configured] :
          {std::pair{1, true}, {7, true}, {1, false}, {7, false}}) {
         Plan plan = plan_of(8, 256 * kMiB, is_configured);
@@ -123,7 +123,7 @@ TEST_CASE("a member that starts late, where the group does not reach it", "[scen
     CHECK(was_unreachable(ran, 6));
 }
 
-TEST_CASE("a source whose node has it reads it for the only one who fetches it",
+TEST_CASE("a source whose node has it reads it for the only one that fetches it",
           "[scenario][reach]") {
     Plan plan = plan_of(7, 2 * kMiB, true);  // Seed 366.
     for (MemberPlan& each : plan.member) {
@@ -135,7 +135,7 @@ TEST_CASE("a source whose node has it reads it for the only one who fetches it",
     ran.all_released();
 }
 
-TEST_CASE("where only who is not reached needs what comes next nobody is waited for",
+TEST_CASE("where only an unreachable member needs what comes next no member is waited for",
           "[scenario][reach]") {
     Plan plan = plan_of(8, 156 * kMiB, true);  // Seed 6852.
     plan.resident_blocks = 9;
@@ -146,7 +146,7 @@ TEST_CASE("where only who is not reached needs what comes next nobody is waited 
     plan.member[5].hears_group_until = Duration{};
     const Ran ran{plan};
     ran.all_released();
-    CHECK(held_after(ran, "only who is not reached needs it") < seconds{5});
+    CHECK(held_after(ran, "only an unreachable member needs it") < seconds{5});
 }
 
 TEST_CASE("large packets that don't pass, and a group that does not reach all",
@@ -171,7 +171,7 @@ TEST_CASE("seed 42445: few hear the group, on a slow link with few blocks of mem
     CHECK(ran.world.held_after() < seconds{15});
 }
 
-TEST_CASE("seeds 11041, 24976, 26263, 27167: most who hold it can give nothing, or all can",
+TEST_CASE("seeds 11041, 24976, 26263, 27167: most that hold it can give nothing, or all can",
           "[scenario][reach]") {
     for (const std::uint64_t seed : {11041U, 24976U, 26263U, 27167U}) {
         CAPTURE(seed);
@@ -210,8 +210,9 @@ TEST_CASE("seed 154156: a single receiver asks the source for what its path take
     ran.all_released();
 }
 
-TEST_CASE("seed 8057: the only one who hears the group has a clock that counts from below zero",
-          "[scenario][reach]") {
+TEST_CASE(
+    "seed 8057: the only one that hears the group has a clock that counts from below zero",
+    "[scenario][reach]") {
     const Ran ran{draw_plan(8057)};
     ran.all_released();
 }
@@ -220,10 +221,9 @@ TEST_CASE("seed 8057: the only one who hears the group has a clock that counts f
 /// MEMBERS=, MBITS=, UNTOLD=1.
 TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
     const auto members = static_cast<std::uint16_t>(number_of("MEMBERS", 17));
-    for (std::uint16_t deaf = 0; deaf < number_of("DEAF", members);
-         deaf = deaf < 2 ? deaf + 1 : deaf * 2) {
-        for (const std::uint16_t many :
-             {deaf, static_cast<std::uint16_t>(members - 1 - deaf)}) {
+    for (std::uint16_t cut = 0; cut < number_of("DEAF", members);
+         cut = cut < 2 ? cut + 1 : cut * 2) {
+        for (const std::uint16_t many : {cut, static_cast<std::uint16_t>(members - 1 - cut)}) {
             Plan plan =
                 plan_of(members, number_of("MiB", 64) << 20U, variable("UNTOLD") == nullptr);
             plan.link_bytes_per_s = number_of("MBITS", 1000) * 125'000;
@@ -243,7 +243,7 @@ TEST_CASE("a few, many or all are not reached", "[.reach_table]") {
             for (std::uint16_t rank = 1; rank < members - many; ++rank) {
                 hearing = std::max(hearing, ran.world.held_after(rank));
             }
-            std::printf("%3u of %u: all %7.2f  who hear it %7.2f  source sent %6.2f\n",
+            std::printf("%3u of %u: all %7.2f  reached %7.2f  source sent %6.2f\n",
                         many,
                         members - 1,
                         static_cast<double>(ran.world.held_after().count()) / wire,

@@ -1,5 +1,5 @@
-// What is sent where an earlier broadcast was broken off? What somebody lacks, from the first
-// block on that anybody does.
+// Tests that after an interrupted broadcast the source sends what members lack, from the first
+// block on that any of them does.
 #include "tests/sim/world/ran.h"
 #include "transport/core/base/limits.h"
 
@@ -58,7 +58,8 @@ TEST_CASE("a source that wants its own copy reads it, and sends what is lacking"
     CHECK(source.content().loads() <= 30 + core::Limits{}.load_ahead_max);
 }
 
-TEST_CASE("who holds most stores only the rest, and asks for nothing else", "[resuming]") {
+TEST_CASE("a member that holds most stores only the rest, and requests nothing else",
+          "[resuming]") {
     Plan plan = broken_off_plan(6, 40, 30);
     plan.member[2].held_before.clear();
     plan.member[4].held_before = {first_blocks(5), {.first = BlockIndex{8}, .count = 30}};
@@ -70,7 +71,7 @@ TEST_CASE("who holds most stores only the rest, and asks for nothing else", "[re
     CHECK(ran.world.host(4).content().chunks_stored() == plan.chunks() / 8);
 }
 
-TEST_CASE("who holds most does not hurry a source that others follow", "[resuming]") {
+TEST_CASE("a member that holds most does not hurry a source that others follow", "[resuming]") {
     Plan plan = broken_off_plan(12, 60, 50);
     for (std::uint16_t rank = 1; rank < 5; ++rank) {
         plan.member[rank].held_before.clear();
@@ -113,7 +114,8 @@ Plan narrowed_plan(std::uint32_t blocks, std::uint32_t held) {
     return plan;
 }
 
-TEST_CASE("who has every block takes over smaller packets, and finishes once", "[resuming]") {
+TEST_CASE("a member that has every block takes over smaller packets, and finishes once",
+          "[resuming]") {
     Plan plan = narrowed_plan(5, 3);
     plan.member[1].held_before = {first_blocks(5)};
     const Ran ran{plan};
@@ -127,9 +129,10 @@ TEST_CASE("smaller packets forget nothing that is held", "[resuming]") {
     CHECK(ran.world.host(1).content().chunks_stored() < plan.object_bytes() / 1444 / 3);
 }
 
-// Who lacked the first block only holds the object early, and reports no more. (While the
-// window went by these it opened by patience alone, a block in a quarter of a second.)
-TEST_CASE("seed 45133: nobody waits for the reports of who holds it all", "[resuming]") {
+// A member that lacked only the first block holds the object early, and reports no more. (While
+// the window followed these members only time opened it, a block in a quarter of a second.)
+TEST_CASE("seed 45133: no member waits for the reports of one that holds it all",
+          "[resuming]") {
     const Ran ran{draw_plan(45133)};
     ran.all_released();
     CHECK(ran.world.held_after() < seconds{8});

@@ -1,5 +1,4 @@
-// Which worlds taught us something?  Each bug that a seed found, and each fault by itself, by
-// name.
+// The scenarios: each bug that a seed found, and each fault by itself, by name.
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
@@ -48,7 +47,7 @@ TEST_CASE("the real seal carries it, and every flipped bit is noticed", "[scenar
     CHECK(ran.world.host(1).unopened() > 0);
 }
 
-TEST_CASE("what everybody lost is sent to everybody again", "[scenario]") {
+TEST_CASE("what all lost is sent to the group again", "[scenario]") {
     Plan plan = calm_plan(20, 4 * kMiB);
     plan.loss.shared_ppm = 50'000;
     plan.heals_at = std::chrono::hours{1};
@@ -72,7 +71,7 @@ TEST_CASE("a rate twice the links' still ends", "[scenario]") {
     ran.all_released();
 }
 
-TEST_CASE("a partition heals, and those cut off fetch what they missed", "[scenario]") {
+TEST_CASE("a partition heals, and the members behind it fetch what they missed", "[scenario]") {
     Plan plan = calm_plan(10, 16 * kMiB);
     plan.partitions.push_back(
         {.members = {7, 8, 9}, .begin = milliseconds{30}, .end = milliseconds{800}});
@@ -114,7 +113,7 @@ TEST_CASE("a disk that hangs is named by its own member", "[scenario]") {
     ran.all_name(2, "disk of this node is stuck");
 }
 
-TEST_CASE("a deaf member is named before any data is sent", "[scenario]") {
+TEST_CASE("a member that receives nothing is named before any data is sent", "[scenario]") {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.member[4].crash_at = Duration{0};
     const Ran ran{plan};
@@ -122,7 +121,7 @@ TEST_CASE("a deaf member is named before any data is sent", "[scenario]") {
     CHECK(ran.world.host(0).data_sent() == 0);
 }
 
-TEST_CASE("a member that multicast doesn't reach is named, and is told", "[scenario]") {
+TEST_CASE("a member that multicast does not reach is named, and learns the end", "[scenario]") {
     Plan plan = calm_plan(6, 8 * kMiB);
     plan.partitions.push_back({.members = {4},
                                .begin = Duration{0},
@@ -177,7 +176,7 @@ TEST_CASE("where the source hears no member each of them names the source", "[sc
     }
 }
 
-TEST_CASE("a source that hears nobody any more names itself", "[scenario]") {
+TEST_CASE("a source that hears no member any more names itself", "[scenario]") {
     Plan plan = calm_plan(6, 64 * kMiB);
     plan.partitions.push_back({.members = {0},
                                .begin = milliseconds{100},
@@ -198,7 +197,8 @@ TEST_CASE("a member that dies in the middle is named by its silence", "[scenario
     }
 }
 
-TEST_CASE("whom the source says nothing any more fails by itself, and says so", "[scenario]") {
+TEST_CASE("a member that no longer hears the source fails by itself, and says so",
+          "[scenario]") {
     for (const int at_ms : {0, 3, 60, 140}) {
         Plan plan = calm_plan(6, 16 * kMiB);
         plan.member[0].crash_at = milliseconds{at_ms};
@@ -223,7 +223,7 @@ TEST_CASE("a member whose network is cut fails by itself, the others name it", "
     ran.all_name(4, "");
 }
 
-TEST_CASE("whoever is aborted from outside tells the group", "[scenario]") {
+TEST_CASE("a member that is aborted from outside informs the group", "[scenario]") {
     for (const std::uint16_t rank : {std::uint16_t{0}, std::uint16_t{3}}) {
         Plan plan = calm_plan(6, 16 * kMiB);
         plan.member[rank].abort_at = milliseconds{50};
@@ -302,7 +302,7 @@ TEST_CASE("seed 14: the first missing block is let in", "[scenario]") {
     }
 }
 
-TEST_CASE("seeds 1810, 3164: chance loss does not stop a rate that nobody told", "[scenario]") {
+TEST_CASE("seeds 1810, 3164: random loss does not stop the rate search", "[scenario]") {
     Plan plan = lossy_plan(7, 16 * kMiB, 50'000);
     plan.configured_bytes_per_s = 0;
     const Ran ran{plan};
@@ -333,7 +333,8 @@ TEST_CASE("seed 6983: a lossy member whose blocks fill slowly is not stuck", "[s
     ran.all_released();
 }
 
-TEST_CASE("seed 481: a member cut off when the end is told hears it later", "[scenario]") {
+TEST_CASE("seed 481: a member behind a partition at the end hears RELEASE later",
+          "[scenario]") {
     Plan plan = calm_plan(14, kMiB);
     plan.partitions.push_back(
         {.members = {9}, .begin = milliseconds{15}, .end = milliseconds{1100}});
@@ -341,9 +342,9 @@ TEST_CASE("seed 481: a member cut off when the end is told hears it later", "[sc
     ran.all_released();
 }
 
-// A DATA packet carries 16 bits of its number: whoever heard nothing of a sender for 2^15
+// A DATA packet carries 16 bits of its number: a member that heard nothing of a sender for 2^15
 // packets could open none of its answers.
-TEST_CASE("seed 1566: whoever lost the whole first pass is answered all the same",
+TEST_CASE("seed 1566: a member that lost the whole first pass is answered all the same",
           "[scenario]") {
     const Ran ran{draw_plan(1566)};
     ran.all_released();

@@ -1,4 +1,4 @@
-// Whose link or disk is slow, late or still for a while: what does it cost, and whom?
+// Measures what a slow, late or paused link or disk costs, and which members.
 #include "tests/sim/world/ran.h"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 namespace stage::sim {
 namespace {
 
-/// Eight receivers at 100 Mbit/s, a rate that nobody told; the last one's link has a quarter.
+/// Eight receivers at 100 Mbit/s, the rate is searched; the last one's link has a quarter.
 Plan quarter_plan() {
     Plan plan = calm_plan(9, 64 * kMiB);
     plan.link_bytes_per_s = 12'500'000;
@@ -54,8 +54,7 @@ TEST_CASE("a member with a slow disk finishes later, the others don't wait", "[s
 
 // It took 4.6, 12 and 23 times: each request that was lost in one overfull queue lowered the
 // rate.
-TEST_CASE("a member with a slow link uses all of it, though nobody told its rate",
-          "[scenario]") {
+TEST_CASE("a member with a slow link uses all of it, without a configured rate", "[scenario]") {
     const std::uint64_t part = GENERATE(2U, 4U, 10U);
     const bool is_shaped = GENERATE(false, true);
     CAPTURE(part, is_shaped);

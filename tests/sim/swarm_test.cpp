@@ -1,4 +1,4 @@
-// Does every drawn world keep the truths?  RUNS seeds from SEED on.
+// Checks the invariants in every drawn scenario: RUNS seeds from SEED on.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/world.h"
 

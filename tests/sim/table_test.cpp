@@ -1,8 +1,8 @@
-// How near to wire time does a broadcast come?  `make sim ARGS=[table]` prints it.
+// Measures how near to wire time a broadcast comes. `make sim ARGS=[table]` prints it.
 //
 // T is the time from the first chunk, when all are ready, until the last member holds a 16 MiB
-// object over 1 Gbit/s links, divided by the time that its packets take on one link. Round
-// trips, verifying and storing are in it. MiB= and MBITS= change the object and the links.
+// object over 1 Gbit/s links, divided by the time that its packets take on one link. RTTs,
+// verifying and storing are included. MiB= and MBITS= change the object and the links.
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/world.h"
 

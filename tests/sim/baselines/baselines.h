@@ -1,6 +1,7 @@
-// Which algorithms stand beside ours?
+// The algorithms that are compared with stagecast's.
 //
-// One maker a paper; each gives a member's core for a plan. All run told the link's rate.
+// One maker for each paper; each returns a member's core for a plan. All run at the link's
+// configured rate.
 #pragma once
 
 #include "tests/sim/world/plan.h"

@@ -1,8 +1,8 @@
-// How do the papers' algorithms do beside ours?  `make sim-baselines` prints and writes the
+// Compares the papers' algorithms with stagecast's. `make sim-baselines` prints and writes the
 // table.
 //
-// Time from the first chunk until the last member holds the object, over the time that its
-// packets take on one link, in the same false network, from the same seed.
+// Time from the first chunk until the last member holds the object, divided by the time that
+// its packets take on one link, in the same simulated network, from the same seed.
 #include "tests/sim/baselines/baselines.h"
 
 #include "tests/sim/world/environment.h"
@@ -145,7 +145,8 @@ TEST_CASE("ours beside the papers' algorithms", "[.baselines]") {
             << (bytes >> 20U)
             << " MiB object over 1 Gbit/s links with a round trip of 48 us, over the time that "
                "its packets take on one\nlink; in brackets what the source sent, in objects, "
-               "and the packets that it heard. All are told the rate; the\nbaselines also know "
+               "and the packets that it heard. All know the link's rate; the\nbaselines also "
+               "know "
                "the object beforehand and begin at once (tests/sim/baselines).\n";
     }
     for (std::size_t first = 0; first < cells.size(); first += 4) {

@@ -1,6 +1,7 @@
 // The whole buffer is one window: all is sent at once, receivers answer with bitmaps, each
-// tenth of the buffer and at the end of each round, and what anybody lacks is sent again, round
-// by round. WAMP speaks to one peer; here its blast is multicast and its bitmaps are united.
+// tenth of the buffer and at the end of each round, and what any receiver lacks is sent again,
+// round by round. WAMP sends to one peer; here its blast is multicast and its bitmaps are
+// united.
 #include "tests/sim/baselines/baselines.h"
 #include "tests/sim/baselines/node.h"
 #include "transport/base/codec.h"

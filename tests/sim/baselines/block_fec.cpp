@@ -12,7 +12,7 @@ namespace stage::sim {
 namespace {
 
 constexpr std::uint16_t kParities = 55;
-/// Said again, with what came meanwhile, after this.
+/// Repeated after this, with what has changed meanwhile.
 constexpr Duration kAskEvery = microseconds{500};
 /// A parity that was not heard of after this is lost.
 constexpr Duration kUnderWay = microseconds{300};

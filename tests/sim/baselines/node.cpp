@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kTellEvery = milliseconds{20};
 constexpr Duration kEndEvery = milliseconds{1};
 constexpr std::uint32_t kReleases = 40;
-/// DONE of so many members must not come at once.
+/// DONEs of many members must not arrive at once.
 constexpr Duration kDoneSpread = microseconds{2};
 
 std::uint64_t rate_of(const Plan& plan) {
@@ -200,7 +200,7 @@ std::optional<Instant> Node::deadline() const {
     if (!is_started_) {
         return core::kLongAgo;
     }
-    // (Who waits for others only must say until when.)
+    // (A member that waits for others needs only a deadline.)
     auto first = core::earlier(next(), Instant{std::chrono::hours{2}});
     first = core::earlier(first, telling_.deadline());
     return wants_to_send() ? core::earlier(first, pacer_.burst_at(core::kLongAgo)) : first;

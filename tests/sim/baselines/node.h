@@ -1,10 +1,10 @@
-// What does every baseline need, whatever its algorithm?
+// What every baseline needs, whatever its algorithm.
 //
-// The papers' algorithms run as cores in the simulator's own world: the same links, loss, disks
-// and checks of every byte as stagecast has. A node holds what is common: which chunks are
-// here, verifying and storing, a pacer told the link's rate, and an ending that costs no time
-// (DONE to the source, RELEASE to all). What the object looks like is known to all beforehand,
-// and all are ready at once: so a baseline pays for its data and its repairs only.
+// The papers' algorithms run as cores in the simulator: the same links, loss, disks and checks
+// of every byte as stagecast has. A node holds what is common: which chunks are here, verifying
+// and storing, a pacer with the link's rate, and an ending that costs no time (DONE to the
+// source, RELEASE to all). All members know the object's shape beforehand and are ready at
+// once, so a baseline pays for its data and its repairs only.
 #pragma once
 
 #include "tests/sim/world/content.h"

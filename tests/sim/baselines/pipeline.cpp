@@ -1,7 +1,8 @@
 // The binomial pipeline: members are the corners of a hypercube; in step t each gives its
 // neighbour along dimension t mod d the highest block that it has (the source block t), so that
-// k blocks reach N members in k + log2 N - 1 steps (Traff and Ripke; RDMC). Who misses a chunk
-// of a block that should have come asks the neighbour for it: as TCP or RDMA would repeat it.
+// k blocks reach N members in k + log2 N - 1 steps (Traff and Ripke; RDMC). A member that
+// misses a chunk of a block requests it from the neighbour that should have sent it, as TCP or
+// RDMA would.
 #include "tests/sim/baselines/baselines.h"
 #include "tests/sim/baselines/node.h"
 
@@ -12,10 +13,10 @@ namespace {
 
 constexpr std::uint32_t kNone = ~0U;
 constexpr Duration kAskAgain = microseconds{500};
-/// Nothing came for so long: whole blocks were lost, and are asked of who gave them.
+/// Without a packet for this time whole blocks were lost, and are requested from their givers.
 constexpr Duration kPatience = milliseconds{5};
 
-/// Who gives which block to whom, in every step: kNone where nothing.
+/// Which member gives which block to which other in every step: kNone where none.
 class Schedule {
   public:
     Schedule(std::uint32_t members, std::uint32_t blocks)

@@ -1,12 +1,12 @@
-// Selective repeat: receivers tell the source what is missing, and the source multicasts it
-// again, once in a while however many ask. Nobody helps it.
+// Selective repeat: receivers report missing chunks to the source, and the source multicasts
+// each again, once in a while however many report it. Peers do not repair.
 #include "tests/sim/baselines/baselines.h"
 #include "tests/sim/baselines/node.h"
 
 namespace stage::sim {
 namespace {
 
-/// Who asks within this after a repeat has not heard it yet.
+/// A request within this time after a repeat was sent before the repeat arrived.
 constexpr Duration kRepeatWindow = microseconds{500};
 constexpr Duration kAskEvery = milliseconds{1};
 

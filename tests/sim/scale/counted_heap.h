@@ -1,8 +1,8 @@
-// How many bytes of the heap does each core have?
+// Counts the heap bytes of each core.
 //
-// The program's operator new remembers on whose account an allocation is, and who frees it
-// gives it back to that account, whoever that is. Only for the program that this file is linked
-// into; one thread.
+// The program's operator new remembers the account of each allocation, and freeing it credits
+// that account, whichever core does so. Only for the program that this file is linked into; one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace stage::sim {
 
-/// 0 is nobody's.
+/// 0 belongs to no core.
 using Account = std::uint32_t;
 inline constexpr Account kAccountsMax = 1U << 16U;
 

@@ -1,11 +1,12 @@
-// How near to wire time do sixteen thousand receivers come?  One row a run: `make sim-scale`.
+// Measures how near to wire time 16,384 receivers come, one row for each run: `make sim-scale`.
 //
-// The cores are the real ones, the rate is told, the seal is left out, and every packet of
-// every member is simulated. T is the time from the first chunk until the slowest receiver
-// holds the object, in times that the object's packets take on one link. The row fails if T is
-// above its bound, if a receiver's core ever had more than 64 KiB of heap, or if any truth is
-// hurt. FEEDBACK=1 runs groups of 256, 2,048 and 16,384 instead, and fails if what the source
-// hears grows with them by more than everybody's signs of life (docs/protocol, 9.2).
+// The cores are the real ones, the rate is configured, packets are not sealed, and every packet
+// of every member is simulated. T is the time from the first chunk until the slowest receiver
+// holds the object, divided by the time that the object's packets take on one link. The row
+// fails if T is above its bound, if a receiver's core ever had more than 64 KiB of heap, or if
+// an invariant is violated. FEEDBACK=1 runs groups of 256, 2,048 and 16,384 instead, and fails
+// if what the source receives grows with them by more than every receiver's rare reports
+// (docs/protocol, 9.2).
 #include "tests/sim/scale/counted_core.h"
 #include "tests/sim/world/environment.h"
 #include "tests/sim/world/world.h"
@@ -158,7 +159,7 @@ bool show(const Plan& plan, const Result& result) {
 }
 
 /// What is reported because time passes (the fence of a large group takes longer): by each
-/// representative, and now and then by everybody.
+/// representative often, and by every receiver rarely.
 std::uint64_t reports_by_time(const Plan& plan, Duration ran) {
     const core::FeedbackLimits limits;
     return static_cast<std::uint64_t>(limits.representatives * ran / limits.interval +

@@ -1,7 +1,7 @@
-// What does a host's clock say?
+// The clock of a simulated host.
 //
-// Hours more or less than the world's, and perhaps it leaps once; so does, by itself, the clock
-// of its kernel's stamps, which is another one (that of the day, which is set now and then).
+// It differs by hours from the simulation's time and may leap once; so may, independently, the
+// clock of its kernel's stamps, which is a wall clock that is set now and then.
 #pragma once
 
 #include "tests/sim/world/events.h"

@@ -1,8 +1,8 @@
-// What bytes does a member have, in memory and on its false disk?
+// The bytes that a simulated member has, in memory and on its disk.
 //
 // Each chunk of the object is one number that only the right place of the right object has, so
-// that a byte in the wrong place is seen wherever it turns up. The disk does what an operation
-// asks, or fails as the plan says; when it is done is the host's affair.
+// that a byte in the wrong place is detected wherever it turns up. The disk does what an
+// operation wants, or fails as the plan says; the host decides when it is done.
 #pragma once
 
 #include "tests/sim/world/plan.h"
@@ -41,7 +41,7 @@ class Object {
     std::uint16_t cut_;
 };
 
-/// What a member has; violations of the contract or of the truths are told to `complain`.
+/// What a member has; violations of the contract or of the invariants are passed to `complain`.
 class Content {
   public:
     using Complain = std::function<void(std::string)>;

@@ -1,7 +1,7 @@
-// What is the world of a broadcast beside TCP flows?
+// The simulated network of a broadcast beside TCP flows.
 //
-// Links of one rate, nobody tells it, and nothing fails: what a flow (cubic_flow.h) takes is
-// all that happens. fair_test.cpp and leave_test.cpp look at who gets what.
+// Links of one rate, no configured rate, and no faults except what a flow (cubic_flow.h) takes.
+// fair_test.cpp and leave_test.cpp measure the shares.
 #pragma once
 
 #include "tests/sim/world/world.h"

@@ -1,9 +1,9 @@
-// Who else is on the links?
+// A TCP flow on the simulated links.
 //
-// A TCP flow that always has something to send: CUBIC (RFC 9438) with selective acknowledgement
-// and HyStart's look at the delay, as Linux has it, packet by packet through the same links as
-// the broadcast. Acknowledgements wait nowhere. It keeps a record of what it and the broadcast
-// got of its narrowest link.
+// It always has something to send: CUBIC (RFC 9438) with selective acknowledgement and
+// HyStart's delay check, as in Linux, packet by packet through the same links as the broadcast.
+// Acknowledgements wait nowhere. It records what it and the broadcast got of its narrowest
+// link.
 #pragma once
 
 #include "tests/sim/world/events.h"
@@ -20,7 +20,7 @@ class CubicFlow {
 
     void start();
 
-    /// Share of the link that the flow, or everybody else, had between two times of the world.
+    /// Shares of the link that the flow and all other traffic had between two times.
     struct Shares {
         double own = 0;
         double others = 0;

@@ -1,4 +1,4 @@
-// What does whoever runs the simulator want of it?
+// The environment variables of the simulator.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace stage::sim {
 
-/// The variable's value, or null. One thread reads the environment, and nobody changes it.
+/// The variable's value, or null. Only one thread reads the environment, and none changes it.
 [[nodiscard]] inline const char* variable(const char* name) {
     return std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
 }

@@ -1,8 +1,8 @@
-// What happens next?
+// The queue of simulated events.
 //
-// The earliest event; of two at one time the one that was planned first, so that a run is the
-// same every time. An event is a member function, whom it happens to, and a number: nothing is
-// allocated for it.
+// The earliest event comes first, and of two at the same time the one that was planned first,
+// so that a run is the same every time. An event is a member function, its object, and a
+// number: nothing is allocated for it.
 #pragma once
 
 #include "transport/base/units.h"
@@ -15,16 +15,17 @@ namespace stage::sim {
 
 class Events {
   public:
-    /// Plans `Happening(what)` of `whom`, who must outlive it. An instant before now is now.
-    template <auto Happening, class Whom>
-    void at(Instant when, Whom& whom, std::uint64_t what = 0) {
-        const Action action = [](void* who, std::uint64_t number) {
-            (static_cast<Whom*>(who)->*Happening)(number);
+    /// Plans `Happening(what)` of `target`, which must outlive it. An instant before now is
+    /// now.
+    template <auto Happening, class Target>
+    void at(Instant when, Target& target, std::uint64_t what = 0) {
+        const Action action = [](void* object, std::uint64_t number) {
+            (static_cast<Target*>(object)->*Happening)(number);
         };
         heap_.push_back({.when = when < now_ ? now_ : when,
                          .order = next_++,
                          .action = action,
-                         .whom = &whom,
+                         .target = &target,
                          .what = what});
         std::ranges::push_heap(heap_, is_later);
     }
@@ -40,16 +41,16 @@ class Events {
         heap_.pop_back();
         now_ = event.when;
         ++count_;
-        event.action(event.whom, event.what);
+        event.action(event.target, event.what);
     }
 
   private:
-    using Action = void (*)(void* whom, std::uint64_t what);
+    using Action = void (*)(void* target, std::uint64_t what);
     struct Event {
         Instant when;
         std::uint64_t order;
         Action action;
-        void* whom;
+        void* target;
         std::uint64_t what;
     };
     static bool is_later(const Event& one, const Event& other) {

@@ -298,7 +298,7 @@ void Host::transmit(const core::Send& send) {
     last_number_ = send.packet_number + send.count - 1;
     if (!send.to.to_group &&
         (send.to.peer.value() >= plan_.members || send.to.peer.value() == rank_)) {
-        return complain_("a packet was sent to nobody");
+        return complain_("a packet was sent to no member");
     }
     if (send.count > kPacketsMax) {
         return complain_("a train was longer than a kernel takes");

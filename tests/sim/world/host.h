@@ -1,8 +1,8 @@
-// How does a member's process behave around its core?
+// A simulated member's process around its core.
 //
-// As transport/run does: it takes what arrived, hands it to the core, performs operations,
-// sends until the network pushes back, and sleeps until something happens. A false one: its
-// clock is off, it wakes late, its disk is slow, it dies. And it checks at every turn what a
+// It behaves as transport/run does: it reads what arrived, passes it to the core, performs
+// operations, sends until the network refuses, and sleeps until the next event. It has faults:
+// its clock is off, it wakes late, its disk is slow, it crashes. It checks at every turn what a
 // core promised.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How long does a host's disk take?
+// The time that a simulated host's disk takes.
 #include "tests/sim/world/host.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// What has arrived at a host and waits to be taken?
+// The packets that have arrived at a simulated host and wait to be read.
 //
-// As much as its two sockets hold, the group's and its own, in the order of arrival; what came
-// to the group may wait while the rest goes.
+// As many as its two sockets hold, the group's and its own, in the order of arrival; multicast
+// packets may wait while the others are read.
 #pragma once
 
 #include "tests/sim/world/packets.h"

@@ -1,7 +1,7 @@
-// When does a packet leave a link?
+// A simulated link.
 //
-// A first-in-first-out link with a rate and a queue, which keeps its own accounts: one that
-// carries more than its rate allows is a bug of the simulator, not a fast network.
+// First in, first out, with a rate and a queue. It keeps its own accounts: a link that carries
+// more than its rate allows is a bug of the simulator.
 #pragma once
 
 #include "tests/sim/world/packets.h"
@@ -25,7 +25,7 @@ class Link {
     [[nodiscard]] Duration backlog(Instant now) const;
     /// Bytes that wait or are being sent.
     [[nodiscard]] std::uint64_t backlog_bytes(Instant now) const;
-    /// Time until no more than so many bytes wait.
+    /// Time until no more than this number of bytes wait.
     [[nodiscard]] Instant drained_to(std::uint64_t bytes) const;
     [[nodiscard]] Duration time_of(std::uint64_t bytes) const;
 

@@ -1,4 +1,4 @@
-// Which core does a plan give to a member?
+// Makes the core that a plan gives to a member.
 #pragma once
 
 #include "tests/sim/world/plan.h"

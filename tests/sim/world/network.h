@@ -1,8 +1,7 @@
-// How do packets cross the false network?
+// The simulated network.
 //
-// One switch. Each member has an uplink and a downlink with a rate and a queue; multicast is
-// multiplied in the switch. Loss, duplication and reordering are drawn for each packet and
-// member.
+// One switch. Each member has an uplink and a downlink with a rate and a queue; the switch
+// multiplies multicast. Loss, duplication and reordering are drawn for each packet and member.
 #pragma once
 
 #include "tests/sim/world/events.h"
@@ -84,7 +83,8 @@ class Network {
     std::vector<Link> down_;
     std::vector<bool> hears_;
     std::vector<Instant> burst_until_;
-    std::vector<std::uint64_t> next_loss_;  ///< So many packets pass before the next is lost.
+    /// This number of packets passes before the next loss.
+    std::vector<std::uint64_t> next_loss_;
     bool is_traced_;
     std::uint64_t lost_ = 0;
 };

@@ -1,7 +1,7 @@
-// How does a later release's member speak that joined a group of this version?
+// A member of a later release that joined a group of this version.
 //
-// As agreed; but it may set what may be ignored (docs/protocol, 3.4): a flag of the header,
-// a feature of its offer.
+// It speaks as agreed, but it may set what may be ignored (docs/protocol, 3.4): a flag of the
+// header, a feature of its OFFER.
 #pragma once
 
 #include "tests/sim/world/packets.h"

@@ -1,8 +1,8 @@
-// What travels through the false network?
+// The packets in the simulated network.
 //
 // Packets that were sent in one call travel together, as segments do that a kernel takes in one
-// piece: one record for all of them and for everybody who hears them, and a mask that says who
-// lost which. So a packet that reaches ten thousand members costs each of them a bit.
+// piece: one record for all of them and all their receivers, and a mask of the losses. So a
+// packet that reaches ten thousand members costs each of them a bit.
 #pragma once
 
 #include "transport/wire/packet.h"
@@ -40,7 +40,7 @@ struct Train {
     std::uint32_t uses = 0;  ///< By TrainUse.
 };
 
-/// Trains that nobody uses any more, for the next ones.
+/// Trains that are no longer in use, for the next ones.
 class TrainYard {
   public:
     [[nodiscard]] Train& take() {

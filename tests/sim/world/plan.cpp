@@ -328,10 +328,10 @@ Plan draw_plan(std::uint64_t seed) {
             plan.member[narrow].path_body_max = 1444;
         }
     }
-    // Nobody is blamed for a block that one link could not give to each member in time. (A site
-    // with such links raises StallTimeout likewise: no progress is measured in whole blocks,
+    // No member is blamed for a block that one link could not give to each member in time. (A
+    // site with such links raises StallTimeout likewise: progress is measured in whole blocks,
     // and when all the others lost one, its repair may come from a single uplink, three times
-    // over. What the world must show stays the same: who can't finish is named, nobody else.)
+    // over. The check stays the same: only members that cannot finish are named.)
     const std::uint64_t each = std::uint64_t{plan.members} * kBlockBytes * 3;
     plan.stall_timeout = std::max<Duration>(
         plan.stall_timeout,

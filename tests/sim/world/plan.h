@@ -1,7 +1,7 @@
-// What world does a seed draw?
+// Draws the scenario of a seed.
 //
-// First which faults exist at all, then how strong each is: a swarm, so that rare combinations
-// happen and every fault is also seen alone. A scenario sets the same fields by hand.
+// First which faults exist at all, then how strong each is, so that rare combinations happen
+// and every fault is also seen alone. A scenario test sets the same fields by hand.
 #pragma once
 
 #include "transport/base/prng.h"
@@ -23,7 +23,7 @@ using std::chrono::seconds;
 /// Loss, in a million packets.
 struct LossPlan {
     std::uint32_t independent_ppm = 0;  ///< On each member's downlink.
-    std::uint32_t shared_ppm = 0;       ///< Before the switch multiplies: for everybody.
+    std::uint32_t shared_ppm = 0;       ///< Lost before the switch multiplies: for all.
     std::uint32_t burst_ppm = 0;        ///< A burst begins on a downlink,
     std::uint32_t burst_packets = 50;   ///< as long as these take.
     std::uint32_t duplicate_ppm = 0;
@@ -61,7 +61,7 @@ struct MemberPlan {
     std::uint32_t short_write_ppm = 0;  ///< A store wrote a part only, and gives it back.
 };
 
-/// Members cut off from the others for a time.
+/// Members that are separated from the others for a time.
 struct Partition {
     std::vector<std::uint16_t> members;
     Duration begin{};
@@ -70,7 +70,7 @@ struct Partition {
     bool says_nothing = true;   ///< nothing leaves them.
 };
 
-/// Hosts stand still now and then, each by itself: too few cores for so many processes.
+/// Hosts stand still now and then, each by itself: too few cores for many processes.
 struct StallPlan {
     Duration every{};  ///< From one to the next, on the average; 0: never.
     Duration least{};  ///< So long,
@@ -100,10 +100,10 @@ struct Plan {
     std::uint32_t descriptors_max = 512;  ///< See core/base/limits.h.
     std::uint64_t link_bytes_per_s = 125'000'000;
     std::uint64_t configured_bytes_per_s = 125'000'000;
-    bool is_acker_paced = false;  ///< Where no rate is told.
+    bool is_acker_paced = false;  ///< If no rate is configured.
     bool asks_ring = false;       ///< For repairs.
     bool is_unfenced = false;     ///< The source doesn't wait for READY.
-    bool may_leave = false;       ///< The group, who is congested.
+    bool may_leave = false;       ///< Congested members may leave the group.
     std::optional<std::uint32_t> loss_remembered_ppm;
     std::uint64_t remembered_bytes_per_s = 0;
     std::uint64_t uplink_bytes_per_s = 0;  ///< 0: as the others.
@@ -115,7 +115,7 @@ struct Plan {
     std::uint32_t port_buffer_bytes = 256U << 10U;
     std::uint32_t socket_buffer_bytes = 4U << 20U;
     Duration wake_latency = microseconds{5};
-    /// One wake-up of four is late by up to this: too few cores for so many processes.
+    /// One wake-up of four is late by up to this: too few cores for many processes.
     Duration wake_late_max{};
     StallPlan stalls;
     Duration stamp_noise = microseconds{20};  ///< Of a kernel's time of arrival, at most.
@@ -127,7 +127,7 @@ struct Plan {
     Duration stall_timeout = seconds{4};
     Duration finish_extra{};
     Duration linger = seconds{4};
-    std::optional<Duration> all_listen_at;  ///< Then somebody tells all that all listen.
+    std::optional<Duration> all_listen_at;  ///< Then all members learn that all listen.
     LossPlan loss;
     Duration heals_at{};  ///< From then on the network is perfect.
     std::vector<MemberPlan> member;
@@ -137,13 +137,13 @@ struct Plan {
     bool is_really_sealed = false;
     bool is_seal_played = true;             ///< Else everything opens: see sealing.h.
     std::uint64_t events_max = 60'000'000;  ///< More is a world that never ends.
-    std::uint32_t packets_per_turn = 64;    ///< A host takes so many, then it works.
+    std::uint32_t packets_per_turn = 64;    ///< A host reads this number, then it works.
 
     [[nodiscard]] std::uint64_t object_bytes() const;
     [[nodiscard]] std::uint64_t chunks() const;
     /// Time that the object takes on the slowest link, once.
     [[nodiscard]] Duration wire_time() const;
-    /// Its files have their names while everybody still waits for that.
+    /// Its files have their names while all still wait for that.
     [[nodiscard]] bool finishes_in_time(const MemberPlan& one) const;
     /// Nothing in the plan keeps any member from the object.
     [[nodiscard]] bool must_succeed() const;
@@ -153,9 +153,9 @@ struct Plan {
 
 /// An object of `bytes` in full blocks, for `members` without any fault.
 [[nodiscard]] Plan calm_plan(std::uint16_t members, std::uint64_t bytes);
-/// The same, where nobody tells the rate, on emulated hosts: a shaper on each side of a link,
+/// The same without a configured rate, on emulated hosts: a shaper on each side of a link,
 /// whose bucket passes the first packets at once and which drops what waits longer than 30 ms;
-/// `loss_ppm` by chance, to the end.
+/// random loss of `loss_ppm`, to the end.
 [[nodiscard]] Plan shaped_plan(std::uint16_t members,
                                std::uint64_t bytes,
                                std::uint64_t mbits,
@@ -163,7 +163,7 @@ struct Plan {
 /// In few worlds the group doesn't reach some members, from the beginning or later, for ever or
 /// for a time. (Drawn by itself, so that what a seed draws besides stays what it was.)
 void draw_reach(Plan& plan);
-/// In half of the worlds somebody tells all members when all have started. (By itself, too.)
+/// In half of the scenarios all members learn when all have started. (Drawn separately, too.)
 void draw_listening(Plan& plan);
 /// The world of a seed.
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);

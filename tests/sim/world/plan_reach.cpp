@@ -1,4 +1,5 @@
-// To whom don't the switches forward the group? And who knows that all are there?
+// Draws to which members the switches do not forward the group, and which members learn that
+// all listen.
 #include "tests/sim/world/plan.h"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ void draw_reach(Plan& plan) {
     }
     const std::uint64_t percent = prng.below(3) == 0 ? 100 : prng.below(100);
     const bool is_forgotten = prng.below(2) == 0;
-    // (Who becomes deaf after its answer may be asked again, for smaller packets.)
+    // (A member that becomes unreachable after its answer may be asked again, for smaller
+    // packets.)
     plan.ready_timeout += seconds{5};
     const auto draw = [&prng](Duration most) {
         return Duration{static_cast<Duration::rep>(
@@ -34,7 +36,8 @@ void draw_listening(Plan& plan) {
     if (prng.below(2) != 0) {
         return;
     }
-    // Links heal as late as this; who then hears an offer has a stall_timeout less that.
+    // Links heal as late as this; a member that then hears an OFFER has a stall_timeout less
+    // that.
     Duration at = milliseconds{prng.below(1500)} + plan.heals_at / 2;
     for (const MemberPlan& member : plan.member) {
         at = std::max(at, member.start_at + milliseconds{1});

@@ -1,4 +1,4 @@
-// What does a world look like on one line, in a failure's report?
+// Prints a scenario on one line, for a failure's report.
 #include "tests/sim/world/plan.h"
 
 namespace stage::sim {
@@ -28,7 +28,7 @@ std::string faults_of(const MemberPlan& each) {
     faults += each.start_at > Duration{} ? " late" + ms(each.start_at) : "";
     faults += each.leap_at ? " leaps@" + ms(*each.leap_at) : "";
     faults += each.is_newer ? " newer" : "";
-    faults += each.hears_group_until ? " deaf@" + ms(*each.hears_group_until) : "";
+    faults += each.hears_group_until ? " unreachable@" + ms(*each.hears_group_until) : "";
     faults += each.hears_group_from ? ".." + ms(*each.hears_group_from) : "";
     return faults;
 }
@@ -43,7 +43,7 @@ std::string Plan::describe() const {
         " resident=" + std::to_string(resident_blocks) +
         (descriptors_max < 512 ? " few descriptors" : "") +
         " link=" + std::to_string(link_bytes_per_s) +
-        " told=" + std::to_string(configured_bytes_per_s) + (is_acker_paced ? " acker" : "") +
+        " rate=" + std::to_string(configured_bytes_per_s) + (is_acker_paced ? " acker" : "") +
         (asks_ring ? " ring" : "") + (is_unfenced ? " unfenced" : "") +
         " port=" + std::to_string(port_buffer_bytes) +
         " loss=" + std::to_string(loss.independent_ppm) + "/" +

@@ -1,6 +1,4 @@
-// How is a scenario told?
-//
-// A world that runs to its end without a complaint, and then what its members must say.
+// Runs a scenario to its end without a complaint, and checks what its members must report.
 #pragma once
 
 #include "tests/sim/world/world.h"
@@ -35,7 +33,7 @@ class Ran {
     [[nodiscard]] core::Phase phase(std::uint16_t rank) const {
         return world.host(rank).outcome().phase;
     }
-    /// Everybody alive failed and names `culprit`, with a sentence that has `words`.
+    /// Every live member failed and names `culprit`, with a message that has `words`.
     void all_name(std::uint16_t culprit, std::string_view words) const {
         INFO(world.report());
         for (std::uint16_t rank = 0; rank < world.plan().members; ++rank) {

@@ -1,7 +1,7 @@
-// Would the packet open?
+// The seal of the simulation: decides whether a packet opens.
 //
-// In most worlds the seal is played: a DATA packet opens if its 16-bit number expands to the
-// one it was sent with, a control packet once. In some the real one is used, and corruption
+// In most scenarios the seal is simulated: a DATA packet opens if its 16-bit number expands to
+// the one it was sent with, a control packet once. In some the real one is used, and corruption
 // flips a bit. In the largest nothing is kept of any sender and everything opens.
 #pragma once
 

@@ -1,6 +1,5 @@
-// When does a host stand still?
-//
-// For a time, now and then, by chance: the same windows whoever asks.
+// Draws when a host stands still: for a time, now and then, at random. Every caller gets the
+// same windows.
 #pragma once
 
 #include "tests/sim/world/plan.h"

@@ -65,8 +65,8 @@ bool World::is_lossy() const {
 
 Duration World::patience() const {
     const bool healthy = plan_.must_succeed();
-    // A rate that nobody told may be searched, down to less than half of the slowest link; by
-    // who takes each loss for congestion, or many, to the least there is.
+    // The rate search may fall to less than half of the slowest link, and with many losses, or
+    // if each loss counts as congestion, to the least rate.
     const std::uint64_t least = plan_.is_acker_paced || is_lossy() ? 125'000 : 1'250'000;
     const Duration search =
         plan_.configured_bytes_per_s > 0
@@ -91,7 +91,7 @@ Duration World::patience() const {
     }
     const Duration faults =
         healthy ? Duration{} : plan_.stall_timeout * 6 + plan_.ready_timeout;
-    // What is fetched is read back, and leaves an uplink for each who fetches it.
+    // What is fetched is read back, and leaves an uplink once for each member that fetches it.
     const bool is_fetched = std::ranges::any_of(plan_.member, [](const MemberPlan& each) {
         return each.hears_group_until.has_value();
     });
@@ -117,7 +117,7 @@ void World::run() {
                                   std::to_string(events_.count()) + " events");
             break;
         }
-        // Over is asked for now and then only: it looks at everybody.
+        // The end is checked only now and then, because that looks at all members.
         const std::uint64_t many = std::max<std::uint64_t>(64, plan_.members);
         for (std::uint64_t i = 0; i < many && !events_.is_empty() && events_.next() <= limit;
              ++i) {
@@ -166,7 +166,7 @@ void World::check_end() {
     for (std::uint16_t rank = 0; rank < plan_.members; ++rank) {
         const Host& host = *hosts_[rank];
         if (says_all && !host.content().is_whole()) {
-            complain(rank, "somebody was released, but this one does not hold it");
+            complain(rank, "a member was released, but this one does not hold it");
         }
         if (host.is_dead()) {
             continue;
@@ -187,7 +187,7 @@ void World::check_end() {
     }
 }
 
-/// Whoever failed names a member that is really at fault; and none fails where nothing is
+/// A failed member names a member that is really at fault; and none fails where nothing is
 /// wrong.
 void World::check_named(std::uint16_t rank) {
     const core::Outcome& outcome = hosts_[rank]->outcome();
@@ -200,7 +200,7 @@ void World::check_named(std::uint16_t rank) {
     const bool is_guilty = named.store_fails_at || named.finish_fails ||
                            !plan_.finishes_in_time(named) || named.is_disk_stuck ||
                            named.crash_at || named.abort_at;
-    // Who was told nothing any more because the source died, or ended, can only say so of
+    // A member that no longer hears the source, because it crashed or ended, can only name
     // itself.
     const bool lost_source =
         culprit == rank && outcome.why->sentence().find("the source") != std::string::npos;

@@ -1,9 +1,8 @@
-// What is true of a whole group, whatever happens to it?
+// Runs a plan to its end and checks the invariants of the group.
 //
-// A world runs a plan to its end and checks: no wrong byte; a chunk stored once; done means
-// done everywhere it is said; a group whose faults have healed finishes in time; who can't
-// finish is named; nobody hangs; the source hears a bounded number of packets; no link carries
-// more than it can.
+// No wrong byte; a chunk stored once; done means done everywhere it is said; a group whose
+// faults have healed finishes in time; a member that cannot finish is named; no member hangs;
+// the source receives a bounded number of packets; no link carries more than its rate.
 #pragma once
 
 #include "tests/sim/world/cubic_flow.h"
