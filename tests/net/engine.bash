@@ -85,7 +85,7 @@ received() {
   done
 }
 
-# No host ended well, all within the time; a sentence on NODE's stderr matches PATTERN.
+# No host ended well, all within the time; a message on NODE's stderr matches PATTERN.
 all_fail() {
   local node
   for node in "${STARTED[@]}"; do

@@ -109,7 +109,7 @@ down_in_mid_transfer() {
   [ "$(json n1 packets_lost)" -lt 500 ]
 }
 
-@test "rails of which one is missing, and nothing else named: a sentence names it" {
+@test "rails of which one is missing, and nothing else named: the message names it" {
   source_file 1000
   lab on n3 ip link set eth1 down
   engine n3 --dest=/tmp/received.copy

@@ -25,9 +25,8 @@ enum class Blame : unsigned char {
 
 [[nodiscard]] std::string_view to_string(Blame blame);
 
-/// At most `bytes_max` (8 or more) of a sentence, as it is if it fits: else its middle gives
-/// way to "...". A path comes first and the remedy last, and neither ends within a character
-/// of UTF-8.
+/// A message in at most `bytes_max` (8 or more) bytes. If it is longer, its middle becomes
+/// "...", because a path comes first and the remedy last. No UTF-8 character is cut.
 [[nodiscard]] std::string shortened(std::string_view sentence, std::size_t bytes_max);
 
 class [[nodiscard]] Error {

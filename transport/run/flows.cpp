@@ -102,7 +102,7 @@ Status Flows::take_next(Front& front) {
     return {};
 }
 
-/// The clock of the stamps may be set: what it says of other times than around now is nothing.
+/// The clock of the stamps may be set: only times near now have a meaning.
 bool Flows::awaits_another(const Front& first, Duration now) {
     const Duration waited = now - first.came_at();
     if (waited >= skew_ || waited <= -skew_) {

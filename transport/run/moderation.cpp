@@ -14,7 +14,7 @@ void Moderation::on_heard(Instant now, std::size_t packets) {
     if (packets == 0) {
         return;
     }
-    // A pause says nothing about the pace: it counts as the longest wait there is.
+    // A pause says nothing about the pace: it counts as the longest possible wait.
     const Duration since = std::min(now - last_at_, limits_.at_most);
     const Duration each = since / static_cast<std::int64_t>(packets);
     between_ += heard_ == 0 ? Duration::zero() : (each - between_) / kMemory;

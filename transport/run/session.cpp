@@ -15,8 +15,8 @@ namespace {
 
 constexpr Duration kTellEvery = std::chrono::milliseconds{100};
 constexpr Duration kWaitMax = std::chrono::milliseconds{100};
-/// While the driver refuses a train: it says when it takes it again, and what the core wants to
-/// send meanwhile is overdue all the time.
+/// While the driver refuses a train only writability is awaited: the core's sends are overdue
+/// all the time.
 constexpr Duration kRefusedWait = std::chrono::milliseconds{1};
 /// Rounds of asking a core for more before the sockets are looked at again.
 constexpr int kRoundsMax = 16;

@@ -57,7 +57,7 @@ struct PacketSlots::Slot {
                    CMSG_SPACE(sizeof(int)) * 2 + CMSG_SPACE(sizeof(timespec))> control{};
     iovec room{};
     int segment_bytes = 0;
-    std::uint32_t overflow = 0;  ///< 0: the kernel says nothing of it.
+    std::uint32_t overflow = 0;  ///< 0: the kernel did not report it.
     std::int64_t stamp_ns = 0;
 
     msghdr header() {

@@ -141,7 +141,7 @@ Status bind_beside_holder(int socket, const Address& address, bool is_holder) {
 /// From here on a port is any user's, not only root's.
 constexpr std::uint16_t kUnprivilegedPorts = 1024;
 
-/// Binds to the first free port of a range; all taken is said as such.
+/// Binds to the first free port of a range, or returns an error if all are taken.
 Status bind_in_range(int socket,
                      const Address& own,
                      std::pair<std::uint16_t, std::uint16_t> ports,

@@ -237,7 +237,7 @@ Result<Sent> UdpDriver::send(const Train& train) {
     return sent;
 }
 
-/// By one system call for those that follow each other by one rail.
+/// Uses one system call for consecutive trains on the same rail.
 Result<std::size_t> UdpDriver::send_together(std::span<const Train> trains) {
     std::size_t sent = 0;
     while (sent < trains.size()) {

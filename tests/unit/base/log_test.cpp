@@ -34,7 +34,7 @@ class Captured {
 
 }  // namespace
 
-TEST_CASE("a line is a sentence and its facts") {
+TEST_CASE("a line is a message and its facts") {
     Captured log{LogLevel::debug};
     log.logger.info("a stage begins", {{"job", 42}, {"node", "n3"}});
     REQUIRE(log.lines.size() == 1);

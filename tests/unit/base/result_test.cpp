@@ -6,7 +6,7 @@
 
 using namespace stage;
 
-TEST_CASE("a sentence grows as it rises") {
+TEST_CASE("callers extend a message") {
     const Error error = Error::from_errno(Blame::user, "opening /nope/x", ENOENT);
     CHECK(error.sentence() == "opening /nope/x: No such file or directory");
     CHECK(error.cause() == ENOENT);
@@ -17,7 +17,7 @@ TEST_CASE("a sentence grows as it rises") {
     CHECK(risen.cause() == ENOENT);
 }
 
-TEST_CASE("a sentence that is too long keeps its path and its remedy") {
+TEST_CASE("a message that is too long keeps its path and its remedy") {
     CHECK(shortened("short", 8) == "short");
     CHECK(shortened("/a/path: why; remedy", 20) == "/a/path: why; remedy");
     CHECK(shortened("/a/path: why; remedy", 19) == "/a/path:...; remedy");

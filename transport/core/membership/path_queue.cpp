@@ -8,7 +8,7 @@ namespace {
 
 /// Clocks drift apart: the least delay seen is believed a little less every second.
 constexpr std::int64_t kDriftPpm = 20;
-/// After so many windows, or PULSE intervals, without a PULSE the queue is unknown.
+/// After this number of windows, or PULSE intervals, without a PULSE the queue is unknown.
 constexpr int kSilentWindows = 5;
 
 }  // namespace

@@ -128,7 +128,7 @@ void Readiness::on_ready(
 
 void Readiness::on_done(const std::vector<wire::RankRun>& ranks) {
     ready_.add(ranks);
-    held_least_ = 0;  // (What goes with its offers is sent whole.)
+    held_least_ = 0;  // (An object that travels with its OFFERs is sent as a whole.)
     if (is_complete()) {
         offers_.stop();
     }

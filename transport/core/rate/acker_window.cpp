@@ -14,7 +14,7 @@ constexpr double kThresholdFirst = 64;
 /// Another receiver becomes the acker if the equation gives it this part of the rate or less.
 constexpr double kTakesOver = 0.75;
 constexpr double kLossShare = 0.125;  ///< Of a report's loss in the smoothed one,
-constexpr double kTimeShare = 0.125;  ///< and of a round trip.
+constexpr double kTimeShare = 0.125;  ///< This part of an RTT.
 constexpr double kLossLeast = 1e-4;   ///< The equation has no rate without loss.
 /// Reports become rarer while a stream grows longer: an acknowledgement may take this number of
 /// RTTs and the report interval.

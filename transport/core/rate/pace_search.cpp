@@ -11,9 +11,9 @@ constexpr std::size_t kSendsRemembered = 8192;
 /// A receiver must have reported on this number of packets of the train.
 constexpr double kTrainPacketsMin = 12;
 constexpr double kSamplePacketsMin = 8;
-/// A train that arrives in less may have gone through a shaper's bucket, if that takes it all:
-/// begin with no more than a bounded rate. In less than the second, the kernel's times are too
-/// coarse. Seconds.
+/// A train that arrives in less time may have passed a shaper's token bucket, if that is large
+/// enough: begin with at most a bounded rate. Below the second bound the kernel's time stamps
+/// are too coarse. Seconds.
 constexpr double kTrainTimeMin = 1e-3;
 constexpr double kPreciseTime = 60e-6;
 constexpr std::uint64_t kGuessMost = 8;

@@ -31,7 +31,7 @@ constexpr double kFills = 1.01;
 /// A queue that stays though no more leaves than arrives, so often in a row, may be another's.
 constexpr unsigned kStuckMost = 6;
 constexpr double kStuck = 0.9;  ///< Of the unit: where the rate lies well below the capacity.
-/// More loss than chance's is a full queue's where there is one.
+/// Loss above the random loss belongs to a full queue, if there is one.
 constexpr double kOverflow = 0.06;
 /// With more loss than this and no queue, the lost packets met the queue; at most this often.
 constexpr double kFlooded = 0.25;
@@ -71,7 +71,8 @@ double RateSearch::without_chance(double delivered) const {
 }
 
 double RateSearch::on_sample(Instant now, const RateSample& sample) {
-    // What a full queue lost did not pass, as what chance took would have.
+    // A full queue passed none of the lost packets; random loss took packets that it had
+    // passed.
     RateSample seen = sample;
     if (sample.queue > queue_unit(sample) && sample.loss > loss_.chance() + kOverflow) {
         seen.passed = std::min(sample.passed, without_chance(sample.delivered));
@@ -109,8 +110,8 @@ double RateSearch::next(Instant now, const RateSample& sample) {
 /// Faster until a queue shows, or more arrives late than was sent.
 double RateSearch::start(Instant now, const RateSample& sample) {
     const double unit = queue_unit(sample) + kBurst;
-    // What leaves slower than it may, because nothing is read or the window is closed, is few
-    // packets of which chance takes one.
+    // If less leaves than may, because nothing is read or the window is closed, a sample has
+    // few packets, and random loss takes one of them.
     const bool keeps_rate = sample.sent + sample.beside >= 0.7 * rate_;
     const double loss_most = loss_.chance() + (keeps_rate ? kOverflow : kFlooded);
     const bool outruns = sample.sent > 1.12 * sample.delivered &&
@@ -203,7 +204,7 @@ double RateSearch::drain(Instant now, const RateSample& sample) {
     return kDrain * capacity_;
 }
 
-/// The queue is gone, unless it only seems so: where most is lost none shows.
+/// The queue is gone, or only seems so: where most packets are lost none shows.
 double RateSearch::drained(const RateSample& sample) {
     if (!is_settled_ && sample.loss > loss_.chance() + kFlooded && flooded_ < kFloodedMost) {
         ++flooded_;
@@ -293,7 +294,7 @@ double RateSearch::cruise(Instant now, const RateSample& sample) {
     queued_ = 0;
     if (sample.queue > 0.3 * unit) {
         quiet_epochs_ = 0;
-        // What leaves slower than the path takes says nothing of what it could take.
+        // Sending slower than the path carries says nothing about its capacity.
         const bool fills = sample.sent > kFills * sample.passed;
         const double change_of = 0.25 * (sample.passed - capacity_);
         capacity_ += fills ? change_of : std::max(change_of, 0.0);
@@ -369,7 +370,8 @@ double RateSearch::host(Instant, const RateSample& sample) {
         return rate_ * 0.9;
     }
     capacity_ = sample.drain;
-    // A window in which their processes stood, or waited for room, says nothing for the next.
+    // A window in which the receivers' processes stood still, or waited for room, says nothing
+    // about the next.
     return std::max(sample.drain * (1.08 - 0.32 * sample.fill), kHostStep * rate_);
 }
 

@@ -117,7 +117,8 @@ void Receiver::Parts::work(Instant now) {
     }
     if (!is_over()) {
         call.poll(now, control);
-        done.poll(now, control);  // Children may hold it before the first offer came here.
+        // A child may hold the object before this member hears its first OFFER.
+        done.poll(now, control);
     }
     if (!is_over() && intake.has_begun()) {
         work_on_blocks(now);
@@ -196,8 +197,8 @@ Duration Receiver::Parts::gap_age() const {
     return std::clamp(quarter, least, limits.repair.gap_age_max);
 }
 
-/// Where nothing is missing it doesn't matter when the frontier settles: the next packet does.
-/// (Else every burst of a stream woke its receivers three times more.)
+/// Where nothing is missing it does not matter when the place settles: the next packet settles
+/// it. (Otherwise every burst of a stream woke its receivers three times more.)
 std::optional<Instant> Receiver::Parts::frontier_deadline() const {
     const bool may_lack =
         !intake.has_begun() || intake.map().lacks(frontier.settled(), frontier.highest());
@@ -237,8 +238,8 @@ Receiver::Receiver(const CoreConfig& config, Prng& prng, Limits limits)
 Receiver::Receiver(Receiver&&) noexcept = default;
 Receiver::~Receiver() = default;
 
-/// Nothing has come yet but offers: everything that knows the packets' size is made anew. The
-/// packets' numbers go on.
+/// Only OFFERs have arrived so far: every part that knows the packets' size is made anew.
+/// Packet numbers continue.
 void Receiver::fall_back_to_small_packets(Instant now) {
     CoreConfig config = parts_->config;
     config.chunk_bytes = config.chunk_bytes_fallback;

@@ -129,7 +129,7 @@ void Receiver::Parts::on_end(Instant now) {
     }
 }
 
-/// An offer with packets smaller than this member's, though not smaller than it agreed to.
+/// True for an OFFER with smaller packets than this member's, but not smaller than agreed.
 bool Receiver::Parts::is_careful_offer(const Datagram& datagram) const {
     if (config.chunk_bytes_fallback == 0 || datagram.header.type != PacketType::offer ||
         datagram.header.rank != config.source || !is_for_me(datagram) || is_over() ||
@@ -159,7 +159,7 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
         reach.begin();
         intake.begin({.blocks = offer->blocks, .object_bytes = offer->object_bytes});
         parities.begin(offer->blocks, offer->parities);
-        if (!parities.is_expected()) {  // (To a small object one code speaks of all blocks.)
+        if (!parities.is_expected()) {  // (One code covers all blocks of a small object.)
             intake.hold_before(config.held_before, config.bytes_held_before);
             ready.hold(intake.map().first_unheld());
         }
@@ -172,7 +172,8 @@ void Receiver::Parts::on_offer(Instant now, const Datagram& datagram) {
         }
     }
     if (!offer->descriptors.empty() && !config.holds_already) {
-        if (!std::exchange(comes_with_offers, true)) {  // (Offers before may not have said so.)
+        // (Earlier OFFERs may not have said so.)
+        if (!std::exchange(comes_with_offers, true)) {
             reporter.be_rare();
         }
         intake.on_describe({.first = BlockIndex{0}, .descriptors = offer->descriptors});
@@ -233,7 +234,7 @@ void Receiver::Parts::on_child_done(Instant now, const Datagram& datagram) {
 void Receiver::Parts::on_release(Instant now, const Datagram& datagram) {
     const auto body = wire::read_ending(datagram.body);
     if (!body || (body->outcome == 0 && !is_over() && outcome.phase != Phase::holding)) {
-        return;  // all can't hold it while we don't
+        return;  // not all can hold it while this member does not
     }
     ending.on_release(now, *body, control);
     if (is_over()) {

@@ -37,7 +37,7 @@ void DescriptorPull::poll(Instant now,
                           Puller& puller,
                           ControlQueue& out) {
     if (asked_) {
-        // Perhaps no round trip was known when it was asked.
+        // The RTT may have been unknown when it was requested.
         asked_->expires_at =
             std::min(asked_->expires_at,
                      asked_->sent_at + puller.round_trip().timeout(failures_, puller.margin()));

@@ -7,7 +7,7 @@ namespace stage::core {
 namespace {
 
 constexpr std::uint32_t kDraws = 8;
-constexpr unsigned kStrikesFree = 1;  ///< One silence may be a lost packet.
+constexpr unsigned kStrikesFree = 1;  ///< A single time-out may be a lost packet.
 constexpr Duration kSuspicion =
     std::chrono::milliseconds{20};   ///< Doubled by every further one,
 constexpr unsigned kStrikesMax = 8;  ///< to 2.5 s at most.

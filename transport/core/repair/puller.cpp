@@ -107,7 +107,7 @@ void Puller::on_arrival(Instant now, Rank from, OpenBlock& open, std::uint32_t c
     }
 }
 
-/// The peer asked gave something: that is a round trip, and a sign of life.
+/// The requested peer sent something: an RTT sample, and a sign of life.
 void Puller::on_answer(Instant now, Asked& asked) {
     if (!asked.has_given) {
         const bool is_first = !round_trip_.is_known();
@@ -121,7 +121,7 @@ void Puller::on_answer(Instant now, Asked& asked) {
     peers_.on_answer(asked.peer);
 }
 
-/// What was asked before any round trip was seen needn't wait for the time-out of the unknown.
+/// Requests sent before the first RTT sample need not wait for the first time-out.
 void Puller::on_first_sample() {
     for (Asked& asked : asked_) {
         asked.expires_at =
@@ -392,7 +392,7 @@ std::optional<Instant> Puller::deadline() const {
 
 /// How little is missing, where nothing else will come.
 std::optional<std::uint32_t> Puller::missing_near_end(const ChunkMap& map) const {
-    // Whatever is asked for is missing: most of the time that says enough.
+    // Requested chunks are missing: most of the time that is enough to know.
     if (!is_ended_ || (!is_endgame_ && in_flight_ > limits_.endgame_chunks) ||
         map.held() + map.open_count() != map.blocks()) {
         return std::nullopt;
@@ -405,7 +405,7 @@ std::optional<std::uint32_t> Puller::missing_near_end(const ChunkMap& map) const
     return missing <= limits_.endgame_chunks ? std::optional{missing} : std::nullopt;
 }
 
-/// Chunks that the link takes in a round trip.
+/// Chunks that the link carries in an RTT.
 std::uint64_t Puller::trip_chunks() const {
     const Duration each = time_of(packet_bytes_);
     return round_trip_.is_known() && each > Duration::zero()
@@ -413,8 +413,8 @@ std::uint64_t Puller::trip_chunks() const {
                : 0;
 }
 
-/// The endgame begins; or most of what was asked for came, and the rest may be lost: to ask
-/// again costs less than to wait, where a round trip is longer than the answers.
+/// The end-game begins; or most of the requested chunks arrived, and the rest may be lost:
+/// requesting them again costs less than waiting, if an RTT is longer than the answers.
 bool Puller::should_ask_anew(const ChunkMap& map) {
     const auto missing = missing_near_end(map);
     const bool was_endgame = std::exchange(is_endgame_, missing.has_value());
@@ -452,8 +452,8 @@ std::uint32_t Puller::copies(BlockIndex block) const {
                      : 1;
 }
 
-/// How often the time-out doubles: one or two silences are lost packets, more are a network
-/// that has no room, or is gone.
+/// How often the time-out doubles: one or two time-outs are lost packets, more mean a network
+/// without room or without a path.
 std::uint32_t Puller::patience(const OpenBlock& open) const {
     const std::uint32_t rounds = open.silences / std::max(copies(open.block), 1U);
     return rounds - std::min<std::uint32_t>(rounds, limits_.silences_free);
@@ -479,8 +479,8 @@ Duration Puller::timeout(std::uint32_t failures, bool is_urgent) const {
 
 namespace {
 
-/// Chance may take as much, however slowly it is asked for: this part of the stream's rate
-/// is never too much.
+/// Random loss takes as much however slow the requests are: this part of the stream's rate is
+/// never too much.
 constexpr unsigned kLeastPart = 16;
 
 }  // namespace
@@ -703,7 +703,7 @@ void Puller::shrink_alone(Instant now) {
     }
 }
 
-/// Something came. A window that isn't full says nothing of what the path takes.
+/// A chunk arrived. A window that is not full says nothing about the path's capacity.
 void Puller::grow_alone(Instant now) {
     if (!alone_) {
         return;

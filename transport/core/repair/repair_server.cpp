@@ -218,7 +218,7 @@ void RepairServer::fill(Instant now, SendBatch& batch, Pacer& pacer, Numbering& 
                send_some(now, jobs_[i], batch, pacer, numbers)) {
         }
         if (!jobs_[i].wanted.is_empty()) {
-            return;  // the batch is full, or the credit is spent
+            return;  // the batch is full, or the tokens are spent
         }
         finish(i);
     }

@@ -26,7 +26,7 @@ Pacer::Pacer(const PacerLimits& limits,
 }
 
 void Pacer::set_rate(Instant now, std::uint64_t rate_bytes_per_s) {
-    static_cast<void>(credit(now));  // what the old rate owes
+    static_cast<void>(credit(now));  // tokens accumulated at the old rate
     rate_ = rate_bytes_per_s;
     derive();
 }
@@ -65,7 +65,7 @@ std::int64_t Pacer::credit(Instant now) {
     }
     const Duration elapsed = std::max(now - at_, Duration::zero());
     at_ = std::max(at_, now);
-    // A debt (control packets are sent without asking) is repaid in full; credit is capped.
+    // A debt (control packets are sent without tokens) is repaid in full; tokens are bounded.
     const std::int64_t room = credit_max_ - credit_;
     const std::uint64_t owed_ns =
         rate_ > 0 ? static_cast<std::uint64_t>(room + 1) * kNsPerS / rate_ + 1 : 0;

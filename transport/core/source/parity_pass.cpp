@@ -11,7 +11,7 @@ namespace stage::core {
 
 namespace {
 
-/// The offer had the descriptors.
+/// The OFFER had the descriptors.
 constexpr std::uint32_t kNever = ~0U;
 
 }  // namespace

@@ -331,8 +331,8 @@ void Sender::work(Instant now) {
     }
 }
 
-/// Nothing was read or sent yet but offers: everything that knows the packets' size is made
-/// anew. The packets' numbers go on.
+/// Only OFFERs were sent so far and nothing was read: every part that knows the packets' size
+/// is made anew. Packet numbers continue.
 void Sender::fall_back_to_small_packets(Instant now) {
     CoreConfig config = parts_->config;
     config.chunk_bytes = config.chunk_bytes_fallback;

@@ -119,10 +119,10 @@ void Sender::Parts::on_report(Instant now, Rank from, const wire::Report& report
         watch.on_moved(now, from);
     }
     if (!is_representative(config, limits.feedback.representatives, from)) {
-        return;  // It lives; it speaks too rarely to be followed.
+        return;  // It is alive, but reports too rarely to be followed.
     }
     if (away.is_fetching(from)) {
-        return;  // It hears nothing, or nothing that says how the stream goes.
+        return;  // It hears no multicast, or nothing that shows how the stream goes.
     }
     board.on_report(now, from, report);
     pace.on_report(now, from, report);

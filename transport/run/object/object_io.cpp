@@ -219,7 +219,7 @@ bool SinkIo::load_into(const core::Operation& operation, MutableBytes buffer) {
     if (as.encoding != wire::Encoding::zstd) {
         return true;
     }
-    // Another zstd than the source's may make other bytes of it: then we have it not.
+    // Another zstd than the source's may produce other bytes: then this member lacks the block.
     const Bytes shorter = codec_.shorten(room);
     if (shorter.size() != as.wire_length || xxh3_128(shorter) != stored.sent) {
         return false;
