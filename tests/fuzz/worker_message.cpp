@@ -97,7 +97,7 @@ std::vector<FuzzSeed> fuzz_seeds() {
         {"cards", down(WorkerCards{owned("cards")})},
         {"release", down(WorkerRelease{})},
         {"listening", down(WorkerListening{})},
-        {"told", down(WorkerCacheReply{owned("a stamp"), owned("a content")})},
+        {"cache_reply", down(WorkerCacheReply{owned("a stamp"), owned("a content")})},
         {"ask", up(WorkerAsk{owned("a stamp")})},
         {"keep", up(WorkerKeep{.stamp = {std::byte{1}}, .sum = {std::byte{2}}, .bytes = 9})},
         {"spoilt", up(WorkerSpoilt{owned("a content")})},

@@ -103,8 +103,8 @@ std::vector<AddressSeen> addresses_seen() {
     return seen;
 }
 
-std::optional<Finding> judge_data_ports(const Config& config, const std::string& told) {
-    const auto report = nlohmann::json::parse(told, nullptr, /*allow_exceptions=*/false);
+std::optional<Finding> judge_data_ports(const Config& config, const std::string& report_text) {
+    const auto report = nlohmann::json::parse(report_text, nullptr, /*allow_exceptions=*/false);
     const auto ports = report.is_object() ? report.find("data_ports") : report.end();
     if (!report.is_object() || ports == report.end() || !ports->is_object()) {
         return std::nullopt;

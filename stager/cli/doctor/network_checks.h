@@ -19,9 +19,9 @@ struct AddressSeen {
 /// Of IPv4 and IPv6.
 [[nodiscard]] std::vector<AddressSeen> addresses_seen();
 
-/// `told`: the daemon's STATUS report; empty: there is none, and another check says so.
+/// `report_text`: the daemon's STATUS report; empty: there is none, and another check says so.
 [[nodiscard]] std::optional<Finding> judge_data_ports(const Config& config,
-                                                      const std::string& told);
+                                                      const std::string& report_text);
 /// Asks stagecastd whether it holds the UDP ports of DataPortRange.
 [[nodiscard]] std::optional<Finding> check_data_ports(const Config& config);
 

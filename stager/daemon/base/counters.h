@@ -30,9 +30,10 @@ inline constexpr std::array<std::uint64_t, 11> kStageSeconds{
 struct Counters {
     std::uint64_t stages_begun = 0;
     std::array<EndedStages, kStageRoles> ended{};  ///< By StageRole.
-    std::uint64_t bytes_staged = 0;  ///< Of successful stages, to this node.
-    std::uint64_t bytes_pushed = 0;  ///< Of successful pushes from this node.
-    /// Successful stages of jobs that took up to kStageSeconds, and more than the bucket before.
+    std::uint64_t bytes_staged = 0;                ///< Of successful stages, to this node.
+    std::uint64_t bytes_pushed = 0;                ///< Of successful pushes from this node.
+    /// Successful stages of jobs that took up to kStageSeconds, and more than the bucket
+    /// before.
     std::array<std::uint64_t, kStageSeconds.size()> ok_within{};
     std::uint64_t stages_timed = 0;       ///< Successful, and announced by this node's plugin.
     std::uint64_t ok_ms = 0;              ///< Their milliseconds from announcement to result.

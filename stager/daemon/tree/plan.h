@@ -3,8 +3,8 @@
 // The root makes the plan when the job is announced there, and sends it down the tree inside
 // SETUP, sealed: the session, its key, the multicast group, and the nodes by rank. It does not
 // contain what to stage, or as which user: that comes from each node's own plugin, and the
-// digest proves that the plugins of root and node agree. Only the plan of a push (push_rules.h says
-// which are allowed) and that of a requeued job contain specs.
+// digest proves that the plugins of root and node agree. Only the plan of a push (push_rules.h
+// says which are allowed) and that of a requeued job contain specs.
 #pragma once
 
 #include "stager/config/policies.h"
@@ -53,7 +53,7 @@ struct StagePlan {
     /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
     /// prolog (stage_late.cpp).
     std::optional<StageRequest> request;
-    std::vector<Node> nodes;      ///< By rank.
+    std::vector<Node> nodes;  ///< By rank.
 
     [[nodiscard]] bool is_push() const { return !push_specs.empty(); }
 
