@@ -109,40 +109,39 @@ void PreflightServer::on_change(const DrivenLink* link) {
     const auto preflight = find(link);
     if (preflight == preflights_.end()) {
         return;
-        static_cast<void>(
-            preflight->link->link().receive());  // The source has no more to send.
-        static_cast<void>(preflight->link->link().receive());  // Nothing is left to say.
-        if (preflight->link->link().state() == Link::State::closed) {
-            preflights_.erase(preflight);
-        }
     }
+    static_cast<void>(preflight->link->link().receive());  // The source has no more to send.
+    if (preflight->link->link().state() == Link::State::closed) {
+        preflights_.erase(preflight);
+    }
+}
 
-    void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& look) {
-        const auto preflight = find(link);
-        if (preflight != preflights_.end()) {
-            const ExamineMessage& asked = preflight->message;
-            if (look && asked.mode == PushMode::push) {
-                services_.push_permits.grant({.token = asked.token,
-                                              .source = preflight->link->link().peer_name(),
-                                              .specs = asked.specs},
-                                             services_.loop.now());
-            }
-            preflight->pulse.reset();
-            preflight->link->send(encode(TreeMessage{told_of(look)}));
-            // Not within its own callback.
-            // Not from within its own callback.
-            services_.loop.defer(
-                [gone = std::shared_ptr<LocalPreflight>{std::move(preflight->local)},
-                 asker = std::shared_ptr<SlurmAsker>{std::move(preflight->asker)}] {});
+void PreflightServer::on_done(const DrivenLink* link, const Result<WorkerLook>& look) {
+    const auto preflight = find(link);
+    if (preflight != preflights_.end()) {
+        const ExamineMessage& asked = preflight->message;
+        if (look && asked.mode == PushMode::push) {
+            services_.push_permits.grant({.token = asked.token,
+                                          .source = preflight->link->link().peer_name(),
+                                          .specs = asked.specs},
+                                         services_.loop.now());
         }
+        preflight->pulse.reset();
+        preflight->link->send(encode(TreeMessage{told_of(look)}));
+        preflight->link->finish();
+        // Not within its own callback.
+        services_.loop.defer(
+            [gone = std::shared_ptr<LocalPreflight>{std::move(preflight->local)},
+             asker = std::shared_ptr<SlurmAsker>{std::move(preflight->asker)}] {});
     }
+}
 
-    void PreflightServer::pulse(const DrivenLink* link) {
-        const auto preflight = find(link);
-        if (preflight != preflights_.end()) {
-            preflight->link->send(encode(TreeMessage{PulseMessage{}}));
-            preflight->pulse->set(services_.loop.now() + kPulseEvery);
-        }
+void PreflightServer::pulse(const DrivenLink* link) {
+    const auto preflight = find(link);
+    if (preflight != preflights_.end()) {
+        preflight->link->send(encode(TreeMessage{PulseMessage{}}));
+        preflight->pulse->set(services_.loop.now() + kPulseEvery);
     }
+}
 
 }  // namespace stage

@@ -22,6 +22,7 @@ namespace {
 /// After this number of failed rounds a push is given up.
 constexpr unsigned kMaxRounds = 8;
 /// Between two rounds the nodes remove what the first one has begun.
+constexpr Duration kPause = std::chrono::seconds{1};
 
 /// The name from slurmd, or from the configuration; else the host name, as Slurm assumes.
 std::string own_name(LinkPolicy& links) {

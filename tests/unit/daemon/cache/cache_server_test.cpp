@@ -104,7 +104,7 @@ TEST_CASE(
         return;
     }
     LenderWorld lending;
-    for (std::size_t i = 0; i < 2 * kLoansMax; ++i) {
+    for (std::size_t i = 0; i < 2 * kTransfersMax; ++i) {
         lending.fetch(kUnknown);
     }
     CHECK_FALSE(lending.was_lent());
@@ -124,18 +124,18 @@ TEST_CASE("a node that asks while too many transfers run is informed that the fi
         return;
     }
     LenderWorld lending;
-    for (std::size_t i = 0; i <= kLoansMax; ++i) {
+    for (std::size_t i = 0; i <= kTransfersMax; ++i) {
         lending.fetch(kKnown);
     }
     lending.fetch(kUnknown);
-    lending.world.run_until([&] { return lending.found.size() == kLoansMax + 2; });
+    lending.world.run_until([&] { return lending.found.size() == kTransfersMax + 2; });
     std::size_t served = 0;
     std::size_t busy = 0;
     for (const FoundMessage& found : lending.found) {
         served += found.bytes == 4 ? 1U : 0U;
         busy += found.bytes == 0 && found.content == lending.content ? 1U : 0U;
     }
-    CHECK(served == kLoansMax);
+    CHECK(served == kTransfersMax);
     CHECK(busy == 1);
 }
 
