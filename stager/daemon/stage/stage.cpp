@@ -84,7 +84,7 @@ void Stage::push(const StageRequest& request, const StagePlan& plan, OnVerdict o
     await_verdict(std::move(on_verdict));
     take_request(request);
     apply(StageEvent::announce);
-    make_group(plan, Rank{0}, *times_.announced + limits().verdict);
+    make_group(plan, Rank{0}, *times_.announced + limits().ends.verdict);
     follow_group();
     apply(StageEvent::plan);
 }
@@ -212,8 +212,8 @@ void Stage::start() {
         return;
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
-    run_deadline_ = std::min(*times_.announced + limits().work,
-                             group_deadline_ - (limits().verdict - limits().work));
+    run_deadline_ = std::min(*times_.announced + limits().ends.work,
+                             group_deadline_ - (limits().ends.verdict - limits().ends.work));
     wait_alarm_.set(run_deadline_);
     begin_run();
 }

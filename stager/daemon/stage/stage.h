@@ -136,7 +136,6 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     void announce_itself();
     void on_job_of_plan(const Result<SlurmAnswer>& answer);
     void on_others_late();
-    [[nodiscard]] Blame blame_of_time() const;
     void ask_first_node();
     void on_first_node(const std::string& first, RootProbe::Said said, const std::string& why);
     void cancel_job(const std::string& sentence);
@@ -156,10 +155,7 @@ class Stage final : private NodeRunOwner, private StageLinksOwner {
     }
     void tell_change();
     [[nodiscard]] std::optional<std::string> reason_against_start() const;
-    [[nodiscard]] Duration most_time() const;
-    [[nodiscard]] Duration time_limit() const;
-    [[nodiscard]] TimeLimits limits() const;
-    [[nodiscard]] std::string time_limit_text() const;
+    [[nodiscard]] StageLimits limits() const;
     [[nodiscard]] std::string name_of_self() const;
     [[nodiscard]] std::string no_place() const;
 

@@ -15,8 +15,6 @@ namespace {
 
 /// Nodes of these ranks cancel a job whose first node does not know of it; more need not.
 constexpr std::size_t kCancellingRanks = 3;
-/// Where no plan comes, thousands would ask slurmctld and the first node in one moment.
-constexpr Duration kTurn = std::chrono::milliseconds{1};
 /// Without a SETUP, until a node asks slurmctld whether the job is still wanted,
 constexpr Duration kEarlyLook = std::chrono::seconds{3};
 /// each later than the one before it.
@@ -33,25 +31,12 @@ constexpr const char* kUnannounced =
     "stagecast.so has not announced the job; is it in plugstack.conf there, and can it be "
     "loaded?";
 
-std::string seconds_of(Duration duration) {
-    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) +
-           " s";
-}
-
 std::string progress_of(const WorkerProgress& progress) {
     if (progress.phase == WorkerPhase::wire_up) {
         return "the nodes were not wired up yet";
     }
     return amount_text(std::min(progress.bytes, progress.bytes_total)) + " of " +
            amount_text(progress.bytes_total) + " were here";
-}
-
-/// How long a node that is not the first waits to be asked to take part.
-Duration setup_patience(const Config& config, std::size_t rank, std::size_t nodes) {
-    const Tree tree{nodes, config.tree_width};
-    const auto depth = tree.depth(Rank{static_cast<Rank::rep>(rank)});
-    return config.announce_timeout + config.connect_timeout * static_cast<std::int64_t>(depth) +
-           kTurn * rank;
 }
 
 }  // namespace
@@ -83,15 +68,15 @@ void Stage::await_plan() {
 
 /// Another node than the first.
 void Stage::await_setup(std::size_t rank, std::size_t nodes) {
-    const Instant until = services_.loop.now() + setup_patience(services_.config, rank, nodes);
-    wait_alarm_.set(std::min(until, *times_.announced + time_limit()));
+    const Instant until = services_.loop.now() + setup_max(services_.config, rank, nodes);
+    wait_alarm_.set(std::min(until, *times_.announced + limits().time));
     watch_.look_once(kEarlyLook + kLookTurn * rank);
 }
 
 /// At the first node, which holds nothing meanwhile and has told no other (stage_places.h).
 void Stage::wait_for_place(std::vector<std::string> names) {
     is_first_ = true;
-    wait_alarm_.set(*times_.announced + limits().work);
+    wait_alarm_.set(*times_.announced + limits().ends.work);
     if (services_.places.waiting() < kWatchedMax) {
         watch_.start(std::nullopt);
     }
@@ -121,7 +106,7 @@ void Stage::on_place(std::vector<std::string> names) {
             fail(plan.error().blame(), plan.error().sentence());
             return;
         }
-        make_group(*plan, Rank{0}, *times_.announced + limits().verdict);
+        make_group(*plan, Rank{0}, *times_.announced + limits().ends.verdict);
         follow_group();  // The others begin now, however long the worker here takes.
         apply(StageEvent::plan);
         watch_.start(planner_.job());
@@ -147,7 +132,7 @@ std::string Stage::no_place() const {
         return "it is already staging files for " + std::to_string(places.taken()) +
                " other jobs or steps (MaxStagesPerNode=" + limit +
                ", of which one user has half at most), and no place became free within " +
-               time_limit_text() + "; submit it again";
+               limits().words + "; submit it again";
     }
     return "it is already staging files for " + std::to_string(places.taken_by_members()) +
            " other jobs or steps that began on other nodes (" +
@@ -170,46 +155,42 @@ void Stage::on_late() {
     } else if (state_ == StageState::held) {
         fail(Blame::node,
              kUnannounced + std::string{" (AnnounceTimeout="} +
-                 seconds_of(config.announce_timeout) + ")");
+                 seconds_text(config.announce_timeout) + ")");
     } else if (run_ && !is_alone() && run_->awaits_others() && !group_->is_finished()) {
         on_others_late();
     } else {
         // Of less time than the site allows the user has had the choice.
-        fail(blame_of_time(),
-             "staging was not done within " + time_limit_text() + ": " +
+        fail(limits().blame,
+             "staging was not done within " + limits().words + ": " +
                  (run_ ? progress_of(run_->progress()) : ""));
     }
-}
-
-Blame Stage::blame_of_time() const {
-    const bool is_users = !is_push() && is_wanted_limit(time_limit(), most_time());
-    return is_users ? Blame::user : Blame::node;
 }
 
 /// Those that are late say so themselves, in better words. A moment later they are named here.
 void Stage::on_others_late() {
     if (!std::exchange(others_are_late_, true)) {
-        wait_alarm_.set(services_.loop.now() + (limits().verdict - limits().work) / 2);
+        wait_alarm_.set(services_.loop.now() +
+                        (limits().ends.verdict - limits().ends.work) / 2);
         return;
     }
     group_->name_awaited(services_.loop.now(),
-                         blame_of_time(),
-                         "this node did not do its part within " + time_limit_text());
+                         limits().blame,
+                         "this node did not do its part within " + limits().words);
     follow_group();
 }
 
 /// No SETUP came. The first node's daemon may know why.
 void Stage::ask_first_node() {
     const auto names = expand_host_list(request_->node_list);
-    if (is_first_queued_ && services_.loop.now() >= *times_.announced + limits().work) {
+    if (is_first_queued_ && services_.loop.now() >= *times_.announced + limits().ends.work) {
         blamed_node_ = names->front();
         fail(Blame::node,
              "no place for this stage became free there (MaxStagesPerNode) within " +
-                 time_limit_text() + "; submit it again");
+                 limits().words + "; submit it again");
         return;
     }
     if (std::exchange(has_asked_, true) || !names) {
-        fail(Blame::node, "no word from the job's first node within " + time_limit_text());
+        fail(Blame::node, "no word from the job's first node within " + limits().words);
         return;
     }
     const auto rank = position_of(*names, request_->node_name);
@@ -220,7 +201,7 @@ void Stage::ask_first_node() {
         return;
     }
     // What is left must do: the answer, or none.
-    wait_alarm_.set(*times_.announced + limits().verdict);
+    wait_alarm_.set(*times_.announced + limits().ends.verdict);
     const std::string first = names->front();
     inquiry_.ask(key_, first, [this, first](RootProbe::Said said, const std::string& why) {
         if (state_ == StageState::announced) {
@@ -239,7 +220,7 @@ void Stage::on_first_node(const std::string& first,
         has_asked_ = false;
         const Duration pause = kQueuedFactor * services_.config.announce_timeout;
         wait_alarm_.set(
-            std::min(services_.loop.now() + pause, *times_.announced + limits().work));
+            std::min(services_.loop.now() + pause, *times_.announced + limits().ends.work));
     } else if (said == RootProbe::Said::unannounced) {
         blamed_node_ = first;
         cancel_job("node " + first + ": " + kUnannounced);
@@ -287,7 +268,7 @@ void Stage::await_begin() {
     awaits_begin_ = true;
     // The prolog of a node that the first one can't reach waits as long as it must.
     const std::size_t nodes = plan_ ? plan_->nodes.size() : 1;
-    const Duration longest = setup_patience(services_.config, nodes - 1, nodes);
+    const Duration longest = setup_max(services_.config, nodes - 1, nodes);
     begin_alarm_.set(std::max(services_.loop.now(), *times_.announced + longest) + kBeginMax);
 }
 
@@ -314,46 +295,8 @@ void Stage::cancel_unbegun() {
                    });
 }
 
-/// The site's limit. slurmstepd itself waits for what a step's container is made of, before it
-/// says that tasks begin, and srun ends a step that does not say so within ten minutes
-/// (slurm_step_launch_wait_start()), without a word of ours.
-Duration Stage::most_time() const {
-    constexpr std::chrono::seconds kStepLaunch{570};
-    const Duration site = services_.config.stage_timeout;
-    const bool is_before_tasks = key_.step_id != kWholeJob && wishes_.has_container;
-    return is_before_tasks ? std::min<Duration>(site, kStepLaunch) : site;
-}
-
-/// The site's, or what the job wants if that is less.
-Duration Stage::time_limit() const {
-    if (is_push()) {  // No prolog waits for it.
-        return std::chrono::seconds{wishes_.timeout_s == 0 ? kMaxTimeoutWish
-                                                           : wishes_.timeout_s};
-    }
-    const Duration site = most_time();
-    return wishes_.timeout_s == 0
-               ? site
-               : std::min<Duration>(site, std::chrono::seconds{wishes_.timeout_s});
-}
-
-TimeLimits Stage::limits() const {
-    constexpr Duration kSlack = std::chrono::hours{1};  // Nothing else ends while a push waits.
-    return is_push() ? time_limits(time_limit(), time_limit() + kSlack)
-                     : time_limits(time_limit(), most_time());
-}
-
-std::string Stage::time_limit_text() const {
-    if (is_push()) {
-        return "--timeout=" + seconds_of(time_limit());
-    }
-    const Duration most = most_time();
-    const bool is_sites = most == services_.config.stage_timeout;
-    return time_limit_words(
-        time_limit(),
-        most,
-        is_sites
-            ? "StageTimeout=" + seconds_of(most)
-            : "the " + seconds_of(most) + " that srun leaves a step with a container to begin");
+StageLimits Stage::limits() const {
+    return stage_limits(services_.config, key_, wishes_);
 }
 
 }  // namespace stage
