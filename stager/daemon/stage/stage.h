@@ -6,15 +6,15 @@
 #pragma once
 
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/result/failure_notice.h"
+#include "stager/daemon/result/time_line.h"
 #include "stager/daemon/run/node_run.h"
-#include "stager/daemon/stage/failure_notice.h"
 #include "stager/daemon/stage/job_watch.h"
 #include "stager/daemon/stage/lifecycle.h"
 #include "stager/daemon/stage/planner.h"
 #include "stager/daemon/stage/root_probe.h"
 #include "stager/daemon/stage/stage_places.h"
 #include "stager/daemon/stage/time_limits.h"
-#include "stager/daemon/stage/time_line.h"
 #include "stager/daemon/tree/group.h"
 #include "stager/daemon/tree/stage_links.h"
 #include "stager/spec/spec_list.h"

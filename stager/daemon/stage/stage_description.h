@@ -2,7 +2,7 @@
 #pragma once
 
 #include "stager/daemon/stage/lifecycle.h"
-#include "stager/daemon/stage/time_line.h"
+#include "stager/daemon/result/time_line.h"
 #include "stager/daemon/tree/gather.h"
 #include "stager/daemon/tree/plan.h"
 #include "stager/daemon/tree/tree_message.h"

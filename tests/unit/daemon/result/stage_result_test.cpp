@@ -1,5 +1,5 @@
 // Does a node store what is true at each moment, and answer each caller once?
-#include "stager/daemon/stage/stage_result.h"
+#include "stager/daemon/result/stage_result.h"
 
 #include "stager/daemon/jobs/verdict_store.h"
 #include "tests/unit/daemon/services_world.h"

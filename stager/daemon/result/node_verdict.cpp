@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/node_verdict.h"
+#include "stager/daemon/result/node_verdict.h"
 
 #include "stager/daemon/jobs/library_directories.h"
 

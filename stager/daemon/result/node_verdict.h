@@ -1,7 +1,7 @@
 // Makes of a group's verdict what the plugin of one node reads.
 #pragma once
 
-#include "stager/daemon/stage/time_line.h"
+#include "stager/daemon/result/time_line.h"
 #include "stager/daemon/tree/tree_message.h"
 #include "stager/messages/worker_setup.h"
 

@@ -1,4 +1,4 @@
-// Where did a stage's time go?
+// Records where the time of a stage went.
 //
 // Instants of its turns as rank 0 sees them, and the one line they make in the log.
 #pragma once
@@ -33,7 +33,7 @@ struct StageFacts {
 /// verify_ms=.. outcome=..`; a turn that never came has no time: -1.
 void log_time_line(const Logger& log, const StageFacts& facts, const StageTimes& times);
 
-/// The same for whoever counts (metrics.h).
+/// The same in counters (metrics.h).
 void count_settled(Counters& counters, const StageFacts& facts, const StageTimes& times);
 
 /// For the user who asked for it: "2 files, 64.0 MB, on 8 nodes in 3.1 s (transfer 2.9 s)".

@@ -1,5 +1,5 @@
 // Is a job cancelled that Slurm never begins, and is slurmctld left alone once it has ended?
-#include "stager/daemon/stage/unbegun_job.h"
+#include "stager/daemon/result/unbegun_job.h"
 
 #include "tests/unit/daemon/services_world.h"
 #include "tests/unit/spawn/spawn_world.h"

@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/unbegun_job.h"
+#include "stager/daemon/result/unbegun_job.h"
 
 #include "transport/base/log.h"
 

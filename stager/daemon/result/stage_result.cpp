@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/stage_result.h"
+#include "stager/daemon/result/stage_result.h"
 
 #include "stager/daemon/jobs/verdict_store.h"
 #include "transport/base/log.h"

@@ -1,5 +1,5 @@
 // Which jobs does a node's fault send back to the queue?
-#include "stager/daemon/stage/failure_notice.h"
+#include "stager/daemon/result/failure_notice.h"
 
 #include <catch2/catch.hpp>
 

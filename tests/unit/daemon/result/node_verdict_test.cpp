@@ -1,5 +1,5 @@
 // Does a node's plugin read what the group came to, with the paths of this node's worker?
-#include "stager/daemon/stage/node_verdict.h"
+#include "stager/daemon/result/node_verdict.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // What does the daemon's log say of a worker that has left?
-#include "stager/daemon/stage/time_line.h"
+#include "stager/daemon/result/time_line.h"
 
 #include <catch2/catch.hpp>
 
