@@ -1,4 +1,4 @@
-// What happens next to a stage on this node?
+// Says what happens next to a stage on one node.
 //
 // A table of state and event, every pair of them filled in: what cannot happen is answered like
 // what may be ignored, and nothing can leave a stage hanging that way, because `failed`,

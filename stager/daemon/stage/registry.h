@@ -1,4 +1,4 @@
-// Which stages live on this node, and who asks for which?
+// Keeps the stages of a node, and finds the one that a request or a SETUP is for.
 //
 // One entry per (job, step, restart). Requests of the plugin and SETUPs of other daemons find
 // their stage here, or make it. A settled stage that nobody needs any more is dropped: what is

@@ -1,4 +1,4 @@
-// No SETUP comes: whose fault is it?
+// Asks the daemon of a job's first node why no SETUP comes.
 //
 // The job's first node makes the plan, once its plugin has announced the job. A node that waits
 // in vain asks that node's daemon. If it answers that nobody has announced the job there, then

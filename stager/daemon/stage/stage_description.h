@@ -1,8 +1,8 @@
 // Describes a stage as JSON, for `stagecast status` and `stagecast explain`.
 #pragma once
 
-#include "stager/daemon/stage/lifecycle.h"
 #include "stager/daemon/result/time_line.h"
+#include "stager/daemon/stage/lifecycle.h"
 #include "stager/daemon/tree/gather.h"
 #include "stager/daemon/tree/plan.h"
 #include "stager/daemon/tree/tree_message.h"

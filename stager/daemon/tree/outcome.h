@@ -20,8 +20,8 @@ struct NodeOutcome {
     bool operator==(const NodeOutcome&) const = default;
 };
 
-/// Of a worker's line, whoever wrote it, what the root tells of a node (stage_status.cpp): the
-/// whole line is longer than what may rise, and half of one says nothing.
+/// Of a worker's line, whoever wrote it, what the root tells of a node (stage_description.cpp):
+/// the whole line is longer than what may rise, and half of one says nothing.
 [[nodiscard]] std::string statistics_to_tell(const std::string& statistics);
 
 /// Of one of `nodes`, all of which have to fit one message: a sentence is cut, statistics are
