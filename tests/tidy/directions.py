@@ -79,8 +79,9 @@ MAY_INCLUDE = {
     "stager/daemon/cache": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/run": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
     + ["stager/daemon/cache", "pmix", "transport/udp"],
+    "stager/daemon/result": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"],
     "stager/daemon/stage": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs"]
-    + ["stager/daemon/run", "pmix"],
+    + ["stager/daemon/run", "stager/daemon/result", "pmix"],
     "stager/daemon/push": DAEMON + ["stager/daemon/tree", "stager/daemon/run"]
     + ["stager/daemon/stage"],
     "stager/daemon": DAEMON + ["stager/daemon/tree", "stager/daemon/jobs", "stager/daemon/cache"]

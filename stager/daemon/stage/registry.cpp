@@ -299,11 +299,7 @@ Stage& Registry::stage_of(const StageKey& key) {
     std::unique_ptr<Stage>& stage = stages_[key];
     if (!stage) {
         stage = std::make_unique<Stage>(
-            services_,
-            key,
-            [this, key] { return roots_.to_stage(key.job_id); },
-            [this](std::uint32_t uid) { return cleaner_.is_following_lists(uid); },
-            [this, key] { on_change(key); });
+            services_, roots_, cleaner_, key, [this, key] { on_change(key); });
     }
     return *stage;
 }

@@ -1,51 +1,72 @@
 #include "stager/daemon/stage/stage.h"
 
 #include "stager/daemon/base/counters.h"
+#include "stager/daemon/base/json_text.h"
 #include "stager/daemon/base/loop.h"
+#include "stager/daemon/jobs/job_directory.h"
 #include "stager/daemon/jobs/outside.h"
-#include "stager/daemon/stage/stage_places.h"
+#include "stager/daemon/stage/plan_request.h"
 #include "stager/daemon/tree/outcome.h"
-#include "stager/spec/spec_list.h"
+#include "stager/slurm/host_list.h"
+#include "stager/spec/amount.h"
 #include "transport/base/log.h"
 
 #include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace stage {
+namespace {
+
+/// Without a SETUP, until a node asks slurmctld whether the job is still wanted,
+constexpr Duration kEarlyLook = std::chrono::seconds{3};
+/// each later than the one before it.
+constexpr Duration kLookTurn = std::chrono::milliseconds{5};
+/// Stages in the queue for which slurmctld is asked whether the job still runs.
+constexpr std::size_t kWatchedMax = 32;
+
+std::string progress_text(const WorkerProgress& progress) {
+    if (progress.phase == WorkerPhase::wire_up) {
+        return "the nodes were not wired up yet";
+    }
+    return amount_text(std::min(progress.bytes, progress.bytes_total)) + " of " +
+           amount_text(progress.bytes_total) + " were here";
+}
+
+void log_failure(const Logger& log, const StageKey& key, const Failure& failure) {
+    log.info("a stage failed here",
+             {{"job", key.job_id}, {"why", printable(failure.sentence)}});
+}
+
+}  // namespace
+
 Stage::Stage(Services& services,
+             JobRoots& roots,
+             const Cleaner& cleaner,
              StageKey key,
-             StageRoot stage_root,
-             IsRemoving is_removing,
              OnChange on_change)
     : services_{services},
+      roots_{roots},
+      cleaner_{cleaner},
       key_{key},
-      stage_root_{std::move(stage_root)},
-      is_removing_{std::move(is_removing)},
       on_change_{std::move(on_change)},
+      result_{services, key},
+      place_{services},
       planner_{services},
-      inquiry_{services},
-      canceller_{services},
+      probe_{services},
+      asker_{services},
       notice_{services},
+      unbegun_{services, key, [this] { tell_change(); }},
       watch_{services,
              key,
              [this](const std::string& why) {
                  is_over_ = true;
                  stop_all(Blame::user, why);
              }},
-      links_{services, *this},
       wait_alarm_{services.loop, [this] { on_late(); }},
-      begin_alarm_{services.loop, [this] { cancel_unbegun(); }},
-      removal_alarm_{services.loop, [this] { begin_run(); }},
-      group_alarm_{services.loop, [this] {
-                       group_->set_progress(own_progress());
-                       group_->on_time(services_.loop.now());
-                       follow_group();
-                   }} {
+      removal_alarm_{services.loop, [this] { begin_run(); }} {
     ++services_.counters.stages_begun;
-}
-
-Stage::~Stage() {
-    leave_place();
 }
 
 // ---- what is asked of it
@@ -60,47 +81,70 @@ void Stage::announce(const StageRequest& request, OnVerdict on_verdict) {
 
 void Stage::take_request(const StageRequest& request) {
     request_ = request;
-    wishes_ = options_in(request.specs);
+    options_ = options_in(request.specs);
     times_.announced = services_.loop.now();
     // From now on no other stage's end removes what this one may find in its place. (A
-    // StageRoot that is unfit is told when the run begins.)
-    if (const auto root = stage_root_()) {
+    // StageRoot that is unfit is reported when the run begins.)
+    if (const auto root = roots_.to_stage(key_.job_id)) {
         static_cast<void>(OutsideFiles{}.begin(*root, request).ok());
     }
-    // If this daemon dies now, this is what the next one finds.
-    const Verdict broken{
-        .state = VerdictState::failed,
-        .blame = Blame::node,
-        .sentence = "node " + request.node_name +
-                    ": stagecastd was restarted while it staged; submit the job again",
-        .stage_dir = {},
-        .paths = {}};
-    store(verdict_.value_or(broken), culprit_);
+    result_.begin(request.node_name);
 }
 
-/// Who takes part is known already, and nobody but root can take it away.
+/// Its members are known already, and only root can take it away.
 void Stage::push(const StageRequest& request, const StagePlan& plan, OnVerdict on_verdict) {
     invariant(is_push() && !request_, "a push begins once");
     await_verdict(std::move(on_verdict));
     take_request(request);
     apply(StageEvent::announce);
-    make_group(plan, Rank{0}, *times_.announced + limits().verdict);
-    follow_group();
+    drive_group(plan, Rank{0}, *times_.announced + limits().ends.verdict);
+    group_->begin();
     apply(StageEvent::plan);
 }
 
-void Stage::await_verdict(OnVerdict on_verdict) {
-    if (verdict_ && !is_requeuing_) {
-        on_verdict(*verdict_);
-    } else {
-        waiting_.push_back(std::move(on_verdict));
+bool Stage::set_up(const SetupMessage& setup,
+                   const StagePlan& plan,
+                   std::unique_ptr<DrivenLink> link) {
+    const std::size_t to = setup.to.index();
+    const std::size_t from = setup.from.index();
+    const bool names_fit = to < plan.nodes.size() && from < plan.nodes.size() &&
+                           plan.nodes[from].name == link->link().peer_name() &&
+                           plan.nodes[to].name == link->link().called_name();
+    if (!names_fit ||
+        (group_ && (group_->plan().session != plan.session || group_->self() != setup.to))) {
+        return false;
     }
+    const bool is_new = !group_;
+    if (is_new) {
+        const std::chrono::milliseconds remaining{setup.remaining_ms};
+        drive_group(plan, setup.to, services_.loop.now() + remaining);
+    }
+    if (!group_->take_parent(setup.from, std::move(link))) {
+        return false;
+    }
+    if (is_new) {
+        watch_.stop();  // The root does.
+        apply(StageEvent::plan);
+    }
+    return true;
+}
+
+void Stage::fail_as(const Verdict& stored, std::optional<Rank> culprit) {
+    const Rank rank = culprit.value_or(group_->self());
+    if (rank.index() >= group_->plan().nodes.size()) {
+        fail(stored.blame, stored.sentence);
+        return;
+    }
+    // The group puts the name in front again.
+    const std::string node = "node " + group_->plan().nodes[rank.index()].name + ": ";
+    const bool has_name = stored.sentence.starts_with(node);
+    reason_ = Failure{rank, stored.blame, stored.sentence.substr(has_name ? node.size() : 0)};
+    apply(StageEvent::failed);
 }
 
 void Stage::end() {
     is_over_ = true;
-    awaits_begin_ = false;
-    begin_alarm_.set(std::nullopt);
+    unbegun_.stop();
     reason_ = reason_.value_or(
         Failure{Rank{0}, Blame::user, "the job ended while its files were staged"});
     apply(StageEvent::end);
@@ -113,8 +157,22 @@ void Stage::break_off(const std::string& sentence) {
     }
 }
 
+// ---- what is known of it
+
+std::optional<std::uint32_t> Stage::uid() const {
+    return request_ ? std::optional{request_->uid} : std::nullopt;
+}
+
+nlohmann::json Stage::status() const {
+    return status_of(view());
+}
+
+nlohmann::json Stage::explanation() const {
+    return explanation_of(view());
+}
+
 Failures Stage::failures() const {
-    Failures all = group_ ? group_->failures() : Failures{};
+    Failures all = group_ ? group_->group().failures() : Failures{};
     if (reason_) {
         static_cast<void>(all.add(*reason_));
     }
@@ -122,8 +180,66 @@ Failures Stage::failures() const {
 }
 
 bool Stage::is_quiet() const {
-    return !is_open() && !has_process() && (!group_ || group_->is_finished()) &&
-           links_.empty() && !notice_.is_busy() && !awaits_begin_;
+    return !is_open() && !has_process() && (!group_ || group_->is_quiet()) &&
+           !notice_.is_busy() && !unbegun_.is_awaited();
+}
+
+bool Stage::is_queued() const {
+    return state_ == StageState::announced &&
+           (place_.is_waiting() || (setup_wait_ && setup_wait_->is_first_queued()));
+}
+
+const std::string& Stage::first_node() const {
+    static const std::string kUnknown;
+    return group_ ? group_->plan().nodes.front().name : kUnknown;
+}
+
+const Verdict* Stage::unclaimed() const {
+    return state_ == StageState::settled && !request_ ? &*result_.verdict() : nullptr;
+}
+
+StageView Stage::view() const {
+    static const std::vector<Contribution> kNone;
+    StageView view{.key = key_,
+                   .state = state_,
+                   .is_queued = is_queued(),
+                   .times = times_,
+                   .now = services_.loop.now(),
+                   .progress = run_ ? &run_->progress() : nullptr,
+                   .outcomes = group_ ? group_->outcomes() : kNone,
+                   .verdict = result_.verdict() ? &*result_.verdict() : nullptr};
+    if (group_) {
+        view.plan = &group_->plan();
+        view.self = group_->self();
+        view.group = group_->group().progress();
+    }
+    return view;
+}
+
+TreeProgress Stage::own_progress() const {
+    TreeProgress own;
+    own.slowest = group_->self();
+    if (run_) {
+        own.bytes_least = run_->progress().bytes;
+    }
+    const bool keeps_no_copy = group_->plan().is_root_spared && group_->is_root();
+    if (keeps_no_copy) {
+        own.bytes_least = std::numeric_limits<std::uint64_t>::max();
+    } else if (outcome_ && outcome_->state != VerdictState::failed) {
+        own.done = 1;
+    }
+    return own;
+}
+
+std::string Stage::name_of_self() const {
+    if (request_) {
+        return request_->node_name;
+    }
+    return group_ ? group_->name_of_self() : "?";
+}
+
+StageLimits Stage::limits() const {
+    return stage_limits(services_.config, key_, options_);
 }
 
 // ---- what is done next
@@ -144,7 +260,7 @@ void Stage::perform(StageAction action) {
     switch (action) {
         case StageAction::nothing:
         case StageAction::answer:
-            break;  // Whoever asks a settled stage has been answered already.
+            break;  // A caller of a settled stage has been answered already.
         case StageAction::await_plan:
             await_plan();
             break;
@@ -161,16 +277,10 @@ void Stage::perform(StageAction action) {
             report_failure();
             break;
         case StageAction::give_up:
-            log_failure();
-            settle({.state = VerdictState::failed,
-                    .blame = reason_->blame,
-                    .sentence = "node " + blamed_node_.value_or(name_of_self()) + ": " +
-                                reason_->sentence,
-                    .culprit = {}},
-                   blamed_node_ ? std::optional{Rank{0}} : std::nullopt);
+            give_up();
             break;
         case StageAction::settle:
-            settle(*group_->verdict(), group_->verdict()->culprit);
+            settle(*group_->group().verdict(), group_->group().verdict()->culprit);
             break;
         case StageAction::abandon:
             abandon();
@@ -181,17 +291,171 @@ void Stage::perform(StageAction action) {
     }
 }
 
+void Stage::tell_change() {
+    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
+        if (!alive.expired()) {
+            const OnChange call = on_change_;  // It may destroy us.
+            call();
+        }
+    });
+}
+
+// ---- until there is a plan
+
+void Stage::await_plan() {
+    const Config& config = services_.config;
+    if (is_push()) {
+        // The plan is what announced it: it comes at once.
+        wait_alarm_.set(services_.loop.now() + config.connect_timeout);
+        return;
+    }
+    if (!config.enabled) {
+        fail(Blame::user, "staging is switched off here (Enabled=no in stagecast.conf)");
+        return;
+    }
+    auto names = expand_host_list(request_->node_list);
+    const auto rank = names ? position_of(*names, request_->node_name) : std::nullopt;
+    if (!rank) {
+        fail(Blame::internal,
+             names ? "this node is not in the job's node list" : names.error().sentence());
+        return;
+    }
+    if (*rank != 0) {
+        await_setup(names->front(), *rank, names->size());
+    } else {
+        make_plan(std::move(*names));
+    }
+}
+
+/// At another node than the first.
+void Stage::await_setup(const std::string& first, std::size_t rank, std::size_t nodes) {
+    setup_wait_.emplace(first, Rank{static_cast<Rank::rep>(rank)});
+    const Instant until = services_.loop.now() + setup_max(services_.config, rank, nodes);
+    wait_alarm_.set(std::min(until, *times_.announced + limits().time));
+    watch_.look_once(kEarlyLook + kLookTurn * rank);
+}
+
+/// At the first node, once the stage has a place. It holds nothing meanwhile, and no other node
+/// knows of it (stage_places.h).
+void Stage::make_plan(std::vector<std::string> names) {
+    is_first_ = true;
+    wait_alarm_.set(*times_.announced + limits().ends.work);
+    if (services_.places.waiting() < kWatchedMax) {
+        watch_.start(std::nullopt);
+    }
+    const bool may_wait = place_.wait(request_->uid, [this, names = std::move(names)] {
+        if (state_ == StageState::announced) {
+            on_place(names);
+        }
+    });
+    if (!may_wait) {
+        fail(Blame::node,
+             "too many stages of yours wait here already; submit it again when some are done");
+    }
+}
+
+void Stage::on_place(std::vector<std::string> names) {
+    wait_alarm_.set(std::nullopt);
+    planner_.make(*request_, std::move(names), [this](Result<StagePlan> plan) {
+        if (state_ != StageState::announced) {
+            return;
+        }
+        if (!plan) {
+            fail(plan.error().blame(), plan.error().sentence());
+            return;
+        }
+        drive_group(*plan, Rank{0}, *times_.announced + limits().ends.verdict);
+        group_->begin();  // The others begin now, however long the worker here takes.
+        apply(StageEvent::plan);
+        watch_.start(planner_.job());
+    });
+}
+
+setup_wait::Times Stage::setup_times() const {
+    return {.now = services_.loop.now(),
+            .announced = *times_.announced,
+            .announce_timeout = services_.config.announce_timeout,
+            .limits = limits()};
+}
+
+void Stage::take_step(setup_wait::Step step) {
+    std::visit([this](auto& one) { take(one); }, step);
+}
+
+void Stage::take(setup_wait::WaitUntil& step) {
+    wait_alarm_.set(step.until);
+}
+
+void Stage::take(setup_wait::AskFirstNode& step) {
+    wait_alarm_.set(step.until);
+    probe_.ask(
+        key_, setup_wait_->first_node(), [this](RootProbe::Said said, const std::string& why) {
+            if (state_ == StageState::announced) {
+                take_step(setup_wait_->on_answer(setup_times(), said, why));
+            }
+        });
+}
+
+/// The first node would run the job as if nothing were wrong: it has no plugin to stop it.
+void Stage::take(setup_wait::CancelJob& step) {
+    blamed_node_ = setup_wait_->first_node();
+    services_.log.warn(
+        "a job is cancelled: its first node can't stop it; see plugstack.conf there",
+        {{"job", key_.job_id}, {"why", step.reason}});
+    const bool is_step = key_.step_id != kWholeJob;
+    asker_.ask(CancelOrder{.job_id = key_.job_id,
+                           .step_id = is_step ? std::optional{key_.step_id} : std::nullopt,
+                           .restart = key_.restart,
+                           .sentence = "stagecast: " + step.reason},
+               [this](const Result<SlurmAnswer>& answer) {
+                   if (!answer) {
+                       services_.log.warn(
+                           "cancelling failed; do it by hand",
+                           {{"job", key_.job_id}, {"why", answer.error().sentence()}});
+                   }
+                   if (state_ == StageState::announced) {
+                       fail(Blame::node, kUnannounced);
+                   }
+               });
+}
+
+void Stage::take(setup_wait::Fail& step) {
+    if (step.is_first_nodes) {
+        blamed_node_ = setup_wait_->first_node();
+    }
+    fail(Blame::node, std::move(step.sentence));
+}
+
+// ---- with a plan
+
+void Stage::drive_group(const StagePlan& plan, Rank self, Instant deadline) {
+    times_.planned = services_.loop.now();
+    group_.emplace(services_,
+                   key_,
+                   plan,
+                   self,
+                   deadline,
+                   GroupDriver::Hooks{
+                       .on_order =
+                           [this](GroupOrder order) {
+                               std::visit([this](auto& one) { obey(one); }, order);
+                           },
+                       .progress = [this] { return own_progress(); },
+                       .on_change = [this] { tell_change(); },
+                   });
+}
+
 /// Why the worker must not start, or nothing.
 std::optional<std::string> Stage::reason_against_start() const {
-    const std::size_t self = group_->seat().self.index();
+    const StagePlan& plan = group_->plan();
     if (!services_.config.enabled) {
         return "staging is switched off here (Enabled=no in stagecast.conf)";
     }
-    if (plan_->nodes.at(self).name != request_->node_name) {
-        return "the job's first node takes this node for " + plan_->nodes.at(self).name;
+    if (group_->name_of_self() != request_->node_name) {
+        return "the job's first node takes this node for " + group_->name_of_self();
     }
-    if (plan_->digest != digest_of(*request_)) {
-        return "the job asks for other files here than on node " + plan_->nodes.front().name;
+    if (plan.digest != digest_of(*request_)) {
+        return "the job asks for other files here than on node " + plan.nodes.front().name;
     }
     return std::nullopt;
 }
@@ -202,19 +466,14 @@ void Stage::start() {
         fail(Blame::node, *reason);
         return;
     }
-    if (!place_) {
-        services_.places.set_limit(services_.config.max_stages_per_node);
-        place_ = services_.places.take_as_member(request_->uid);
-        has_place_ = place_.has_value();
-    }
-    if (!has_place_) {
-        fail(Blame::node, no_place());
+    if (!place_.take_as_member(request_->uid)) {
+        fail(Blame::node, no_place_for_member(services_));
         return;
     }
     // Time enough for this node to say what it lacks before the root draws its verdict.
-    run_deadline_ = std::min(*times_.announced + limits().work,
-                             group_deadline_ - (limits().verdict - limits().work));
-    wait_alarm_.set(run_deadline_);
+    const TimeLimits ends = limits().ends;
+    wait_alarm_.set(std::min(*times_.announced + ends.work,
+                             group_->deadline() - (ends.verdict - ends.work)));
     begin_run();
 }
 
@@ -225,11 +484,11 @@ void Stage::begin_run() {
     if (state_ != StageState::starting || run_) {
         return;
     }
-    if (is_removing_(request_->uid) && !outside_of(request_->specs).empty()) {
+    if (cleaner_.is_following_lists(request_->uid) && !outside_of(request_->specs).empty()) {
         removal_alarm_.set(services_.loop.now() + kLookAgain);
         return;
     }
-    const auto root = stage_root_();
+    const auto root = roots_.to_stage(key_.job_id);
     if (!root) {
         fail(root.error().blame(), root.error().sentence());
         return;
@@ -237,110 +496,158 @@ void Stage::begin_run() {
     run_ = std::make_unique<NodeRun>(services_,
                                      static_cast<NodeRunOwner&>(*this),
                                      RunOrder{.request = *request_,
-                                              .plan = *plan_,
-                                              .self = group_->seat().self,
+                                              .plan = group_->plan(),
+                                              .self = group_->self(),
                                               // By then the nodes have said who is late.
-                                              .deadline = group_deadline_});
+                                              .deadline = group_->deadline()});
     run_->begin(*root);
 }
 
-void Stage::report_outcome() {
-    wait_alarm_.set(std::nullopt);
-    times_.done = services_.loop.now();
-    const NodeOutcome outcome{.state = outcome_->state,
-                              .sentence = outcome_->sentence,
-                              .statistics = statistics_to_tell(outcome_->statistics)};
-    group_->contribute(
-        services_.loop.now(), Collective::outcome, 0, encode(outcome, plan_->nodes.size()));
-    follow_group();
-}
-
-void Stage::report_failure() {
-    wait_alarm_.set(std::nullopt);
-    const Failure reason = *reason_;
-    log_failure();
-    // A worker that has said so itself ends the group in its own words.
-    if (run_ && !outcome_) {
-        run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
-    }
-    group_->fail(services_.loop.now(), reason);
-    follow_group();
-}
-
-void Stage::log_failure() const {
-    services_.log.info("a stage failed here",
-                       {{"job", key_.job_id}, {"why", printable(reason_->sentence)}});
-}
-
-void Stage::fail(Blame blame, std::string sentence) {
-    const Rank self = group_ ? group_->seat().self : Rank{0};
-    reason_ = Failure{self, blame, std::move(sentence)};
-    apply(StageEvent::failed);
-}
-
-void Stage::fail_as(const Verdict& stored, std::optional<Rank> culprit) {
-    const Rank rank = culprit.value_or(group_->seat().self);
-    if (rank.index() >= plan_->nodes.size()) {
-        fail(stored.blame, stored.sentence);
+/// The time for what this state waits for is over.
+void Stage::on_late() {
+    if (!is_open()) {
         return;
     }
-    // Whoever puts sentences together says the name again.
-    const std::string node = "node " + plan_->nodes[rank.index()].name + ": ";
-    const bool has_name = stored.sentence.starts_with(node);
-    reason_ = Failure{rank, stored.blame, stored.sentence.substr(has_name ? node.size() : 0)};
-    apply(StageEvent::failed);
+    const StageLimits allowed = limits();
+    if (state_ == StageState::announced && place_.is_waiting()) {
+        fail(Blame::node, no_place_became_free(services_, allowed.words));
+    } else if (state_ == StageState::announced && setup_wait_) {
+        const bool is_known = services_.addresses.contains(setup_wait_->first_node());
+        take_step(setup_wait_->on_late(setup_times(), is_known));
+    } else if (state_ == StageState::held && has_request_of(group_->plan(), key_) &&
+               !std::exchange(has_asked_job_, true)) {
+        ask_job();
+    } else if (state_ == StageState::held) {
+        fail(Blame::node,
+             kUnannounced + std::string{" (AnnounceTimeout="} +
+                 seconds_text(services_.config.announce_timeout) + ")");
+    } else if (run_ && !group_->is_alone() && run_->awaits_others() &&
+               !group_->group().is_finished()) {
+        on_others_late();
+    } else {
+        fail(allowed.blame,
+             "staging was not done within " + allowed.words + ": " +
+                 (run_ ? progress_text(run_->progress()) : ""));
+    }
 }
 
-/// Whatever this node has reported before: the group must not go on.
-void Stage::stop_all(Blame blame, const std::string& sentence) {
-    if (!group_) {
-        fail(blame, sentence);
+/// Slurm may have left out this node's prolog (plan_request.h).
+void Stage::ask_job() {
+    wait_alarm_.set(services_.loop.now() + kSlurmAnswerMax);
+    asker_.ask(JobStateQuestion{key_.job_id}, [this](const Result<SlurmAnswer>& answer) {
+        if (state_ == StageState::held) {
+            on_job(answer);
+        }
+    });
+}
+
+void Stage::on_job(const Result<SlurmAnswer>& answer) {
+    const auto request = confirmed_request(group_->plan(), name_of_self(), answer);
+    if (!request) {
+        on_late();
         return;
     }
-    group_->fail(services_.loop.now(), blame, sentence);
-    group_->decide_now(services_.loop.now());
-    follow_group();
+    services_.log.info(
+        "no prolog has announced a requeued job here; it is staged by the first node's word",
+        {{"job", key_.job_id}, {"restart", key_.restart}});
+    announce(*request, [](const Verdict&) {});
+}
+
+/// Those that are late say so themselves, in better words. A moment later they are named here.
+void Stage::on_others_late() {
+    const StageLimits allowed = limits();
+    if (!std::exchange(others_are_late_, true)) {
+        wait_alarm_.set(services_.loop.now() + (allowed.ends.verdict - allowed.ends.work) / 2);
+        return;
+    }
+    group_->name_awaited(allowed.blame,
+                         "this node did not do its part within " + allowed.words);
+}
+
+// ---- what the group has for this node
+
+void Stage::obey(order::Fence& order) {
+    if (run_) {
+        times_.wired = times_.wired.value_or(services_.loop.now());
+        run_->fence_result(order.sequence, std::move(order.bytes));
+    }
+}
+
+void Stage::obey(order::MakeGroup& order) {
+    if (run_) {
+        times_.wired = times_.wired.value_or(services_.loop.now());
+        run_->group_result(order.sequence, order.context_id);
+    }
+}
+
+void Stage::obey(order::Cards& order) {
+    if (run_) {
+        times_.wired = times_.wired.value_or(services_.loop.now());
+        run_->cards(std::move(order.table));
+    }
+}
+
+void Stage::obey(order::AllListen& /*order*/) {
+    if (run_) {
+        run_->all_listen();
+    }
+}
+
+/// A node that starts later starts so; one that has said its outcome can't say another.
+void Stage::obey(order::GoDirect& /*order*/) {
+    if (state_ == StageState::reported) {
+        stop_all(Blame::node, "the wire-up was lost on another node after this one was done");
+    } else if (run_) {
+        run_->go_direct();
+    }
+}
+
+void Stage::obey(order::MovePort& /*order*/) {
+    if (state_ == StageState::reported) {
+        stop_all(Blame::node, "the wire-up began anew after this node was done");
+    } else if (run_) {
+        run_->move(group_->plan().group_port);
+    }
+}
+
+void Stage::obey(order::Settle& /*order*/) {
+    apply(StageEvent::verdict);
 }
 
 // ---- from the run
 
 void Stage::on_started() {
     times_.started = times_.started.value_or(services_.loop.now());
-    if (is_alone()) {
+    if (group_->is_alone()) {
         times_.wired = times_.started;
     }
     apply(StageEvent::started);
 }
 
 void Stage::on_fence_part(std::uint32_t sequence, std::vector<std::byte> bytes) {
-    group_->contribute(services_.loop.now(), Collective::fence, sequence, std::move(bytes));
-    follow_group();
+    group_->contribute(Collective::fence, sequence, std::move(bytes));
 }
 
 void Stage::on_group_part(std::uint32_t sequence) {
-    group_->contribute(services_.loop.now(), Collective::group, sequence, {});
-    follow_group();
+    group_->contribute(Collective::group, sequence, {});
 }
 
 void Stage::on_card(std::vector<std::byte> card) {
-    group_->contribute(services_.loop.now(), Collective::cards, moves_, std::move(card));
-    follow_group();
+    group_->contribute_card(std::move(card));
 }
 
-/// Who is alone hears nobody, and may be gone before it could read that all listen.
+/// A worker that is alone hears no other, and may be gone before it could read that all listen.
 void Stage::on_listening() {
-    if (is_alone()) {
-        return;
+    if (!group_->is_alone()) {
+        group_->contribute_listening();
     }
-    group_->contribute(services_.loop.now(), Collective::listening, wire_up(), {});
-    follow_group();
 }
 
 void Stage::on_outcome(WorkerOutcome outcome) {
     outcome_ = std::move(outcome);
     if (outcome_->state == VerdictState::failed) {
-        const bool others = outcome_->culprit.index() < plan_->nodes.size();
-        reason_ = Failure{others ? outcome_->culprit : group_->seat().self,
+        const bool is_member = outcome_->culprit.index() < group_->plan().nodes.size();
+        reason_ = Failure{is_member ? outcome_->culprit : group_->self(),
                           outcome_->blame,
                           outcome_->sentence};
         apply(StageEvent::failed);
@@ -350,11 +657,13 @@ void Stage::on_outcome(WorkerOutcome outcome) {
 }
 
 void Stage::on_wire_up_lost(const std::string& why) {
-    if (plan_->cards_follow) {
-        return;  // It is under way already.
+    if (!group_->plan().cards_follow) {  // Else it is under way already.
+        group_->request_direct(why);
     }
-    group_->request_direct(services_.loop.now(), why);
-    follow_group();
+}
+
+void Stage::on_port_taken(const std::string& why) {
+    group_->request_port(why);
 }
 
 void Stage::on_run_failed(Blame blame, const std::string& sentence) {
@@ -365,26 +674,186 @@ void Stage::on_gone() {
     if (!run_->last_statistics().empty()) {
         log_worker(services_.log, key_, run_->last_statistics());
     }
-    leave_place();
+    place_.give_back();
     apply(StageEvent::gone);
 }
 
-// ---- small
+// ---- what this node reports
 
-void Stage::tell_change() {
-    services_.loop.defer([this, alive = std::weak_ptr<bool>{alive_}] {
-        if (!alive.expired()) {
-            const OnChange call = on_change_;  // It may destroy us.
-            call();
-        }
-    });
+void Stage::report_outcome() {
+    wait_alarm_.set(std::nullopt);
+    times_.done = services_.loop.now();
+    const NodeOutcome outcome{.state = outcome_->state,
+                              .sentence = outcome_->sentence,
+                              .statistics = statistics_to_tell(outcome_->statistics)};
+    group_->contribute(Collective::outcome, 0, encode(outcome, group_->plan().nodes.size()));
 }
 
-std::string Stage::name_of_self() const {
-    if (request_) {
-        return request_->node_name;
+void Stage::report_failure() {
+    wait_alarm_.set(std::nullopt);
+    const Failure reason = *reason_;
+    log_failure(services_.log, key_, reason);
+    // A worker that has said so itself ends the group in its own words.
+    if (run_ && !outcome_) {
+        run_->abort(reason.blame, "node " + name_of_self() + ": " + reason.sentence);
     }
-    return plan_ ? plan_->nodes.at(group_->seat().self.index()).name : "?";
+    group_->fail(reason);
+}
+
+void Stage::fail(Blame blame, std::string sentence) {
+    reason_ = Failure{group_ ? group_->self() : Rank{0}, blame, std::move(sentence)};
+    apply(StageEvent::failed);
+}
+
+/// Whatever this node has reported before: the group must not go on.
+void Stage::stop_all(Blame blame, const std::string& sentence) {
+    if (group_) {
+        group_->stop(blame, sentence);
+    } else {
+        fail(blame, sentence);
+    }
+}
+
+// ---- the verdict, and the end
+
+void Stage::settle(const GroupVerdict& verdict, std::optional<Rank> culprit) {
+    wait_alarm_.set(std::nullopt);
+    watch_.stop();
+    times_.settled = services_.loop.now();
+    NodeVerdict own = own_verdict(verdict);
+    const bool has_failed = verdict.state == VerdictState::failed;
+    if (group_ && group_->is_root()) {
+        log_time_line(services_.log, own.facts, times_);
+    }
+    if (has_failed && group_) {
+        forget_unreached();
+    }
+    count_settled(services_.counters, own.facts, times_);
+    result_.set(std::move(own.verdict), culprit);
+    end_run(*result_.verdict());
+    remember();
+    if (has_failed && is_first_ && key_.step_id == kWholeJob && !is_over_) {
+        tell_slurm();
+    } else {
+        result_.answer();
+    }
+}
+
+StageRole Stage::own_role() const {
+    if (!is_push()) {
+        return StageRole::job;
+    }
+    return group_ && group_->is_root() ? StageRole::source : StageRole::push;
+}
+
+NodeVerdict Stage::own_verdict(const GroupVerdict& verdict) const {
+    std::string directory;
+    if (outcome_) {
+        directory = job_directory(services_.config, services_.verdicts, key_.job_id);
+        if (key_.step_id != kWholeJob) {
+            directory += "/" + directory_names(key_.job_id, key_.step_id).back();
+        }
+    }
+    return node_verdict(verdict,
+                        {.key = key_,
+                         .nodes = group_ ? group_->plan().nodes.size() : 0,
+                         .bytes = run_ ? run_->progress().bytes_total : 0,
+                         .role = own_role(),
+                         .outcome = outcome_,
+                         .stage_dir = directory,
+                         .is_verbose = options_.is_verbose,
+                         .times = times_});
+}
+
+void Stage::end_run(const Verdict& verdict) {
+    if (run_ && verdict.state == VerdictState::failed) {
+        run_->abort(verdict.blame, verdict.sentence);
+    } else if (run_) {
+        run_->release();
+    }
+    if (!has_process()) {
+        place_.give_back();
+    }
+}
+
+/// Slurm is asked anew where they are.
+void Stage::forget_unreached() {
+    const Failures all = failures();
+    std::vector<Rank> ranks = all.unnamed();
+    for (const Failure& failure : all.named()) {
+        if (failure.blame == Blame::node) {
+            ranks.push_back(failure.rank);
+        }
+    }
+    const auto& nodes = group_->plan().nodes;
+    for (const Rank rank : ranks) {
+        if (rank.index() < nodes.size()) {
+            services_.addressed.erase(nodes[rank.index()].name);
+        }
+    }
+}
+
+/// For later calls of `stagecast explain`.
+void Stage::remember() {
+    if (!request_) {
+        return;
+    }
+    services_.ended.push_back({key_, request_->uid, json_text(explanation())});
+    if (services_.ended.size() > kMaxEnded) {
+        services_.ended.pop_front();
+    }
+}
+
+/// The plugin here hears the verdict after slurmctld, if the job is to be requeued: until this
+/// node's prolog returns no batch script runs, and one that began would fail the job first.
+void Stage::tell_slurm() {
+    const Verdict& verdict = *result_.verdict();
+    const bool requeues = is_to_be_requeued(services_.config, key_, verdict.blame);
+    if (!requeues) {
+        // The prolog of a node that the first one can't reach waits as long as it must.
+        const std::size_t nodes = group_ ? group_->plan().nodes.size() : 1;
+        const Duration longest = setup_max(services_.config, nodes - 1, nodes);
+        unbegun_.await(std::max(services_.loop.now(), *times_.announced + longest),
+                       verdict.sentence);
+    }
+    notice_.tell(key_, verdict.sentence, requeues, [this] {
+        result_.answer();
+        tell_change();
+    });
+    if (!requeues) {
+        result_.answer();
+    }
+}
+
+/// There is no tree to report to.
+void Stage::give_up() {
+    log_failure(services_.log, key_, *reason_);
+    settle(
+        {.state = VerdictState::failed,
+         .blame = reason_->blame,
+         .sentence = "node " + blamed_node_.value_or(name_of_self()) + ": " + reason_->sentence,
+         .culprit = {}},
+        blamed_node_ ? std::optional{Rank{0}} : std::nullopt);
+}
+
+void Stage::abandon() {
+    const Failure reason = *reason_;
+    settle({.state = VerdictState::failed,
+            .blame = reason.blame,
+            .sentence = "node " + name_of_self() + ": " + reason.sentence,
+            .culprit = {}},
+           std::nullopt);
+    if (group_) {
+        stop_all(reason.blame, reason.sentence);
+    }
+    clean_up();
+}
+
+/// What is stored goes with the directory (cleaner.h), once the worker has left.
+void Stage::clean_up() {
+    if (run_) {
+        run_->abort(Blame::user, "the job has ended");
+    }
 }
 
 }  // namespace stage

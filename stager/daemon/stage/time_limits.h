@@ -6,6 +6,8 @@
 #pragma once
 
 #include "stager/config/config.h"
+#include "stager/control/message.h"
+#include "stager/spec/spec_list.h"
 #include "transport/base/units.h"
 
 #include <string>
@@ -35,5 +37,27 @@ struct TimeLimits {
 [[nodiscard]] std::string time_limit_words(Duration wanted,
                                            Duration most,
                                            const std::string& name);
+
+/// The limits of one stage.
+struct StageLimits {
+    Duration time{};            ///< What the job wants, at most what the site allows.
+    TimeLimits ends;            ///< Both from the announcement.
+    Blame blame = Blame::node;  ///< Of a stage that is late: the user's, if `time` is a wish.
+    std::string words;          ///< What a late stage was not done within.
+};
+
+/// A push has no prolog that waits for it; its time is --timeout alone. A step with a container
+/// has at most as long as srun waits for it.
+[[nodiscard]] StageLimits stage_limits(const Config& config,
+                                       const StageKey& key,
+                                       const StageOptions& options);
+
+/// How long the node of `rank`, one of `nodes`, waits for a SETUP after its announcement. Each
+/// rank waits a little longer than the one before: where no SETUP comes, not all nodes ask in
+/// one moment.
+[[nodiscard]] Duration setup_max(const Config& config, std::size_t rank, std::size_t nodes);
+
+/// "600 s"
+[[nodiscard]] std::string seconds_text(Duration duration);
 
 }  // namespace stage

@@ -20,9 +20,9 @@ struct NodeOutcome {
     bool operator==(const NodeOutcome&) const = default;
 };
 
-/// The part of a worker's statistics that the root reports of a node (stage_status.cpp): the
-/// whole line may be too long for the collective, and half of it can't be parsed. The line may
-/// contain anything, because the worker is the user's process.
+/// The part of a worker's statistics that the root reports of a node (stage_description.cpp):
+/// the whole line may be too long for the collective, and half of it can't be parsed. The line
+/// may contain anything, because the worker is the user's process.
 [[nodiscard]] std::string statistics_to_tell(const std::string& statistics);
 
 /// The outcome of one of `nodes`, all of which have to fit one message: sentences are cut,

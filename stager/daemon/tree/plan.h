@@ -51,7 +51,7 @@ struct StagePlan {
     PushToken push_token{};
     bool is_root_spared = false;  ///< The root of a push only sends, and keeps no copy.
     /// Of a requeued job: the request of the root's plugin, for a node whose slurmd omits the
-    /// prolog (stage_late.cpp).
+    /// prolog (plan_request.h).
     std::optional<StageRequest> request;
     std::vector<Node> nodes;  ///< By rank.
 

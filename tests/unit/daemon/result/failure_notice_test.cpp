@@ -1,5 +1,5 @@
 // Tests which jobs are requeued after a node's fault.
-#include "stager/daemon/stage/failure_notice.h"
+#include "stager/daemon/result/failure_notice.h"
 
 #include <catch2/catch.hpp>
 

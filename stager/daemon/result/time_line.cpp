@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/time_line.h"
+#include "stager/daemon/result/time_line.h"
 
 #include "stager/spec/amount.h"
 

@@ -1,5 +1,5 @@
 // Tests the daemon's log line about a worker that has ended.
-#include "stager/daemon/stage/time_line.h"
+#include "stager/daemon/result/time_line.h"
 
 #include <catch2/catch.hpp>
 

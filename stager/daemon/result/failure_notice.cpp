@@ -1,4 +1,4 @@
-#include "stager/daemon/stage/failure_notice.h"
+#include "stager/daemon/result/failure_notice.h"
 
 #include "transport/base/log.h"
 

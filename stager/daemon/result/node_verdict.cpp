@@ -1,0 +1,60 @@
+#include "stager/daemon/result/node_verdict.h"
+
+#include "stager/daemon/jobs/library_directories.h"
+
+#include <nlohmann/json.hpp>
+
+namespace stage {
+namespace {
+
+/// As the worker counted; 0 if its line, which may say anything, does not tell.
+std::size_t files_in(const std::string& statistics) {
+    const auto line = nlohmann::json::parse(statistics, nullptr, /*allow_exceptions=*/false);
+    const auto found = line.is_object() ? line.find("files") : line.end();
+    return line.is_object() && found != line.end() && found->is_number_unsigned()
+               ? found->get<std::size_t>()
+               : 0;
+}
+
+Verdict with_paths(const GroupVerdict& verdict, const SettledFacts& known) {
+    Verdict own{.state = verdict.state,
+                .blame = verdict.blame,
+                .sentence = printable(verdict.sentence),
+                .stage_dir = {},
+                .paths = {}};
+    if (verdict.state != VerdictState::failed && known.outcome) {
+        own.stage_dir = known.stage_dir;
+        own.paths = known.outcome->paths;
+        own.directories = known.outcome->directories;
+    }
+    if (!fits(own)) {
+        own.paths.clear();
+    }
+    if (!fits(own)) {
+        own.directories.clear();
+    }
+    return own;
+}
+
+}  // namespace
+
+NodeVerdict node_verdict(const GroupVerdict& verdict, const SettledFacts& known) {
+    Verdict own = with_paths(verdict, known);
+    StageFacts facts{.key = known.key,
+                     .nodes = known.nodes,
+                     .bytes = known.bytes,
+                     .outcome = own.state,
+                     .blame = own.blame,
+                     .sentence = own.sentence,
+                     .role = known.role};
+    if (known.is_verbose && own.state == VerdictState::ok) {
+        const std::size_t files = known.outcome ? files_in(known.outcome->statistics) : 0;
+        own.sentence = summary_of(facts, files != 0 ? files : own.paths.size(), known.times);
+    }
+    if (known.outcome && !own.paths.empty()) {
+        add_library_directories(own, known.outcome->library_directories);
+    }
+    return {.verdict = std::move(own), .facts = std::move(facts)};
+}
+
+}  // namespace stage

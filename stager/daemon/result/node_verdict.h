@@ -1,0 +1,34 @@
+// Makes of a group's verdict what the plugin of one node reads.
+#pragma once
+
+#include "stager/daemon/result/time_line.h"
+#include "stager/daemon/tree/tree_message.h"
+#include "stager/messages/worker_setup.h"
+
+#include <optional>
+#include <string>
+
+namespace stage {
+
+/// What a node knows when its stage's group has settled.
+struct SettledFacts {
+    StageKey key;
+    std::size_t nodes = 0;
+    std::uint64_t bytes = 0;
+    StageRole role = StageRole::job;
+    const std::optional<WorkerOutcome>& outcome;  ///< Of the worker here, if it had one.
+    const std::string& stage_dir;                 ///< The directory of the job or step here.
+    bool is_verbose = false;  ///< --stage-verbose: an ok verdict says what was staged.
+    const StageTimes& times;
+};
+
+struct NodeVerdict {
+    Verdict verdict;
+    StageFacts facts;  ///< For log and counters.
+};
+
+/// Paths and directories are those of the worker here. They are left out where the message has
+/// no room for them: a verdict always fits().
+[[nodiscard]] NodeVerdict node_verdict(const GroupVerdict& verdict, const SettledFacts& known);
+
+}  // namespace stage

@@ -1,0 +1,246 @@
+#include "stager/daemon/stage/group_driver.h"
+
+#include "pmix/business_card.h"
+#include "stager/daemon/base/counters.h"
+#include "stager/daemon/run/data_ports.h"
+#include "stager/daemon/stage/planner.h"
+#include "stager/daemon/stage/time_limits.h"
+#include "transport/base/log.h"
+
+#include <utility>
+
+namespace stage {
+namespace {
+
+GroupSeat seat_of(const StageKey& key, const StagePlan& plan, Rank self, std::uint16_t port) {
+    GroupSeat seat{.key = key,
+                   .tree = Tree{plan.nodes.size(), plan.width},
+                   .self = self,
+                   .names = {},
+                   .places = {},
+                   .plan = encode(plan),
+                   .context_base = plan.context_base};
+    for (const StagePlan::Node& node : plan.nodes) {
+        seat.names.push_back(node.name);
+        seat.places.push_back(node.address + ":" + std::to_string(port));
+    }
+    return seat;
+}
+
+GroupTimes times_of(const Config& config) {
+    GroupTimes times;
+    times.branch.connect_max = config.connect_timeout;
+    times.branch.silence_max = silence_max(config);
+    return times;
+}
+
+}  // namespace
+
+GroupDriver::GroupDriver(Services& services,
+                         const StageKey& key,
+                         const StagePlan& plan,
+                         Rank self,
+                         Instant deadline,
+                         Hooks hooks)
+    : services_{services},
+      key_{key},
+      plan_{plan},
+      deadline_{deadline},
+      hooks_{std::move(hooks)},
+      links_{services, *this},
+      group_{seat_of(key, plan, self, services.config.port),
+             times_of(services.config),
+             services.loop.now(),
+             deadline},
+      alarm_{services.loop, [this] { on_time(); }} {
+}
+
+// ---- what happens
+
+bool GroupDriver::take_parent(Rank from, std::unique_ptr<DrivenLink> link) {
+    if (!group_.on_parent(now(), from)) {
+        return false;
+    }
+    links_.take(from, std::move(link));
+    follow();
+    return true;
+}
+
+void GroupDriver::contribute(Collective kind,
+                             std::uint32_t sequence,
+                             std::vector<std::byte> bytes) {
+    group_.contribute(now(), kind, sequence, std::move(bytes));
+    follow();
+}
+
+void GroupDriver::contribute_card(std::vector<std::byte> card) {
+    contribute(Collective::cards, moves_, std::move(card));
+}
+
+void GroupDriver::contribute_listening() {
+    contribute(Collective::listening, wire_up(), {});
+}
+
+void GroupDriver::fail(Failure failure) {
+    group_.fail(now(), std::move(failure));
+    follow();
+}
+
+void GroupDriver::name_awaited(Blame blame, const std::string& why) {
+    group_.name_awaited(now(), blame, why);
+    follow();
+}
+
+void GroupDriver::request_direct(const std::string& why) {
+    group_.request_direct(now(), why);
+    follow();
+}
+
+void GroupDriver::request_port(const std::string& why) {
+    services_.ports.hold(services_.config.data_port_range);
+    std::vector<std::uint16_t> taken{services_.ports.taken().begin(),
+                                     services_.ports.taken().end()};
+    // Whatever holds says of them, none of the group's is good.
+    for (unsigned flow = 0; flow < plan_.policies.flows; ++flow) {
+        const auto port = static_cast<std::uint16_t>(plan_.group_port + flow);
+        if (!services_.ports.is_held(port)) {
+            taken.push_back(port);
+        }
+    }
+    group_.request_port(now(), std::move(taken), why);
+    follow();
+}
+
+void GroupDriver::stop(Blame blame, const std::string& sentence) {
+    group_.fail(now(), blame, sentence);
+    group_.decide_now(now());
+    follow();
+}
+
+void GroupDriver::on_link_up(Rank rank) {
+    group_.on_link_up(now(), rank);
+    follow();
+}
+
+void GroupDriver::on_link_down(Rank rank, const std::string& why) {
+    group_.on_link_down(now(), rank, why);
+    follow();
+}
+
+void GroupDriver::on_link_message(Rank rank, TreeMessage message) {
+    if (!group_.on_message(now(), rank, std::move(message))) {
+        ++services_.counters.messages_refused;
+        links_.hang_up(rank);
+        group_.on_link_down(now(), rank, "it said what it must not");
+    }
+    follow();
+}
+
+void GroupDriver::on_time() {
+    group_.set_progress(hooks_.progress());
+    group_.on_time(now());
+    follow();
+}
+
+// ---- what is done
+
+void GroupDriver::follow() {
+    if (std::exchange(is_following_, true)) {
+        return;  // Commands that a command brings about are next.
+    }
+    for (auto commands = group_.take_commands(); !commands.empty();
+         commands = group_.take_commands()) {
+        for (group::Command& command : commands) {
+            std::visit([this](auto& one) { obey(one); }, command);
+        }
+    }
+    is_following_ = false;
+    alarm_.set(group_.deadline());
+    if (group_.is_finished()) {
+        hooks_.on_change();
+    }
+}
+
+void GroupDriver::obey(group::Connect& command) {
+    const StagePlan::Node& node = plan_.nodes.at(command.to.index());
+    const auto address = Address::parse(node.address, services_.config.port);
+    if (address) {
+        links_.connect(command.to, node.name, *address);
+    } else {
+        group_.on_link_down(now(), command.to, address.error().sentence());
+    }
+}
+
+void GroupDriver::obey(group::Send& command) {
+    links_.send(command.to, command.message);
+}
+
+void GroupDriver::obey(group::Hangup& command) {
+    links_.hang_up(command.to);
+}
+
+void GroupDriver::obey(group::Deliver& command) {
+    if (command.kind == Collective::listening) {
+        if (command.sequence == wire_up()) {
+            hooks_.on_order(order::AllListen{});
+        }
+        return;
+    }
+    const bool is_direct = command.kind == Collective::cards;
+    if (moves_ > 0 && (!is_direct || command.sequence != moves_)) {
+        return;  // Of a wire-up that was given up.
+    }
+    ByteReader reader{command.bytes};
+    if (command.kind == Collective::fence) {
+        hooks_.on_order(order::Fence{command.sequence, std::move(command.bytes)});
+    } else if (command.kind == Collective::group) {
+        hooks_.on_order(order::MakeGroup{command.sequence, reader.u64()});
+    } else {
+        std::vector<std::vector<std::byte>> cards;
+        for (Contribution& one : take_contributions(reader, plan_.nodes.size())) {
+            cards.push_back(std::move(one.bytes));
+        }
+        hooks_.on_order(order::Cards{join_cards(cards)});
+    }
+}
+
+void GroupDriver::obey(group::Settle& command) {
+    outcomes_ = std::move(command.outcomes);
+    hooks_.on_order(order::Settle{});
+}
+
+void GroupDriver::obey(group::Direct& /*command*/) {
+    services_.log.info("a stage's cards go through the daemons", {{"job", key_.job_id}});
+    plan_.cards_follow = true;
+    hooks_.on_order(order::GoDirect{});
+}
+
+/// At the root.
+void GroupDriver::obey(group::DrawPort& command) {
+    const auto port = draw_port(services_, plan_, command.taken);
+    if (port && *port != plan_.group_port) {
+        group_.move_to(*port);
+        return;
+    }
+    const auto& range = services_.config.data_port_range;
+    group_.fail(now(),
+                Failure{command.rank,
+                        Blame::node,
+                        "no UDP port of DataPortRange (" + std::to_string(range.first) + "-" +
+                            std::to_string(range.last) +
+                            ") is free on all nodes: other programs have " +
+                            std::to_string(command.taken.size()) +
+                            " of them ('ss -lunp' says which); widen DataPortRange in "
+                            "stagecast.conf, or move it"});
+}
+
+void GroupDriver::obey(group::Move& command) {
+    services_.log.info("a stage's UDP port is another node's program's; it gets another one",
+                       {{"job", key_.job_id}, {"port", std::uint64_t{command.port}}});
+    moves_ = command.move;
+    plan_.group_port = command.port;
+    plan_.cards_follow = true;
+    hooks_.on_order(order::MovePort{});
+}
+
+}  // namespace stage

@@ -1,0 +1,138 @@
+// Carries out the commands of a stage's group on one node.
+//
+// What concerns links and ports is done here. What concerns this node's worker and the stage
+// itself becomes an order, which the stage gets at once, in the order of the group's commands.
+// An order that belongs to a wire-up that was given up is dropped.
+#pragma once
+
+#include "stager/daemon/base/loop.h"
+#include "stager/daemon/tree/group.h"
+#include "stager/daemon/tree/plan.h"
+#include "stager/daemon/tree/stage_links.h"
+
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace stage {
+
+namespace order {
+
+/// The fence or the group that the PMIx host asked for is complete, or the table of cards is.
+struct Fence {
+    std::uint32_t sequence;
+    std::vector<std::byte> bytes;
+};
+struct MakeGroup {
+    std::uint32_t sequence;
+    std::uint64_t context_id;
+};
+struct Cards {
+    std::vector<std::byte> table;
+};
+/// The workers of all nodes take packets.
+struct AllListen {};
+/// The wire-up begins anew, and cards go through the daemons; plan() says so already.
+struct GoDirect {};
+/// The same, and plan() has another port.
+struct MovePort {};
+/// The verdict is known: group().verdict(), outcomes().
+struct Settle {};
+
+}  // namespace order
+
+using GroupOrder = std::variant<order::Fence,
+                                order::MakeGroup,
+                                order::Cards,
+                                order::AllListen,
+                                order::GoDirect,
+                                order::MovePort,
+                                order::Settle>;
+
+class GroupDriver final : private StageLinksOwner {
+  public:
+    struct Hooks {
+        std::function<void(GroupOrder)> on_order;
+        std::function<TreeProgress()> progress;  ///< Of this node, for the next pulse.
+        /// The group is finished, or no link is left: ask is_quiet() again.
+        std::function<void()> on_change;
+    };
+
+    /// `services` outlives it. Nothing is done before begin() or take_parent().
+    GroupDriver(Services& services,
+                const StageKey& key,
+                const StagePlan& plan,
+                Rank self,
+                Instant deadline,
+                Hooks hooks);
+
+    /// At the root: the links to its children are made.
+    void begin() { follow(); }
+    /// A SETUP came over `link` from `from`. False: that is no ancestor of this node.
+    [[nodiscard]] bool take_parent(Rank from, std::unique_ptr<DrivenLink> link);
+
+    /// This node's part of a collective.
+    void contribute(Collective kind, std::uint32_t sequence, std::vector<std::byte> bytes);
+    /// The same of cards, and of listening: of the wire-up of today.
+    void contribute_card(std::vector<std::byte> card);
+    void contribute_listening();
+    /// As Group's.
+    void fail(Failure failure);
+    void name_awaited(Blame blame, const std::string& why);
+    void request_direct(const std::string& why);
+    /// Another program has the group's port here.
+    void request_port(const std::string& why);
+    /// This node fails, whatever it has reported before, and a root decides at once.
+    void stop(Blame blame, const std::string& sentence);
+
+    /// With the port and the kind of wire-up of today.
+    [[nodiscard]] const StagePlan& plan() const { return plan_; }
+    [[nodiscard]] const Group& group() const { return group_; }
+    [[nodiscard]] Rank self() const { return group_.seat().self; }
+    [[nodiscard]] bool is_root() const { return self() == Rank{0}; }
+    [[nodiscard]] bool is_alone() const { return plan_.nodes.size() == 1; }
+    [[nodiscard]] const std::string& name_of_self() const {
+        return plan_.nodes.at(self().index()).name;
+    }
+    [[nodiscard]] Instant deadline() const { return deadline_; }
+    /// What each node reported, at the root of a stage that settled without a failure.
+    [[nodiscard]] const std::vector<Contribution>& outcomes() const { return outcomes_; }
+    [[nodiscard]] bool is_quiet() const { return group_.is_finished() && links_.empty(); }
+
+  private:
+    void on_link_up(Rank rank) override;
+    void on_link_down(Rank rank, const std::string& why) override;
+    void on_link_message(Rank rank, TreeMessage message) override;
+    void on_links_gone() override { hooks_.on_change(); }
+
+    void on_time();
+    void follow();
+    void obey(group::Connect& command);
+    void obey(group::Send& command);
+    void obey(group::Hangup& command);
+    void obey(group::Deliver& command);
+    void obey(group::Settle& command);
+    void obey(group::Direct& command);
+    void obey(group::DrawPort& command);
+    void obey(group::Move& command);
+    [[nodiscard]] Instant now() const { return services_.loop.now(); }
+    /// A wire-up that began anew has other workers.
+    [[nodiscard]] std::uint32_t wire_up() const {
+        return 2 * moves_ + (plan_.cards_follow ? 1 : 0);
+    }
+
+    Services& services_;
+    StageKey key_;
+    StagePlan plan_;
+    Instant deadline_;
+    Hooks hooks_;
+    StageLinks links_;
+    Group group_;
+    std::vector<Contribution> outcomes_;
+    Alarm alarm_;
+    bool is_following_ = false;
+    std::uint32_t moves_ = 0;  ///< Of the group, to other ports.
+};
+
+}  // namespace stage

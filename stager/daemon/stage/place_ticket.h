@@ -1,0 +1,50 @@
+// Holds one stage's place among those that its node runs at once, or its turn in the queue.
+//
+// The limit is read anew before each use: a reload of the configuration may change it. The
+// place is given back at the latest when this is destroyed.
+#pragma once
+
+#include "stager/daemon/base/services.h"
+#include "stager/daemon/stage/stage_places.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace stage {
+
+class PlaceTicket {
+  public:
+    using OnPlace = std::function<void()>;
+
+    /// `services` outlives it.
+    explicit PlaceTicket(Services& services) : services_{services} {}
+    PlaceTicket(const PlaceTicket&) = delete;
+    PlaceTicket& operator=(const PlaceTicket&) = delete;
+    ~PlaceTicket() { give_back(); }
+
+    /// Of a stage that begins here. `on_place` comes once, later, from the loop, unless the
+    /// place is given back before. False: too many stages of this user wait already.
+    [[nodiscard]] bool wait(std::uint32_t uid, OnPlace on_place);
+    /// Of a stage that began on another node. A ticket that has or awaits a place keeps that.
+    /// False: there is no place.
+    [[nodiscard]] bool take_as_member(std::uint32_t uid);
+    void give_back();
+
+    [[nodiscard]] bool is_waiting() const { return ticket_ && !has_place_; }
+
+  private:
+    Services& services_;
+    std::optional<StagePlaces::Ticket> ticket_;
+    bool has_place_ = false;  ///< Else `ticket_` waits for it.
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// Why a stage that waited found no place. `within`: the time that it had, in words.
+[[nodiscard]] std::string no_place_became_free(const Services& services,
+                                               const std::string& within);
+/// The same of a stage that began on another node.
+[[nodiscard]] std::string no_place_for_member(const Services& services);
+
+}  // namespace stage

@@ -1,0 +1,36 @@
+// Describes a stage as JSON, for `stagecast status` and `stagecast explain`.
+#pragma once
+
+#include "stager/daemon/result/time_line.h"
+#include "stager/daemon/stage/lifecycle.h"
+#include "stager/daemon/tree/gather.h"
+#include "stager/daemon/tree/plan.h"
+#include "stager/daemon/tree/tree_message.h"
+#include "stager/messages/worker_setup.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+namespace stage {
+
+/// What one node knows of a stage; borrowed.
+struct StageView {
+    StageKey key;
+    StageState state = StageState::fresh;
+    bool is_queued = false;
+    const StageTimes& times;
+    Instant now{};
+    const WorkerProgress* progress = nullptr;   ///< Of the worker here, if one was started.
+    const StagePlan* plan = nullptr;            ///< Where it is known.
+    Rank self{};                                ///< With a plan.
+    TreeProgress group{};                       ///< Of all nodes, at the root.
+    const std::vector<Contribution>& outcomes;  ///< Likewise: what each node reported.
+    const Verdict* verdict = nullptr;           ///< Where it is known.
+};
+
+/// How far it is.
+[[nodiscard]] nlohmann::json status_of(const StageView& view);
+/// Where its time went.
+[[nodiscard]] nlohmann::json explanation_of(const StageView& view);
+
+}  // namespace stage

@@ -1,0 +1,153 @@
+// Do a group's commands become links, ports and orders, in their order?
+#include "stager/daemon/stage/group_driver.h"
+
+#include "tests/unit/daemon/false_node.h"
+#include "tests/unit/daemon/services_world.h"
+
+#include <catch2/catch.hpp>
+
+namespace stage {
+namespace {
+
+constexpr StageKey kKey{.job_id = 7, .step_id = kWholeJob, .restart = 0};
+
+std::vector<std::byte> some_bytes() {
+    return {std::byte{1}, std::byte{2}, std::byte{3}};
+}
+
+StagePlan plan_of(const std::vector<std::string>& nodes) {
+    StagePlan plan;
+    for (const std::string& node : nodes) {
+        plan.nodes.push_back({node, "127.0.0.1"});
+    }
+    plan.group_port = 1;
+    return plan;
+}
+
+/// This node is the root, and keeps the orders that it gets.
+class DriverWorld {
+  public:
+    explicit DriverWorld(const std::vector<std::string>& nodes) : nodes_{nodes} {}
+    GroupDriver& driver() {
+        if (!driver_) {
+            driver_.emplace(*world.services,
+                            kKey,
+                            plan_of(nodes_),
+                            Rank{0},
+                            world.loop().now() + std::chrono::seconds{60},
+                            GroupDriver::Hooks{.on_order =
+                                                   [this](GroupOrder order) {
+                                                       orders.push_back(std::move(order));
+                                                       if (on_order) {
+                                                           on_order();
+                                                       }
+                                                   },
+                                               .progress = [] { return TreeProgress{}; },
+                                               .on_change = [this] { ++changes; }});
+        }
+        return *driver_;
+    }
+    template <class Order>
+    [[nodiscard]] bool has_last() const {
+        return !orders.empty() && std::holds_alternative<Order>(orders.back());
+    }
+
+    ServicesWorld world;
+    std::vector<GroupOrder> orders;
+    std::function<void()> on_order;
+    int changes = 0;
+
+  private:
+    std::vector<std::string> nodes_;
+    std::optional<GroupDriver> driver_;
+};
+
+}  // namespace
+
+TEST_CASE("what all nodes have contributed becomes an order for this node's worker") {
+    DriverWorld world{{"n0"}};
+    GroupDriver& driver = world.driver();
+    CHECK(driver.is_alone());
+    driver.begin();
+    CHECK(world.orders.empty());
+    driver.contribute(Collective::fence, 3, some_bytes());
+    REQUIRE(world.has_last<order::Fence>());
+    CHECK(std::get<order::Fence>(world.orders.back()).sequence == 3);
+    driver.contribute(Collective::group, 4, {});
+    REQUIRE(world.has_last<order::MakeGroup>());
+    CHECK(std::get<order::MakeGroup>(world.orders.back()).sequence == 4);
+    driver.contribute_listening();
+    CHECK(world.has_last<order::AllListen>());
+    CHECK(world.orders.size() == 3);
+    CHECK_FALSE(driver.is_quiet());
+}
+
+TEST_CASE("an order that leads to another contribution is followed by that one's order") {
+    DriverWorld world{{"n0"}};
+    world.on_order = [&] {
+        if (world.orders.size() == 1) {
+            world.driver().contribute(Collective::fence, 1, some_bytes());
+            CHECK(world.orders.size() == 1);  // The first command is not done yet.
+        }
+    };
+    world.driver().contribute(Collective::fence, 0, some_bytes());
+    REQUIRE(world.orders.size() == 2);
+    CHECK(std::get<order::Fence>(world.orders[1]).sequence == 1);
+}
+
+TEST_CASE("after a wire-up that began anew only its own parts count") {
+    DriverWorld world{{"n0"}};
+    GroupDriver& driver = world.driver();
+    SECTION("without PMIx") {
+        driver.request_direct("PMIx is lost");
+        CHECK(world.has_last<order::GoDirect>());
+        CHECK(driver.plan().group_port == 1);
+    }
+    SECTION("at another port") {
+        driver.request_port("another program has it");
+        CHECK(world.has_last<order::MovePort>());
+        CHECK(driver.plan().group_port != 1);
+        driver.contribute(Collective::fence, 0, some_bytes());
+        CHECK(world.has_last<order::MovePort>());
+    }
+    CHECK(driver.plan().cards_follow);
+    const std::size_t before = world.orders.size();
+    driver.contribute_listening();
+    CHECK(world.has_last<order::AllListen>());
+    driver.contribute_card(some_bytes());
+    CHECK(world.has_last<order::Cards>());
+    CHECK(world.orders.size() == before + 2);
+}
+
+TEST_CASE("where no other port is free the stage fails, and the range is named") {
+    DriverWorld world{{"n0"}};
+    world.world.config.data_port_range = {1, 1};
+    world.driver().request_port("another program has it");
+    world.world.run_until([&] { return world.has_last<order::Settle>(); });
+    CHECK_THAT(world.driver().group().verdict()->sentence,
+               Catch::Contains("no UDP port of DataPortRange (1-1) is free on all nodes"));
+}
+
+TEST_CASE("a root calls its children and settles by what they answer") {
+    DriverWorld world{{"n0", "n3"}};
+    FalseNode child{world.world, {FailedMessage{{{Rank{1}, Blame::user, "why"}}}}};
+    world.world.config.port = child.port();
+    world.driver().begin();
+    world.world.run_until([&] { return world.has_last<order::Settle>(); });
+    const auto& verdict = world.driver().group().verdict();
+    CHECK(verdict->sentence == "node n3: why");
+    CHECK(verdict->culprit == Rank{1});
+    CHECK(world.orders.size() == 1);
+    world.world.run_until([&] { return world.driver().is_quiet(); });
+    CHECK(world.changes > 0);
+}
+
+TEST_CASE("a group that is stopped settles at once, by this node's failure") {
+    DriverWorld world{{"n0"}};
+    world.driver().stop(Blame::user, "the job was cancelled");
+    REQUIRE(world.has_last<order::Settle>());
+    CHECK(world.driver().group().verdict()->sentence == "node n0: the job was cancelled");
+    CHECK(world.driver().is_quiet());
+}
+
+}  // namespace stage

@@ -1,0 +1,79 @@
+// Does a node believe the root's request only as far as slurmctld says the same?
+#include "stager/daemon/stage/plan_request.h"
+
+#include <catch2/catch.hpp>
+
+using namespace stage;
+
+namespace {
+
+constexpr StageKey kKey{.job_id = 42, .step_id = kWholeJob, .restart = 2};
+
+StagePlan plan_of_requeued() {
+    StagePlan plan;
+    StageRequest request;
+    request.key = kKey;
+    request.uid = 2001;
+    request.gid = 2002;
+    request.node_name = "n0";
+    plan.request = request;
+    return plan;
+}
+
+SlurmJob job_in_slurm() {
+    SlurmJob job;
+    job.state = SlurmJobState::alive;
+    job.restart_count = 2;
+    job.uid = 2001;
+    job.gid = 2002;
+    job.node_list = "n[0-2]";
+    return job;
+}
+
+bool is_confirmed(const SlurmJob& job, const std::string& node = "n1") {
+    return confirmed_request(plan_of_requeued(), node, SlurmAnswer{job}).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("a plan has a request of the stage that it names, and of no other") {
+    CHECK(has_request_of(plan_of_requeued(), kKey));
+    StageKey other = kKey;
+    other.restart = 1;
+    CHECK_FALSE(has_request_of(plan_of_requeued(), other));
+    CHECK_FALSE(has_request_of(StagePlan{}, kKey));
+}
+
+TEST_CASE("a confirmed request is announced in this node's name") {
+    const auto request =
+        confirmed_request(plan_of_requeued(), "n1", SlurmAnswer{job_in_slurm()});
+    REQUIRE(request);
+    CHECK(request->node_name == "n1");
+    CHECK(request->key == kKey);
+    CHECK(request->uid == 2001);
+    SlurmJob job = job_in_slurm();
+    job.state = SlurmJobState::suspended;
+    CHECK(is_confirmed(job));
+}
+
+TEST_CASE("another life, owner or node, a job that has ended, or no answer confirms nothing") {
+    SlurmJob job = job_in_slurm();
+    SECTION("another life") {
+        job.restart_count = 1;
+    }
+    SECTION("another user") {
+        job.uid = 2003;
+    }
+    SECTION("another group") {
+        job.gid = 2001;
+    }
+    SECTION("other nodes") {
+        job.node_list = "n[2-3]";
+    }
+    SECTION("it has ended") {
+        job.state = SlurmJobState::ended;
+    }
+    CHECK_FALSE(is_confirmed(job));
+    CHECK_FALSE(confirmed_request(
+        plan_of_requeued(), "n1", Result<SlurmAnswer>{Error{Blame::node, "silent"}}));
+}

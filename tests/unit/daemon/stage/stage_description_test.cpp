@@ -1,0 +1,115 @@
+// Do status and explain say what a node knows of a stage, and no more?
+#include "stager/daemon/stage/stage_description.h"
+
+#include "stager/daemon/tree/outcome.h"
+
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+using namespace stage;
+using nlohmann::json;
+using std::chrono::seconds;
+
+namespace {
+
+Instant at(int second) {
+    return Instant{seconds{second}};
+}
+
+/// All that a view borrows: a job on n0 and n1.
+struct World {
+    World() {
+        times.announced = at(10);
+        plan.nodes = {{"n0", "10.0.0.1"}, {"n1", "10.0.0.2"}};
+        plan.group_address = "239.1.2.3";
+    }
+    [[nodiscard]] StageView view() const {
+        return {.key = {.job_id = 7, .step_id = kWholeJob, .restart = 1},
+                .times = times,
+                .now = at(20),
+                .outcomes = outcomes};
+    }
+    void report(Rank rank, const std::string& statistics) {
+        outcomes.push_back({rank, encode(NodeOutcome{.statistics = statistics}, 2)});
+    }
+
+    StageTimes times;
+    StagePlan plan;
+    std::vector<Contribution> outcomes;
+};
+
+}  // namespace
+
+TEST_CASE("before there is a plan a status says how long the stage has waited for it") {
+    World world;
+    StageView view = world.view();
+    view.state = StageState::announced;
+    json status = status_of(view);
+    CHECK(status["job"] == 7);
+    CHECK(status["step"].is_null());
+    CHECK(status["phase"] == "announced");
+    CHECK(status["seconds"] == 10.0);
+    CHECK(status["nodes"] == 0);
+    CHECK_FALSE(status.contains("root"));
+    view.is_queued = true;
+    CHECK(status_of(view)["phase"] == "queued");
+    CHECK(explanation_of(view)["outcome"] == "under way");
+    CHECK_FALSE(explanation_of(view).contains("is_root"));
+}
+
+TEST_CASE("the root says how far all nodes are, another node how far it is itself") {
+    World world;
+    world.times.wired = at(18);
+    const WorkerProgress progress{
+        .phase = WorkerPhase::transfer, .bytes = 300, .bytes_total = 400};
+    StageView view = world.view();
+    view.state = StageState::running;
+    view.plan = &world.plan;
+    view.progress = &progress;
+    view.group = {.done = 1, .bytes_least = 100, .slowest = Rank{1}};
+    json status = status_of(view);
+    CHECK(status["phase"] == "transfer");
+    CHECK(status["bytes_here"] == 300);
+    CHECK(status["done"] == 1);
+    CHECK(status["bytes_least"] == 100);
+    CHECK(status["slowest"] == "n1");
+    CHECK(status["bytes_per_second"] == 50.0);
+    view.group.bytes_least = 1'000'000;  // Of a root that keeps no copy.
+    CHECK(status_of(view)["bytes_least"] == 400);
+    view.self = Rank{1};
+    status = status_of(view);
+    CHECK(status["root"] == "n0");
+    CHECK(status["bytes_total"] == 400);
+    CHECK_FALSE(status.contains("bytes_least"));
+    view.state = StageState::reported;
+    CHECK(status_of(view)["phase"] == "reported");
+}
+
+TEST_CASE("an explanation sums what the nodes reported, and names the slowest first") {
+    World world;
+    world.times.planned = at(11);
+    world.times.settled = at(20);
+    world.report(Rank{0}, R"({"seconds":1.5,"bytes_read":10,"packets_lost":2})");
+    world.report(Rank{1}, R"({"seconds":2.5,"packets_lost":3,"group_left":true})");
+    const Verdict verdict{.state = VerdictState::ok};
+    StageView view = world.view();
+    view.plan = &world.plan;
+    view.verdict = &verdict;
+    json why = explanation_of(view);
+    CHECK(why["outcome"] == "ok");
+    CHECK(why["is_root"] == true);
+    CHECK(why["seconds"]["announce"] == 1.0);
+    CHECK(why["seconds"]["start"].is_null());
+    CHECK(why["seconds"]["total"] == 10.0);
+    CHECK(why["packets_lost"] == 5);
+    CHECK(why["bytes_read"] == 10);
+    CHECK(why["left_group"] == json::array({"n1"}));
+    CHECK(why["slowest"][0]["node"] == "n1");
+    CHECK(why["transport"] == "udp multicast");
+    CHECK_THAT(why["transport_why"].get<std::string>(), Catch::Contains("239.1.2.3"));
+    world.plan.nodes.pop_back();  // A rank that the plan lacks is left out.
+    why = explanation_of(view);
+    CHECK(why["packets_lost"] == 2);
+    CHECK(why["transport"] == "none");
+}
