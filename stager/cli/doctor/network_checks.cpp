@@ -134,10 +134,10 @@ std::optional<Finding> judge_data_ports(const Config& config, const std::string&
 }
 
 std::optional<Finding> check_data_ports(const Config& config) {
-    constexpr CallPatience kBrief{.connect = std::chrono::seconds{5},
-                                  .answer = std::chrono::seconds{5}};
+    constexpr CallTimeouts kShortTimeout{.connect = std::chrono::seconds{5},
+                                         .answer = std::chrono::seconds{5}};
     const auto answer =
-        ask_daemon(config.run_dir + "/stagecastd.sock", StatusRequest{}, kBrief);
+        ask_daemon(config.run_dir + "/stagecastd.sock", StatusRequest{}, kShortTimeout);
     const auto* const report = answer ? std::get_if<Report>(&*answer) : nullptr;
     return judge_data_ports(config, report != nullptr ? report->json : "");
 }
