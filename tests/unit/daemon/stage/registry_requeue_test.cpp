@@ -11,15 +11,15 @@
 namespace stage {
 namespace {
 
-/// What slurmctld knows of the job: kSomebody's, in its second life.
+/// What slurmctld knows of the job: of kUnknownUid, in its second life.
 int answer_for_slurm(int fd) {
     ByteWriter out;
     out.blob(encode_slurm_answer(SlurmAnswer{SlurmJob{.state = SlurmJobState::alive,
                                                       .restart_count = 1,
                                                       .word = "RUNNING",
                                                       .node_list = "n[0-1]",
-                                                      .uid = kSomebody,
-                                                      .gid = kSomebody}}));
+                                                      .uid = kUnknownUid,
+                                                      .gid = kUnknownUid}}));
     std::array<std::byte, 4096> question{};
     const bool is_asked = ::recv(fd, question.data(), question.size(), 0) > 0;
     return is_asked && ::send(fd, out.view().data(), out.size(), MSG_NOSIGNAL) > 0 ? 0 : 1;

@@ -120,8 +120,8 @@ class RegistryWorld {
     }
     static StageRequest announcement() {
         return {.key = kKey,
-                .uid = kSomebody,
-                .gid = kSomebody,
+                .uid = kUnknownUid,
+                .gid = kUnknownUid,
                 .node_name = "n1",
                 .node_list = "n[0-1]",
                 .work_dir = "/",
