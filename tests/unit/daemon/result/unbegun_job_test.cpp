@@ -30,7 +30,8 @@ int cancel_for_slurm(int fd) {
         return 1;
     }
     ByteWriter out;
-    out.blob(encode_slurm_answer(SlurmAnswer{SlurmJob{.state = SlurmJobState::ended}}));
+    out.blob(
+        encode_slurm_answer(SlurmAnswer{SlurmJob{.state = SlurmJobState::ended, .word = {}}}));
     return ::send(fd, out.view().data(), out.size(), MSG_NOSIGNAL) > 0 ? 0 : 1;
 }
 

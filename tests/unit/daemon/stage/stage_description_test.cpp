@@ -31,7 +31,8 @@ struct World {
                 .outcomes = outcomes};
     }
     void report(Rank rank, const std::string& statistics) {
-        outcomes.push_back({rank, encode(NodeOutcome{.statistics = statistics}, 2)});
+        outcomes.push_back(
+            {rank, encode(NodeOutcome{.sentence = {}, .statistics = statistics}, 2)});
     }
 
     StageTimes times;
