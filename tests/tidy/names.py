@@ -41,7 +41,7 @@ def find_doubled(tree):
 DEFINED = re.compile(r"^(?! )(?:[\w:<>,&*\[\] ]+ )?[&*]?(\w+)::(?:~?\w+|operator[^\s(]+)\(", re.MULTILINE)
 # Classes whose parts are not yet classes of their own.
 SPLIT = set(
-    "FileSink Sender Receiver Parts".split())
+    "Sender Receiver Parts".split())
 
 
 def find_split(tree):

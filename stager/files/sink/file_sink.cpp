@@ -1,118 +1,61 @@
 #include "stager/files/sink/file_sink.h"
 
 #include "stager/disk/disk_error.h"
-#include "stager/files/archive/target_archive.h"
-#include "stager/files/sink/room_needed.h"
-#include "stager/files/target/target_file.h"
-#include "stager/files/tree/target_tree.h"
+#include "stager/files/manifest/digest.h"
+#include "stager/files/sink/destination_checks.h"
+#include "stager/files/sink/new_target.h"
+#include "stager/files/sink/outside_entries.h"
+#include "stager/files/sink/program_choice.h"
+#include "stager/files/sink/tree_spool.h"
+#include "stager/removal/stage_lists.h"
 
 #include <fcntl.h>
-
-#include <algorithm>
 
 namespace stage {
 namespace {
 
-Result<std::unique_ptr<Target>> decide_target(TargetOrder order,
-                                              const ManifestEntry& entry,
-                                              const SinkConfig& config) {
-    const Writer& writer = config.writer;
-    if (!order.archive.empty()) {
-        Result<std::unique_ptr<TargetArchive>> archive =
-            TargetArchive::decide(std::move(order), entry, writer, config.bytes_max);
-        if (!archive) {
-            return std::move(archive).error();
-        }
-        return std::unique_ptr<Target>{*std::move(archive)};
-    }
-    if (entry.is_tree()) {
-        Result<std::unique_ptr<TargetTree>> tree =
-            TargetTree::decide(std::move(order), entry, writer);
-        if (!tree) {
-            return std::move(tree).error();
-        }
-        return std::unique_ptr<Target>{*std::move(tree)};
-    }
-    Result<TargetFile> file = TargetFile::decide(std::move(order), entry, writer);
-    if (!file) {
-        return std::move(file).error();
-    }
-    return std::unique_ptr<Target>{std::make_unique<TargetFile>(*std::move(file))};
+bool is_closed_for_writing(const SinkTarget& entry) {
+    const int fd = entry.target ? entry.target->descriptor() : -1;
+    return fd < 0 || (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-/// So many have their descriptors (two of a file) all the time.
-constexpr std::size_t kMaxAwake = 128;
-
-Error malformed(std::string_view what) {
-    return {Blame::internal, "the object does not fit its manifest: " + std::string{what}};
+bool all_are_closed_for_writing(const SinkTargets& targets) {
+    bool all = true;
+    for (std::size_t index = 0; all && index < targets.size(); ++index) {
+        all = is_closed_for_writing(targets[index]);
+    }
+    return all;
 }
 
 }  // namespace
 
 Result<Placing> FileSink::write(BlockIndex block, Bytes bytes, const Digest128& leaf) {
-    if (failure_) {
-        return *failure_;
+    if (targets_.failure()) {
+        return *targets_.failure();
     }
-    return manifest_ && block.value() >= first_file_block_
-               ? write_file_block(block, bytes, leaf)
+    return manifest_ && block.value() >= manifest_->own_block_count()
+               ? blocks_->write(block, bytes, leaf)
                : gather_manifest(block, bytes);
 }
 
 Status FileSink::expect(Bytes manifest) {
-    invariant(manifest_bytes_.empty(), "a manifest is expected before its blocks");
-    manifest_bytes_.assign(manifest.begin(), manifest.end());
-    manifest_held_.assign((manifest.size() + kBlockBytes - 1) / kBlockBytes, true);
+    manifest_blocks_.assign(manifest);
     return take_manifest();
 }
 
 Status FileSink::look(Bytes manifest) {
-    manifest_bytes_.assign(manifest.begin(), manifest.end());
+    manifest_blocks_.assign(manifest);
     return decide_all();
 }
 
-Status FileSink::compare_manifest(std::size_t begin, Bytes bytes) const {
-    const Bytes rest = Bytes{manifest_bytes_}.subspan(std::min(begin, manifest_bytes_.size()));
-    const Bytes held = rest.first(std::min<std::size_t>(rest.size(), kBlockBytes));
-    const bool is_same = std::equal(bytes.begin(), bytes.end(), held.begin(), held.end());
-    return is_same ? Status{} : Status{malformed("another one was offered")};
-}
-
 Result<Placing> FileSink::gather_manifest(BlockIndex block, Bytes bytes) {
-    if (manifest_) {
-        const Status same = compare_manifest(block.index() * kBlockBytes, bytes);
-        return same ? Result<Placing>{Placing::placed} : same.error();
-    }
-    if (manifest_bytes_.empty()) {
-        if (block != BlockIndex{0}) {
-            return Placing::deferred;
-        }
-        const std::optional<std::size_t> length = manifest_length(bytes);
-        if (!length) {
-            return malformed("there is none");
-        }
-        manifest_bytes_.resize(*length);
-        manifest_held_.resize((*length + kBlockBytes - 1) / kBlockBytes);
-    }
-    if (block.index() >= manifest_held_.size()) {
-        return Placing::deferred;
-    }
-    const std::size_t begin = block.index() * kBlockBytes;
-    const std::size_t length =
-        std::min<std::size_t>(kBlockBytes, manifest_bytes_.size() - begin);
-    if (bytes.size() != length) {
-        return malformed("a block's length");
-    }
-    std::copy(bytes.begin(),
-              bytes.end(),
-              manifest_bytes_.begin() + static_cast<std::ptrdiff_t>(begin));
-    manifest_held_[block.index()] = true;
-    if (std::find(manifest_held_.begin(), manifest_held_.end(), false) ==
-        manifest_held_.end()) {
+    Result<Placing> placing = manifest_blocks_.write(block, bytes);
+    if (!manifest_ && manifest_blocks_.is_complete()) {
         if (Status taken = take_manifest(); !taken) {
             return std::move(taken).error();
         }
     }
-    return Placing::placed;
+    return placing;
 }
 
 Status FileSink::take_manifest() {
@@ -121,13 +64,13 @@ Status FileSink::take_manifest() {
         taken = begin_all();
     }
     if (!taken) {
-        failure_ = taken.error();
+        targets_.fail(taken.error());
     }
     return taken;
 }
 
 Status FileSink::decide_all() {
-    Result<Manifest> manifest = decode_manifest(manifest_bytes_);
+    Result<Manifest> manifest = decode_manifest(manifest_blocks_.bytes());
     if (!manifest) {
         return std::move(manifest).error();
     }
@@ -136,12 +79,29 @@ Status FileSink::decide_all() {
         return too_many_bytes(bytes, config_.bytes_max);
     }
     manifest_ = *std::move(manifest);
-    first_file_block_ = manifest_->own_block_count();
-    missing_ = manifest_->block_count() - first_file_block_;
     bytes_expected_ = manifest_->stream_bytes();
-    leaves_.resize(missing_);
-    held_.resize(missing_);
-    places_.resize(manifest_->entries.size());
+    targets_.resize(manifest_->entries.size());
+    blocks_.emplace(*manifest_, targets_);
+    fill_.emplace(*manifest_, targets_, *blocks_);
+    Result<std::vector<SinkOrder>> all = orders();
+    if (!all) {
+        return std::move(all).error();
+    }
+    for (std::size_t index = 0; index < targets_.size(); ++index) {
+        if (Status decided = decide(index, std::move((*all)[index])); !decided) {
+            return decided;
+        }
+    }
+    if (Status apart = check_nesting(targets_); !apart) {
+        return apart;
+    }
+    if (Status present = check_needed_paths(targets_); !present) {
+        return present;
+    }
+    return check_room(targets_);
+}
+
+Result<std::vector<SinkOrder>> FileSink::orders() const {
     std::vector<SinkOrder> orders;
     for (const ManifestEntry& entry : manifest_->entries) {
         Result<SinkOrder> order = config_.order_of(entry);
@@ -150,40 +110,21 @@ Status FileSink::decide_all() {
         }
         orders.push_back(*std::move(order));
     }
-    weigh_programs(orders);
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        if (Status decided = decide(index, std::move(orders[index])); !decided) {
-            return decided;
-        }
-    }
-    if (Status apart = check_nesting(); !apart) {
-        return apart;
-    }
-    if (Status served = check_needed_paths(); !served) {
-        return served;
-    }
-    return check_space();
+    choose_programs(*manifest_, orders);
+    return orders;
 }
 
 Status FileSink::decide(std::size_t index, SinkOrder order) {
     const ManifestEntry& entry = manifest_->entries[index];
-    Place& place = places_[index];
-    place.is_optional = order.is_optional;
-    place.is_temporary = order.is_temporary;
-    place.is_library = order.is_library;
-    place.is_of_program = order.is_of_program;
-    place.is_for_all = order.is_for_all;
-    place.needed_paths = std::move(order.needed_paths);
-    place.is_outside = order.target.place.root != config_.list_directory &&
-                       !order.target.place.root.starts_with(config_.list_directory + '/');
-    if (place.is_of_program && given_up_.contains(entry.spec)) {
+    targets_.set_order(index, order, entry.spec, config_.list_directory);
+    if (order.is_of_program && targets_.is_given_up(entry.spec)) {
         return {};
     }
     if (!entry.trouble.empty()) {
-        return end_one(index, Error{entry.blame, entry.trouble});
+        return targets_.end_entry(index, Error{entry.blame, entry.trouble});
     }
     const std::string path = order.target.place.path();
-    if (!paths_.insert(path).second) {
+    if (!targets_.claim(path)) {
         return Error{Blame::user, path + ": two files of the stage have this destination"}
             .within(order.where.empty() ? "the option" : order.where);
     }
@@ -195,196 +136,125 @@ Status FileSink::decide(std::size_t index, SinkOrder order) {
     }
     order.target.page_room = page_shares_.take(entry.size);
     Result<std::unique_ptr<Target>> target =
-        decide_target(std::move(order.target), entry, config_);
+        new_target(std::move(order.target), entry, config_.writer, config_.bytes_max);
     if (!target) {
-        return give_up(index, std::move(target).error());
+        return targets_.give_up(index, std::move(target).error());
     }
-    place.target = *std::move(target);
-    if (const auto& made = place.target->directory().made) {
-        made_.emplace(entry.spec, made);
-    }
-    static_cast<void>(use(index));
-    return {};
-}
-
-/// A tree replaces all that lies below its name: nothing else of the stage may.
-Status FileSink::check_nesting() const {
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        if (!places_[index].target || !places_[index].target->is_directory()) {
-            continue;
-        }
-        const std::string below = places_[index].target->path() + '/';
-        const auto next = paths_.lower_bound(below);
-        if (next != paths_.end() && next->starts_with(below)) {
-            return Error{Blame::user, *next + ": lies in a directory that is staged, too"}
-                .remedy("give one of them another destination, as in SRC:DST");
-        }
-    }
-    return {};
-}
-
-/// Each disk has room for all that is to lie on it. What else is written there meanwhile, and
-/// what no file system promises, shows when the room is taken. The optional ones get what the
-/// others leave, in their order.
-Status FileSink::check_space() {
-    RoomNeeded needed;
-    for (const bool is_optional : {false, true}) {
-        for (std::size_t index = 0; index < places_.size(); ++index) {
-            if (!places_[index].target || places_[index].is_optional != is_optional) {
-                continue;
-            }
-            Status fits = needed.add(*places_[index].target);
-            if (!fits) {
-                fits = give_up(index, std::move(fits).error());
-            }
-            if (!fits) {
-                return fits;
-            }
-        }
-    }
+    targets_.put(index, *std::move(target));
     return {};
 }
 
 Status FileSink::begin_all() {
-    Status told = tell_begun();
-    return told ? each(&Target::begin) : told;
+    Status extended = extend_cleanup_list(entries_in_progress(targets_));
+    return extended ? targets_.each(&Target::begin) : extended;
 }
 
-Result<Placing> FileSink::write_file_block(BlockIndex block,
-                                           Bytes bytes,
-                                           const Digest128& leaf) {
-    const std::optional<BlockPlace> place = find_block(*manifest_, block);
-    if (!place || bytes.size() != place->length) {
-        return malformed(place ? "a block's length" : "a block beyond its end");
+Status FileSink::extend_cleanup_list(Result<std::vector<std::string>> entries) const {
+    if (!entries) {
+        return std::move(entries).error();
     }
-    const std::size_t index = block.index() - first_file_block_;
-    Target* target = use(place->entry);
-    if (held_[index]) {
-        return target != nullptr ? Placing::placed : Placing::discarded;
-    }
-    Result<Placing> placing =
-        target != nullptr ? target->write(place->offset, bytes) : Placing::discarded;
-    if (!placing) {
-        if (Status ended = give_up(place->entry, std::move(placing).error()); !ended) {
-            return std::move(ended).error();
-        }
-        placing = Placing::discarded;
-    }
-    if (*placing == Placing::deferred) {
-        return placing;
-    }
-    if (target != nullptr && *placing == Placing::placed) {
-        target->note(place->offset, leaf);
-    }
-    hold(block, *place, leaf);
-    return placing;
-}
-
-void FileSink::hold(BlockIndex block, const BlockPlace& place, const Digest128& leaf) {
-    const std::size_t index = block.index() - first_file_block_;
-    held_[index] = true;
-    leaves_[index] = leaf;
-    --missing_;
-    bytes_held_ += place.length;
+    return entries->empty() || !config_.extend_cleanup_list
+               ? Status{}
+               : config_.extend_cleanup_list(*entries);
 }
 
 Status FileSink::read_back(BlockIndex block, std::uint32_t offset, MutableBytes room) {
-    const Error absent{Blame::internal, "this block is not held here"};
-    const std::size_t begin = block.index() * kBlockBytes + offset;
-    if (block.index() < manifest_held_.size() && manifest_held_[block.index()]) {
-        if (room.size() > manifest_bytes_.size() - std::min(begin, manifest_bytes_.size())) {
-            return absent;
-        }
-        std::copy_n(manifest_bytes_.begin() + static_cast<std::ptrdiff_t>(begin),
-                    room.size(),
-                    room.begin());
-        return {};
+    if (manifest_blocks_.holds(block)) {
+        return manifest_blocks_.read_back(block, offset, room);
     }
-    const std::optional<BlockPlace> place =
-        manifest_ ? find_block(*manifest_, block) : std::nullopt;
-    if (!place || !held_[block.index() - first_file_block_] || !places_[place->entry].target ||
-        std::uint64_t{offset} + room.size() > place->length) {
-        return absent;
-    }
-    return use(place->entry)->read_back(place->offset + offset, room);
+    return blocks_ ? blocks_->read_back(block, offset, room)
+                   : Status{Error{Blame::internal, "this block is not held here"}};
 }
 
 Status FileSink::finish() {
-    if (failure_) {
-        return *failure_;
+    if (targets_.failure()) {
+        return *targets_.failure();
     }
-    if (!manifest_ || missing_ != 0) {
-        return malformed("blocks are missing at its end");
+    if (!holds_all()) {
+        return malformed_object("blocks are missing at its end");
     }
-    if (Status settled = each(&Target::settle); !settled) {
+    if (Status settled = targets_.each(&Target::settle); !settled) {
         return settled;
     }
-    invariant(std::ranges::all_of(places_, is_closed_for_writing),
-              "a file is closed for writing before its user is told of it");
-    if (Status told = tell_named(); !told) {
-        return told;
+    invariant(all_are_closed_for_writing(targets_),
+              "a file is closed for writing before its user learns of it");
+    if (Status extended = extend_cleanup_list(entries_named(targets_)); !extended) {
+        return extended;
     }
     if (Status named = give_names(); !named) {
         return named;
     }
-    Status linked = link_libraries();
+    Status linked = links_.link(targets_);
     return linked ? list_files() : linked;
 }
 
-bool FileSink::is_closed_for_writing(const Place& place) {
-    const int fd = place.target ? place.target->descriptor() : -1;
-    return fd < 0 || (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+Status FileSink::give_names() {
+    Status named = targets_.give_names();
+    if (named && config_.made && !warnings().empty()) {
+        config_.made->prune();
+    }
+    return named;
 }
 
-Target* FileSink::use(std::size_t index) const {
-    Target* before = places_[used_].target.get();
-    if (used_ != index && used_ >= kMaxAwake && before != nullptr) {
-        before->rest();
+Status FileSink::list_files() const {
+    if (config_.list_directory.empty()) {
+        return {};
     }
-    used_ = index;
-    return places_[index].target.get();
+    std::vector<std::string> files;
+    for (std::size_t index = 0; index < targets_.size(); ++index) {
+        files.push_back(path(index));
+    }
+    return write_files_list(config_.list_directory, files);
 }
 
-std::string FileSink::path(std::size_t index) const {
-    return places_[index].target ? places_[index].target->path() : std::string{};
+Status FileSink::fill(const CacheAccess& cache) {
+    invariant(fill_.has_value(), "what is to come is known before it is looked for");
+    return fill_->fill(cache);
 }
 
-Status FileSink::each(Status (Target::*step)()) {
-    for (std::size_t index = 0; index < places_.size(); ++index) {
-        Target* target = use(index);
-        Status done = target != nullptr ? (target->*step)() : Status{};
-        if (!done) {
-            done = give_up(index, std::move(done).error());
-        }
-        if (!done) {
-            return done;
-        }
-    }
-    return {};
+Status FileSink::resume(const std::function<Status()>& check) {
+    invariant(fill_.has_value(), "what is to come is known before it is looked for");
+    return fill_->resume(check);
 }
 
-/// What the source says of a list's line tells of the line already; what fails here does not.
-Status FileSink::give_up(std::size_t index, Error why) {
-    const Result<SinkOrder> order = config_.order_of(manifest_->entries[index]);
-    const std::string where = order ? order->where : std::string{};
-    return end_one(index, where.empty() ? std::move(why) : std::move(why).within(where));
+Status FileSink::resume_from(const PriorCopies& prior, const CacheAccess& cache) {
+    invariant(fill_.has_value(), "what is to come is known before it is looked for");
+    return fill_->resume_from(prior, cache);
 }
 
-/// The end of one file: a note if it is optional, an error for all of them if not.
-Status FileSink::end_one(std::size_t index, Error why) {
-    places_[index].target.reset();
-    if (!places_[index].is_optional) {
-        failure_ = why;
-        return why;
-    }
-    const bool is_of_program = places_[index].is_of_program;
-    if (!is_of_program || !given_up_.contains(manifest_->entries[index].spec)) {
-        troubles_.push_back(std::move(why));
-    }
-    if (is_of_program) {
-        give_up_program(manifest_->entries[index].spec);
-    }
-    return {};
+std::optional<Digest128> FileSink::read_filled(BlockIndex block, MutableBytes room) {
+    return fill_ ? fill_->read(block, room) : std::nullopt;
+}
+
+std::vector<core::BlockRun> FileSink::held_runs() const {
+    return blocks_ ? blocks_->held().runs() : std::vector<core::BlockRun>{};
+}
+
+bool FileSink::holds(BlockIndex block) const {
+    return blocks_ && blocks_->held().holds(block);
+}
+
+std::vector<FileInProgress> FileSink::in_progress(std::size_t most) const {
+    const auto is_filled = [this](std::size_t index) { return fill_->is_filled(index); };
+    return manifest_ ? files_in_progress(*manifest_, targets_, is_filled, most)
+                     : std::vector<FileInProgress>{};
+}
+
+std::vector<CacheCandidate> FileSink::cache_candidates(std::size_t most) const {
+    return manifest_ ? stage::cache_candidates(*manifest_, targets_, blocks_->held(), most)
+                     : std::vector<CacheCandidate>{};
+}
+
+std::optional<CacheCandidate> FileSink::spooled(std::size_t index,
+                                                const std::function<bool()>& may_go_on) const {
+    Target* tree = targets_[index].target.get();
+    return tree == nullptr || fill_->is_filled(index)
+               ? std::nullopt
+               : spool_tree(*manifest_, index, *tree, blocks_->held(), may_go_on);
+}
+
+std::string FileSink::digest() const {
+    return blocks_ ? blocks_->held().digest() : digest_of({});
 }
 
 }  // namespace stage

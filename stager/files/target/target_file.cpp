@@ -165,7 +165,7 @@ Status TargetFile::begin() {
         return made;
     }
     if (is_taken_up()) {
-        return take_up_partial();
+        return resume_partial();
     }
     if (Status alone = check_alone(directory_.fd.get(), fd_.get(), name_, writer_, path());
         !alone) {
@@ -562,7 +562,7 @@ bool TargetFile::open_part() {
 
 /// Opens the partial file or makes a new one, and reads its note. make_temporary() has found
 /// any other stage that holds the lock.
-Status TargetFile::take_up_partial() {
+Status TargetFile::resume_partial() {
     note_.emplace(fd_.get(), *stamp_, node_.size);
     if (Status room = take_room(); !room) {
         return room;

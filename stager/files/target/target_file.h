@@ -94,7 +94,7 @@ class TargetFile final : public Target {
     [[nodiscard]] Status begin_note();
     [[nodiscard]] Status write_note();
     [[nodiscard]] bool open_part();
-    [[nodiscard]] Status take_up_partial();
+    [[nodiscard]] Status resume_partial();
     [[nodiscard]] std::uint64_t room_of_part() const;
     [[nodiscard]] Status take_room();
     [[nodiscard]] Status close_for_writing();

@@ -112,17 +112,16 @@ Status Work::expect(Bytes offer) {
     return sink_ && !offer.empty() ? sink_->expect(offer) : Status{};
 }
 
-Status Work::fill(const FileSink::Cached& cached) {
-    return sink_ && sink_->manifest() ? sink_->fill(cached) : Status{};
+Status Work::fill(const CacheAccess& cache) {
+    return sink_ && sink_->manifest() ? sink_->fill(cache) : Status{};
 }
 
-Status Work::take_up(const std::function<Status()>& check) {
-    return sink_ && sink_->manifest() ? sink_->take_up(check) : Status{};
+Status Work::resume(const std::function<Status()>& check) {
+    return sink_ && sink_->manifest() ? sink_->resume(check) : Status{};
 }
 
-Status Work::take_up_from(const FileSink::PriorCopies& earlier,
-                          const FileSink::Cached& cached) {
-    return sink_ && sink_->manifest() ? sink_->take_up_from(earlier, cached) : Status{};
+Status Work::resume_from(const PriorCopies& prior, const CacheAccess& cache) {
+    return sink_ && sink_->manifest() ? sink_->resume_from(prior, cache) : Status{};
 }
 
 const Manifest* Work::manifest() const {

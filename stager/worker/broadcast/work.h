@@ -54,11 +54,11 @@ class Work {
     [[nodiscard]] Status expect(Bytes offer);
 
     /// Uses the files that are on this node already. Requires that expect() succeeded.
-    [[nodiscard]] Status fill(const FileSink::Cached& cached);
+    [[nodiscard]] Status fill(const CacheAccess& cache);
     /// Resumes from the partial files that an interrupted push left. Requires the same.
-    [[nodiscard]] Status take_up(const std::function<Status()>& check);
-    [[nodiscard]] Status take_up_from(const FileSink::PriorCopies& earlier,
-                                      const FileSink::Cached& cached);
+    [[nodiscard]] Status resume(const std::function<Status()>& check);
+    [[nodiscard]] Status resume_from(const PriorCopies& prior,
+                                      const CacheAccess& cache);
 
     /// Takes part in the broadcast; in a group of one, copies the files alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,

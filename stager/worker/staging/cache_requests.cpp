@@ -12,12 +12,12 @@ constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds{10};
 /// A shorter remainder is only the rounding of a wait that has ended.
 constexpr std::chrono::milliseconds kMinWait{10};
 
-FileSink::PriorCopies earlier_in(ControlSocket& control, std::chrono::milliseconds longest) {
+PriorCopies earlier_in(ControlSocket& control, std::chrono::milliseconds longest) {
     const auto find = [&control](const SourceStamp& stamp) {
         Result<ControlSocket::CacheAnswer> answer = control.seek(stamp, kAnswerTimeout);
-        return answer ? FileSink::PriorCopy{.file = std::move(answer->file),
+        return answer ? PriorCopy{.file = std::move(answer->file),
                                             .whole = content_of_bytes(answer->content)}
-                      : FileSink::PriorCopy{};
+                      : PriorCopy{};
     };
     using Clock = std::chrono::steady_clock;
     return {.find = find,
@@ -55,16 +55,16 @@ Status take_what_is_here(Work& work,
     const auto spoilt = [&control](const Content& content) {
         static_cast<void>(control.say(FromWorker{WorkerSpoilt{bytes_of(content)}}));
     };
-    const FileSink::Cached cached{
+    const CacheAccess cached{
         .find = find, .spoilt = spoilt, .check = [&] { return interrupts.check(); }};
     Status taken = work.fill(cached);
     if (taken) {
-        taken = work.take_up(cached.check);
+        taken = work.resume(cached.check);
     }
-    return taken && has_cache ? work.take_up_from(earlier_in(control, longest), cached) : taken;
+    return taken && has_cache ? work.resume_from(earlier_in(control, longest), cached) : taken;
 }
 
-std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup) {
+std::chrono::milliseconds resume_max(const Work& work, const WorkerSetup& setup) {
     using std::chrono::milliseconds;
     constexpr std::uint64_t kLeastBytesPerMs = 50'000;
     constexpr milliseconds kLeast = std::chrono::seconds{2};
@@ -98,15 +98,15 @@ std::chrono::milliseconds unpack_max(const Work& work, const Orders& orders) {
                                      inodes};
 }
 
-void tell_begun(const FileSink& sink, ControlSocket& control) {
-    for (const FileSink::Begun& one : sink.begun(kMaxBegun)) {
+void tell_in_progress(const FileSink& sink, ControlSocket& control) {
+    for (const FileInProgress& one : sink.in_progress(kMaxBegun)) {
         const WorkerBegun begun{.stamp = one.stamp, .bytes = one.bytes};
         static_cast<void>(control.say(FromWorker{begun}, one.file.get()));
     }
 }
 
 void keep_for_later(const FileSink& sink, ControlSocket& control) {
-    for (const FileSink::CacheCandidate& one : sink.keepsakes(kMaxKept)) {
+    for (const CacheCandidate& one : sink.cache_candidates(kMaxKept)) {
         const WorkerKeep keep{.stamp = one.stamp, .sum = one.sum, .bytes = one.bytes};
         static_cast<void>(control.say(FromWorker{keep}, one.file.get()));
     }

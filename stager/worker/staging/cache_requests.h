@@ -30,7 +30,7 @@ namespace stage {
                                        std::chrono::milliseconds longest);
 /// The limit on copying partial files, at most `longest`: blocks that are not copied by then
 /// are sent instead, because the other members wait for READY.
-[[nodiscard]] std::chrono::milliseconds take_up_max(const Work& work, const WorkerSetup& setup);
+[[nodiscard]] std::chrono::milliseconds resume_max(const Work& work, const WorkerSetup& setup);
 
 /// The extra time that finishing may take, the same on all nodes: an archive or tree from the
 /// cache is unpacked only then, with at least 10 MB and 1000 members per second.
@@ -38,7 +38,7 @@ namespace stage {
 
 /// Reports the files being written, so that the cache can keep them if this stage is
 /// interrupted.
-void tell_begun(const FileSink& sink, ControlSocket& control);
+void tell_in_progress(const FileSink& sink, ControlSocket& control);
 /// Offers the staged files to the cache. Failures are ignored.
 void keep_for_later(const FileSink& sink, ControlSocket& control);
 /// Offers the staged trees, once the group has been released. It ends with `interrupts`, and

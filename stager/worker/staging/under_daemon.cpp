@@ -146,7 +146,7 @@ SinkConfig Stage::sink_config() const {
     config.writer = writer();
     config.order_of = [this](const ManifestEntry& entry) { return orders_->target_of(entry); };
     config.list_directory = orders_->base();
-    config.tell_left = [this](const std::vector<std::string>& entries) {
+    config.extend_cleanup_list = [this](const std::vector<std::string>& entries) {
         return control_.say_left(entries);
     };
     config.made = made_;
@@ -255,10 +255,10 @@ void Stage::look_ahead(Claims& claims) {
     }
     if (room) {
         room = take_what_is_here(
-            *work_, control_, interrupts_, setup_.may_cache, take_up_max(*work_, setup_));
+            *work_, control_, interrupts_, setup_.may_cache, resume_max(*work_, setup_));
     }
     if (room && setup_.may_cache && work_->sink() != nullptr) {
-        tell_begun(*work_->sink(), control_);
+        tell_in_progress(*work_->sink(), control_);
     }
     if (!room) {
         log_.info("this stage failed", {{"why", room.error().sentence()}});

@@ -235,7 +235,7 @@ SinkConfig telling_config(const std::vector<Wish>& wishes,
                           const std::string& lists,
                           std::vector<std::string>& listed) {
     SinkConfig config = sink_config(wishes, lists);
-    config.tell_left = [&listed](const std::vector<std::string>& entries) {
+    config.extend_cleanup_list = [&listed](const std::vector<std::string>& entries) {
         listed.insert(listed.end(), entries.begin(), entries.end());
         return Status{};
     };

@@ -38,13 +38,13 @@ TEST_CASE("a received archive is offered to the cache and can be read") {
     const std::string bytes = archive();
     const std::vector<Wish> wishes = unpacked(from, to, bytes);
     const Offer offer{wishes, content_of_bytes_in(bytes)};
-    std::vector<FileSink::CacheCandidate> kept;
+    std::vector<CacheCandidate> kept;
     {
         Filled filled{wishes, offer, ""};
         CHECK(filled.asked == 1);
         CHECK(filled.sink.bytes_held() == 0);
         REQUIRE(said(test::deliver(offer.blocks, filled.sink, 3)) == "ok");
-        kept = filled.sink.keepsakes(9);
+        kept = filled.sink.cache_candidates(9);
     }
     REQUIRE(kept.size() == 1);
     CHECK(kept[0].bytes == bytes.size());
@@ -70,7 +70,7 @@ TEST_CASE("where space is scarce an archive is not offered to the cache") {
             FileSink sink{test::sink_config(wishes)};
             const Offer offer{wishes, Content{}};
             const std::string how = said(test::deliver(offer.blocks, sink, 3));
-            return how + ' ' + std::to_string(sink.keepsakes(9).size());
+            return how + ' ' + std::to_string(sink.cache_candidates(9).size());
         });
     };
     CHECK(kept_on(7 * kBlockBytes / 2) == "ok 0");
@@ -93,7 +93,7 @@ TEST_CASE("an archive from the cache is unpacked, and served to others") {
     CHECK((content_of(to.path("t/d/large")) == test::noise(2 * kBlockBytes)));
     CHECK(to.names() == Names{"t/a", "t/d/large", "t/l"});
     // A node may have the bytes by another file's name: it learns this one.
-    const auto kept = filled.sink.keepsakes(9);
+    const auto kept = filled.sink.cache_candidates(9);
     REQUIRE(kept.size() == 1);
     CHECK((all_of(kept[0].file.get(), bytes.size()) == bytes));
     CHECK(::write(kept[0].file.get(), "x", 1) == -1);
@@ -172,7 +172,7 @@ TEST_CASE("an existing directory that is kept is not unpacked over") {
     REQUIRE(said(filled.status) == "ok");
     REQUIRE(said(filled.sink.finish()) == "ok");
     CHECK(to.names() == Names{"t/mine"});
-    CHECK(filled.sink.keepsakes(9).empty());
+    CHECK(filled.sink.cache_candidates(9).empty());
 }
 
 TEST_CASE("an archive has a stamp, as any file, and its content may be known") {

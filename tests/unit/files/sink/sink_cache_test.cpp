@@ -31,8 +31,8 @@ TEST_CASE("a cached file is taken from the cache, completely") {
     CHECK(filled.sink.bytes_filled() == bytes.size());
     REQUIRE(said(filled.sink.finish()) == "ok");
     CHECK(content_of(to.path("a")) == bytes);
-    CHECK(filled.sink.keepsakes(0).empty());
-    const auto kept = filled.sink.keepsakes(9);
+    CHECK(filled.sink.cache_candidates(0).empty());
+    const auto kept = filled.sink.cache_candidates(9);
     REQUIRE(kept.size() == 1);
     CHECK(kept[0].sum == content_of_bytes_in(bytes).sum);
     CHECK(kept[0].bytes == bytes.size());

@@ -62,7 +62,7 @@ TEST_CASE("a file that the daemon can't list is not made") {
     const std::vector<Wish> wishes{
         {.source = from.write("b", "bbb"), .root = outside.path(), .below = "b"}};
     SinkConfig config = test::sink_config(wishes, stage.path());
-    config.tell_left = [](const Names&) {
+    config.extend_cleanup_list = [](const Names&) {
         return Status{Error{Blame::node, "the daemon is gone"}};
     };
     FileSink sink{std::move(config)};

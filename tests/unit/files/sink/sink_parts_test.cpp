@@ -73,7 +73,7 @@ struct Staged {
     [[nodiscard]] std::string part(std::initializer_list<std::uint32_t> numbers) const {
         auto sink = begin();
         put(*sink, numbers);
-        auto begun = sink->begun(9);
+        auto begun = sink->in_progress(9);
         REQUIRE(begun.size() == 1);
         CHECK(begun[0].bytes == kFileBytes);
         CHECK((::fcntl(begun[0].file.get(), F_GETFL) & O_ACCMODE) == O_RDONLY);
@@ -92,12 +92,12 @@ struct Staged {
         const auto find = [&](const SourceStamp& wanted) {
             ++sought;
             CHECK(std::ranges::equal(wanted, manifest.entries[0].stamp));
-            return FileSink::PriorCopy{.file = reading(earlier), .whole = whole};
+            return PriorCopy{.file = reading(earlier), .whole = whole};
         };
-        REQUIRE(said(sink.take_up_from({.find = find, .has_time = [&] { return time-- > 0; }},
-                                       {.find = [](const Content&) { return UniqueFd{}; },
-                                        .spoilt = [this](const Content&) { ++spoilt; },
-                                        .check = [] { return Status{}; }})) == "ok");
+        REQUIRE(said(sink.resume_from({.find = find, .has_time = [&] { return time-- > 0; }},
+                                      {.find = [](const Content&) { return UniqueFd{}; },
+                                       .spoilt = [this](const Content&) { ++spoilt; },
+                                       .check = [] { return Status{}; }})) == "ok");
     }
 
     Scratch from;
@@ -133,7 +133,7 @@ TEST_CASE("interrupted again, it has the resumed blocks and the later ones") {
     auto second = staged.begin();
     staged.take(*second, part);
     staged.put(*second, {3});
-    const auto begun = second->begun(9);
+    const auto begun = second->in_progress(9);
     REQUIRE(begun.size() == 1);
     const auto note = read_note(begun[0].file.get(), begun[0].stamp, kFileBytes);
     REQUIRE(note);
@@ -187,7 +187,7 @@ TEST_CASE("a complete copy is used completely, if it has that content") {
     staged.take(*again, staged.cache.write("whole", text), whole);
     CHECK(again->holds_all() == is_right);
     CHECK(staged.spoilt == (is_right ? 0 : 1));
-    CHECK(again->begun(9).empty() == is_right);
+    CHECK(again->in_progress(9).empty() == is_right);
     if (!is_right) {
         staged.put(*again, {1, 2, 3, 4, 5});
     }
@@ -206,7 +206,7 @@ TEST_CASE("blocks not copied in time are skipped, and no entry is reported as da
     const auto runs = is_whole ? std::vector<core::BlockRun>{} : std::vector{run(0, 3)};
     CHECK(again->held_runs() == runs);
     CHECK(staged.spoilt == 0);
-    CHECK(again->begun(1).size() == 1);
+    CHECK(again->in_progress(1).size() == 1);
     staged.put(*again, {1, 2, 3, 4, 5});
     REQUIRE(said(again->finish()) == "ok");
     CHECK(content_of(staged.to.path("x")) == staged.bytes);
@@ -216,8 +216,8 @@ TEST_CASE("a file that is not noted is neither searched nor recorded") {
     Staged staged;
     const bool is_noted = GENERATE(false, true);
     const auto sink = staged.begin(is_noted);
-    CHECK(sink->begun(9).size() == (is_noted ? 1 : 0));
-    CHECK(sink->begun(0).empty());
+    CHECK(sink->in_progress(9).size() == (is_noted ? 1 : 0));
+    CHECK(sink->in_progress(0).empty());
     staged.take(*sink, "");
     CHECK(staged.sought == (is_noted ? 1 : 0));
 }
@@ -225,7 +225,7 @@ TEST_CASE("a file that is not noted is neither searched nor recorded") {
 TEST_CASE("a file that has its name has no note behind it") {
     const Staged staged;
     const auto sink = staged.begin();
-    const auto begun = sink->begun(1);
+    const auto begun = sink->in_progress(1);
     REQUIRE(begun.size() == 1);
     CHECK(read_note(begun[0].file.get(), begun[0].stamp, kFileBytes));
     staged.put(*sink, {1, 2, 3, 4, 5});

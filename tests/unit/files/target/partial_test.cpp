@@ -50,7 +50,7 @@ struct Pushed {
         };
         auto sink = std::make_unique<FileSink>(std::move(config));
         REQUIRE(said(sink->expect(blocks[0])) == "ok");
-        REQUIRE(said(sink->take_up([] { return Status{}; })) == "ok");
+        REQUIRE(said(sink->resume([] { return Status{}; })) == "ok");
         return sink;
     }
     void put(FileSink& sink, std::initializer_list<std::uint32_t> numbers) const {

@@ -43,7 +43,7 @@ std::string kept_of(const std::vector<Wish>& wishes) {
     std::string bytes = all_of(kept->file.get(), kept->bytes);
     CHECK(bytes.size() == kept->bytes);
     CHECK(kept->sum == content_of_bytes_in(bytes).sum);
-    CHECK(filled.sink.keepsakes(9).empty());
+    CHECK(filled.sink.cache_candidates(9).empty());
     CHECK(first.names() == Names{"t/a", "t/d/large", "t/d/small", "t/l"});
     return bytes;
 }
