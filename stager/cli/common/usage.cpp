@@ -16,7 +16,7 @@ struct CommandUsage {
 constexpr std::array kCommands{
     CommandUsage{
         "push",
-        "stagecast push -w NODES [OPTION...] SRC DST  copies a file or tree to nodes\n"
+        "stagecast push -w NODES [OPTION...] SRC DST  copies files or a tree\n"
         "         -w NODES      n[0-7,9], or @FILE with a name or list a line; --nodes=\n"
         "         -n --dry-run  only check whether it would work\n"
         "         --verify      only list the nodes with the same content\n"

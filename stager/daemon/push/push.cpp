@@ -199,7 +199,7 @@ void Push::on_answer(Node& node, const Result<ExaminedMessage>& answer) {
         node.why = printable(answer->sentence);
     } else if (request_.mode == PushMode::compare &&
                (answer->digest != source_.digest || answer->bytes != source_.bytes)) {
-        node.why = "the files there differ from the source";
+        node.why = "the content there differs from the source";
         node.differs = true;
     } else {
         node.state = request_.mode == PushMode::push ? NodeState::fit : NodeState::done;

@@ -132,7 +132,7 @@ TEST_CASE("a mistake names file, line, key and the allowed values") {
     CHECK(sentence("Port=1\nport=2") ==
           "stagecast.conf, line 2: Port is already set in line 1; keep one of the two");
     CHECK(sentence("Enabled") == "stagecast.conf, line 1: Enabled: a line is Key=Value");
-    CHECK_THAT(sentence(std::string{"Port=1\0", 7}), Catch::Contains("zero byte"));
+    CHECK_THAT(sentence(std::string{"Port=1\0", 7}), Catch::Contains("NUL byte"));
     CHECK_THAT(sentence("SlurmUser=nobody-has-this-name"), Catch::Contains("a user of this"));
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("another user's file is refused in a world-writable directory, else us
         REQUIRE(::chown(to.path().c_str(), 0, 65534) == 0);
         REQUIRE(::chmod(to.path().c_str(), 01775) == 0);
         CHECK_THAT(as_nobody(to, "x", Existing::refuse),
-                   Contains("belongs to uid 4242, in a sticky directory that its group may"));
+                   Contains("belongs to uid 4242, in a group-writable sticky directory"));
     }
     SECTION("closed") {
         REQUIRE(::chown(to.path().c_str(), 0, 65534) == 0);

@@ -228,7 +228,7 @@ TEST_CASE("credentials of others than root are refused") {
         login.run();
         CHECK_FALSE(login.agreed());
         CHECK_THAT(login.acceptor_error, Catch::Contains("made by uid 1000, not by root"));
-        CHECK_THAT(login.connector_error, Catch::Contains("not root"));
+        CHECK_THAT(login.connector_error, Catch::Contains("not run as root"));
     }
     SECTION("unless it is the configured SlurmUser") {
         login.connector_start.trusted_uids = {0, 1000};

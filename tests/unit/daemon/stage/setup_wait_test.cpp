@@ -37,7 +37,7 @@ TEST_CASE("without a SETUP the first node is asked once, until the verdict's tim
     SetupWait wait{"n0", Rank{1}};
     const Step step = wait.on_late(at(seconds{13}), false);
     CHECK(std::get<AskFirstNode>(step).until == time_at(seconds{62}));
-    const Fail& fail = failure(wait.on_late(at(seconds{62}), true));
+    const Fail fail = failure(wait.on_late(at(seconds{62}), true));
     CHECK(fail.sentence == "no word from the job's first node within StageTimeout=64 s");
     CHECK_FALSE(fail.is_first_nodes);
 }
@@ -63,7 +63,7 @@ TEST_CASE(
     SECTION("it is queued still") {
         step = wait.on_answer(at(seconds{45}), Said::queued, "");
         CHECK(std::get<WaitUntil>(step).until == time_at(seconds{60}));
-        const Fail& fail = failure(wait.on_late(at(seconds{60}), true));
+        const Fail fail = failure(wait.on_late(at(seconds{60}), true));
         CHECK(fail.is_first_nodes);
         CHECK(fail.sentence ==
               "no place for this stage became free there (MaxStagesPerNode) within "
@@ -86,7 +86,7 @@ TEST_CASE("a job that its first node does not know is cancelled by the lowest ra
     REQUIRE(std::holds_alternative<CancelJob>(step));
     CHECK(std::get<CancelJob>(step).reason == std::string{"node n0: "} + kUnannounced);
     SetupWait high{"n0", Rank{3}};
-    const Fail& fail = failure(high.on_answer(at(seconds{14}), Said::unannounced, ""));
+    const Fail fail = failure(high.on_answer(at(seconds{14}), Said::unannounced, ""));
     CHECK(fail.sentence == kUnannounced);
     CHECK(fail.is_first_nodes);
 }

@@ -127,7 +127,7 @@ TEST_CASE("a destination that goes up or into a file is refused") {
     CHECK_THAT(stage_new(to, "file/x", Existing::overwrite), Contains("Not a directory"));
     REQUIRE(::mkdir(to.path("dir").c_str(), 0700) == 0);
     CHECK_THAT(stage_new(to, "dir", Existing::overwrite),
-               Contains("Is a directory; write a slash"));
+               Contains("Is a directory; append a slash"));
     CHECK_THAT(stage_new(to, std::string(256, 'n'), Existing::overwrite),
                Contains("choose a shorter name"));
     CHECK(stage_new(to, std::string(255, 'n'), Existing::overwrite) == "ok");
