@@ -57,8 +57,7 @@ class Work {
     [[nodiscard]] Status fill(const CacheAccess& cache);
     /// Resumes from the partial files that an interrupted push left. Requires the same.
     [[nodiscard]] Status resume(const std::function<Status()>& check);
-    [[nodiscard]] Status resume_from(const PriorCopies& prior,
-                                      const CacheAccess& cache);
+    [[nodiscard]] Status resume_from(const PriorCopies& prior, const CacheAccess& cache);
 
     /// Takes part in the broadcast; in a group of one, copies the files alone.
     [[nodiscard]] BroadcastReport run(const BroadcastConfig& config,

@@ -16,7 +16,7 @@ PriorCopies earlier_in(ControlSocket& control, std::chrono::milliseconds longest
     const auto find = [&control](const SourceStamp& stamp) {
         Result<ControlSocket::CacheAnswer> answer = control.seek(stamp, kAnswerTimeout);
         return answer ? PriorCopy{.file = std::move(answer->file),
-                                            .whole = content_of_bytes(answer->content)}
+                                  .whole = content_of_bytes(answer->content)}
                       : PriorCopy{};
     };
     using Clock = std::chrono::steady_clock;
