@@ -163,9 +163,9 @@ void Sender::Parts::work_on_object(Instant now) {
     keep_alive(now);
 }
 
-/// A source that waits for its disk or the send window sends keep-alives, soon at first and
-/// then more rarely. A DESCRIBE states the progress of the pass, so that a receiver that lost
-/// the last packets need not wait for them.
+/// A source that waits for its disk or the send window sends keep-alive packets, soon at first
+/// and then more rarely. A DESCRIBE states the progress of the pass, so that a receiver that
+/// lost the last packets need not wait for them.
 void Sender::Parts::keep_alive(Instant now) {
     if (pass.is_over() || now < speaks_at()) {
         return;  // (END is repeated anyway)
