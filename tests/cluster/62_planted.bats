@@ -152,7 +152,7 @@ no_library_of_bobs() { ! grep -q 'BOBS LIBRARY\|_libs' "$1" || { cat "$1"; retur
   lab on n1 -u alice mkdir -m 777 /tmp/progx_libs
   bob 'cp /srv/evil/liby.so /tmp/progx_libs'
   srun_fails --stage-file=/srv/progx:/tmp/progx:libs
-  refused /tmp/progx_libs '(others|everybody) may write it.*; remove it'
+  refused /tmp/progx_libs 'is (writable by others|world-writable).*; remove it'
   lab on n1 -u alice chmod 755 /tmp/progx_libs
   srun_fails --stage-file=/srv/progx:/tmp/progx:libs
   refused /tmp/progx_libs/liby.so 'belongs to uid 2002'
