@@ -133,7 +133,7 @@ rpm_of() { make -s -C "$1" rpm "BUILD=${STAGECAST_BUILD:-build}" | tail -n 1; }
 }
 
 @test "the built files do not contain the path of the build" {
-  local top=$CLUSTER_TESTS/../.. build=${STAGECAST_BUILD:-build} object=obj/transport/base/installation.o copy
+  local top=$CLUSTER_TESTS/../.. build=${STAGECAST_BUILD:-build} object=obj/transport/os/installation.o copy
   for copy in a/stagecast elsewhere; do
     mkdir -p "$WORK/$copy"
     git -C "$top" ls-files -z | tar -C "$top" -cf - --null -T - | tar -C "$WORK/$copy" -xf -
