@@ -1,4 +1,4 @@
-// Tests who is given up with whom, and in which order files get their names.
+// Tests which targets are given up together, and in which order files get their names.
 #include "tests/unit/files/scratch.h"
 #include "tests/unit/files/sink/fake_target.h"
 
