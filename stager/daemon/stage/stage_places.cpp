@@ -42,7 +42,8 @@ void StagePlaces::leave(Ticket ticket) {
     serve();
 }
 
-/// The stage that came first has the next place, unless it is of a user who has a share already.
+/// The stage that came first has the next place, unless it is of a user who has a share
+/// already.
 void StagePlaces::serve() {
     std::vector<OnPlace> served;
     for (auto& [ticket, entry] : entries_) {
