@@ -135,7 +135,7 @@ ifneq ($(file <$(BUILD)/how),$(how))
 $(shell mkdir -p $(BUILD))$(file >$(BUILD)/how,$(how))
 endif
 
-# The same holds for what the programs know of their release and of where they are installed. The version
+# Likewise what the programs know of their release and of where they are installed. The version
 # is that of HEAD, once for all the makes of one call.
 export STAGECAST_VERSION ?= $(shell etc/version)
 places := -DSTAGECAST_VERSION='"$(STAGECAST_VERSION)"' -DSTAGECAST_PREFIX='"$(PREFIX)"' \
