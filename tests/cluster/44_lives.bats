@@ -21,6 +21,9 @@ prolog_waits() { lab on n1 pgrep -f 'spank prolog'; }
 is_pending() { [ "$(job_field "$JOB" JobState)" = PENDING ]; }
 gone() { [ -z "$(lab exec squeue -h -j "$1" 2> /dev/null)" ]; }
 
+# has_begun JOB: waits until its script runs. A job that is requeued between its prolog and its script ends as FAILED in slurmctld.
+has_begun() { wait_for 30 test -e "$WORK/begun-$1"; }
+
 # busy: steps follow each other on n0, so that slurmd looks at its jobs' credentials again and again.
 busy() {
   as_alice bash -c 'end=$((SECONDS + 80)); while [ $SECONDS -lt $end ] && [ ! -e ~/enough ]; do srun -w n0 -n1 true; done' > /dev/null 2>&1
@@ -31,12 +34,12 @@ busy() {
   local jobs=() i
   rm -f "$ALICE/enough"
   busy 3>&- & busy 3>&- &
-  script '[ -n "$SLURM_RESTART_COUNT" ] || { sleep 60; exit 1; }; cmp "$STAGECAST_DIR/data" data && echo same'
+  script '[ -n "$SLURM_RESTART_COUNT" ] || { : > "begun-$SLURM_JOB_ID"; sleep 60; exit 1; }; cmp "$STAGECAST_DIR/data" data && echo same'
   for i in 1 2 3 4 5 6; do
     submit -w n0 -N1 -n1 -o 'life-%j' --open-mode=append --requeue --stage-file=data job.sh
     jobs+=("$JOB")
   done
-  sleep 3
+  for i in "${jobs[@]}"; do has_begun "$i"; done
   for i in "${jobs[@]}"; do lab exec scontrol requeue "$i"; sleep 0.4; done
   for i in "${jobs[@]}"; do wait_job "$i" COMPLETED; done
   touch "$ALICE/enough"
@@ -57,10 +60,9 @@ without_prolog() {
 # second_life_without NODE...: a job on three nodes is requeued, and its second life has its files.
 second_life_without() {
   input data 100000
-  script '[ -n "$SLURM_RESTART_COUNT" ] || { sleep 60; exit 1; }; srun -N3 bash -c "cmp \$STAGECAST_DIR/data data && echo same"'
+  script '[ -n "$SLURM_RESTART_COUNT" ] || { : > "begun-$SLURM_JOB_ID"; sleep 60; exit 1; }; srun -N3 bash -c "cmp \$STAGECAST_DIR/data data && echo same"'
   submit -N3 -o 'life-%j' --open-mode=append --requeue --stage-file=data job.sh
-  # shellcheck disable=SC2016
-  wait_for 20 bash -c 'grep -qs "stage finished job=$0 .*outcome=ok" "$1"/log/stagecastd-n0.log' "$JOB" "$CLUSTER_DIR"
+  has_begun "$JOB"
   without_prolog "$@"
   lab exec scontrol requeue "$JOB"
   wait_for 20 is_pending
