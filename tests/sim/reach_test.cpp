@@ -111,6 +111,24 @@ TEST_CASE("switches that remember it bring the stream again", "[scenario][reach]
     CHECK(held_after(ran, "forgotten for 3.5 s") < 2 * plan.wire_time());
 }
 
+// It was asked for its share again and again, though it let every request time out.
+TEST_CASE("seeds 7001551, 9025733, 9027571: a dead member owns no share", "[scenario][reach]") {
+    for (const std::uint64_t seed : {7'001'551U, 9'025'733U, 9'027'571U}) {
+        CAPTURE(seed);
+        const Ran ran{draw_plan(seed)};
+        for (std::uint16_t rank = 0; rank < ran.world.plan().members; ++rank) {
+            const bool is_dead = ran.world.host(rank).is_dead();
+            CHECK((is_dead || ran.phase(rank) == core::Phase::released));
+        }
+    }
+}
+
+// One that had given a chunk was asked for all its shares, though it could give no more.
+TEST_CASE("seed 9055059: a member that can't give its share loses it", "[scenario][reach]") {
+    const Ran ran{draw_plan(9'055'059)};
+    ran.all_released();
+}
+
 TEST_CASE("a member that starts late, where the group does not reach it", "[scenario][reach]") {
     Plan plan = plan_of(18, 80'000, true);  // Seed 310.
     plan.stall_timeout = seconds{20};

@@ -24,6 +24,9 @@ namespace stage::core {
 
 class PeerChoice {
   public:
+    /// A member that waits for its own share lacks it for a while; one that holds a part of the
+    /// object from before never gives that part.
+    static constexpr std::uint32_t kRefusals = 8;
     static constexpr std::size_t kSuspects = 32;  ///< The oldest is removed for a new one.
 
     /// `prng` must outlive this.
@@ -41,12 +44,18 @@ class PeerChoice {
     [[nodiscard]] Rank draw(Instant now, std::span<const Rank> avoid, bool ask_source);
 
     void on_timeout(Instant now, Rank peer);
+    /// The peer let several requests in a row time out, the last not long ago.
+    [[nodiscard]] bool is_suspect(Instant now, Rank peer) const;
     void on_answer(Rank peer);
     /// The peer answered LACKING; the peer sent a chunk.
     void on_lacking(Rank peer) {
-        if (peer.value() < members_) {
-            lacking_.add(peer.value());
+        if (peer.value() >= members_) {
+            return;
         }
+        if (lacking_.has(peer.value()) && prng_.below(kRefusals) == 0) {
+            given_.remove(peer.value());
+        }
+        lacking_.add(peer.value());
     }
     void on_given(Rank peer) {
         lacking_.remove(peer.value());
@@ -54,7 +63,7 @@ class PeerChoice {
     }
     /// When the peer was last asked.
     [[nodiscard]] bool has_lacked(Rank peer) const { return lacking_.has(peer.value()); }
-    /// True if the peer ever sent a chunk.
+    /// The peer sent a chunk, and has not answered LACKING some kRefusals times in a row since.
     [[nodiscard]] bool has_given(Rank peer) const { return given_.has(peer.value()); }
 
     [[nodiscard]] Rank own() const { return own_; }
@@ -69,7 +78,6 @@ class PeerChoice {
         Instant until{};
     };
 
-    [[nodiscard]] bool is_suspect(Instant now, Rank peer) const;
     [[nodiscard]] Rank candidate(std::uint32_t draw);
 
     Rank own_;
@@ -78,7 +86,7 @@ class PeerChoice {
     PeerPolicy policy_;
     Prng& prng_;
     ChunkSet lacking_;  ///< Ranks that answered LACKING when they were last asked.
-    ChunkSet given_;    ///< Ranks that ever sent a chunk.
+    ChunkSet given_;    ///< Ranks that sent a chunk.
     std::array<Suspect, kSuspects> suspects_{};
     std::size_t next_suspect_ = 0;
 };

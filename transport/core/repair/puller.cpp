@@ -542,10 +542,14 @@ Duration Puller::swarm_start() const {
 }
 
 /// A member that holds the object from before owns no share: it lacks what it is asked for and
-/// never sends anything.
+/// never sends anything. Neither does one that lets requests time out.
 bool Puller::is_share_owner(Instant now, Rank peer) const {
-    return peer == peers_.own() || now < *swarm_since_ + swarm_start() ||
-           peers_.has_given(peer) || !peers_.has_lacked(peer);
+    if (peer == peers_.own()) {
+        return true;
+    }
+    const bool may_have = now < *swarm_since_ + swarm_start() || peers_.has_given(peer) ||
+                          !peers_.has_lacked(peer);
+    return may_have && !peers_.is_suspect(now, peer);
 }
 
 /// Shares are as long as a request, and go round among the receivers; what one of them doesn't
