@@ -115,7 +115,7 @@ begin() {
   unreachable n0 udp
   CODE=75 sbatch_fails --stage-file=data
   reachable n0
-  grep -q 'stagecast: node n1: .*(and 2 more nodes: n2: the same; n3: the same)' "$OUT" || { cat "$OUT"; false; }
+  grep -q 'stagecast: node n1: .*(the same on every node but n0)' "$OUT" || { cat "$OUT"; false; }
   grep -q 'of the source' "$OUT"
 }
 

@@ -45,6 +45,25 @@ Rank Failures::culprit() const {
     return named_.front().rank;
 }
 
+/// The one node that did not fail, if all others failed alike: the fault may be its.
+std::optional<std::string> Failures::only_other(const std::vector<std::string>& names) const {
+    const auto is_alike = [this](const Failure& failure) {
+        return failure.sentence == named_.front().sentence;
+    };
+    if (named_.size() < 2 || named_.size() + unnamed_.size() + 1 != names.size() ||
+        !std::all_of(named_.begin(), named_.end(), is_alike)) {
+        return std::nullopt;
+    }
+    std::size_t sum = names.size() * (names.size() - 1) / 2;
+    for (const Failure& failure : named_) {
+        sum -= failure.rank.index();
+    }
+    for (const Rank rank : unnamed_) {
+        sum -= rank.index();
+    }
+    return sum < names.size() ? std::optional{names[sum]} : std::nullopt;
+}
+
 std::string Failures::sentence(const std::vector<std::string>& names) const {
     invariant(!named_.empty(), "there is a failure");
     const Failure& first = named_.front();
@@ -52,6 +71,9 @@ std::string Failures::sentence(const std::vector<std::string>& names) const {
     const std::size_t others = named_.size() + unnamed_.size() - 1;
     if (others == 0) {
         return text;
+    }
+    if (const auto spared = only_other(names)) {
+        return text + " (the same on every node but " + *spared + ")";
     }
     text += " (and " + std::to_string(others) + (others == 1 ? " more node" : " more nodes");
     for (std::size_t i = 1; i < named_.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "transport/base/result.h"
 #include "transport/base/units.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,14 @@ class Failures {
     [[nodiscard]] Blame blame() const;
     /// The lowest rank that failed.
     [[nodiscard]] Rank culprit() const;
-    /// "node n3: SENTENCE (and 1 more node: n5: SENTENCE)". `names` by rank.
+    /// "node n3: SENTENCE (and 1 more node: n5: SENTENCE)", or "(the same on every node but
+    /// n0)". `names` by rank.
     [[nodiscard]] std::string sentence(const std::vector<std::string>& names) const;
 
   private:
+    [[nodiscard]] std::optional<std::string> only_other(
+        const std::vector<std::string>& names) const;
+
     std::vector<Failure> named_;
     std::vector<Rank> unnamed_;  ///< Bounded by the number of ranks.
 };

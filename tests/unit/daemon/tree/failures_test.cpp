@@ -42,6 +42,24 @@ TEST_CASE("of many failures a few are named and all counted, in any order of arr
     CHECK_FALSE(falling.add(of(7)));
 }
 
+// Each has found another node silent, and that one may be at fault.
+TEST_CASE("where all nodes but one failed alike, that one is named") {
+    Failures failures;
+    for (std::uint16_t rank = 1; rank < 8; ++rank) {
+        if (rank != 5) {
+            failures.add(of(rank, "silence"));
+        }
+    }
+    CHECK_THAT(failures.sentence(kNames), Catch::Contains("and 5 more nodes: n2: the same;"));
+    failures.add(of(0, "silence"));
+    CHECK(failures.sentence(kNames) == "node n0: silence (the same on every node but n5)");
+    Failures different;
+    different.add(of(1, "silence"));
+    different.add(of(2, "no space"));
+    CHECK(different.sentence({"n0", "n1", "n2"}) ==
+          "node n1: silence (and 1 more node: n2: no space)");
+}
+
 TEST_CASE("failures travel, and hostile ones do not arrive") {
     Failures failures;
     CHECK(failures.add(of(1, std::string(5000, 'x'))));
